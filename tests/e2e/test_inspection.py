@@ -62,7 +62,7 @@ def test_hooks(machine: Machine) -> None:
     assert [row["name"] for row in rows] == list(HOOKS)
     assert all(set(row) == {"name", "kind", "deadline", "impls"} for row in rows)
     kinds = {row["name"]: (row["kind"], row["deadline"]) for row in rows}
-    assert kinds["pre_tool"] == ("veto", 5)
+    assert kinds["pre_tool"] == ("guard", 5)
     assert kinds["around_tool"] == ("around", None)
     (one,) = machine.run("hooks", "pre_tool", "--json").json
     assert "shell" in one["impls"]

@@ -27,7 +27,7 @@ from hookline_hookspecs import (
 from meta.tree import ROOT
 
 MakeHarness = Callable[..., Harness]
-NEVER_SENT = {"budget", "elsewhere", "resumed", "undone"}
+NEVER_SENT = {"budget", "remote_turn", "resumed", "undone"}
 """Those of plugins."""
 
 

@@ -65,9 +65,7 @@ def install(site: Site, name: str, *entries: str, commands: str = COMMANDS) -> N
     site.metadata(name, f"{text}\n".encode())
 
 
-def test_help_shows_a_first_line_and_imports_no_module(
-    machine: Machine, site: Site
-) -> None:
+def test_help_shows_a_first_line_and_imports_no_module(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
     helped = machine.run("--help")
@@ -77,9 +75,7 @@ def test_help_shows_a_first_line_and_imports_no_module(
     assert "Not shown" not in helped.out
 
 
-def test_a_coroutine_command_has_store_and_plugin(
-    machine: Machine, site: Site
-) -> None:
+def test_a_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
     assert machine.run("count", "add", "one").out == "1 True\n"
@@ -91,9 +87,7 @@ def test_a_coroutine_command_has_store_and_plugin(
     assert "Store a word." in helped
 
 
-def test_a_command_of_a_plugin_that_is_off_says_so(
-    machine: Machine, site: Site
-) -> None:
+def test_a_command_of_a_plugin_that_is_off_says_so(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {}\n")
     done = machine.run("count", "add", "one")

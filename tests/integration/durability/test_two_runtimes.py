@@ -61,7 +61,7 @@ async def test_each_message_of_a_chat_is_answered_once_and_in_order(tmp_path: Pa
         assert not any(reply.repeated for reply in sent)
 
 
-async def test_a_reply_goes_to_the_chat_of_its_session(tmp_path: Path) -> None:
+async def test_reply_goes_to_the_chat_its_message_came_from(tmp_path: Path) -> None:
     async with serving(tmp_path) as channel:
         runtime = channel._runtime
         elsewhere = FakeChannel(runtime)
@@ -73,5 +73,5 @@ async def test_a_reply_goes_to_the_chat_of_its_session(tmp_path: Path) -> None:
         await runtime.dispatcher.receive(inbound)
         await runtime.finish_background(10)
         await runtime.recovery.recover()
-        assert [reply.text for reply in await channel.replies(2)] == ["1", "3"]
-        assert elsewhere.sent == []
+        assert [reply.text for reply in await elsewhere.replies(1)] == ["3"]
+        assert [reply.text for reply in channel.sent] == ["1"]

@@ -168,7 +168,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ),
         ["no name"],
     ),
-    "a newer API": (plugin("    requires_api: ClassVar = (2, 99)"), ["2.99", "update hookline"]),
+    "a newer API": (plugin("    requires_api: ClassVar = (1, 99)"), ["1.99", "update hookline"]),
     "an API that is a number": (plugin("    requires_api: ClassVar = 1.0"), ["requires_api"]),
     "an API that is text": (plugin("    requires_api: ClassVar = '1.0'"), ["requires_api"]),
     "an API of texts": (plugin("    requires_api: ClassVar = ('1', '0')"), ["requires_api"]),

@@ -264,7 +264,7 @@ def test_one_that_takes_away_its_own_and_its_neighbours_things(harness: Make, ca
     h = company(harness, Bad, model=[[calls("bad_tool"), calls("bad_tool")], "well"])
     outcome = h.send("go")
     assert outcome.text == "well"
-    assert outcome.tool_calls[1].text.startswith("Denied: the guard bad failed")
+    assert outcome.tool_calls[1].text.startswith("Denied: guard 'bad' failed")
 
 
 def test_two_plugins_that_need_each_other_are_both_on(harness: Make) -> None:

@@ -76,7 +76,7 @@ def test_a_guard_that_never_answers_denies_and_its_tool_does_not_run(harness: Ma
     )
     outcome = h.send("go", approve="yes")
     assert outcome.text == "well"
-    assert outcome.tool_calls[0].text.startswith("Denied: the guard bad failed")
+    assert outcome.tool_calls[0].text.startswith("Denied: guard 'bad' failed")
     assert ran == []
 
 

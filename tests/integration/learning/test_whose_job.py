@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hookline_audit import AuditPlugin
-from hookline_hookspecs import GatewayHost, GatewayWork
+from hookline_hookspecs import GatewayHost, GatewayService
 from hookline_scheduler import Scheduler
 
 HOURS = 3600.0
@@ -25,7 +25,7 @@ def test_it_is_of_who_made_the_job_whoever_writes_in_the_chat(
     async def life() -> None:
         await h.aopen()
         host = h.plugin(Scheduler).host
-        for work in host.services.all(GatewayWork):
+        for work in host.services.all(GatewayService):
             await work.gateway_up(["fake"])
         await host.services[GatewayHost].recover()
         await h.channel.say("/schedule add every 2h | How is it?", chat="team", user="ann")

@@ -61,12 +61,12 @@ BY_KIND: dict[str, tuple[str, Ask_]] = {
     "collect": ("pre_prompt", lambda b, c: b.collect("pre_prompt", c, TURN, ContextBlock)),
     "pipeline": ("pre_reply", lambda b, c: b.pipeline("pre_reply", c, REPLY)),
     "first": ("on_question", lambda b, c: b.first("on_question", c, QUESTION, str)),
-    "veto": ("pre_tool", lambda b, c: b.veto("pre_tool", c, CALL)),
-    "gate": ("pre_read", lambda b, c: b.gate("pre_read", c, EXCERPT)),
+    "guard": ("pre_tool", lambda b, c: b.guard("pre_tool", c, CALL)),
+    "guard that rewrites": ("pre_read", lambda b, c: b.guard("pre_read", c, EXCERPT)),
     "observe": ("start_of_turn", lambda b, c: b.observe("start_of_turn", c, TURN)),
 }
 OPEN = ("collect", "pipeline", "first", "observe")
-CLOSED = ("veto", "gate")
+CLOSED = ("guard", "guard that rewrites")
 GOOD: dict[str, Any] = {
     "pre_prompt": ContextBlock("a", "b"),
     "pre_reply": replace(REPLY, text="changed"),
@@ -165,32 +165,29 @@ VERDICTS = [Deny("no"), Ask("sure?"), Answer("known"), None]
 
 
 @given(st.lists(st.sampled_from(VERDICTS), max_size=6))
-def test_veto_asks_all_and_the_strictest_wins(verdicts: list[Any]) -> None:
+def test_guard_asks_all_and_the_strictest_wins(verdicts: list[Any]) -> None:
     bus, asked = Bus(), []
     for rank, verdict in enumerate(verdicts):
         act = lambda rank=rank, verdict=verdict: asked.append(rank) or verdict  # noqa: E731
         bus.register(f"p{rank}", implementing("pre_tool", act), rank)
-    found = asyncio.run(bus.veto("pre_tool", Ctx(), CALL))  # type: ignore[arg-type]
+    found = asyncio.run(bus.guard("pre_tool", Ctx(), CALL))  # type: ignore[arg-type]
     assert asked == list(range(len(verdicts)))
     strictest = next((v for v in VERDICTS if v in verdicts), None)
-    if strictest is None:
-        assert found is None
-    else:
-        plugin, verdict = found or ("", None)
-        assert plugin == f"p{verdicts.index(strictest)}"
-        assert type(verdict) is type(strictest)
+    assert type(found.verdict) is type(strictest)
+    assert found.plugin == (f"p{verdicts.index(strictest)}" if strictest is not None else "")
 
 
 async def test_several_asks_become_one_with_every_reason_and_preview(bus: Bus) -> None:
     asks = [Ask("it deletes files.", "rm -r x"), Ask("a page asked for it", "https://x", once=True)]
     for rank, ask in enumerate([*asks, Answer("cached"), Ask("again", "rm -r x")]):
         bus.register(f"p{rank}", implementing("pre_tool", lambda ask=ask: ask), rank)
-    plugin, verdict = await bus.veto("pre_tool", Ctx(), CALL) or ("", None)  # type: ignore[arg-type]
+    found = await bus.guard("pre_tool", Ctx(), CALL)
     reasons = "it deletes files; a page asked for it; again"
-    assert (plugin, verdict) == ("p0", Ask(reasons, "rm -r x\n\nhttps://x", once=True))
+    assert found.plugin == "p0"
+    assert found.verdict == Ask(reasons, "rm -r x\n\nhttps://x", once=True)
 
 
-async def test_gate_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> None:
+async def test_guard_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> None:
     asked: list[str] = []
 
     class Change:
@@ -207,9 +204,10 @@ async def test_gate_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> No
     bus.register("change", Change(), 0)
     bus.register("judge", Judge(), 1)
     bus.register("late", implementing("pre_read", lambda: asked.append("late")), 2)
-    assert await bus.gate("pre_read", Ctx(), EXCERPT) == replace(EXCERPT, text="WORDS")
-    denied = await bus.gate("pre_read", Ctx(), replace(EXCERPT, text="secret"))
-    assert denied == Deny("not this")
+    passed = await bus.guard("pre_read", Ctx(), EXCERPT)
+    assert (passed.event, passed.verdict) == (replace(EXCERPT, text="WORDS"), None)
+    denied = await bus.guard("pre_read", Ctx(), replace(EXCERPT, text="secret"))
+    assert (denied.verdict, denied.plugin) == (Deny("not this"), "judge")
     assert asked == ["WORDS", "late", "SECRET"]
 
 
@@ -229,24 +227,21 @@ def test_the_order_is_that_of_the_ranks_whatever_came_first(ranks: list[int]) ->
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_post_hooks_and_teardown_run_in_reverse_and_others_do_not(hook: str, bus: Bus) -> None:
+def test_hooks_after_the_deed_run_in_reverse_and_others_do_not(hook: str, bus: Bus) -> None:
     for rank in (1, 0):
         bus.register(f"p{rank}", implementing(hook, lambda: None), rank)
     names = [impl.plugin for impl in bus.implementations(hook)]
-    reverse = hook.startswith("post_") or hook == "teardown"
+    reverse = hook.startswith(("post_", "end_")) or hook == "teardown"
     assert names == (["p1", "p0"] if reverse else ["p0", "p1"])
 
 
-@pytest.mark.parametrize(("hook", "outer_first"), [("pre_tool", True), ("post_tool", False)])
-def test_tryfirst_is_outermost_and_trylast_innermost(
-    hook: str, outer_first: bool, bus: Bus
-) -> None:
-    bus.register("inner", implementing(hook, lambda: None, trylast=True), 0)
+@pytest.mark.parametrize("hook", HOOKS)
+def test_tryfirst_is_called_first_and_trylast_last_on_every_hook(hook: str, bus: Bus) -> None:
+    bus.register("last", implementing(hook, lambda: None, trylast=True), 0)
     bus.register("middle", implementing(hook, lambda: None), 1)
-    bus.register("outer", implementing(hook, lambda: None, tryfirst=True), 2)
+    bus.register("first", implementing(hook, lambda: None, tryfirst=True), 2)
     names = [impl.plugin for impl in bus.implementations(hook)]
-    wanted = ["outer", "middle", "inner"]
-    assert names == (wanted if outer_first else wanted[::-1])
+    assert names == ["first", "middle", "last"]
 
 
 # Isolation
@@ -277,8 +272,7 @@ async def test_a_guard_that_answers_nonsense_denies(kind: str, wrong: object, bu
     hook, ask = BY_KIND[kind]
     bus.register("guard", implementing(hook, lambda: wrong), 0)
     found = await ask(bus, Ctx())
-    verdict = found if kind == "gate" else found[1]
-    assert isinstance(verdict, Deny)
+    assert isinstance(found.verdict, Deny)
 
 
 @pytest.mark.parametrize("kind", CLOSED)
@@ -286,7 +280,7 @@ async def test_a_refusal_for_nonsense_names_the_guard(kind: str, bus: Bus) -> No
     hook, ask = BY_KIND[kind]
     bus.register("doorman", implementing(hook, lambda: True), 0)
     found = await ask(bus, Ctx())
-    assert "doorman" in (found if kind == "gate" else found[1]).reason
+    assert "doorman" in found.verdict.reason
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
@@ -296,9 +290,8 @@ async def test_a_guard_that_fails_denies(kind: str, fault: BaseException, bus: B
     bus.register("guard", raising(hook, fault), 0)
     bus.register("other", implementing(hook, lambda: None), 1)
     found = await ask(bus, Ctx())
-    verdict = found if kind == "gate" else found[1]
-    assert isinstance(verdict, Deny)
-    assert "guard" in verdict.reason
+    assert isinstance(found.verdict, Deny)
+    assert "guard" in found.verdict.reason
 
 
 @pytest.mark.parametrize("kind", BY_KIND)
@@ -359,7 +352,7 @@ async def test_strict_mode_raises_for_a_wrong_type() -> None:
     bus = Bus(strict=True)
     bus.register("bad", implementing("pre_tool", lambda: True), 0)
     with pytest.raises(TypeError, match="bool"):
-        await bus.veto("pre_tool", Ctx(), CALL)
+        await bus.guard("pre_tool", Ctx(), CALL)
 
 
 # Awaiting
@@ -447,10 +440,9 @@ async def test_an_async_hook_past_its_deadline_is_cancelled_and_named(
 async def test_an_async_guard_past_its_deadline_denies(act: Callable[[], Any]) -> None:
     bus = Bus(deadlines={"pre_tool": 0.05})
     bus.register("late", implementing("pre_tool", act), 0)
-    found = await bus.veto("pre_tool", Ctx(), CALL)
-    assert found is not None
-    assert found[0] == "late"
-    assert isinstance(found[1], Deny)
+    found = await bus.guard("pre_tool", Ctx(), CALL)
+    assert found.plugin == "late"
+    assert isinstance(found.verdict, Deny)
 
 
 async def test_a_def_hook_past_its_deadline_is_not_interrupted() -> None:
@@ -576,9 +568,8 @@ async def test_a_plugin_that_guards_is_never_switched_off(guard: str, bus: Bus) 
     ctx = Ctx()
     for _ in range(5):
         await bus.observe("start_of_turn", ctx, TURN)
-        ask = bus.veto if guard == "pre_tool" else bus.gate
-        found: Any = await ask(guard, ctx, CALL)
-        assert isinstance(found[1] if guard == "pre_tool" else found, Deny)
+        found = await bus.guard(guard, ctx, CALL)
+        assert isinstance(found.verdict, Deny)
     assert len(ran) == 5
     assert ctx.told == []
 
@@ -587,7 +578,7 @@ async def test_a_plugin_that_guards_is_never_switched_off(guard: str, bus: Bus) 
 
 
 def test_a_misspelt_hook_is_refused_with_the_nearest_right_one(bus: Bus) -> None:
-    with pytest.raises(PluginRefused, match=r"greeter.*pre_tol.*pre_tool"):
+    with pytest.raises(PluginRefused, match=r"unknown hook 'pre_tol'; did you mean pre_tool"):
         bus.register("greeter", implementing("pre_tol", lambda: None), 0)
 
 
@@ -601,7 +592,7 @@ def test_a_method_named_like_a_hook_but_not_marked_is_refused(bus: Bus) -> None:
         def pre_tool(self, ctx: Any, call: ToolCall) -> Deny:
             return Deny("never")
 
-    with pytest.raises(PluginRefused, match=r"guard: its method pre_tool .* add @hookimpl"):
+    with pytest.raises(PluginRefused, match=r"its method pre_tool .* add @hookimpl"):
         bus.register("guard", Guard(), 0)
 
 
@@ -669,7 +660,7 @@ async def test_an_unregistered_plugin_is_not_called_any_more(bus: Bus) -> None:
     bus.register("a", implementing("pre_tool", lambda: Deny("no")), 0)
     bus.unregister("a")
     bus.unregister("a")
-    assert await bus.veto("pre_tool", Ctx(), CALL) is None
+    assert (await bus.guard("pre_tool", Ctx(), CALL)).verdict is None
 
 
 async def test_implementations_may_take_any_part_of_the_arguments(bus: Bus) -> None:
@@ -729,7 +720,8 @@ async def test_a_denial_is_told_by_the_signal_denied(kind: str, bus: Bus) -> Non
     event = {"pre_tool": CALL, "pre_read": EXCERPT}[hook]
     assert heard[-1] == ("denied", Denial(hook, "strict", event, "not today"))
     passed = [name for name, _ in heard[:-1]]
-    assert passed == ([hook] if kind == "veto" else []), "a gate tells only what has passed"
+    rewrites = HOOKS[hook].rewrites
+    assert passed == ([] if rewrites else [hook]), "a guard that rewrites tells what has passed"
 
 
 async def test_what_is_allowed_is_no_denial(bus: Bus) -> None:
@@ -737,8 +729,8 @@ async def test_what_is_allowed_is_no_denial(bus: Bus) -> None:
     bus.signals.connect("denied", lambda event, ctx: heard.append(event))
     bus.register("asks", implementing("pre_tool", lambda: Ask("sure?")), 0)
     bus.register("passes", implementing("pre_read", lambda: None), 0)
-    await bus.veto("pre_tool", Ctx(), CALL)
-    await bus.gate("pre_read", Ctx(), EXCERPT)
+    await bus.guard("pre_tool", Ctx(), CALL)
+    await bus.guard("pre_read", Ctx(), EXCERPT)
     assert heard == []
 
 
@@ -969,7 +961,7 @@ async def test_observers_see_each_step_with_result_and_error(bus: Bus) -> None:
     bus.register("good", implementing("pre_tool", lambda: Answer("known")), 0)
     bus.register("bad", raising("pre_reply", ValueError("no")), 1)
     bus.register("wrap", Wrap(_passes), 2)
-    await bus.veto("pre_tool", Ctx(), CALL)
+    await bus.guard("pre_tool", Ctx(), CALL)
     await bus.pipeline("pre_reply", Ctx(), REPLY)
     await run(bus)
     assert seen == [

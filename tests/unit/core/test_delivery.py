@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import (
-    Division,
     GatewayHost,
     HooklineError,
     Inbound,
@@ -20,6 +19,7 @@ from hookline_hookspecs import (
     Question,
     Reply,
     StoreError,
+    WorkDistribution,
     command,
     hookimpl,
 )
@@ -167,17 +167,18 @@ async def test_where_work_is_divided_a_later_message_waits_for_one_that_another_
     """That process may look dead or alive by chance; the order of the chat does not hang on it."""
 
     class Divides(Plugin[NoConfig]):
-        works = True
+        is_shared = True
+        runs_turns_here = True
 
         @hookimpl
         def setup(self, host: Any) -> None:
-            host.services.provide(Division, self)
+            host.services.provide(WorkDistribution, self)
             self.entered, self.go_on = asyncio.Event(), asyncio.Event()
 
         def sends(self, channel: str) -> bool:
             return True
 
-        def received(self, channel: str, chat_id: str) -> None: ...
+        def received(self, channel: str, chat_id: str, answer: Any) -> None: ...
 
         def replied(self, channel: str, chat_id: str) -> None: ...
 

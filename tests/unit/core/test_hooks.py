@@ -21,7 +21,6 @@ from hookline_hookspecs import (
     Audio,
     Check,
     CheckResult,
-    Command,
     ContextBlock,
     Deny,
     Excerpt,
@@ -155,20 +154,6 @@ def test_hook_register_tools(harness: Make) -> None:
     h = harness(Late, model=[[calls("shout", text="hey")], "ok"], strict=False)
     assert texts(h.send("go")) == ["HEY"]
     assert [schema.name for schema in h.model.requests[0].tools] == ["shout"]
-
-
-def test_hook_register_commands(harness: Make) -> None:
-    class Late(Plugin[NoConfig]):
-        @hookimpl
-        def register_commands(self, register: Callable[[Command], None]) -> None:
-            register(Command("/echo", "Say it again.", lambda ctx, args: f"<{args}>", ("/e",)))
-            raise ValueError("what was registered before stays")
-
-    h = harness(Late, strict=False)
-    assert h.send("/ECHO two words").text == "<two words>"
-    assert h.send("/e x").text == "<x>"
-    assert "late\n/echo (/e)" in h.send("/help all").text
-    assert h.model.requests == []
 
 
 def test_hook_register_cli(harness: Make) -> None:
@@ -475,32 +460,15 @@ def test_hook_on_voice(harness: Make, tmp_path: Path) -> None:
     assert any("could not be turned into text" in notice.text for notice in long.notices)
 
 
-def test_hook_on_attachment(harness: Make, tmp_path: Path) -> None:
+def test_attached_pictures_are_sent_and_other_files_named(harness: Make, tmp_path: Path) -> None:
     picture = tmp_path / "a.png"
     picture.write_bytes(b"png")
-    seen: list[Any] = []
-
-    class Broken(Plugin[NoConfig]):
-        @hookimpl
-        def on_attachment(self, ctx: Any, attachment: Attachment) -> Attachment:
-            raise ValueError("that step is skipped")
-
-    class Converts(Plugin[NoConfig]):
-        @hookimpl
-        async def on_attachment(self, ctx: Any, attachment: Attachment) -> Attachment | None:
-            seen.append(attachment)
-            if attachment.mime == "image/tiff":
-                return replace(attachment, path=picture, mime="image/png")
-            return None
-
-    tiff = Attachment(tmp_path / "a.tiff", "image/tiff", "a.tiff", 3)
+    png = Attachment(picture, "image/png", "a.png", 3)
     pdf = Attachment(tmp_path / "b.pdf", "application/pdf", "b.pdf", 9)
-    h = harness(Broken, Converts, model=["a"], strict=False)
-    h.send("see", attachments=[tiff, pdf])
-    assert seen == [tiff, pdf]
+    h = harness(model=["a"])
+    h.send("see", attachments=[png, pdf])
     text, image = h.model.last.messages[-1].blocks
-    assert image.mime == "image/png"
-    assert image.data == "cG5n"
+    assert (image.mime, image.data) == ("image/png", "cG5n")
     assert text.text.startswith("see\n\n")
     assert "b.pdf, application/pdf, 9 bytes" in text.text
 

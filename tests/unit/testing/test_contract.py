@@ -382,8 +382,8 @@ class Explodes(Plugin[NoConfig]):
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [
-        (Misspelt, "implements pre_tools, which is no hook; did you mean pre_tool?"),
-        (Unmarked, "pre_tool is named like a hook and is not marked as one"),
+        (Misspelt, "unknown hook 'pre_tools'; did you mean pre_tool?"),
+        (Unmarked, "pre_tool has a hook's name but is not marked as one"),
         (WrongArguments, "WrongArguments cannot be registered: "),
         (Explodes, "does not take a turn: OSError: no route to the greeter. Give the contract"),
     ],

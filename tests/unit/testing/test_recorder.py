@@ -38,7 +38,7 @@ def test_calls_tell_plugin_event_and_result_in_order(harness: Make) -> None:
     h = harness(Outer, Inner, model=[[calls("greet", name="Voldemort")], "sorry"])
     h.send("go")
     found = h.hooks["pre_tool"]
-    assert [(call.plugin, call.kind) for call in found] == [("outer", "veto"), ("inner", "veto")]
+    assert [(call.plugin, call.kind) for call in found] == [("outer", "guard"), ("inner", "guard")]
     assert found[0].event.arguments == {"name": "Voldemort"}
     assert [call.result for call in found] == [Deny("not Voldemort"), None]
     assert found[0].error is None

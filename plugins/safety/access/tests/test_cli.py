@@ -35,7 +35,10 @@ def test_a_code_is_approved(town: MakeTown, run: Run, capsys: Any) -> None:
         return done, await town.say("ann", "hello")
 
     assert run(town(model=["hi"], admins=["fake:boss"]), story) == (0, "hi")
-    assert capsys.readouterr().out == "fake:ann may write now. They have to send their message again.\n"
+    assert (
+        capsys.readouterr().out
+        == "fake:ann may write now. They have to send their message again.\n"
+    )
 
 
 def test_a_code_is_approved_as_an_admin(town: MakeTown, run: Run) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import Host, Page, Plugin, Route, hookimpl
-from hookline_webkit import Identity, Keys, SiteRoute, Text, View, identity
+from hookline_hookspecs.web import Identity, Keys, SiteRoute, Text, View, identity
 from starlette.responses import StreamingResponse
 from support.web import WEB, Site, listening, web_plugins
 

@@ -77,8 +77,7 @@ def test_a_port_that_is_taken_is_named_with_the_way_out(harness: Callable[..., H
         async def story() -> dict[str, Any]:
             await h.aopen()
             with pytest.raises(
-                HooklineError,
-                match=f"{listen} cannot be listened on: Address already in use; .*listen:",
+                HooklineError, match=f"cannot listen on {listen}: Address already in use; .*listen:"
             ):
                 await h.plugin(web_plugins()[1]).shared.acquire()
             found = {}

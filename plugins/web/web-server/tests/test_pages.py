@@ -7,7 +7,7 @@ from typing import Any
 
 from hookline.testing import Harness
 from hookline_hookspecs import Page, Plugin, Route, hookimpl
-from hookline_webkit import Download, Identity, Redirect, Row, Table, View, identity
+from hookline_hookspecs.web import Download, Identity, Redirect, Row, Table, View, identity
 from support.web import WEB, listening, web_plugins
 
 PAGE = {"Accept": "text/html"}

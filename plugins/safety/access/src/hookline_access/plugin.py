@@ -8,14 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import hookline_webkit as webkit
 from hookline_auditkit import approved
 from hookline_hookspecs import (
     Access,
     Check,
     Context,
     Deny,
-    GatewayWork,
+    GatewayService,
     HooklineError,
     Host,
     Inbound,
@@ -28,6 +27,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 from hookline_imports import Importer, LateImporter
 
 from .asking import Desk
@@ -72,6 +72,7 @@ class AccessControl(Plugin[AccessConfig]):
     """Nobody writes on a network channel, and nobody approves, who was not let in."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -91,9 +92,9 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-        host.services.provide(webkit.People, Directory(self.people, self.door))
-        host.services.provide(webkit.Permissions, Permitted(self.people, self._chats))
-        host.services.add(GatewayWork, self)
+        host.services.provide(PeopleDirectory, Directory(self.people, self.door))
+        host.services.provide(RolePermissions, Permitted(self.people, self._chats))
+        host.services.add(GatewayService, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 
@@ -267,7 +268,7 @@ class AccessControl(Plugin[AccessConfig]):
         self._askers.move_to_end(session.id)
         while len(self._askers) > KNOWN:
             self._askers.popitem(last=False)
-        if self._is_network(session.channel) and not _is_alone(turn.inbound):
+        if self._is_network(turn.inbound.channel) and not _is_alone(turn.inbound):
             await self._turns.started(turn)
 
     @hookimpl

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Badge,
     Identity,
     Link,
-    Moment,
     Problem,
     Row,
     Table,
     Timeline,
+    TimelineStep,
     View,
-    form,
     identity,
-    plain,
+    read_form,
+    view_as_json,
 )
 
 
@@ -31,20 +31,20 @@ class Request:
 
 def test_a_view_becomes_json_in_which_every_part_says_what_it_is() -> None:
     table = Table(["State"], [Row([Badge("on", "good"), 3, None, Link("more", "/x")])])
-    steps = Timeline([Moment("turn", children=[Moment("pre_tool", "guards", ms=1.5)])])
-    told = json.loads(json.dumps(plain(View("Plugins", [table, steps]))))
+    steps = Timeline([TimelineStep("turn", children=[TimelineStep("pre_tool", "guards", ms=1.5)])])
+    told = json.loads(json.dumps(view_as_json(View("Plugins", [table, steps]))))
     assert told["type"] == "view"
     first, second = told["parts"]
     assert first["rows"][0]["cells"][0] == {"type": "badge", "text": "on", "tone": "good"}
     assert first["rows"][0]["cells"][1:3] == [3, None]
-    assert second["moments"][0]["children"][0]["who"] == "guards"
+    assert second["steps"][0]["children"][0]["who"] == "guards"
 
 
 async def test_a_form_is_read_and_a_broken_one_refused() -> None:
-    assert await form(Request(b"name=A+b&note=&name=%C3%A9")) == {"name": "é", "note": ""}
+    assert await read_form(Request(b"name=A+b&note=&name=%C3%A9")) == {"name": "é", "note": ""}
     for broken in (b"a=%ff", b"\xff"):
         with pytest.raises(Problem) as refused:
-            await form(Request(broken))
+            await read_form(Request(broken))
         assert refused.value.status == 400
 
 

@@ -1,7 +1,7 @@
-"""What a page shows, as data: a :class:`View` of parts, which a renderer turns into HTML.
+"""The content of a page as data: a :class:`View` and its parts, which ``web-ui`` renders as HTML.
 
-A plugin's page is a route whose handler returns a :class:`View`; it needs no HTML and no
-JavaScript. Every text in a view is plain text, except that of :class:`Markdown`.
+A plugin's page is a route whose handler returns a :class:`View`. It needs no HTML and no
+JavaScript. All text in a view is plain text, except in :class:`Markdown`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
 Tone: TypeAlias = Literal["neutral", "good", "warning", "bad"]
-"""What a colour stands for; it is always said in words as well."""
+"""The meaning of a colour. The text must say the same in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that leads to a path of this server, or to an ``http`` or ``https`` URL."""
+    """A link to a path of this server, or to an ``http`` or ``https`` URL."""
 
     text: str
     href: str
@@ -32,14 +32,14 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A text shown letter by letter, in a fixed-width font; control characters are made visible."""
+    """Literal text in a fixed-width font, with control characters made visible."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class When:
-    """A point in time, as Unix time in seconds; shown in the reader's own time zone."""
+class Timestamp:
+    """A point in time as Unix time in seconds, shown in the reader's time zone."""
 
     at: float
 
@@ -48,8 +48,7 @@ class When:
 class Action:
     """A button that sends ``fields`` to a path of this server.
 
-    ``confirm`` is asked before; ``style`` is how much the button stands out. ``get`` makes it a
-    link that changes nothing.
+    ``confirm`` is a question to ask first. With ``get`` it is a link that changes nothing.
     """
 
     label: str
@@ -60,13 +59,13 @@ class Action:
     get: bool = False
 
 
-Cell: TypeAlias = "str | int | float | Link | Badge | Code | When | None"
-"""A cell of a table. A number is set to the right; None is an empty cell."""
+Cell: TypeAlias = "str | int | float | Link | Badge | Code | Timestamp | None"
+"""A table cell. Numbers are aligned to the right; None is an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; an empty line separates paragraphs. ``tone`` makes it a notice."""
+    """Paragraphs, separated by empty lines. Any ``tone`` but ``neutral`` makes them a notice."""
 
     text: str
     tone: Tone = "neutral"
@@ -74,14 +73,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Markdown:
-    """A Markdown text. Raw HTML in it is shown as text, and images are shown as links."""
+    """Markdown. Raw HTML is shown as text, and images as links."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table, with buttons at its end and text that unfolds below it."""
+    """A table row, with buttons at its end and a ``detail`` that unfolds below it."""
 
     cells: Sequence[Cell]
     actions: Sequence[Action] = ()
@@ -90,9 +89,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. ``empty`` is shown in place of no rows, and says what would make some.
+    """A table.
 
-    ``more`` leads to the next rows.
+    ``empty`` is shown when there are no rows and says how rows come about. ``more`` links to the
+    next rows.
     """
 
     columns: Sequence[str]
@@ -104,7 +104,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """A figure with its name, and a smaller text below."""
+    """A figure with its name, and a smaller text below it."""
 
     label: str
     value: str
@@ -120,17 +120,17 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimelineStep:
     """A step on a timeline.
 
     Attributes:
         title: what happened.
-        who: the plugin, tool or model it belongs to.
-        start: milliseconds after the timeline's beginning, or None if it is not known.
-        ms: how long it took, in milliseconds.
-        detail: what it changed or said; plain text of any length, folded.
-        tone: what its colour stands for, such as ``bad`` for a refusal.
-        children: steps within it.
+        who: the plugin, tool or model that did it.
+        start: milliseconds since the start of the timeline; None if unknown.
+        ms: duration in milliseconds; None if unknown.
+        detail: what it changed or returned; plain text of any length, shown folded.
+        tone: the meaning of its colour, such as ``bad`` for a refusal.
+        children: the steps within it.
     """
 
     title: str
@@ -139,22 +139,22 @@ class Moment:
     ms: float | None = None
     detail: str = ""
     tone: Tone = "neutral"
-    children: Sequence[Moment] = ()
+    children: Sequence[TimelineStep] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Steps with their times; a renderer folds what comes after 200."""
+    """Steps with their times. Renderers fold those after the first 200."""
 
-    moments: Sequence[Moment]
+    steps: Sequence[TimelineStep]
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart; a renderer shows its figures as a table, too.
+    """A chart, shown together with a table of its figures.
 
-    ``series`` maps a name to one figure for each label. ``unit`` is written behind the figures.
+    ``series`` maps each name to one figure per label. ``unit`` is written after the figures.
     """
 
     title: str
@@ -166,7 +166,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed between two texts, shown line by line."""
+    """The difference between two texts, line by line."""
 
     before: str
     after: str
@@ -177,8 +177,9 @@ class Diff:
 class Field:
     """An input of a form.
 
-    ``secret`` is written and never shown: ``value`` says whether there is one. ``yaml`` is a text
-    area for a value of any shape. ``choices`` belong to ``choice``; ``error`` is shown beside it.
+    A ``secret`` can be set but is never shown; its ``value`` is whether there is one. ``yaml`` is a
+    text area for a value of any shape. ``choices`` are the options of a ``choice``. ``error`` is
+    shown next to the input.
     """
 
     name: str
@@ -193,7 +194,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Inputs that are sent to a path of this server. ``get`` makes it a search, which changes
+    """Inputs that are sent to a path of this server. With ``get`` the form is a search and changes
     nothing."""
 
     path: str
@@ -213,7 +214,7 @@ class Actions:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Parts under a heading; folded if not ``open``."""
+    """Parts under a heading, folded unless ``open``."""
 
     title: str
     parts: Sequence[Part]
@@ -221,8 +222,8 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What somebody said: ``who``, when (Unix time in seconds), and the parts of it."""
+class TranscriptEntry:
+    """One message of a transcript: its author, its parts, and when it was sent (Unix time in seconds)."""
 
     who: str
     parts: Sequence[Part]
@@ -231,24 +232,21 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation to read, from top to bottom."""
+    """A conversation, oldest message first."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[TranscriptEntry]
 
 
-Part: TypeAlias = (
-    "Text | Markdown | Table | Stats | Timeline | Chart | Diff | Form | Actions | Group "
-    "| Transcript"
-)
+Part: TypeAlias = "Text | Markdown | Table | Stats | Timeline | Chart | Diff | Form | Actions | Group | Transcript"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A page: its title, a line below it, and its parts from top to bottom.
+    """A page: its title, a subtitle, and its parts from top to bottom.
 
-    ``crumbs`` lead back to where it belongs. ``refresh`` is after how many seconds the page is
-    worth reading again, 0 for never; ``status`` is the response's, such as 422 for a form that is
-    shown again with its errors.
+    ``crumbs`` link to the pages above it. ``refresh`` is the number of seconds after which the page
+    reloads; 0 is never. ``status`` is the HTTP status, such as 422 for a form that is shown again
+    with its errors.
     """
 
     title: str
@@ -261,8 +259,8 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """What a handler returns after it has changed something: the path to go on with, and a
-    sentence that is shown there once."""
+    """Returned by a handler that has changed something: the path to show next, and a message that
+    is shown there once."""
 
     path: str
     message: str = ""
@@ -271,7 +269,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What a handler returns for a file: it is saved under ``name``, never shown by the browser."""
+    """Returned by a handler for a file, which the browser saves as ``name`` and never displays."""
 
     name: str
     body: bytes
@@ -280,7 +278,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a handler returns for a body of its own: bytes, their type, and more headers."""
+    """Returned by a handler for a body of any other type."""
 
     body: bytes
     content_type: str
@@ -288,13 +286,14 @@ class Content:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def plain(value: object) -> Any:
-    """Return a view, or a part of one, as JSON values; each object has its class as ``type``."""
+def view_as_json(value: object) -> Any:
+    """Return a view, or a part of one, as JSON values. Each object has its class name in lower case as
+    ``type``."""
     if is_dataclass(value) and not isinstance(value, type):
-        named = {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        named = {one.name: view_as_json(getattr(value, one.name)) for one in fields(value)}
         return {"type": type(value).__name__.lower(), **named}
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): view_as_json(one) for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(one) for one in value]
+        return [view_as_json(one) for one in value]
     return value

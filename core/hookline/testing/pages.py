@@ -2,11 +2,11 @@
 
 ::
 
-    site = Site(harness(Visitors))
-    view = site.get("/visitors/")
-    assert "Ada" in site.text(view)
+    pages = PageClient(harness(Visitors))
+    view = pages.get("/visitors/")
+    assert "Ada" in pages.text(view)
 
-A route is called as a web server would call it: by its path, for an operator or a person, with the
+Routes are called as the web server calls them: by path, for an operator or a person, with the
 fields of a form. Nothing is rendered.
 """
 
@@ -23,38 +23,35 @@ from urllib.parse import unquote, urlencode, urlsplit
 from uuid import uuid4
 
 from hookline_hookspecs import Inbound, Route
-
-from .requests import IDENTITY, Identity, Problem, SiteRoute
-from .services import TABLES
-from .views import View, plain
+from hookline_hookspecs.web import IDENTITY, TABLES_TASK, Identity, Problem, SiteRoute, View, view_as_json
 
 OPERATOR = Identity("web", "owner", "operator", "device-1")
-"""Who opens a page unless a test says otherwise."""
+"""Opens the pages by default."""
 PERSON = Identity("web", "mia", "person", "device-2")
-"""Somebody who was let in."""
+"""A person who is not an admin."""
 
 
 @dataclass(frozen=True, slots=True)
 class FakeRequest:
-    """The part of a Starlette request that a page may use."""
+    """The part of a Starlette request that pages use."""
 
     scope: dict[str, Any]
-    sent: bytes
+    content: bytes
 
     async def body(self) -> bytes:
-        """Return what was sent."""
-        return self.sent
+        """Return the body."""
+        return self.content
 
 
-LISTS = {
+TABLE_QUERIES = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgres": "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() "
     "AND tablename NOT IN ('nodes', 'writers', 'beats', 'owners')",
 }
-"""The tables of each kind of store, without those in which PostgreSQL's keeps who lives."""
+"""SQL that lists the tables of each kind of store, without PostgreSQL's tables of live processes."""
 
 
-class Site:
+class PageClient:
     """The routes of the plugins of a harness.
 
     Args:
@@ -66,7 +63,7 @@ class Site:
         self._routes: list[tuple[str, Route]] | None = None
 
     def routes(self) -> list[tuple[str, Route]]:
-        """Return every route with its whole path."""
+        """Return all routes with their full paths."""
         found: list[tuple[str, Route]] = self._harness.run(self._registered())
         return found
 
@@ -74,51 +71,48 @@ class Site:
         if self._routes is None:
             runtime = await self._harness.aopen()
             found = runtime.bus.registered(Route)
-            self._routes = [(whole_path(plugin, route), route) for plugin, route in found]
-            making = [one for one in asyncio.all_tasks() if TABLES in one.get_name()]
-            await asyncio.gather(*making)
+            self._routes = [(full_path(plugin, route), route) for plugin, route in found]
+            tasks = [task for task in asyncio.all_tasks() if TABLES_TASK in task.get_name()]
+            await asyncio.gather(*tasks)
         return self._routes
 
     def get(self, address: str, who: Identity = OPERATOR) -> Any:
-        """Return what a page returns: a view, or a download. Raises ``Problem``."""
+        """Return what a page's handler returns, such as a view. Raises ``Problem``."""
         return self._call("GET", address, b"", who)
 
-    def post(
-        self, address: str, fields: Mapping[str, str] | None = None, who: Identity = OPERATOR
-    ) -> Any:
-        """Send a form; return a ``Redirect``, or a view with errors. Raises ``Problem``."""
+    def post(self, address: str, fields: Mapping[str, str] | None = None, who: Identity = OPERATOR) -> Any:
+        """Submit a form. Return the ``Redirect``, or the view with errors. Raises ``Problem``."""
         return self._call("POST", address, urlencode(fields or {}).encode(), who)
 
     def text(self, view: View) -> str:
-        """Return everything that a view says, for an ``in`` of a test."""
-        return json.dumps(plain(view), ensure_ascii=False)
+        """Return all text of a view as one JSON string."""
+        return json.dumps(view_as_json(view), ensure_ascii=False)
 
     def say(self, text: str, who: Identity = PERSON, session: str = "a") -> None:
-        """Send a message as a person writes it in one of their conversations, and run its turn."""
-        self._harness.run(self._said(text, who, session))
+        """Send a message in one of a person's conversations and run its turn."""
+        self._harness.run(self._say(text, who, session))
 
-    async def _said(self, text: str, who: Identity, session: str) -> None:
+    async def _say(self, text: str, who: Identity, session: str) -> None:
         runtime = await self._harness.aopen()
-        more: dict[str, Any] = {"session_id": session, "private": True}
-        inbound = Inbound(who.channel, who.name, who.name, uuid4().hex, text, **more)
+        inbound = Inbound(who.channel, who.name, who.name, uuid4().hex, text, session_id=session, private=True)
         submission = await runtime.dispatcher.submit(inbound, "ask")
         await submission.confirm()
         await runtime.finish_background(30.0)
 
     def stored(self) -> dict[str, Any]:
-        """Return every row of every table, to compare before and after a page was opened."""
-        found: dict[str, Any] = self._harness.run(self._stored())
-        return found
+        """Return all rows of all tables, to compare before and after a page was opened."""
+        rows: dict[str, Any] = self._harness.run(self._stored())
+        return rows
 
     async def _stored(self) -> Any:
         await self._registered()
         store = (await self._harness.aopen()).engine.store
 
         def read(db: Any) -> dict[str, Any]:
-            tables = db.fetch(LISTS[store.dialect], {})
+            tables = db.fetch(TABLE_QUERIES[store.dialect], {})
             names = sorted(row["name"] for row in tables)
-            every = {name: f'SELECT * FROM "{name}"' for name in names}  # noqa: S608
-            return {name: db.fetch(sql, {}) for name, sql in every.items()}
+            queries = {name: f'SELECT * FROM "{name}"' for name in names}  # noqa: S608
+            return {name: db.fetch(sql, {}) for name, sql in queries.items()}
 
         return await store.read(read)
 
@@ -127,34 +121,34 @@ class Site:
 
     async def _answer(self, method: str, address: str, body: bytes, who: Identity) -> Any:
         split = urlsplit(address)
-        asked = unquote(split.path)
-        for path, route in await self._registered():
-            found = re.fullmatch(pattern(path), asked)
-            if found is None or route.method != method:
+        path = unquote(split.path)
+        for route_path, route in await self._registered():
+            match = re.fullmatch(path_pattern(route_path), path)
+            if match is None or route.method != method:
                 continue
             if route.auth == "operator" and not who.is_operator:
-                raise Problem(403, "forbidden", "Only the operator may do this.")
+                raise Problem(403, "forbidden", "Only an admin may do this.")
             scope = {
                 "type": "http",
-                "path": asked,
+                "path": path,
                 "query_string": split.query.encode(),
-                "path_params": found.groupdict(),
+                "path_params": match.groupdict(),
                 IDENTITY: who,
             }
-            made: Awaitable[Any] | Any = route.handler(FakeRequest(scope, body))
-            return await made if isawaitable(made) else made
-        raise Problem(404, "not_found", f"There is no {method} {asked}.")
+            result: Awaitable[Any] | Any = route.handler(FakeRequest(scope, body))
+            return await result if isawaitable(result) else result
+        raise Problem(404, "not_found", f"There is no {method} {path}.")
 
 
-def whole_path(plugin: str, route: Route) -> str:
-    """Return a route's path from the root of the server."""
+def full_path(plugin: str, route: Route) -> str:
+    """Return the path of a route from the root of the server."""
     if isinstance(route, SiteRoute):
         return route.path
     return f"/{plugin}{route.path}".removesuffix("/")
 
 
-def pattern(path: str) -> str:
-    """Return the pattern of a route's path, in which ``{name:path}`` may hold slashes."""
+def path_pattern(path: str) -> str:
+    """Return the regular expression of a route's path. ``{name:path}`` may contain slashes."""
     return "".join(_pieces(path))
 
 

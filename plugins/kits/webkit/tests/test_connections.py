@@ -6,8 +6,8 @@ import asyncio
 import socket
 from typing import Any
 
-from hookline_listener import Address
-from hookline_listener.server import Listener
+from hookline_webkit.address import Address
+from hookline_webkit.listener import Listener
 
 
 async def test_what_is_sent_in_pieces_does_not_wait_for_acknowledgements() -> None:

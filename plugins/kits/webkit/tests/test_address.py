@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hookline_listener import Address, address_of, is_loopback
+from hookline_webkit.address import Address, is_loopback, parse_address
 
 
 @pytest.mark.parametrize(
@@ -11,14 +11,14 @@ from hookline_listener import Address, address_of, is_loopback
     [("127.0.0.1:80", Address("127.0.0.1", 80)), ("[::1]:8780", Address("::1", 8780))],
 )
 def test_an_address_is_read_and_written_alike(written: str, address: Address) -> None:
-    assert address_of(written) == address
+    assert parse_address(written) == address
     assert str(address) == written
 
 
 @pytest.mark.parametrize("written", ["", "80", ":80", "::1:80", "host:", "host:65536", "host:٣"])
 def test_a_bad_address_gets_a_sentence(written: str) -> None:
-    with pytest.raises(ValueError, match=r"write host:port|is no port"):
-        address_of(written)
+    with pytest.raises(ValueError, match=r"write host:port|is not a port"):
+        parse_address(written)
 
 
 def test_only_this_machine_reaches_a_loopback_address() -> None:

@@ -6,23 +6,23 @@ from collections.abc import Callable
 
 import pytest
 from hookline.testing import Harness
+from hookline.testing.pages import OPERATOR, PERSON, FakeRequest, PageClient
 from hookline_hookspecs import Page, Plugin, Route, hookimpl
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Paging,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Table,
     View,
-    address,
-    form,
+    build_path,
     identity,
-    part,
-    query,
+    path_param,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.testing import OPERATOR, PERSON, FakeRequest, Site
 
 MakeHarness = Callable[..., Harness]
 
@@ -32,23 +32,23 @@ def asked(text: str) -> FakeRequest:
 
 
 def test_an_address_quotes_what_is_no_part_of_it() -> None:
-    assert address("sessions", "a/b ?") == "/sessions/a%2Fb%20%3F"
-    assert address("sessions", "telegram:1", q="a&b") == "/sessions/telegram:1?q=a%26b"
+    assert build_path("sessions", "a/b ?") == "/sessions/a%2Fb%20%3F"
+    assert build_path("sessions", "telegram:1", q="a&b") == "/sessions/telegram:1?q=a%26b"
 
 
 def test_a_long_list_is_shown_in_pages_that_keep_the_search() -> None:
-    first = Paging.of(asked("q=cats+%26+dogs"), "/x", size=2)
-    assert first.cut([1, 2, 3]) == [1, 2]
+    first = Paging.from_request(asked("q=cats+%26+dogs"), "/x", size=2)
+    assert first.slice([1, 2, 3]) == [1, 2]
     more = first.link(3)
     assert more is not None
     assert more.href == "/x?q=cats+%26+dogs&from=2"
-    last = Paging.of(asked(more.href.partition("?")[2]), "/x", size=2)
-    assert (last.cut([1, 2, 3]), last.link(1)) == ([3], None)
+    last = Paging.from_request(asked(more.href.partition("?")[2]), "/x", size=2)
+    assert (last.slice([1, 2, 3]), last.link(1)) == ([3], None)
 
 
 @pytest.mark.parametrize("text", ["from=-1", "from=x", "from=9999999999999", "from=\u0663", ""])
 def test_a_page_that_is_no_number_is_the_first(text: str) -> None:
-    assert Paging.of(FakeRequest({"query_string": text.encode()}, b""), "/x").offset == 0
+    assert Paging.from_request(FakeRequest({"query_string": text.encode()}, b""), "/x").offset == 0
 
 
 def test_a_person_owns_the_chat_that_has_their_name() -> None:
@@ -61,7 +61,7 @@ def test_a_person_owns_the_chat_that_has_their_name() -> None:
 
 def test_a_query_of_a_thousand_names_is_refused() -> None:
     with pytest.raises(Problem) as refused:
-        query(asked("&".join(f"n{number}=1" for number in range(1000))))
+        query_params(asked("&".join(f"n{number}=1" for number in range(1000))))
     assert refused.value.status == 400
 
 
@@ -79,14 +79,14 @@ class Guests(Plugin):
         return View("Guests", [Table(["Name"], [Row([one]) for one in self.names])])
 
     async def rename(self, request: RequestLike) -> Redirect:
-        self.names = ((await form(request))["to"],)
+        self.names = ((await read_form(request))["to"],)
         return Redirect(
-            "/guests", f"{part(request, 'name')} is renamed by {identity(request).name}."
+            "/guests", f"{path_param(request, 'name')} is renamed by {identity(request).name}."
         )
 
 
 def test_a_test_opens_pages_and_sends_forms_as_a_server_would(harness: MakeHarness) -> None:
-    site = Site(harness(Guests))
+    site = PageClient(harness(Guests))
     assert "Ada" in site.text(site.get("/guests"))
     done = site.post("/guests/Ada%20L./rename", {"to": "Grace & co"})
     assert done == Redirect("/guests", "Ada L. is renamed by owner.")
