@@ -107,7 +107,7 @@ def run_command(words: Sequence[str], line: RunsCommands) -> int:
     root.commands = LazyCommands(line.catalog, "", select)
     token = current.set(line)
     try:
-        code = _guarded(lambda: root.main(list(words), prog_name="hookline", standalone_mode=False), root, words, line)
+        code = _guarded(lambda: root.main(list(words), prog_name="hookline", standalone_mode=False), words, line)
     except CommandError as error:
         err(f"hookline: {error.text}")
         raise
@@ -116,12 +116,12 @@ def run_command(words: Sequence[str], line: RunsCommands) -> int:
     return code if type(code) is int else 0
 
 
-def _guarded(call: Callable[[], Any], root: Any, words: Sequence[str], line: RunsCommands) -> Any:
+def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) -> Any:
     """Call ``call``; an exception becomes an exit code or a ``CommandError`` that names the plugin."""
     try:
         return call()
     except HooklineError as error:
-        raise CommandError(f"{_where(root, words, line)}: {error}", FAILED) from None
+        raise CommandError(f"{_where(words, line)}: {error}", FAILED) from None
     except Exception as error:
         # Typer bundles its own Click, and a plugin may use the other: check for methods, not types.
         if callable(getattr(error, "show", None)):
@@ -130,7 +130,7 @@ def _guarded(call: Callable[[], Any], root: Any, words: Sequence[str], line: Run
             return INTERRUPTED
         if type(error).__module__.partition(".")[0] in ("click", "typer") or line.running is None or line.is_strict:
             raise
-        where = _where(root, words, line, " failed in")
+        where = _where(words, line, " failed in")
         log.error("%s", where, exc_info=error)
         hint = "HOOKLINE_STRICT=1 shows the traceback"
         raise CommandError(f"{where}: {describe(error)}; {hint}", FAILED) from None
@@ -160,16 +160,18 @@ def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
         err(f"hookline: `hookline {name}` may belong to plugin {plugin}, which is not on: {reason}")
 
 
-def _where(root: Any, words: Sequence[str], line: RunsCommands, verb: str = ",") -> str:
+def _where(words: Sequence[str], line: RunsCommands, verb: str = ",") -> str:
     """The plugin and the command that ``words`` name, for an error."""
-    path: list[str] = []
-    for word in words:
-        if word.startswith("-") or not is_group(root):
+    if line.running is None:
+        return f"`hookline {' '.join(words)}`{verb}".removesuffix(",")
+    path = line.running.name.split()
+    command = line.running.built
+    for word in words[len(path) :]:
+        if not is_group(command) or word not in command.commands:
             break
         path.append(word)
-        root = root.commands[word]
-    plugin = line.running.plugin if line.running is not None else ""
-    return f"plugin {plugin}{verb} `hookline {' '.join(path)}`"
+        command = command.commands[word]
+    return f"plugin {line.running.plugin}{verb} `hookline {' '.join(path)}`"
 
 
 def _take_home(arguments: list[str]) -> list[str]:

@@ -18,7 +18,8 @@ def build_command(name: str, command: Any, summary: str) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     if isinstance(command, typer.Typer):
         given = command.info.help
-        app.add_typer(command, name=name, help=given if isinstance(given, str) else summary)
+        text = given if isinstance(given, str) else summary
+        app.add_typer(command, name=name, cls=CommandGroup, help=text)
     elif hasattr(command, "make_context"):
         return command
     elif callable(command):
@@ -44,6 +45,9 @@ class CommandGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands; none is imported for it."""
+        if not isinstance(self.commands, LazyCommands):
+            super().format_commands(ctx, formatter)
+            return
         rows = self.commands.summaries()
         limit = formatter.width - 6 - max(map(len, rows), default=0)
         if not rows:
@@ -59,12 +63,16 @@ class LazyCommands(Mapping[str, Any]):
         catalog: every command.
         prefix: the words of the group; empty for ``hookline`` itself.
         selected: told which command was looked up.
+        own: the commands of the app that is this group, if it is one.
     """
 
-    def __init__(self, catalog: Catalog, prefix: str, selected: Callable[[CommandEntry], None]) -> None:
+    def __init__(
+        self, catalog: Catalog, prefix: str, selected: Callable[[CommandEntry], None], own: Mapping[str, Any] = {}
+    ) -> None:
         self._catalog = catalog
         self._prefix = prefix
         self._selected = selected
+        self._own = own
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.summaries())
@@ -75,9 +83,8 @@ class LazyCommands(Mapping[str, Any]):
     def summaries(self) -> dict[str, str]:
         """The line of help of each command that can run."""
         self._catalog.complete()
+        shown = {name: one.get_short_help_str(200) for name, one in self._own.items() if not one.hidden}
         words: dict[str, list[str]] = {}
-        own = self._own_group()
-        shown = {name: one.get_short_help_str(200) for name, one in own.items() if not one.hidden}
         for entry in self._catalog.below(self._prefix):
             if self._catalog.can_run(entry):
                 word, _, rest = entry.name[len(self._prefix) :].strip().partition(" ")
@@ -92,7 +99,7 @@ class LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, word: str) -> Any:
         name = f"{self._prefix} {word}".strip()
-        found = self._look_up(name) or self._own_group().get(word)
+        found = self._look_up(name) or self._own.get(word)
         if found is None:
             self._catalog.complete()
             found = self._look_up(name)
@@ -115,26 +122,23 @@ class LazyCommands(Mapping[str, Any]):
         if not any(map(self._catalog.can_run, [entry, *below] if entry else below)):
             raise CommandError(self._catalog.why_off(entry or below[0]))
         if entry is None or not self._catalog.can_run(entry):
-            return self._group(name, None)
+            return self._group(name)
         self._selected(entry)
         command = entry.command()
-        return self._group(name, entry) if below and is_group(command) else command
+        if is_group(command) and not isinstance(command.commands, LazyCommands):
+            command.commands = LazyCommands(self._catalog, name, self._selected, command.commands)
+        return command
 
-    def _group(self, name: str, entry: CommandEntry | None) -> CommandGroup:
+    def _group(self, name: str) -> CommandGroup:
+        """A group that has no app of its own."""
         commands: Any = LazyCommands(self._catalog, name, self._selected)
-        summary = entry.summary if entry is not None else ", ".join(commands)
         return CommandGroup(
-            name=name.split()[-1], commands=commands, help=summary, no_args_is_help=True, rich_markup_mode=None
+            name=name.split()[-1],
+            commands=commands,
+            help=", ".join(commands),
+            no_args_is_help=True,
+            rich_markup_mode=None,
         )
-
-    def _own_group(self) -> Mapping[str, Any]:
-        """The commands of the app that is this group itself, if it is one and on."""
-        entry = self._catalog.find(self._prefix) if self._prefix else None
-        if entry is None or not self._catalog.can_run(entry):
-            return {}
-        self._selected(entry)
-        commands: Mapping[str, Any] = getattr(entry.command(), "commands", {})
-        return commands
 
 
 def _shortened(text: str, limit: int) -> str:

@@ -30,7 +30,7 @@ class CommandEntry:
         name: its words, such as ``plugins list``.
         value: ``module:attribute``; empty for a command that a plugin has registered.
         plugin: the plugin that it belongs to, if any.
-        built: the Click command, if it has been built.
+        built: the Click command, if it has been built; ``command`` builds it.
     """
 
     def __init__(self, name: str, value: str, plugin: str, built: Any = None) -> None:
@@ -38,7 +38,7 @@ class CommandEntry:
         self.value = value
         self.plugin = plugin
         self.module = value.partition(":")[0]
-        self._built = built
+        self.built = built
 
     @property
     def summary(self) -> str:
@@ -46,7 +46,7 @@ class CommandEntry:
         if self.value:
             found = _DOCSTRING.match(source_of(self.module))
             return found[1].rstrip("\\\"' ") if found else ""
-        return str(self._built.get_short_help_str(200))
+        return str(self.built.get_short_help_str(200))
 
     @property
     def works_when_off(self) -> bool:
@@ -55,15 +55,15 @@ class CommandEntry:
 
     def command(self) -> Any:
         """The Click command; imports its module."""
-        if self._built is None:
+        if self.built is None:
             found = EntryPoint(self.name, self.value, GROUP).load()
-            self._built = build_command(self.name.split()[-1], found, self.summary)
-        return self._built
+            self.built = build_command(self.name.split()[-1], found, self.summary)
+        return self.built
 
     @property
     def is_built_group(self) -> bool:
         """True for a group that has been built."""
-        return self._built is not None and is_group(self._built)
+        return self.built is not None and is_group(self.built)
 
 
 class Catalog:

@@ -81,13 +81,21 @@ class HarnessCommandLine:
     def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **_settings: object) -> T:
         """Await ``work`` in the harness's event loop; the settings are those of the harness."""
         plugin = self.plugin()
+        ended: list[SystemExit] = []
 
-        async def finished() -> T:
-            result = await work(plugin)
+        async def finished() -> T | None:
+            result = None
+            try:
+                result = await work(plugin)
+            except SystemExit as error:  # it would end the event loop, too
+                ended.append(error)
             await self._runtime.finish_background(30.0)
             return result
 
-        return self._harness.run(finished())
+        result = self._harness.run(finished())
+        if ended:
+            raise ended[0]
+        return result  # type: ignore[return-value]
 
 
 def run_line(harness: Harness, arguments: str, given: str, commands: Mapping[str, Any]) -> CliResult:

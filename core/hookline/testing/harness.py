@@ -164,8 +164,22 @@ class Harness:
 
         return run_line(self, arguments, input, commands or {})
 
+    async def acli(
+        self,
+        arguments: str,
+        input: str = "",  # noqa: A002
+        commands: Mapping[str, Any] | None = None,
+    ) -> CliResult:
+        """Like :meth:`cli`, in a running event loop."""
+        from .command_line import run_line
+
+        await self.aopen()
+        return await asyncio.to_thread(run_line, self, arguments, input, commands or {})
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the harness's own event loop."""
+        """Run a coroutine in the harness's own event loop, also from a thread that it started."""
+        if self._loop is not None and self._loop.is_running():
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         if self._runner is None:
             self._runner = asyncio.Runner()
         return self._runner.run(work)

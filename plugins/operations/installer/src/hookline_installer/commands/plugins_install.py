@@ -1,4 +1,4 @@
-"""Install a plugin and switch it on; without SPEC, restore what an upgrade removed.
+"""Install a plugin and switch it on; without SPEC, restore missing ones.
 
 ``hookline plugins install``.
 """
