@@ -20,15 +20,15 @@ from .parts import Command
 class Submission:
     """The result of a message.
 
-    ``turn`` is complete; ``question`` is the one it ended with, if any. ``unshown`` are answers of
-    the session's interrupted turns that nobody has seen yet. Await ``confirm()`` after showing
+    ``turn`` is complete; ``question`` is the one it ended with, if any. ``undelivered`` are answers of
+    the session's interrupted turns that nobody has seen yet. Await ``mark_delivered()`` after showing
     these and the reply; otherwise they are shown again.
     """
 
     turn: Turn
     question: Question | None
-    unshown: tuple[str, ...]
-    confirm: Callable[[], Awaitable[None]]
+    undelivered: tuple[str, ...]
+    mark_delivered: Callable[[], Awaitable[None]]
 
 
 class Conversations(Protocol):

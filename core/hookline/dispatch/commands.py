@@ -7,7 +7,7 @@ from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
 
-from ..bus.implementation import PluginRefused, describe, is_fault, words
+from ..bus.implementation import PluginRefused, describe, error_text, is_plugin_error
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -47,7 +47,7 @@ class Commands:
         if found is None:
             return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
         plugin, command, args = found
-        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound, mode=ctx.mode)
+        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, message=inbound, mode=ctx.mode)
         if command.audience == "operator" and not ctx.operator:
             return f"{command.name} works only in the terminal and in an admin's private chat."
         try:
@@ -57,9 +57,9 @@ class Commands:
                 if inspect.isawaitable(result):
                     result = await result
         except BaseException as error:
-            if ctx.engine.strict or not is_fault(error):
+            if ctx.engine.strict or not is_plugin_error(error):
                 raise
-            return f"{command.name} failed: {words(error) or describe(error)}"
+            return f"{command.name} failed: {error_text(error) or describe(error)}"
         return result if isinstance(result, Question) else clean(str(result)) if result else ""
 
 

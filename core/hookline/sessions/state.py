@@ -71,13 +71,13 @@ class Pending:
     """What waits for the session's next turn or reply.
 
     ``steering`` was said into the turn under way; ``rerun`` replaces the command at hand;
-    ``unshown`` are stored replies that nobody has seen; ``writes`` are under way; ``creating``
+    ``undelivered`` are stored replies that nobody has seen; ``writes`` are under way; ``creating``
     stores a new session with its first turn.
     """
 
     steering: list[TextBlock] = field(default_factory=list)
     rerun: Inbound | None = None
-    unshown: list[Mapping[str, Any]] = field(default_factory=list)
+    undelivered: list[Mapping[str, Any]] = field(default_factory=list)
     writes: list[Awaitable[Any]] = field(default_factory=list)
     creating: Statement | None = None
 

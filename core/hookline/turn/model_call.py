@@ -13,7 +13,7 @@ from hookline_hookspecs.events import ModelRequest, ModelResponse, Step
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.prompt import envelope
-from .answer import storable, whole
+from .answer import require_complete, sanitize_response
 from .prefix import PrefixKeeper, StableKeeper
 
 
@@ -22,7 +22,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
     Raises:
         ProviderError: the provider could not answer.
-        AroundFault: a plugin around the call failed by itself.
+        MiddlewareError: a plugin around the call failed by itself.
     """
     bus = ctx.engine.bus
     keeper, given = StableKeeper(ctx, request), request
@@ -46,7 +46,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             answer = await provider.send(wire, sink)
             if ctx.active is not None:
                 ctx.active.streamed.append("")
-            response = whole(asked.model, answer)
+            response = require_complete(asked.model, answer)
             usage = response.usage.priced(getattr(provider, "cache_price", CachePrice()))
             model = response.model or asked.model
             response = replace(response, model=model, usage=usage, broken=broken)
@@ -70,8 +70,8 @@ def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
 
     Of a request beside the turn's own only the waits are, as long as a person waits too.
     """
-    withheld = not answers or ctx.engine.bus.withholds_deltas()
-    waited = answers or ctx.command is not None or (ctx.active is not None and not ctx.active.outcome.stop)
+    withheld = not answers or ctx.engine.bus.must_buffer_reply()
+    waited = answers or ctx.message is not None or (ctx.active is not None and not ctx.active.outcome.stop)
 
     def show(delta: Delta) -> None:
         if answers and delta.kind != "waiting":
@@ -128,4 +128,4 @@ async def ask_auxiliary(
     )
     response = await call_model(ctx, request)
     await ctx.engine.journal.record_usage(session, ctx.active.id if ctx.active else "", "auxiliary", response)
-    return storable(response).text
+    return sanitize_response(response).text

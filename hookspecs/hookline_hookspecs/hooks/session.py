@@ -39,7 +39,9 @@ class SessionHooks:
         """For every inbound message, once stored and before its turn: access, limits, rewriting.
 
         Return a changed message, ``Deny`` to refuse it (the reason is the reply; an empty reason
-        refuses silently), or None to leave it unchanged.
+        refuses silently), or None to leave it unchanged. ``ctx.session`` is the session of the
+        message; its id is empty, and nothing is stored, if there is none yet. A refused message
+        begins none.
         """
 
     @spec("first", 120)

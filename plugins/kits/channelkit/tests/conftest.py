@@ -415,7 +415,7 @@ class Town:
 
     async def open(self) -> Town:
         runtime = await self.harness.aopen()
-        await runtime.recovery.recover()  # first, as the gateway does
+        await runtime.gateway_host.recover()  # first, as the gateway does
         await self.kit.start()
         return self
 

@@ -299,7 +299,7 @@ class Agent:
         submission = await self._conversations.submit(inbound, "ask")
         if text := submission.turn.reply:
             self._feed.say(session, fenced(text) if "\n" in text else text, str(uuid4()))
-        await submission.confirm()
+        await submission.mark_delivered()
         await self._feed.settle(session)
         return schema.PromptResponse(stop_reason="end_turn")
 
@@ -340,7 +340,7 @@ class Agent:
         self, session: EditorSession, asked: Prompt, submission: Submission
     ) -> schema.PromptResponse:
         turn = submission.turn
-        for text in submission.unshown:
+        for text in submission.undelivered:
             self._feed.say(session, f"{text}\n\n", str(uuid4()))
         left = asked.left_of(turn.reply)
         if turn.stop == "command" and "\n" in left:
@@ -351,7 +351,7 @@ class Agent:
             if asked.is_over and left == turn.reply:
                 asked.begin_text()
             self._feed.say(session, left, asked.message_id)
-        await submission.confirm()
+        await submission.mark_delivered()
         await self._feed.settle(session)
         if failed and asked.failure is not None and not asked.cancelled:
             raise RequestError(FAILED, asked.failure.text, {"kind": asked.failure.kind})

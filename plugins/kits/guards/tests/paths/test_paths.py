@@ -12,7 +12,7 @@ import hookline_places
 import pytest
 import yaml
 from hookline_guards.paths import MAX_PATH, PathGuard, PathRefused
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 DATA = Path(hookline_places.__file__).parent / "data"
@@ -465,7 +465,6 @@ PIECES = st.sampled_from(
 ANY_PATH = st.text(max_size=30) | st.lists(PIECES | st.text(max_size=5), max_size=6).map("/".join)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=ANY_PATH)
 def test_no_path_crashes_or_escapes(guard, place, path):
     with contextlib.suppress(OSError):
@@ -489,7 +488,6 @@ CASES = st.sampled_from([str, str.upper, str.title, str.swapcase, str.casefold])
 INVISIBLE = st.sampled_from(["", "\u200b", "\u200d", "\u2060", "\ufe0f", "\ufeff", "\u00ad"])
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     secret=st.sampled_from([s for s in SECRETS if not s.startswith("etc/")]),
     case=CASES,

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.cli import with_plugin
-from hookline_prices import NAME, RATES, BadPrices, Price, PriceList, changes, read_list, save
+
+from ..price_list import RATES, BadPrices, Price, PriceList, read_list
+from ..prices import NAME
 
 if TYPE_CHECKING:
     from ..plugin import Insights
@@ -22,8 +26,8 @@ if TYPE_CHECKING:
 
 SHOWN_PROBLEMS = 10
 LEGEND = (
-    "US dollars per million tokens; read and write are for the cache. Other models have no known\n"
-    "price; local servers (ollama, vllm, lmstudio, llamacpp) are free."
+    "US dollars per million tokens; read and write are for the cache. Other models are priced by\n"
+    "genai-prices; local servers (ollama, vllm, lmstudio, llamacpp) are free."
 )
 _Action = Annotated[str, typer.Argument(help="list, or update with SOURCE.")]
 _Source = Annotated[
@@ -51,7 +55,7 @@ def _list(plugin: Insights, json: bool) -> None:
     found = sorted(plugin.prices.all().items())
     if json:
         rows = [{"model": model, **asdict(price)} for model, price in found]
-        _print(jsonlib.dumps({"date": plugin.prices.date(), "models": rows}))
+        _print(jsonlib.dumps({"date": plugin.prices.as_of(), "models": rows}))
         return
     _print(f"{_table(found)}\n\n{LEGEND}")
 
@@ -130,3 +134,55 @@ def _rate(rate: float | None) -> str:
 def _print(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def save(path: Path, text: str) -> None:
+    """Write a list that was read without an error, atomically and for its owner alone.
+
+    Raises:
+        OSError: it cannot be written; what was there is as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.touch(mode=0o600)
+        fresh.write_text(text, encoding="utf-8", newline="")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def changes(before: Mapping[str, Price], after: Mapping[str, Price]) -> list[str]:
+    """Return a line for each model whose price has changed, come or gone."""
+    lines = []
+    for model in sorted(before.keys() | after.keys()):
+        old, new = before.get(model), after.get(model)
+        if old is None and new is not None:
+            lines.append(f"new      {model}: {_rates(new)}")
+        elif new is None:
+            lines.append(f"gone     {model}: its price is unknown now")
+        elif old is not None and (changed := _changed(old, new)):
+            lines.append(f"changed  {model}: {changed}")
+    return lines
+
+
+def _rates(price: Price) -> str:
+    rates = price.rates
+    return f"input {_shown(rates.input)}, output {_shown(rates.output)}"
+
+
+def _changed(old: Price, new: Price) -> str:
+    found = []
+    for name in RATES:
+        was, now = getattr(old.rates, name), getattr(new.rates, name)
+        if was != now:
+            found.append(f"{name.replace('_', ' ')} {_shown(was)} → {_shown(now)}")
+    if (old.above, old.long) != (new.above, new.long):
+        found.append("the rates of long prompts")
+    return ", ".join(found)
+
+
+def _shown(rate: float | None) -> str:
+    if rate is None:
+        return "none"
+    return f"${rate:.2f}" if round(rate, 2) == rate else f"${rate:g}"
