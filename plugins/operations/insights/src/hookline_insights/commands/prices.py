@@ -33,8 +33,6 @@ _Action = Annotated[str, typer.Argument(help="list, or update with SOURCE.")]
 _Source = Annotated[
     str | None, typer.Argument(metavar="SOURCE", help="A file or URL to update from.")
 ]
-    str | None, typer.Argument(metavar="SOURCE", help="A file or URL to update from.")
-]
 
 
 @with_plugin
