@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from hookline_hookspecs import StoreError, Submission, TextBlock, crash
-from hookline_hookspecs.events import Deny, Inbound
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.verdicts import Deny
 
 from ..bus.bus import GuardFailed
 from ..engine import Engine

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.events import Reply
+from hookline_hookspecs.replies import Reply
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL
