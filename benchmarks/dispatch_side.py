@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import Any
 
 from hookline.bus.bus import Bus
+from hookline.bus.watch import watch
 from hookline.config import load
 from hookline.runtime import Runtime
 from hookline.sessions.context import TurnContext, idle_context
-from hookline_guards.watchdog import watch
 from hookline_hookspecs import ToolCall, hookimpl
 from worker import Sample, work
 

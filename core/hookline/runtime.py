@@ -16,8 +16,9 @@ from hookline_hookspecs.inspection import Configuration, Inspection
 from .bus.bus import Bus
 from .bus.deadline import CoreTask, plugin_task
 from .bus.implementation import Implementation
+from .bus.watch import watch
 from .bus.watchdog import PluginCode
-from .config import Loaded, find_driver
+from .config import Loaded, open_secret_sources
 from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
 from .dispatch.outbox import Channels, Outbox
@@ -76,10 +77,8 @@ class Runtime:
         make_home(engine.home)
         await engine.store.open()
         await engine.store.migrate("core", core_migrations(engine.store.dialect))
-        if open_vault := find_driver("hookline.services", "vault"):
-            await open_vault(engine.loaded.source, engine.home, engine.storage)
-        watch = find_driver("hookline.services", "watchdog")
-        self._end_watch = watch(engine.bus.watchdog) if watch is not None else lambda: None
+        await open_secret_sources(engine.loaded.source, engine.home, engine.storage)
+        self._end_watch = watch(engine.bus.watchdog)
         asyncio.get_running_loop().set_task_factory(self._make_task)
         engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.recovery

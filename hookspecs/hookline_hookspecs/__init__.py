@@ -21,8 +21,8 @@ from .events import (
 from .gateway import Division, GatewayHost, GatewayWork, TurnNews
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
-    Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
+    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, FileRisk, Hit, Host, Http, HttpResponse, Paths,
+    Reacting, Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .likeness import Corpus, Likeness, fuse
@@ -38,8 +38,9 @@ __all__ = [
     "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
     "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Division", "Effect", "EffectKind", "Excerpt",
-    "Failure", "Feature", "Fenced", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs",
-    "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson",
+    "Failure", "Feature", "Fenced", "FileRisk", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec",
+    "HookSpecs", "HooklineError",
+    "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson",
     "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
     "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
     "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",

@@ -6,10 +6,10 @@ These are protocols, so a plugin can be written and type-checked without importi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
 
 from .events import Inbound, Question, Reply, Rewrite, Session, Step, Turn
 from .origins import Effect, Origin
@@ -17,7 +17,7 @@ from .origins import Effect, Origin
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncGenerator, Container
-    from contextlib import AbstractAsyncContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from .drivers import ProviderSettings
     from .messages import Message, ToolCall
@@ -85,8 +85,9 @@ class Storage(Protocol):
     ``-- name: add_fact!`` for a write).
     """
 
-    dir: Path
-    """The plugin's own folder, created on first use with mode 0700."""
+    @property
+    def dir(self) -> Path:
+        """The plugin's own folder, created on first use with mode 0700."""
 
     kv: KeyValue
     """Small JSON values."""
@@ -124,6 +125,18 @@ class HttpResponse(Protocol):
         errors as :meth:`Http.get`."""
 
 
+class RequestOptions(TypedDict, total=False):
+    """Options of a request, all of them optional; see :class:`Http`."""
+
+    headers: Mapping[str, str] | None
+    params: Mapping[str, Any] | None
+    content: bytes | None
+    json: Any
+    timeout: float
+    max_bytes: int
+    before: Callable[[str], Awaitable[None]] | None
+
+
 class Http(Protocol):
     """A client for URLs that a model or a user can choose. Private addresses are refused.
 
@@ -137,18 +150,34 @@ class Http(Protocol):
     def judge(self, url: str) -> str | None:
         """Return why the text of ``url`` would be refused, or None; does no DNS lookup."""
 
-    async def get(self, url: str, **options: Any) -> HttpResponse:
+    async def get(self, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:
         """GET ``url`` and read the body. Raises ``Refused`` if the URL is not allowed and another
         ``HooklineError`` if the request fails. An HTTP error status does not raise."""
 
-    async def request(self, method: str, url: str, **options: Any) -> HttpResponse:
+    async def request(self, method: str, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:
         """Like :meth:`get`, with any method."""
 
-    def stream(self, method: str, url: str, **options: Any) -> AbstractAsyncContextManager[HttpResponse]:
+    def stream(
+        self, method: str, url: str, **options: Unpack[RequestOptions]
+    ) -> AbstractAsyncContextManager[HttpResponse]:
         """Like :meth:`request`, but the ``async with`` block reads the body through ``chunks``."""
 
     async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Open a TCP connection to ``host``, for a proxy or another protocol. Raises like :meth:`get`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRisk:
+    """What of a file, or of a change to it, programs run later.
+
+    ``name`` is the file or the part of it (``scripts of package.json``), ``what`` completes a
+    sentence that begins with the name (``runs when …``). ``at_once``: it runs unasked as soon as
+    somebody installs the package.
+    """
+
+    name: str
+    what: str
+    at_once: bool = False
 
 
 class Paths(Protocol):
@@ -167,6 +196,26 @@ class Paths(Protocol):
     def caution(self, path: str) -> str | None:
         """Return why a person should approve writing to ``path``, or None: programs run it or
         agents follow it by themselves."""
+
+    def credential(self, path: str) -> str | None:
+        """Return what kind of secret a file of this name holds, or None; reads nothing."""
+
+    def runs_later(self, path: str) -> bool:
+        """Return True for a file that somebody runs afterwards, such as a Makefile."""
+
+    def change_risk(self, path: str, before: str, after: str) -> FileRisk | None:
+        """Return what of a change to the text of a file will run later; None if nothing does."""
+
+    def give(self, path: Path) -> None:
+        """Let a file that came with a message be read, although it lies in Hookline's home."""
+
+    def is_given(self, path: Path) -> bool:
+        """Return True if :meth:`give` was called for the resolved path: it may only be read."""
+
+    def folder(self, real: Path) -> AbstractContextManager[tuple[str, int | None]]:
+        """Return the name of a resolved path and a handle on its folder, for the ``dir_fd`` of
+        :mod:`os` (None where the system has none). Missing folders are made, and no link is
+        followed. Raises ``OSError``."""
 
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, with no race between :meth:`resolve` and opening."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hookline.bus.bus import Bus
 from hookline.bus.implementation import AroundFault, PluginRefused
-from hookline_guards.watchdog import watch
+from hookline.bus.watch import watch
 from hookline_hookspecs import (
     HOOKS,
     Answer,

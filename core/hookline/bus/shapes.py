@@ -1,22 +1,11 @@
-"""Checks what plugins return: its type, and by the service ``fields`` that of every field."""
+"""Checks what plugins return: its type, and that of every field."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
-from ..config import find_driver
-
-
-@cache
-def _field_check() -> Callable[[object], TypeError | None]:
-    return find_driver("hookline.services", "fields") or (lambda _: None)
-
-
-def wrong_field(value: object) -> TypeError | None:
-    """Return the error for the first field of a dataclass of the wrong type; without the guards, None."""
-    return _field_check()(value)
+from .fields import wrong_field
 
 
 def wrong_type(value: object, *wanted: Any) -> TypeError:

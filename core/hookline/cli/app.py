@@ -17,6 +17,7 @@ from hookline.home import choose_profile, find_home
 
 from .plugin_commands import STORE_CLOSED, Explain, PluginCommands, invoke
 from .shared import USAGE, err, own_process, quiet_logging, unshown_config_errors, with_runtime
+from .store_commands import copy_store, migrate_store
 
 if TYPE_CHECKING:
     from hookline.config import Loaded
@@ -46,6 +47,12 @@ def start(
         raise typer.Exit
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
+
+
+store = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Copy the store.")
+store.command("copy")(copy_store)
+app.add_typer(store, name="store")
+app.command("migrate-store")(migrate_store)
 
 
 def run(arguments: Sequence[str]) -> None:

@@ -13,9 +13,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from hookline_hookspecs import CommandError, HooklineError
+from hookline_hookspecs.secrets import redacted
 
 from hookline.home import environment, find_home, make_home, removed
-from hookline.text import redacted
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
@@ -101,13 +101,12 @@ def _make_home() -> None:
 
 
 def quiet_logging() -> None:
-    """Log to ``logs/hookline.log`` in the home, and not to the screen; to nowhere without the guards."""
+    """Log to ``logs/hookline.log`` in the home, and not to the screen."""
     import logging
 
-    from hookline.config import find_driver
+    from hookline.log import open_log
 
     make_home(find_home())
-    open_log = find_driver("hookline.services", "log")
     root = logging.getLogger("hookline")
-    root.handlers[:] = [open_log(find_home() / "logs") if open_log else logging.NullHandler()]
+    root.handlers[:] = [open_log(find_home() / "logs")]
     root.propagate = False

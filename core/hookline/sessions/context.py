@@ -19,11 +19,11 @@ from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Qu
 from hookline_hookspecs.host import Access, Paths, Stash
 from hookline_hookspecs.messages import Message, ToolCall
 from hookline_hookspecs.origins import Effect, Origin
+from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.tools import Tool
 
 from .. import clock
 from ..engine import Engine
-from ..text import redacted
 from . import history
 from .prompt import EMPTY
 from .state import ActiveTurn, SessionState

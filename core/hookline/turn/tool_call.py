@@ -20,12 +20,13 @@ from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOutput, ToolResult
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
+from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.tools import Tool
 
+from ..bus.fields import wrong_field
 from ..bus.implementation import AroundFault, describe, expect_fault
-from ..bus.shapes import wrong_field
 from ..sessions.context import TurnContext
-from ..text import clean, redacted
+from ..text import clean
 
 log = logging.getLogger("hookline.tools")
 CHOICES = ("Once", "This session", "Always", "Deny")

@@ -25,8 +25,8 @@ import pytest
 from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Attachment, Audio, Inbound, ToolResult
+from hookline_hookspecs.speech import audio_kind
 from hookline_multimedia import Multimedia
-from hookline_speech import audio_kind
 
 DATA = Path(__file__).parent / "data"
 KEY = "sk-right-key-1234567890"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Page, Refused, Route
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 from hookline_webkit import (
     Action,
     Badge,

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
-from hookline_speech import audio_kind
+from hookline_hookspecs.speech import audio_kind
 
 from .kinds import HEAD, kind_of, suffix_of
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, Audio, HooklineError
-from hookline_speech import audio_kind
+from hookline_hookspecs.speech import audio_kind
 
 HEAD = 4096
 """Bytes that are looked at."""

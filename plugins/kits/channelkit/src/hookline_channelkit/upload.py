@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from hookline_hookspecs import Attachment, Audio
-from hookline_speech import audio_kind, seconds
+from hookline_hookspecs.speech import audio_kind, seconds
 
 
 @dataclass(frozen=True, slots=True)

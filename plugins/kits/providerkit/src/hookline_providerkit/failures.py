@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import ProviderError
-from hookline_secretfilter import SecretFilter
+from hookline_hookspecs.secrets import SecretFilter
 
 from .causes import ERRORS, Cause, cause_of, is_too_long
 from .limits import Exceeded, Stalled

@@ -1,7 +1,7 @@
 """``hookline memory list|log|undo``: what was learnt, from where, and how to take it back.
 
 Other plugins that learn something join in by adding a service ``LearnedSource``
-(``hookline_chatfiles``).
+(``hookline_hookspecs.chat_files``).
 
 Core reads the signatures when it builds the command line. Imported only then, because of Typer.
 """

@@ -32,7 +32,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_imports import Importer, LateImporter
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .config import SkillsConfig
 from .parts import Parts, SkillTexts

@@ -97,7 +97,7 @@ class Commands:
             snapshot = Path(folder) / (DATABASE if is_here else DUMP)
             await store.snapshot(snapshot)
             migrations = migrations_of(snapshot) if is_here else {}
-            found = contents_of(home, secrets=secrets)
+            found = contents_of(home, self._host.paths, secrets=secrets)
             with writing(path, passphrase) as writer:
                 writer.add(snapshot.name, snapshot)
                 gone = [name for name in found.files if not writer.add(name, home / name)]
@@ -180,7 +180,9 @@ class Commands:
                 _resend(home)
             else:
                 passphrase = _passphrase_of(file, self._host.env)
-                done = restore(file, passphrase, home, self._host.now(), resend=resend)
+                done = restore(
+                    file, passphrase, home, self._host.paths, self._host.now(), resend=resend
+                )
                 _tell(done, home, _address_of(home))
         except BackupError as error:
             _fail(error)

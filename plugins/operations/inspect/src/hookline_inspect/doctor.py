@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 from hookline_hookspecs import Check, CommandError, Configuration, HooklineError, Host
-from hookline_secretfilter import redacted
+from hookline_hookspecs.secrets import redacted
 
 from .checks import FILES
 from .mending import mend

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hookline_hookspecs import Host, origins_from_json
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 
 from . import traces
 from .output import FAILED, out, out_json, stop

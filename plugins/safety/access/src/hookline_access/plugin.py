@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import hookline_webkit as webkit
-from hookline_auditkit import approved
 from hookline_hookspecs import (
     Access,
     Check,
@@ -29,7 +28,8 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_imports import Importer, LateImporter
+from hookline_hookspecs.audit import approved
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .asking import Desk
 from .chats import Chat, Chats

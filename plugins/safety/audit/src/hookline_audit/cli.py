@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from hookline_auditkit import KINDS
+from hookline_hookspecs.audit import KINDS
 
 from .export import BATCH, FORMATS, lines
 from .reading import Entry, shown_detail

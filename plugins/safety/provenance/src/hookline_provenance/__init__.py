@@ -34,8 +34,8 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
+from hookline_hookspecs.file_origins import FileOrigins
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_origins import FileOrigins
 from pydantic import BaseModel, Field
 
 from . import named

@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from hookline_auditkit import note
 from hookline_hookspecs import CommandError, HooklineError
+from hookline_hookspecs.audit import note
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .config import Place, has_password, place_of, wrong_name

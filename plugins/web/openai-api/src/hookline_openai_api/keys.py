@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Transaction
-from hookline_warmkit import RowCache
+from hookline_hookspecs.caching import RowCache
 from hookline_webkit import Identity, People
 
 PREFIX = "hk-"

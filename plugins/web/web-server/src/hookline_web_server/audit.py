@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookline_hookspecs import Host, Transaction
-from hookline_warmkit import LaterWrites
+from hookline_hookspecs.caching import LaterWrites
 from hookline_webkit import Change, Identity
 
 KEPT_SECONDS = 90 * 86400.0

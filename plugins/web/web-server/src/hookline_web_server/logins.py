@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from hookline_hookspecs import HooklineError, Host, Transaction
-from hookline_warmkit import RowCache
+from hookline_hookspecs.caching import RowCache
 from hookline_webkit import Device, Identity, LoginLink, People
 from hookline_webkit.services import SiteRole
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
-from hookline_speech import ReadAloud, Speaker, Transcriber
+from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
 from hookline_webkit import Problem, SiteRoute, TurnViews, identity, plain
 
 from .branching import branch

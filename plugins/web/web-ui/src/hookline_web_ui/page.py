@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
-from hookline_speech import ReadAloud
+from hookline_hookspecs.speech import ReadAloud
 from hookline_webkit import Identity, Problem, Relay, WebServer
 
 from .files import Files

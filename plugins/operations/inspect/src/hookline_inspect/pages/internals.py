@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import HOOKS, Host, origins_from_json
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 from hookline_webkit import (
     Action,
     Actions,

@@ -12,7 +12,7 @@ from html import unescape
 from typing import Any
 
 from hookline_hookspecs import Host, Usage, origins_from_json
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 from hookline_prices import Prices
 from hookline_webkit import (
     Chart,

@@ -1,0 +1,1 @@
+"""Plugin ``shared-files``; see :mod:`.plugin`."""
