@@ -149,7 +149,7 @@ def paths(world: World) -> str:
     from hookline.io.paths import PathGuard
 
     attempts = yaml.safe_load(
-        (TREE / "plugins/kits/guards/tests/paths/attempts.yaml").read_text("utf-8")
+        (TREE / "tests/io/paths/attempts.yaml").read_text("utf-8")
     )
     folder = world.folder / "me"
     folder.mkdir()

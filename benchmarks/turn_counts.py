@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from time import thread_time
 from typing import Any
 from unittest.mock import patch
@@ -49,7 +50,7 @@ class Meter:
     def __init__(self, runtime: Runtime) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.on = False
-        self._watchdog = runtime.engine.bus.watchdog
+        self._running: ContextVar[str] = ContextVar("running", default=CORE)
         self._loop_thread = threading.get_ident()
         self._working_for = threading.local()
         self._since = 0.0
@@ -60,8 +61,7 @@ class Meter:
         """Who the running code works for."""
         if threading.get_ident() != self._loop_thread:
             return getattr(self._working_for, "plugin", STORE)
-        running = self._watchdog.running
-        return running.plugin if running is not None else CORE
+        return self._running.get()
 
     def add(self, what: str, amount: float = 1) -> None:
         """Charge whoever runs."""
@@ -99,26 +99,21 @@ class Meter:
     def counting(self, runtime: Runtime) -> Iterator[None]:
         """Count what happens inside."""
         store = runtime.engine.journal.store
-        watchdog, submit, encode = (
-            self._watchdog,
+        bus, submit, encode = (
+            runtime.engine.bus,
             ThreadPoolExecutor.submit,
             json.JSONEncoder.encode,
         )
-        begin, end, read, write, stat = (
-            watchdog.begin,
-            watchdog.end,
-            store.read,
-            store.write,
-            os.stat,
-        )
+        attempt, read, write, stat = (bus.attempt, store.read, store.write, os.stat)
 
-        def begun(what: Any) -> Any:
+        async def attempted(impl: Any, *args: Any) -> Any:
             self.switch()
-            return begin(what)
-
-        def ended(before: Any) -> None:
-            self.switch()
-            end(before)
+            token = self._running.set(impl.plugin)
+            try:
+                return await attempt(impl, *args)
+            finally:
+                self.switch()
+                self._running.reset(token)
 
         def submitted(pool: Any, function: Any, /, *args: Any, **options: Any) -> Any:
             self.add("threads")
@@ -146,8 +141,7 @@ class Meter:
 
         with ExitStack() as stack:
             for target, name, double in [
-                (watchdog, "begin", begun),
-                (watchdog, "end", ended),
+                (bus, "attempt", attempted),
                 (ThreadPoolExecutor, "submit", submitted),
                 (json.JSONEncoder, "encode", encoded),
                 (store, "read", reading),

@@ -223,7 +223,8 @@ class Engine:
 
         network = self.config.network
         policy = NetworkPolicy(network.block_private, network.allow_hosts, network.block_hosts)
-        return GuardedHttp(policy, chat=self.chat)
+        client: Any = GuardedHttp(policy, chat=self.chat)
+        return client  # type: ignore[no-any-return]
 
     @cached_property
     def paths(self) -> Paths:

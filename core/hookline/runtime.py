@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,10 +13,7 @@ from hookline_hookspecs.gateway import GatewayHost
 from hookline_hookspecs.inspection import Configuration, Inspection
 
 from .bus.bus import Bus
-from .bus.deadline import CoreTask, plugin_task
-from .bus.implementation import Implementation
-from .bus.watch import watch
-from .bus.watchdog import PluginCode
+from .bus.monitor import BlockMonitor
 from .config import Loaded, open_secret_sources
 from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
@@ -32,8 +28,6 @@ from .sessions.context import current_chat
 from .sessions.manager import Sessions
 from .store.journal import core_migrations
 from .turn.model_call import ask_auxiliary
-
-OWN_CODE = str(Path(__file__).parent)
 
 
 class Runtime:
@@ -69,6 +63,7 @@ class Runtime:
         self.recovery = Recovery(engine, self.sessions, self.dispatcher, self.outbox)
         make_host = partial(PluginHost, engine, self.sessions, self.recovery)
         self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
+        self._monitor = BlockMonitor(self.plugins.instances, self.bus.report_block)
         self.finish_background = engine.background.finish
         engine.services[Configuration] = CoreConfiguration(home, self.plugins, Runtime)
 
@@ -78,14 +73,13 @@ class Runtime:
         await engine.store.open()
         await engine.store.migrate("core", core_migrations(engine.store.dialect))
         await open_secret_sources(engine.loaded.source, engine.home, engine.storage)
-        self._end_watch = watch(engine.bus.watchdog)
-        asyncio.get_running_loop().set_task_factory(self._make_task)
+        self._monitor.start()
         engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.recovery
         engine.services[Store] = engine.store
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
         self.plugins.load()
-        await asyncio.create_task(self.plugins.setup())  # of its own, so no plugin can cancel it
+        await self.plugins.setup()
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
@@ -95,21 +89,5 @@ class Runtime:
         await self.plugins.teardown()
         await engine.aclose()
         await engine.node.leave()
-        self._end_watch()
+        self._monitor.stop()
         await engine.store.close()
-        asyncio.get_running_loop().set_task_factory(None)
-
-    def _make_task(self, loop: Any, work: Any, **options: Any) -> asyncio.Task[Any]:
-        """Make a task; one made by a plugin's hook, by whatever means, ends with that plugin."""
-        watchdog, code = self.bus.watchdog, getattr(work, "cr_code", None)
-        running = watchdog.running
-        if isinstance(running, Implementation) and code is not None:
-            host = self.plugins.host(running.plugin)
-            if host is not None and not code.co_filename.startswith(OWN_CODE):
-                started = PluginCode(running.plugin, f"a task that {running.where} started")
-                task = plugin_task(work, watchdog, started, **options)
-                host.adopt(task)
-                return task
-        made = CoreTask(work, loop=loop, **options)
-        made.watchdog = watchdog
-        return made

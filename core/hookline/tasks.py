@@ -9,6 +9,8 @@ from collections.abc import Coroutine
 from typing import Any
 
 log = logging.getLogger("hookline.tasks")
+PLUGIN_TASK_GRACE = 3.0
+"""Seconds that a plugin's cancelled tasks have to clean up."""
 
 
 class BackgroundTasks:
@@ -35,12 +37,39 @@ class BackgroundTasks:
         while self._tasks and (left := until - time.monotonic()) > 0:
             await asyncio.wait(list(self._tasks), timeout=left)
 
-    async def cancel(self) -> None:
-        """Cancel every task but the running one, and wait for them."""
-        tasks = self._tasks - {asyncio.current_task()}
+    async def cancel(self, grace: float | None = None) -> None:
+        """Cancel every task but the running one, and wait for them.
+
+        After ``grace`` seconds, tasks that ignore their cancellation are logged and left running.
+        """
+        tasks = {task for task in self._tasks if task is not asyncio.current_task()}
+        if not tasks:
+            return
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        _, running = await asyncio.wait(tasks, timeout=grace)
+        for task in running:
+            log.warning("%s did not stop within %g s of its cancellation", task.get_name(), grace)
+
+
+def plugin_task(work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
+    """Create a task for a plugin's coroutine. ``SystemExit`` in it fails the task, not the process.
+
+    Raises:
+        TypeError: ``work`` is not a coroutine.
+    """
+    if not asyncio.iscoroutine(work):
+        raise TypeError(f"expected a coroutine, got {work!r}")
+    task = asyncio.get_running_loop().create_task(_contain_exit(work), name=name)
+    task.add_done_callback(lambda _: work.close())  # a task cancelled before its first step leaves it open
+    return task
+
+
+async def _contain_exit(work: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        return await work
+    except SystemExit as error:  # in a task, it would end the event loop
+        raise RuntimeError(f"SystemExit: {error}") from error
 
 
 def _log_failure(task: asyncio.Task[Any]) -> None:

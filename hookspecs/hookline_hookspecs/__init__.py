@@ -29,12 +29,13 @@ from .likeness import Corpus, Likeness, fuse
 from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
 from .modes import Mode, Modes
 from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
-from .parts import Check, CheckResult, Command, Job, Page, Reviewer, Route, command
+from .parts import Audience, Check, CheckResult, Command, Job, Page, Reviewer, Route, command
 from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
-    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio", "AuthError",
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audience",
+    "Audio", "AuthError",
     "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
     "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Division", "Effect", "EffectKind", "Excerpt",

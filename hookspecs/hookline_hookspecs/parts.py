@@ -15,6 +15,8 @@ COMMAND_MARK = "hookline_command"
 
 Said: TypeAlias = "str | Question | None"
 Completions: TypeAlias = Callable[[str, str], "Awaitable[Sequence[tuple[str, str]]]"]
+Audience: TypeAlias = Literal["everyone", "turn", "session", "admins", "operator"]
+"""Who may give a slash command, from the widest to the narrowest; see :class:`Command`."""
 CommandRun: TypeAlias = Callable[["Context", str], "Said | Awaitable[Said]"]
 
 
@@ -25,9 +27,21 @@ class Command:
     ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for no answer.
     If it returns a :class:`Question`, its text is shown unchanged and its choices as buttons, on
     channels that have them. An ``immediate`` command runs even during a turn; others wait until
-    the turn ends. ``operator_only``: for the terminal and admins only. ``theme`` is the heading under
-    which ``/help`` shows it; the plugin's name by default. ``complete(session_id, typed)`` returns
-    ``(argument, description)`` pairs for a channel that can complete what a person types.
+    the turn ends. ``theme`` is the heading under which ``/help`` shows it; the plugin's name by
+    default. ``complete(session_id, typed)`` returns ``(argument, description)`` pairs for a channel
+    that can complete what a person types.
+
+    ``audience`` says who may give it. In a group, which shares one session:
+
+    - ``everyone``: whoever may write there. Right for what only reads, or checks on its own.
+    - ``turn``: whoever started the running turn, or the last one if none runs. For what stops or
+      changes a turn.
+    - ``session``: whoever began the session, while no turn of another person runs or waits. For
+      what changes the session.
+    - ``admins``: admins. The default.
+
+    Admins may give all of these, and in the terminal and in private chats so may whoever writes
+    there. ``operator`` holds everywhere: the terminal and an admin's private chat, nowhere else.
     """
 
     name: str
@@ -35,7 +49,7 @@ class Command:
     run: CommandRun
     aliases: tuple[str, ...] = ()
     immediate: bool = False
-    operator_only: bool = False
+    audience: Audience = "admins"
     theme: str = ""
     complete: Completions | None = None
 
@@ -43,9 +57,9 @@ class Command:
 def command(
     name: str,
     *,
+    audience: Audience = "admins",
     aliases: tuple[str, ...] = (),
     immediate: bool = False,
-    operator_only: bool = False,
     theme: str = "",
     complete: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
@@ -56,7 +70,7 @@ def command(
     """
 
     def mark(function: F) -> F:
-        options = {"aliases": aliases, "immediate": immediate, "operator_only": operator_only}
+        options = {"aliases": aliases, "immediate": immediate, "audience": audience}
         setattr(function, COMMAND_MARK, (name, options | {"theme": theme, "complete": complete}))
         return function
 

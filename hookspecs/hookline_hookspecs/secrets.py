@@ -18,7 +18,7 @@ from urllib.parse import quote, quote_plus
 
 MASK = "[secret]"
 """What stands in place of a secret."""
-SHORTEST = 6
+SHORTEST = 8
 """Characters; a shorter secret is a word or a number that texts hold anyway."""
 _LINE = 16
 """Characters of a line of a secret of several lines, such as a private key, that is one itself."""

@@ -373,13 +373,11 @@ def test_a_setup_past_its_deadline_fails_and_the_app_runs(
     assert works(h)
 
 
-def test_a_plain_setup_past_its_deadline_fails(
-    harness: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_setup_past_its_deadline_fails(harness: Make) -> None:
     class Hangs(Plugin[NoConfig]):
         @hookimpl
-        def setup(self, host: Any) -> None:
-            time.sleep(3)
+        async def setup(self, host: Any) -> None:
+            await asyncio.sleep(3)
 
     h = harness(Hangs, Greeter, strict=False, deadlines={"setup": 0.05})
     assert h.states()["hangs"][0] == "failed"

@@ -10,7 +10,6 @@ import inspect
 import re
 import sys
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -407,9 +406,9 @@ class Encoding(Plugin[NoConfig]):
 
 class Slow(Plugin[NoConfig]):
     @hookimpl
-    def pre_send(self, ctx: Context, wire: WireRequest) -> None:
+    async def pre_send(self, ctx: Context, wire: WireRequest) -> None:
         if len(wire.fields.get("model", "")) > 500_000:
-            time.sleep(30)
+            await asyncio.sleep(30)
 
 
 class Quits(Plugin[NoConfig]):

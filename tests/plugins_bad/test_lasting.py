@@ -168,11 +168,7 @@ async def test_a_task_that_clings_does_not_keep_a_plugin_from_being_switched_off
     await h.aclose()
 
 
-async def test_a_task_that_has_timeouts_of_its_own_goes_on(
-    harness: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hookline.bus.deadline.GRACE", 0.02)
-
+async def test_a_task_that_has_timeouts_of_its_own_goes_on(harness: Make) -> None:
     async def polls() -> None:
         for _ in range(10):
             with contextlib.suppress(TimeoutError):
@@ -197,38 +193,6 @@ async def test_a_task_that_breaks_when_it_is_stopped_is_told(harness: Make, capl
     assert asyncio.all_tasks() == before
     lines = [r.getMessage() for r in caplog.records]
     assert any("switched:sweep" in line and "broken at the end" in line for line in lines)
-
-
-async def test_a_task_that_nobody_knows_of_ends_with_its_plugin(harness: Make) -> None:
-    before = asyncio.all_tasks()
-    h = company(harness, switching(lambda host: asyncio.ensure_future(ticks())), model=["well"])
-    runtime = await h.aopen()
-    await asyncio.sleep(0)
-    await runtime.plugins.switch_off("switched")
-    lasting = [task for task in asyncio.all_tasks() - before if task.get_coro().__name__ == "ticks"]
-    for task in lasting:
-        task.cancel()
-    assert not lasting
-    await h.aclose()
-
-
-async def test_a_task_of_a_setup_that_fails_ends_even_if_nobody_knows_of_it(harness: Make) -> None:
-    class Starts(Plugin[NoConfig]):
-        kept: ClassVar[list[Any]] = []
-
-        @hookimpl
-        async def setup(self, host: Any) -> None:
-            self.kept.append(asyncio.ensure_future(ticks()))
-            await asyncio.sleep(0)
-            raise ValueError("half way")
-
-    h = company(harness, Starts, model=["well"])
-    await h.aopen()
-    (task,) = Starts.kept
-    live = not task.done()
-    task.cancel()
-    await h.aclose()
-    assert not live
 
 
 def test_a_task_that_spawns_tasks_for_ever_ends_with_its_plugin(harness: Make) -> None:

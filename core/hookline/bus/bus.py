@@ -20,12 +20,12 @@ from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
 from hookline_hookspecs.hooks import GUARDS
 
-from ..bus.deadline import drive, finish
+from ..bus.deadline import finish
 from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, expect_fault, is_fault
+from ..bus.monitor import BlockedLoop
 from ..bus.registration import Deadlines, Registry
 from ..bus.shapes import listed, mistake_in, wrong_type
 from ..bus.signals import SignalHub
-from ..bus.watchdog import PluginCode, Watchdog
 
 log = logging.getLogger("hookline.bus")
 MOST_FAILURES = 3
@@ -56,7 +56,8 @@ _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registe
 class Bus(Registry):
     """Registers plugins and calls their hooks, with one method for each kind of hook.
 
-    Every implementation is watched, limited by its deadline and isolated from the others.
+    Every implementation is limited by its deadline and isolated from the others. A deadline can
+    only end a coroutine; what a ``def`` does cannot be interrupted.
 
     Args:
         strict: raise a plugin's errors instead of isolating them (``HOOKLINE_STRICT=1``).
@@ -66,8 +67,7 @@ class Bus(Registry):
     def __init__(self, *, strict: bool = False, deadlines: Deadlines | None = None) -> None:
         super().__init__(deadlines or {})
         self.strict = strict
-        self.watchdog = Watchdog()
-        self.signals = SignalHub(self.watchdog)
+        self.signals = SignalHub()
         self.observers: list[Observer] = []
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
@@ -183,7 +183,7 @@ class Bus(Registry):
             if only not in (None, impl.plugin):
                 continue
             try:
-                self.watchdog.call(impl, impl.function, register(impl.plugin))
+                impl.function(register(impl.plugin))
             except PluginRefused:
                 raise
             except BaseException as error:
@@ -208,31 +208,24 @@ class Bus(Registry):
 
     async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
         """Return one implementation's result, within its deadline. Raises what it raises."""
-        watchdog = self.watchdog
-        before = watchdog.begin(impl)
+        result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
+        if type(result) is not CoroutineType:
+            if result is None or not hasattr(result, "__await__"):
+                return result
+            result = _awaited(result)
         try:
-            result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
-            if type(result) is not CoroutineType:
-                if result is None or not hasattr(result, "__await__"):
-                    return result
-                result = _awaited(result)
-            try:
-                waiting_for = result.send(None)
-            except StopIteration as stop:
-                return stop.value
-        finally:
-            watchdog.end(before)
-        silent = ctx is None or impl.spec.asks or impl.spec.background
-        slow = None if silent else partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
-        return await finish(result, waiting_for, watchdog, impl, slow)
+            waiting_for = result.send(None)
+        except StopIteration as stop:
+            return stop.value
+        on_slow = None
+        if ctx is not None and not impl.spec.asks and not impl.spec.background:
+            on_slow = partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.spec.name}).")
+        return await finish(result, waiting_for, impl.deadline, on_slow)
 
-    async def run(self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call and await a function of a plugin that is not a hook, watched by the watchdog."""
-        work = PluginCode(plugin, where)
-        result = self.watchdog.call(work, function, *args, **kwargs)
-        if result is None or not hasattr(result, "__await__"):
-            return result
-        return await drive(result if type(result) is CoroutineType else _awaited(result), self.watchdog, work)
+    def report_block(self, block: BlockedLoop) -> None:
+        """Record that a plugin blocked the event loop, as one of its failures."""
+        reason = f"blocked the event loop for {block.seconds:.1f} s ({block.location})"
+        self.signals.send_failure(block.plugin, block.function, reason)
 
     def notify_observers(self, ctx: Any, step: Step) -> None:
         """Call every observer with a step; if one fails, the step is not affected."""
@@ -312,8 +305,7 @@ class Bus(Registry):
         result: Any = None
         failure: BaseException | None = None
         try:
-            where = f"{impl.where} middleware"
-            result = await self.run(impl.plugin, where, middleware, event, call_next)
+            result = await middleware(event, call_next)
             if (wrong := mistake_in(result, kind)) is not None:
                 raise wrong
             return result

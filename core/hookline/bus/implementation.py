@@ -11,7 +11,7 @@ from typing import Any
 from hookline_hookspecs import HookSpec, Step
 from hookline_hookspecs.secrets import redacted
 
-from ..bus.watchdog import HookTimeout, PluginCode
+from ..bus.deadline import HookTimeout
 from ..text import clean
 
 LONGEST_REASON = 500
@@ -23,14 +23,17 @@ class PluginRefused(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Implementation(PluginCode):
+class Implementation:
     """One plugin's implementation of one hook.
 
     ``function`` is the plugin's method, ``call(ctx, event)`` calls it with the arguments it takes,
-    and ``place`` is the sort key for the call order of a hook's implementations.
+    and ``place`` is the sort key for the call order of a hook's implementations. ``deadline`` is in
+    seconds, or None.
     """
 
+    plugin: str
     spec: HookSpec
+    deadline: float | None
     function: Callable[..., Any]
     call: Callable[[Any, Any], Any]
     place: tuple[int, int]

@@ -62,9 +62,8 @@ class Registry:
                     end = -1 if found.tryfirst else 1 if found.trylast else 0
                     place = (-end, -rank) if spec.reverse else (end, rank)
                     call = _adapt(found.function, found.argnames, spec)
-                    made = Implementation(name, spec.name, spec, found.function, call, place)
-                    made.deadline = self._deadlines.get(spec.name, spec.deadline)
-                    yield made
+                    deadline = self._deadlines.get(spec.name, spec.deadline)
+                    yield Implementation(name, spec, deadline, found.function, call, place)
 
 
 def _mark(plugin: object, attribute: str) -> Any:

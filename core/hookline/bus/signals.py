@@ -12,10 +12,8 @@ from typing import Any
 import blinker
 from hookline_hookspecs import PluginFailure
 
-from ..bus.deadline import plugin_task
 from ..bus.implementation import describe, expect_fault
-from ..bus.watchdog import PluginCode, Watchdog
-from ..tasks import BackgroundTasks
+from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
 log = logging.getLogger("hookline.signals")
 
@@ -26,13 +24,15 @@ class SignalHub:
     A receiver with an attribute ``plugin`` belongs to that plugin, any other to core.
     """
 
-    def __init__(self, watchdog: Watchdog) -> None:
-        self._watchdog = watchdog
+    def __init__(self) -> None:
         self._space = blinker.Namespace()
         self._tasks = BackgroundTasks()
-        self.aclose = self._tasks.cancel
         self._calling: set[Any] = set()
         self._recursive: set[Any] = set()
+
+    async def aclose(self) -> None:
+        """Cancel asynchronous receivers that are still running."""
+        await self._tasks.cancel(PLUGIN_TASK_GRACE)
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe a receiver; the hub keeps a strong reference to it."""
@@ -60,32 +60,32 @@ class SignalHub:
         if found is None or not found.receivers:
             return
         for receiver in list(found.receivers_for(blinker.ANY)):
-            work = PluginCode(getattr(receiver, "plugin", "core"), f"a receiver of signal {name}")
+            source = f"plugin {getattr(receiver, 'plugin', 'core')}: a receiver of signal {name}"
             if receiver in self._calling:
                 if receiver not in self._recursive:
                     self._recursive.add(receiver)
-                    log.warning("%s sends that signal again", work)
+                    log.warning("%s sends that signal again", source)
                 continue
             self._calling.add(receiver)
             try:
-                result = self._watchdog.call(work, receiver, event, ctx=ctx)
+                result = receiver(event, ctx=ctx)
                 if inspect.iscoroutine(result):
-                    task = plugin_task(result, self._watchdog, work)
-                    self._tasks.keep(task).add_done_callback(partial(_done, work))
+                    task = self._tasks.keep(plugin_task(result))
+                    task.add_done_callback(partial(_report_failure, source))
             except BaseException as error:
                 expect_fault(error)
-                _warn(work, error)
+                _warn(source, error)
             finally:
                 self._calling.discard(receiver)
 
 
-def _done(work: PluginCode, task: asyncio.Task[Any]) -> None:
+def _report_failure(source: str, task: asyncio.Task[Any]) -> None:
     if task.cancelled():
         if not task.cancelling():  # nobody requested it, so it is a failure
-            _warn(work, asyncio.CancelledError())
+            _warn(source, asyncio.CancelledError())
     elif (error := task.exception()) is not None:
-        _warn(work, error)
+        _warn(source, error)
 
 
-def _warn(work: PluginCode, error: BaseException) -> None:
-    log.warning("%s failed: %s", work, describe(error))
+def _warn(source: str, error: BaseException) -> None:
+    log.warning("%s failed: %s", source, describe(error))

@@ -7,7 +7,7 @@ from hookline_hookspecs.setting_errors import Key
 NO_KEY = "none"
 PRIVATE_KEY = "-----BEGIN "
 SPACE_AROUND = "begins or ends with a space or the end of a line, which is left out."
-SHORTEST_SECRET = 6
+SHORTEST_SECRET = 8
 
 
 def fault_of_secret(text: str, key: Key) -> str | None:

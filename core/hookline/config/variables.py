@@ -84,7 +84,8 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
     """Replace `${VAR}` and `${VAR:-default}` in all text.
 
     Returns a sentence for each key with a variable that is not set or a secret that cannot be used,
-    the values of keys that are named like secrets and passwords in addresses, and warnings.
+    the values of keys that are named like secrets, passwords in addresses and variables that are
+    looked up for the `env` of a program, and warnings.
     """
     faults: dict[Key, str] = {}
     warnings: list[str] = []
@@ -97,6 +98,8 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
         if default is None and name not in env:
             text = f"{name or '${'} is not set; set it in .env or the environment, or write $${{."
             faults[key] = sentence(document.origin, document.lines, key, text)
+        if name in env and "env" in key and len(env[name]) >= SHORTEST_SECRET:
+            secrets.add(env[name])
         return env.get(name) or default or ""
 
     def expanded(value: object, key: Key) -> object:

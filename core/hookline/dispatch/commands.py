@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
@@ -47,12 +48,14 @@ class Commands:
             return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
         plugin, command, args = found
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound, mode=ctx.mode)
-        if command.operator_only and not ctx.operator:
-            return f"{command.name} is for the operator."
+        if command.audience == "operator" and not ctx.operator:
+            return f"{command.name} works only in the terminal and in an admin's private chat."
         try:
             with ctx.activate():
-                where = f"command {command.name}"
-                result: Any = await ctx.engine.bus.run(plugin, where, command.run, ctx.of(plugin), args)
+                view: Any = ctx.of(plugin)
+                result: Any = command.run(view, args)
+                if inspect.isawaitable(result):
+                    result = await result
         except BaseException as error:
             if ctx.engine.strict or not is_fault(error):
                 raise

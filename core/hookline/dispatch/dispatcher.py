@@ -15,7 +15,7 @@ from hookline_hookspecs.events import Deny, Inbound, Question, Session, Stop, Tu
 
 from .. import clock
 from ..bus.bus import GuardFailed
-from ..bus.watchdog import HookTimeout
+from ..bus.deadline import HookTimeout
 from ..engine import Engine
 from ..sessions.context import TERMINAL, PluginContext, TurnContext, idle_context
 from ..sessions.manager import Sessions
@@ -142,24 +142,25 @@ class Dispatcher:
         async with nullcontext() if lane.turn.locked() and self._is_immediate(inbound.text) else lane.gate:
             lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
             passed = await self.judge(lobby, inbound, inbox_id)
-            # The no of a guard is told at once, that of one which failed in the message's place.
-            told = not isinstance(passed, GuardFailed) if isinstance(passed, Deny) else self._is_immediate(passed.text)
-            waiting = None if told else lane.join_queue()
-        if waiting is None:
+        # No await stands between the gate and the queue, so messages keep the order of their arrival.
+        # A guard's refusal is told at once; that of a guard that failed, in the message's place.
+        refused_by_guard = isinstance(passed, Deny) and not isinstance(passed, GuardFailed)
+        if refused_by_guard or (not isinstance(passed, Deny) and self._is_immediate(passed.text)):
             return await self._run_immediate(lane, lobby, inbound, passed, inbox_id)
         key = (inbound.channel, inbound.chat_id, inbound.message_id)
         if inbox_id is not None:
             self._waiting[key] = inbox_id
-        await waiting
         try:
-            if inbox_id is not None and self._waiting.pop(key, None) is None:
-                passed = Deny("")  # withdrawn
-            if isinstance(passed, Deny):
-                return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
-            del lobby  # an empty session, for as long as the turn
-            return await self._retry_on_store_error(lane, passed, inbox_id, mode)
+            async with lane.take_turn():
+                if inbox_id is not None and self._waiting.pop(key, None) is None:
+                    passed = Deny("")  # withdrawn
+                if isinstance(passed, Deny):
+                    return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
+                del lobby  # an empty session, for as long as the turn
+                return await self._retry_on_store_error(lane, passed, inbox_id, mode)
         finally:
-            lane.turn.release()
+            if inbox_id is not None:
+                self._waiting.pop(key, None)
 
     async def judge(self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None) -> Inbound | Deny:
         """What the gate makes of a message, or its refusal.

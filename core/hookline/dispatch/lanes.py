@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -35,17 +36,18 @@ class Lane:
         self.given_up = True
         return self.entering.cancel()
 
-    def join_queue(self) -> Awaitable[None]:
-        """Wait for ``turn`` in the order of the calls; a lane that is free is taken without a task."""
+    @asynccontextmanager
+    async def take_turn(self) -> AsyncIterator[None]:
+        """Wait for ``turn`` in the order of the calls, and hold it."""
         self.queued += 1
-        waiting = self._acquire()
-        return asyncio.ensure_future(waiting) if self.queued > 1 or self.turn.locked() else waiting
-
-    async def _acquire(self) -> None:
         try:
             await self.turn.acquire()
         finally:
             self.queued -= 1
+        try:
+            yield
+        finally:
+            self.turn.release()
 
 
 class Lanes:

@@ -14,14 +14,12 @@ from hookline_hookspecs import Session, Step, Storage, Tool, Turn
 from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
 
 from .. import clock
-from ..bus.deadline import plugin_task
 from ..bus.signals import SignalHub
-from ..bus.watchdog import PluginCode
 from ..dispatch.recovery import Recovery
 from ..engine import Engine
 from ..sessions.context import PluginContext, TurnContext, current, idle_context
 from ..sessions.manager import Sessions
-from ..tasks import BackgroundTasks
+from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
 T = TypeVar("T")
 GONE = {
@@ -118,7 +116,7 @@ class PluginHost:
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
         self.receive, self.registered = dispatcher.receive, engine.bus.registered
-        self.fork, self.adopt = dispatcher.run_fork, self._tasks.keep
+        self.fork = dispatcher.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
 
     def __getattr__(self, name: str) -> Any:
@@ -175,9 +173,7 @@ class PluginHost:
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
-        name = f"{self.plugin}:{name}"
-        work = PluginCode(self.plugin, f"background work {name}")
-        task = self._tasks.keep(plugin_task(coro, self._engine.bus.watchdog, work, name=name))
+        task = self._tasks.keep(plugin_task(coro, f"{self.plugin}:{name}"))
         task.add_done_callback(self._ended)
         return task
 
@@ -223,4 +219,4 @@ class PluginHost:
     async def undo(self) -> None:
         """Cancel the plugin's tasks and take back its signals, services and watchers."""
         self._cleanup.close()
-        await self._tasks.cancel()
+        await self._tasks.cancel(PLUGIN_TASK_GRACE)

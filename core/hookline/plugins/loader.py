@@ -225,6 +225,10 @@ class Plugins:
         """``on off missing failed``, or ``off`` for a name config does not hold."""
         return self.loadings[name].state if name in self.loadings else "off"
 
+    def instances(self) -> dict[str, Plugin[Any]]:
+        """The plugins that are on, by name."""
+        return {name: one.plugin for name, one in self.loadings.items() if one.plugin is not None}
+
     def host(self, name: str) -> PluginHost | None:
         """The plugin's host, if it was made."""
         return self.loadings[name].host if name in self.loadings else None

@@ -257,7 +257,7 @@ class PluginStorage:
         await prepare_storage(self._store)
         await self._store.write(remove, durable=True)
         self._queries = None
-        self.search: SearchIndex = _Search(self._store, self._plugin, f"{self._prefix}search")
+        self.search = _Search(self._store, self._plugin, f"{self._prefix}search")
         await asyncio.to_thread(shutil.rmtree, self.dir)
 
     def _find(self, name: str) -> str:

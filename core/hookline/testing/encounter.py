@@ -8,9 +8,9 @@ from typing import Any
 from hookline_hookspecs import HOOKS, Answer, Ask, ContextBlock, Deny, ModelResponse, Section, ToolResult
 
 from hookline.bus.bus import Bus
+from hookline.bus.deadline import HookTimeout
 from hookline.bus.implementation import Implementation, describe
 from hookline.bus.shapes import listed
-from hookline.bus.watchdog import STEP_LIMIT, HookTimeout
 from hookline.sessions.context import TurnContext
 
 from .hostile import Case, answer
@@ -49,8 +49,7 @@ async def _one(bus: Bus, implementation: Implementation, ctx: TurnContext, case:
             result = await result(given, _call_next(hook))
             return _wrong_type(result, (INSIDE[hook],), case)
     except HookTimeout:
-        seconds = implementation.deadline or STEP_LIMIT
-        return f"did not return within its {seconds:g} s when it was given {case.label}"
+        return f"did not return within its {implementation.deadline:g} s when it was given {case.label}"
     except (Exception, SystemExit) as error:
         return (
             f"raised {describe(error)} ({_place(error)}) when it was given {case.label}; a hook "

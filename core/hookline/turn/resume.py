@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Inbound, ToolCall
-from hookline_hookspecs.events import ToolResult
+from hookline_hookspecs.events import Failure, ToolResult
 
 from ..engine import Engine
 from ..sessions.context import TurnContext
@@ -16,6 +16,12 @@ from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import stored_inbound, stored_origins
 from .loop import answer_calls, carry_out
 
+MAX_RESUMES = 3
+"""How often other processes resume a turn before it ends with an error: it may be what kills them."""
+RESUMED_TOO_OFTEN = (
+    f"This turn was interrupted and resumed {MAX_RESUMES} times without finishing, so it has ended. "
+    "Send the message again to retry."
+)
 UNKNOWN = "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
 
 
@@ -23,7 +29,8 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
     """Go on with a turn that never ended; ``row`` is from ``Journal.open_turns``.
 
     Finished calls keep their results. Started ones are reported as interrupted, or run again if
-    they only read. Those that never started are run.
+    they only read. Those that never started are run. A turn that was resumed :data:`MAX_RESUMES`
+    times before ends with an error.
     """
     inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
     inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
@@ -35,6 +42,12 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
 
     async def begin() -> None:
         await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
+        if row["resumes"] >= MAX_RESUMES:
+            failure = Failure("internal", RESUMED_TOO_OFTEN)
+            turn.outcome.error, turn.outcome.stop = failure, "error"
+            turn.outcome.reply = failure.text
+            await engine.bus.observe("on_error", ctx, failure)
+            return
         turn.outcome.question = turn.state.question  # cleared as a turn begins, so it is its own
         last = turn.entries[-1].message
         if last.role != "assistant":

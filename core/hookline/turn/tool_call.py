@@ -229,8 +229,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
 async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> ToolResult:
     try:
         if tool.is_async:
-            bus = ctx.engine.bus
-            value = await bus.run(tool.plugin, f"tool {tool.name}", tool.run, **arguments)
+            value = await tool.run(**arguments)
         else:
             work = partial(copy_context().run, _plain, tool, arguments)
             async with ctx.state.threads:

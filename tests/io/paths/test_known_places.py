@@ -5,13 +5,13 @@ import re
 from itertools import product
 from pathlib import Path
 
-import hookline_places
 import pytest
 import yaml
-from hookline_places import caution, changed, credentials, later
-from hookline_places.spelling import globs, matches
+from hookline.io.paths import known_places
+from hookline.io.paths.known_places import caution, change_risk, credentials, later
+from hookline.io.paths.spelling import globs, matches
 
-DATA = Path(hookline_places.__file__).parent / "data"
+DATA = Path(known_places.__file__).parent / "data"
 TABLES = {
     "credentials.yaml": lambda path: credentials().find(path),
     "caution.yaml": caution,
@@ -54,33 +54,33 @@ def test_a_run_of_components_is_needed_whole():
     ],
 )  # fmt: skip
 def test_of_a_manifest_only_what_runs_counts(name, before, after, expected):
-    known, at_once = changed(name, json.dumps(before), json.dumps(after))
+    risk = change_risk(name, json.dumps(before), json.dumps(after))
     if expected is None:
-        assert (known, at_once) == (None, False)
+        assert risk is None
     else:
-        assert expected[0] in known.name
-        assert at_once is expected[1]
+        assert expected[0] in risk.name
+        assert risk.at_once is expected[1]
 
 
 def test_a_backend_of_its_own_runs_at_installation():
     old = '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
     new = old.replace('hatchling.build"', 'own"\nbackend-path = ["."]')
-    assert changed("pyproject.toml", old, new)[1] is True
-    assert changed("pyproject.toml", old, old + 'version = "1"\n') == (None, False)
-    assert changed("pyproject.toml", "", old)[1] is False
+    assert change_risk("pyproject.toml", old, new).at_once
+    assert change_risk("pyproject.toml", old, old + 'version = "1"\n') is None
+    assert not change_risk("pyproject.toml", "", old).at_once
 
 
 def test_what_cannot_be_parsed_hides_nothing():
     hook = json.dumps({"scripts": {"install": "x"}})
-    assert changed("package.json", "{", hook)[1] is True
-    assert changed("package.json", hook, "{")[0] is not None
-    assert changed("package.json", "[]", hook)[1] is True
+    assert change_risk("package.json", "{", hook).at_once
+    assert change_risk("package.json", hook, "{") is not None
+    assert change_risk("package.json", "[]", hook).at_once
 
 
 def test_other_files_run_whole():
-    assert changed("Makefile", "a", "b") == (later("Makefile"), False)
-    assert changed("src/app.py", "a", "b") == (None, False)
-    assert changed("node_modules/x/package.json", "{}", "{}")[0].name == "node_modules"
+    assert change_risk("Makefile", "a", "b").name == later("Makefile").name
+    assert change_risk("src/app.py", "a", "b") is None
+    assert change_risk("node_modules/x/package.json", "{}", "{}").name == "node_modules"
 
 
 @pytest.mark.parametrize(

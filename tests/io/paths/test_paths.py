@@ -8,14 +8,13 @@ import threading
 import time
 from pathlib import Path
 
-import hookline_places
 import pytest
 import yaml
-from hookline.io.paths import MAX_PATH, PathGuard, PathRefused
+from hookline.io.paths import MAX_PATH, PathGuard, PathRefused, known_places
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-DATA = Path(hookline_places.__file__).parent / "data"
+DATA = Path(known_places.__file__).parent / "data"
 GROUPS = yaml.load((DATA / "credentials.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)[
     "groups"
 ]

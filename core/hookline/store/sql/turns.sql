@@ -33,7 +33,7 @@ VALUES (:id, :session_id, :inbox_id,
         :owner);
 
 -- name: claim_turn!
-UPDATE turns SET owner = :node
+UPDATE turns SET owner = :node, resumes = resumes + CASE WHEN owner = :node THEN 0 ELSE 1 END
 WHERE id = :id AND state = 'running' AND (owner IS NULL OR owner = :previous);
 
 -- name: end_turn!

@@ -65,12 +65,12 @@ class Standup(Plugin[StandupConfig]):
         """
         return await self._report(ctx, days)
 
-    @command("/standup")
+    @command("/standup", audience="everyone")
     async def show(self, ctx: Context, args: str) -> str:
         """Show today's stand-up notes."""
         return await self._report(ctx, days=1)
 
-    @command("/standup-clear", operator_only=True)
+    @command("/standup-clear", audience="operator")
     async def clear(self, ctx: Context, args: str) -> str:
         """Delete today's stand-up notes of this chat."""
         count = await self.host.storage.execute("clear_day", day=self._day(), **_chat(ctx))

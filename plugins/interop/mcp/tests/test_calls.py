@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import Deny, Excerpt, Plugin, hookimpl
+from hookline_hookspecs import Deny, Excerpt, NoConfig, Plugin, ToolError, hookimpl, tool
 from hookline_toolmark import MARK
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
@@ -216,6 +216,35 @@ def test_a_program_gets_the_variables_that_are_named_and_no_others(
     by_the_shell = {"PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE"}
     assert set(found) - by_the_shell <= {"HOME", "PATH", "SHELL", "TERM", "OWN", MARK}
     assert house.call("mcp__small__where").text == str(house.workspace)
+
+
+class Repeats(Plugin[NoConfig]):
+    """Has a tool that fails with a text: core masks secrets in every failure."""
+
+    @tool
+    def repeat(self, text: str) -> str:
+        """Fail with a text."""
+        raise ToolError(text)
+
+
+def test_env_masks_what_came_from_a_variable_and_no_literal(house: Any) -> None:
+    (house.home / ".env").write_text(
+        "MCP_TEST_VALUE=value-from-dotenv\nMCP_TEST_SHORT=seven77\n", "utf-8"
+    )
+    env = {
+        "NODE_ENV": "production",
+        "A": "${MCP_TEST_VALUE}",
+        "B": "${MCP_TEST_SHORT}",
+        "C": "${UNSET_HERE:-a-default}",
+    }
+    house.config["servers"]["small"] = house.server(house.tool("say")).config(env=env)
+    (house.home / "config.yaml").write_text(json.dumps({"plugins": {"mcp": house.config}}), "utf-8")
+    agent = house.agent(
+        Repeats,
+        model=[calls("repeat", text="production value-from-dotenv seven77 a-default"), "done"],
+    )
+    (result,) = agent.send("go").tool_calls
+    assert result.text == "Error: production [secret] seven77 a-default"
 
 
 @pytest.mark.slow

@@ -119,7 +119,9 @@ def test_help_is_plain_where_letters_differ_in_width() -> None:
 
 def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
     h = harness(Commands, Notes)
-    assert h.send("/help SU").text == "/standup (/su)\n\nSay what is up.\n\nThis line is no help."
+    assert h.send("/help SU").text == (
+        "/standup (/su)\n\nSay what is up.\n\nThis line is no help.\n\nIn a group: admins only."
+    )
     assert "It answers while a turn is running." in h.send("/help /stop").text
     assert (
         h.send("/help nothing").text == "There is no command /nothing; /help all shows all of them."

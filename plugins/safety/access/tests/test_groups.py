@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_access import AccessControl
-from hookline_access.turns import rules
 from hookline_hookspecs import Plugin, command, tool
 
 from .conftest import MakeTown, Run, Town, installed
@@ -34,15 +33,20 @@ class Slow(Plugin):
         await self.go_on.wait()
         return "waited"
 
-    @command("/compact", aliases=("/compress",))
+    @command("/compact", audience="session", aliases=("/compress",))
     def compact(self, ctx: Any, args: str) -> str:
         """Compact."""
         return "compacted"
 
-    @command("/mode")
+    @command("/mode", audience="session")
     def mode(self, ctx: Any, args: str) -> str:
         """Mode."""
         return "moded"
+
+    @command("/undeclared")
+    def undeclared(self, ctx: Any, args: str) -> str:
+        """Say nothing about who may."""
+        return "done"
 
 
 def slow(town: Town) -> Slow:
@@ -214,6 +218,18 @@ def test_a_forwarded_message_is_no_answer(town: MakeTown, run: Run, text: str) -
     assert one.h.hooks["tool"] == []
 
 
-def test_every_rule_names_commands_with_a_slash() -> None:
-    assert set(rules().values()) == {"turn", "session"}
-    assert all(name.startswith("/") for name in rules())
+@pytest.mark.parametrize(
+    ("user", "chat", "answer"),
+    [
+        ("ann", "group", "Only an admin may give /undeclared here. Nothing was changed."),
+        ("boss", "group", "done"),
+        ("ann", "ann", "done"),
+    ],
+)
+def test_command_without_audience_is_for_admins_in_a_group(
+    town: MakeTown, run: Run, user: str, chat: str, answer: str
+) -> None:
+    async def story(town: Town) -> Any:
+        return await town.say(user, "/undeclared", chat)
+
+    assert run(town(Slow, **GROUP), story) == answer

@@ -121,7 +121,7 @@ def test_a_command_for_the_operator_is_not_for_others(town: MakeTown, run: Run) 
     from hookline_hookspecs import Plugin, command
 
     class Master(Plugin):
-        @command("/key", operator_only=True)
+        @command("/key", audience="operator")
         def key(self, ctx: Any, args: str) -> str:
             """The key."""
             return "42"
@@ -133,4 +133,5 @@ def test_a_command_for_the_operator_is_not_for_others(town: MakeTown, run: Run) 
             await town.say("boss", "/key"),
         ]
 
-    assert run(town(Master, **BOSS), story) == [*["/key is for the operator."] * 2, "42"]
+    refused = "/key works only in the terminal and in an admin's private chat."
+    assert run(town(Master, **BOSS), story) == [refused, refused, "42"]

@@ -304,9 +304,7 @@ def test_nobody_else_may_decide(make: Make) -> None:
         return str(submission.turn.reply)
 
     for text in (f"/proposals accept {id_}", "/trust add page.example"):
-        assert (
-            h.run(say(text)) == "Only the operator, or an admin in a private chat, decides on this."
-        )
+        assert h.run(say(text)).endswith("only in the terminal and in an admin's private chat.")
     assert h.plugin(World).remembered == []
 
 

@@ -42,8 +42,10 @@ class ServerConfig(BaseModel):
     """The program of a server that speaks over stdin and stdout."""
     args: list[str] = Field(default_factory=list)
     """Its arguments."""
-    env: dict[str, SecretStr] = Field(default_factory=dict)
-    """Variables beside HOME, PATH, SHELL and TERM."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Variables beside HOME, PATH, SHELL and TERM. A value that is looked up (``${NAME}``,
+    ``vault:NAME``) is masked in what Hookline shows, a literal one only under a name such as
+    ``API_KEY``."""
     cwd: str | None = None
     """Where it runs; without it, in the workspace of the chat that calls it."""
     url: str = ""

@@ -165,7 +165,7 @@ class Pool:
 
         config, env = server.config, self._host.env
         variables = {name: env[name] for name in PASSED if env.get(name)}
-        variables |= {name: value.get_secret_value() for name, value in config.env.items()}
+        variables |= config.env
         variables[MARK] = uuid.uuid4().hex
         folder, program = _place(server, paths, variables.get("PATH"))
         argv = [program, *config.args]

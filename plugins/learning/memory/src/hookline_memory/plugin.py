@@ -169,7 +169,7 @@ class Memory(Plugin[MemoryConfig]):
 
     # What a person does
 
-    @command("/memory", theme="Knowledge")
+    @command("/memory", audience="everyone", theme="Knowledge")
     async def slash_memory(self, ctx: Context, args: str) -> str:
         """Show the notes and facts of this chat; /memory forget TEXT or #N."""
         return await self._slash().run(ctx, args)

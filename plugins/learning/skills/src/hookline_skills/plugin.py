@@ -162,7 +162,7 @@ class Skills(Plugin[SkillsConfig]):
 
     # For people
 
-    @command("/skills", theme="Knowledge")
+    @command("/skills", audience="everyone", theme="Knowledge")
     async def slash_skills(self, ctx: Context, args: str) -> str:
         """List the skills; with words, those that match. `propose NAME` offers one to the team."""
         from .slash import listing, propose
@@ -177,7 +177,7 @@ class Skills(Plugin[SkillsConfig]):
 
         return await offered(self.parts, typed)
 
-    @command("/skill", theme="Knowledge", complete=_complete_skill)
+    @command("/skill", audience="everyone", theme="Knowledge", complete=_complete_skill)
     async def slash_skill(self, ctx: Context, args: str) -> str:
         """Send a skill with your next message: /skill NAME."""
         from .slash import ask_for

@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Collection, Sequence
 
-from hookline_hookspecs import Command
+from hookline_hookspecs import Audience, Command
 
 THEMES = (
     "Conversation",
@@ -29,6 +29,14 @@ USUAL = {"/clear": "/new", "/cost": "/usage", "/permissions": "/grants"}
 NEAR = 0.75
 """How alike two names are of which one may be a slip of the other; 1 is the same."""
 NO_THEME = "Other"
+AUDIENCES: dict[Audience, str] = {
+    "everyone": "Everyone who may write here can use it.",
+    "turn": "In a group: whoever started the turn, and admins.",
+    "session": "In a group: whoever began the session, and admins.",
+    "admins": "In a group: admins only.",
+    "operator": "Only in the terminal and in an admin's private chat.",
+}
+"""Who may use a command, in words."""
 SCREENS = frozenset({"terminal"})
 """Channels whose letters are equally wide, so that columns can be aligned."""
 
@@ -97,8 +105,7 @@ def _told(one: Command) -> str:
         lines[1] = one.help
     if one.immediate:
         lines.append("It answers while a turn is running.")
-    if one.operator_only:
-        lines.append("It is for the terminal and for admins.")
+    lines.append(AUDIENCES[one.audience])
     return "\n\n".join(lines)
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError, Host, StoreError
 
+from .failures import add_failures
 from .service import inspection
 
 LOW_DISK = 200_000_000
 """Bytes of free disk under which the doctor complains."""
+RECENT_SECONDS = 86_400
+"""How old a plugin's last failure may be to be mentioned."""
 
 
 def core_checks(host: Host) -> list[Check]:
@@ -88,7 +91,18 @@ async def _plugins(host: Host) -> CheckResult:
     if bad or warned:
         fix = "mend it in config.yaml, or switch it off: hookline plugins disable NAME"
         return CheckResult(False, "; ".join([*bad, *warned]), fix)
-    return CheckResult(True, f"{sum(row['state'] == 'on' for row in rows)} on")
+    on = f"{sum(row['state'] == 'on' for row in rows)} on"
+    await add_failures(host, rows)
+    recent = [
+        f"{row['name']}: {error['hook']}: {error['reason']}"
+        for row in rows
+        for error in row["errors"][:1]
+        if host.now() - error["at"] < RECENT_SECONDS
+    ]
+    if recent:
+        told = f"{on}; failed in the last day: {'; '.join(recent)}"
+        return CheckResult(True, told, "hookline plugins info NAME", hint=True)
+    return CheckResult(True, on)
 
 
 def _workspace(host: Host) -> CheckResult:

@@ -1,20 +1,16 @@
 """Whose turn runs in a chat, and who may give the commands that act on it.
 
-A group shares one session. Its commands are judged before they are run: ``commands.yaml`` says by
-which rule, and :class:`Turns` knows who started what.
+A group shares one session. A slash command says with its ``audience`` who may give it there, and
+:class:`Turns` knows who started what.
 """
 
 from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
 from hookline_hookspecs import Command, Conversations, Host, Inbound, Turn
 
 from .chats import Chat
@@ -22,10 +18,10 @@ from .people import Person
 
 MOST = 4096
 """Chats, and messages that wait, that are remembered at most."""
-RULES = ("turn", "session")
 NOT_YOUR_TURN = (
     "Only whoever started the turn, or an admin, may give {0} here. Nothing was changed."
 )
+ADMINS_ONLY = "Only an admin may give {0} here. Nothing was changed."
 NOT_YOUR_SESSION = (
     "Only whoever began this session, while no turn of somebody else runs or waits, or an admin, "
     "may give {0} here. Nothing was changed."
@@ -100,27 +96,33 @@ class Turns:
             del self._running[chat]
 
     async def refusal(self, inbound: Inbound, known: Command) -> str | None:
-        """Why this person may not give a command here, as a sentence, or None."""
-        rule = rule_of(known.name)
-        if rule is None:
-            return None
+        """Why someone who is no admin may not give a command in this group; None if they may."""
         person, chat = Person.of(inbound), _chat(inbound)
-        if rule == "session":
-            shared = await self._of(chat)
-            mine = shared is None or shared.began == person
-            if mine and self._is_free_for(person, chat):
+        match known.audience:
+            case "everyone":
                 return None
-            return NOT_YOUR_SESSION.format(known.name)
+            case "turn":
+                allowed, reason = await self._may_act_on_turn(person, chat, known), NOT_YOUR_TURN
+            case "session":
+                allowed, reason = await self._may_change_session(person, chat), NOT_YOUR_SESSION
+            case _:
+                allowed, reason = False, ADMINS_ONLY
+        return None if allowed else reason.format(known.name)
+
+    async def _may_change_session(self, person: Person, chat: Chat) -> bool:
+        shared = await self._of(chat)
+        return (shared is None or shared.began == person) and self._is_free_for(person, chat)
+
+    async def _may_act_on_turn(self, person: Person, chat: Chat, known: Command) -> bool:
         running = self._running.get(chat)
         if known.immediate and running is not None:
-            mine = running.person == person
-        elif known.immediate:
-            mine = self._is_free_for(person, chat)
-        else:
-            shared = await self._of(chat)
-            mine = shared is None or shared.last == person
-            mine = mine and self._is_free_for(person, chat)
-        return None if mine else NOT_YOUR_TURN.format(known.name)
+            return running.person == person
+        if not self._is_free_for(person, chat):
+            return False
+        if known.immediate:
+            return True
+        shared = await self._of(chat)
+        return shared is None or shared.last == person
 
     def _is_free_for(self, person: Person, chat: Chat) -> bool:
         """True if nobody else's turn runs or waits."""
@@ -150,19 +152,6 @@ def command_in(host: Host, text: str) -> Command | None:
         if wanted in [_name(one) for one in (known.name, *known.aliases)]:
             return known
     return None
-
-
-@cache
-def rules() -> Mapping[str, str]:
-    """The rule of each command that has one."""
-    text = files(__package__).joinpath("commands.yaml").read_text("utf-8")
-    table = yaml.load(text, Loader=yaml.CSafeLoader)
-    return {_name(name): rule for rule in RULES for name in table[rule]}
-
-
-def rule_of(name: str) -> str | None:
-    """``turn``, ``session`` or None."""
-    return rules().get(_name(name))
 
 
 def _name(name: str) -> str:

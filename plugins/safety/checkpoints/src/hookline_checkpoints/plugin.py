@@ -217,7 +217,13 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         chat = Chat(found[0]["channel"], found[0]["chat_id"])
         return offered(await self._keeper.of_chat(chat, self.host.now()), typed)
 
-    @command("/rewind", aliases=("/rollback",), theme="Conversation", complete=_complete_rewind)
+    @command(
+        "/rewind",
+        audience="session",
+        aliases=("/rollback",),
+        theme="Conversation",
+        complete=_complete_rewind,
+    )
     async def rewind(self, ctx: Context, args: str) -> str:
         """List this chat's checkpoints, or go back to one: /rewind [diff] [HASH [-- PATH]].
 

@@ -219,7 +219,13 @@ class SessionModes(Plugin[ModesConfig]):
     async def _complete_mode(self, session_id: str, typed: str) -> list[tuple[str, str]]:
         return [(mode, MEANING[mode]) for mode in CHOSEN if mode.startswith(typed)]
 
-    @command("/mode", immediate=True, theme="Model and safety", complete=_complete_mode)
+    @command(
+        "/mode",
+        audience="session",
+        immediate=True,
+        theme="Model and safety",
+        complete=_complete_mode,
+    )
     async def mode(self, ctx: Context, args: str) -> str:
         """Show how freely this session may act, or choose: /mode ask|auto|plan."""
         session_id = ctx.session.id or ctx.turn.inbound.session_id or ""
@@ -246,7 +252,7 @@ class SessionModes(Plugin[ModesConfig]):
         chosen = await self._records.next_of(ctx.channel, ctx.session.chat_id)
         return chosen or self.config.default
 
-    @command("/accept", theme="Model and safety")
+    @command("/accept", audience="session", theme="Model and safety")
     async def accept(self, ctx: Context, args: str) -> str:
         """Accept the plan: leave plan mode and have the plan carried out."""
         conversations = self.host.services[Conversations]

@@ -113,7 +113,7 @@ class Api:
                         "aliases": list(one.aliases),
                         "theme": one.theme,
                         "immediate": one.immediate,
-                        "operator_only": one.operator_only,
+                        "audience": one.audience,
                         "completes": one.complete is not None,
                     }
                     for one in found
@@ -131,7 +131,7 @@ class Api:
         found = next((one for one in known if name in (one.name, *one.aliases)), None)
         items: list[dict[str, str]] = []
         mine = is_mine(who, (row["channel"], row["chat_id"]))
-        may = found is not None and mine and (who.is_operator or not found.operator_only)
+        may = found is not None and mine and (who.is_operator or found.audience != "operator")
         if may and found is not None and found.complete is not None:
             pairs = await found.complete(session, typed)
             items = [{"text": text, "help": told} for text, told in pairs]

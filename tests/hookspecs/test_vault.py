@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline_hookspecs.vault import References, Secret, name_in, names_in
+from hookline.config.references import References
+from hookline_hookspecs.vault import Secret, name_in, names_in
 
 VALUE = "the-value-of-it"
 

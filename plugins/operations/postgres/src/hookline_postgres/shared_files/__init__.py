@@ -1,1 +1,0 @@
-"""Plugin ``shared-files``; see :mod:`.plugin`."""
