@@ -17,9 +17,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakes import nursery
 from hookline.testing import fresh
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+from support import nursery
 
 MEMORY = Path("/dev/shm")  # noqa: S108
 """Where Linux keeps files in memory."""
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Every HTTP client reads all certificates of the system at once (25 ms), unless they are in a
     # folder, to be looked up by name; and the servers of the tests need none.
     os.environ.pop("SSL_CERT_FILE", None)
-    os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "tests" / "fakes")
+    os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "tests" / "support")
     # Where no bytecode is written, each process compiles everything that it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False

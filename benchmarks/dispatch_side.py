@@ -1,6 +1,6 @@
 """The bus alone: what a hook costs with nobody on it, with ten ``def`` and ten ``async def``.
 
-The hook is ``pre_tool``, a veto with a deadline of 5 s: every implementation is isolated, timed
+The hook is ``pre_tool``, a guard with a deadline of 5 s: every implementation is isolated, timed
 and watched, as in a turn.
 """
 
@@ -55,7 +55,7 @@ async def microseconds(bus: Bus, ctx: TurnContext) -> float:
     call = ToolCall("call_1", "read_file", {"path": "a"})
     start = perf_counter()
     for _ in range(CALLS):
-        await bus.veto("pre_tool", ctx, call)
+        await bus.guard("pre_tool", ctx, call)
     return (perf_counter() - start) / CALLS * 1e6
 
 

@@ -101,7 +101,7 @@ def turn(bench: Bench, wire: str) -> Iterator[Row]:
     job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, "text")}
     job |= {"history": 0, "turns": 20, "sessions": 1}
     samples, _ = bench.beside(job, "bare_side.py", "bytes_side.py")
-    limits = {"openai": (1.3, 1.5), "anthropic": (2.2, 2.6)}[wire]
+    limits = {"openai": (1.6, 1.8), "anthropic": (2.6, 3.0)}[wire]
     yield from both(f"warm turn, {wire}", "ms a turn", 1e3, samples, limits)
 
 
@@ -110,7 +110,7 @@ def follow_up(bench: Bench, wire: str) -> Iterator[Row]:
     job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, "text")}
     job |= {"history": 10, "turns": 5, "sessions": 1}
     samples, _ = bench.beside(job, "bare_side.py")
-    limits = {"openai": (1.3, 1.5), "anthropic": (2.2, 2.6)}[wire]
+    limits = {"openai": (1.6, 1.8), "anthropic": (2.6, 3.0)}[wire]
     yield from both(f"turn in a session under way, {wire}", "ms a turn", 1e3, samples, limits)
 
 

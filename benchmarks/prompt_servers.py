@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from fakes import anthropic_server, openai_server
-from fakes.counting_cache import Counted, CountingCache, IdleCache
 from prompt_workload import Call, aside, purpose, replies
+from support import anthropic_server, openai_server
+from support.counting_cache import Counted, CountingCache, IdleCache
 
 
 @dataclass(frozen=True)

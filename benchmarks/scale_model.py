@@ -10,7 +10,8 @@ assumed (`Assumed`).
 
 ``--check 2 39.1`` simulates two workers, a gateway and the database on the two processors of one
 machine, with as much to do as they take, and compares the turns a second with what was measured
-there (``PYTHONPATH=tests python -m reliability.run pace``). ``--set NAME=VALUE`` changes a figure.
+there (``PYTHONPATH=tests python -m support.reliability.run pace``). ``--set NAME=VALUE`` changes a
+figure.
 """
 
 from __future__ import annotations

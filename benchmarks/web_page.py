@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from fakes.web import gateway
 from playwright.sync_api import sync_playwright
+from support.web import gateway
 
 LONG = "\n\n".join(
     f"Paragraph {n}: " + " ".join(f"**w{n}** `c` and more" for _ in range(20)) for n in range(500)

@@ -43,16 +43,17 @@ ANSWER = "Some words of an answer, *formatted* as models do it, of a usual lengt
 DOOR = f"""
 PEOPLE = {PEOPLE}
 import json
-from hookline_hookspecs import GatewayWork, Plugin, hookimpl
-from hookline_webkit import WebServer
+from hookline_hookspecs import GatewayService, Plugin, hookimpl
+from hookline_hookspecs.web import WebServer
 
 
 class Extra(Plugin):
     needs_no_channel = False
+    runs_turns = False
 
     @hookimpl
     def setup(self, host):
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
 
     async def gateway_up(self, channels):
         server = self.host.services[WebServer]
@@ -200,7 +201,7 @@ def main() -> None:
     """Measure and print."""
     import os
 
-    from fakes import web
+    from support import web
 
     asked = argparse.ArgumentParser()
     asked.add_argument("--streams", type=int, default=1000)

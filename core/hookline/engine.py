@@ -12,7 +12,7 @@ from typing import Any
 
 from hookline_hookspecs.drivers import Provider, ProviderSettings, Store
 from hookline_hookspecs.errors import BadRequest, StoreError
-from hookline_hookspecs.gateway import Division
+from hookline_hookspecs.gateway import WorkDistribution
 from hookline_hookspecs.host import Host, Http, Paths
 from hookline_hookspecs.secrets import ProcessFilter
 from hookline_hookspecs.tools import Tool
@@ -186,6 +186,8 @@ class Engine:
         self.providers = Providers(loaded)
         self.tools = ToolRegistry()
         self.services: dict[Any, Any] = {}
+        self.default_services: dict[Any, Any] = {}
+        """What core offers until a plugin offers its own."""
         self.added_services: dict[object, list[Any]] = {}
         self.hosts: dict[str, Host] = {}
         self.background = BackgroundTasks()
@@ -208,13 +210,14 @@ class Engine:
         return Journal(self.store, self.node.id, self.sends)
 
     @property
-    def division(self) -> Division | None:
-        """How this process and others divide their work, if a plugin says so."""
-        return self.services.get(Division)
+    def work(self) -> WorkDistribution:
+        """How this process and others share their work."""
+        found: WorkDistribution = self.services.get(WorkDistribution) or self.default_services[WorkDistribution]
+        return found
 
     def sends(self, channel: str) -> bool:
         """True if this process sends the channel's replies."""
-        return (division := self.division) is None or division.sends(channel)
+        return self.work.sends(channel)
 
     @cached_property
     def http(self) -> Http:

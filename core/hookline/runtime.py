@@ -9,7 +9,7 @@ from typing import Any
 
 from hookline_hookspecs.conversations import Conversations
 from hookline_hookspecs.drivers import Store
-from hookline_hookspecs.gateway import GatewayHost
+from hookline_hookspecs.gateway import GatewayHost, WorkDistribution
 from hookline_hookspecs.inspection import Configuration, Inspection
 
 from .bus.bus import Bus
@@ -17,6 +17,7 @@ from .bus.monitor import BlockMonitor
 from .config import Loaded, open_secret_sources
 from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
+from .dispatch.local_work import LocalWork
 from .dispatch.outbox import Channels, Outbox
 from .dispatch.recovery import Recovery
 from .engine import Engine
@@ -65,6 +66,7 @@ class Runtime:
         self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
         self._monitor = BlockMonitor(self.plugins.instances, self.bus.report_block)
         self.finish_background = engine.background.finish
+        engine.default_services[WorkDistribution] = LocalWork(engine)
         engine.services[Configuration] = CoreConfiguration(home, self.plugins, Runtime)
 
     async def __aenter__(self) -> Runtime:

@@ -20,8 +20,8 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
-from fakes.openai_server import OpenAIServer, Reply, Use  # noqa: E402
-from fakes.terminal import TerminalScreen  # noqa: E402
+from support.openai_server import OpenAIServer, Reply, Use  # noqa: E402
+from support.terminal import TerminalScreen  # noqa: E402
 
 COLUMNS, ROWS = 80, 30
 HOOKLINE = [sys.executable, "-m", "hookline"]

@@ -11,7 +11,7 @@ import signal_reference
 from hook_users import users
 from hookline_hookspecs import API, HOOKS, HookSpec, HookSpecs, Kind
 from markdown_text import code, docstring, table
-from type_reference import fields
+from module_reference import fields, signature_text
 
 INTRO = f"""# Hooks
 
@@ -27,21 +27,21 @@ answers of several plugins become one and what a failure means.
 ## Kinds
 """
 AFTER_KINDS = """
-**Order.** The first plugin is outermost: it sees `pre_*` first and `post_*` last. The standard set
-has an order of its own; other plugins follow as they are written in `config.yaml`.
+**Order.** Plugins are called in the order of the configuration; the standard set has an order of
+its own, and other plugins follow as they are written in `config.yaml`. Hooks after the deed
+(`post_*`, `end_*`, `teardown`) run in the reverse order. `tryfirst` is called first and `trylast`
+last, on every hook.
 
-**Deadline.** The time that one implementation may take; running out of it counts as a failure.
+**Deadline.** The time that one `async def` implementation may take; exceeding it counts as a
+failure.
 
-**Since.** The version of the contract with which the hook came; see
-[versions](../authors/versions.md).
 """
 
 FAILURE_POLICY: dict[Kind, str] = {
     "collect": "that contribution is skipped",
     "pipeline": "that step is skipped",
     "first": "the next one is asked",
-    "veto": "Deny (fails closed)",
-    "gate": "Deny (fails closed)",
+    "guard": "Deny (fails closed)",
     "observe": "it is logged",
     "around": "the middleware's fault becomes an error result that names it",
 }
@@ -49,8 +49,7 @@ COMBINED: dict[Kind, str] = {
     "collect": "all contributions, in order",
     "pipeline": "each sees the previous one's output; None leaves it unchanged",
     "first": "the first answer that is not None wins",
-    "veto": "all run; the strictest verdict wins: Deny > Ask > Answer > None",
-    "gate": "a pipeline whose steps may also return Deny",
+    "guard": "the strictest verdict wins: Deny > Ask > Answer > None",
     "observe": "nothing is returned",
     "around": "middleware, nested in order",
 }
@@ -84,7 +83,6 @@ def _hook(hook: HookSpec) -> str:
         ("deadline", "none" if hook.deadline is None else f"{hook.deadline:g} s"),
         ("if it fails", OWN_FAILURE.get(hook.name, FAILURE_POLICY[hook.kind])),
         ("order", f"the {'last' if hook.reverse else 'first'} plugin comes first"),
-        ("since", f"{hook.since[0]}.{hook.since[1]}"),
         ("used here by", _users(hook.name)),
     ]
     if hook.background:
@@ -132,7 +130,7 @@ def _users(hook: str) -> str:
 
 def _signature(function: object) -> str:
     assert inspect.isfunction(function)
-    return str(inspect.signature(function)).replace("'", "")
+    return signature_text(inspect.signature(function))
 
 
 def _event(hook: HookSpec, function: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import config_reference
 import hook_reference
+import kit_reference
 import plugin_list
 import type_reference
 
@@ -13,6 +14,7 @@ def pages() -> dict[str, str]:
     made = {
         "reference/hooks.md": hook_reference.page(),
         "reference/types.md": type_reference.page(),
+        "reference/kits.md": kit_reference.page(),
         "reference/configuration.md": config_reference.page(),
         "plugins/index.md": plugin_list.page(),
         "changelog.md": (plugin_list.ROOT / "CHANGELOG.md").read_text("utf-8"),

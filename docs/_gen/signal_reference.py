@@ -41,9 +41,7 @@ TOLD = {
     ),
     "reply_failed": Signal("Reply", "None", "when a reply was given up; see `plugins list`"),
     "compacted": Signal("Compacted", "the turn's", "when a history has been shortened"),
-    "denied": Signal(
-        "Denial", "the turn's", "when a gate or the veto `pre_tool` has ended in a `Deny`"
-    ),
+    "denied": Signal("Denial", "the turn's", "when a guard has ended in a `Deny`"),
     "plugin_failed": Signal(
         "PluginFailure",
         "the turn's; None outside of one",
@@ -57,8 +55,10 @@ TOLD = {
     "undone": Signal(
         "", "", "`/undo` has removed the turn `turn_id` of `session`; see the plugin `commands`"
     ),
-    "elsewhere": Signal(
-        "TurnNews", "None", "for what a turn in another process shows; see the plugin `cluster`"
+    "remote_turn": Signal(
+        "RemoteTurnEvent",
+        "None",
+        "for what a turn in another process shows; see the plugin `cluster`",
     ),
 }
 """A line for each of ``SIGNALS``; a test holds that there is one, and that the types are right."""

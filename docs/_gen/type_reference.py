@@ -2,49 +2,34 @@
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import inspect
-import itertools
-import textwrap
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from types import ModuleType
 
 import hookline_hookspecs
-from hookline_hookspecs import (
-    conversations,
-    drivers,
-    errors,
-    events,
-    gateway,
-    host,
-    inspection,
-    likeness,
-    messages,
-    modes,
-    origins,
-    parts,
-    plugin,
-    tools,
-)
-from markdown_text import code, docstring, table
+from markdown_text import docstring
+from module_reference import described, public_classes, public_values, values_table
 
-CHAPTERS: dict[str, ModuleType] = {
-    "The plugin": plugin,
-    "Tools": tools,
-    "Commands, checks, jobs, routes, reviewers": parts,
-    "Events and verdicts": events,
-    "Messages": messages,
-    "Origins and effects": origins,
-    "Host, context and services": host,
-    "Comparing by meaning": likeness,
-    "Conversations": conversations,
-    "Modes": modes,
-    "The gateway": gateway,
-    "What core tells of itself": inspection,
-    "Drivers": drivers,
-    "Errors": errors,
+TITLES = {
+    "plugin": "The plugin",
+    "tools": "Tools",
+    "parts": "Commands, checks, jobs, routes, reviewers",
+    "events": "Events and verdicts",
+    "messages": "Messages",
+    "origins": "Origins and effects",
+    "host": "Host, context and services",
+    "conversations": "Conversations",
+    "modes": "Modes",
+    "gateway": "The gateway",
+    "inspection": "What core tells about itself",
+    "drivers": "Drivers",
+    "errors": "Errors",
 }
+"""Chapters that come first, with their titles. Others follow under their docstring's first line."""
+LEFT_OUT = {"crash", "frozen", "hooks"}
+"""Modules that plugins do not import; the hooks have a page of their own."""
 INTRO = """# Types
 
 Import these from `hookline_hookspecs`, or from the module that is named below a heading. Events are
@@ -55,101 +40,30 @@ fields.
 
 def page() -> str:
     """The page as Markdown."""
-    parts_of_page = [INTRO]
-    for title, module in CHAPTERS.items():
-        parts_of_page.append(f"## {title}\n")
-        parts_of_page += [_described(kind) for kind in public_classes(module)]
-    return "\n".join(parts_of_page)
+    return "\n".join([INTRO, *(_chapter(title, module) for title, module in _chapters())])
 
 
-def public_classes(module: ModuleType) -> list[type]:
-    """The classes that a module defines for others, as they stand in its source."""
-    return [
-        kind
-        for name, kind in vars(module).items()
-        if inspect.isclass(kind) and kind.__module__ == module.__name__ and name[0] != "_"
-    ]
-
-
-def fields(kind: type) -> str:
-    """A table of a dataclass's fields."""
-    rows = [
-        (code(field.name), code(str(field.type)), _default(field))
-        for field in dataclasses.fields(kind)
-        if field.init
-    ]
-    return table(("field", "type", "default"), rows)
-
-
-def _default(field: dataclasses.Field[object]) -> str:
-    if field.default is not dataclasses.MISSING:
-        return code(repr(field.default))
-    if field.default_factory is not dataclasses.MISSING:
-        return code(repr(field.default_factory()))
-    return ""
-
-
-def _described(kind: type) -> str:
-    anchor = f'<a id="{kind.__name__}"></a>\n'
-    lines = [anchor, f"### `{kind.__name__}`\n", docstring(kind.__doc__), ""]
-    if kind.__name__ not in hookline_hookspecs.__all__:
-        lines += [f"`from {kind.__module__} import {kind.__name__}`", ""]
-    if dataclasses.is_dataclass(kind):
-        lines += [fields(kind), ""]
-    else:
-        lines += [_attributes(kind), ""]
-    lines += _methods(kind)
-    return "\n".join(lines)
-
-
-def _attributes(kind: type) -> str:
-    annotations = {
-        name: str(annotation)
-        for name, annotation in vars(kind).get("__annotations__", {}).items()
-        if not name.startswith("_")
+def _chapters() -> Iterator[tuple[str, ModuleType]]:
+    modules = {
+        name: import_module(f"hookline_hookspecs.{name}")
+        for _, name, _ in pkgutil.iter_modules(hookline_hookspecs.__path__)
+        if name not in LEFT_OUT and not name.startswith("_")
     }
-    docs = _attribute_docs(kind)
-    told = [
-        f"`{name}: {annotations[name]}`\n:   {docs[name]}\n" for name in annotations if name in docs
+    for name in [*TITLES, *sorted(modules.keys() - TITLES)]:
+        if name in modules:
+            yield TITLES.get(name) or _title(modules[name]), modules[name]
+
+
+def _title(module: ModuleType) -> str:
+    first = docstring(inspect.getdoc(module)).partition("\n")[0]
+    return first.partition(":")[0].rstrip(".")
+
+
+def _chapter(title: str, module: ModuleType) -> str:
+    exported = hookline_hookspecs.__all__
+    values = values_table(public_values(module, exported))
+    classes = [
+        described(kind, "" if kind.__name__ in exported else kind.__module__)
+        for kind in public_classes(module)
     ]
-    rows = [(code(name), code(text)) for name, text in annotations.items() if name not in docs]
-    return "\n".join([*([table(("attribute", "type"), rows)] if rows else []), *told])
-
-
-def _attribute_docs(kind: type) -> dict[str, str]:
-    """The docstrings that stand below a class's annotated attributes."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    found: dict[str, str] = {}
-    body = getattr(tree, "body", [])
-    for node, after in itertools.pairwise(body):
-        is_doc = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and is_doc:
-            found[node.target.id] = docstring(after.value.value).replace("\n", "\n    ")
-    return found
-
-
-def _methods(kind: type) -> Iterator[str]:
-    for name, member in vars(kind).items():
-        call = _call(name, member)
-        if call:
-            doc = docstring(_function(member).__doc__).replace("\n", "\n    ")
-            yield f"`{call}`\n:   {doc}\n"
-
-
-def _function(member: object) -> object:
-    if isinstance(member, property):
-        return member.fget
-    return getattr(member, "__func__", member)
-
-
-def _call(name: str, member: object) -> str:
-    """How a public method or property is written by its user; empty for anything else."""
-    function = _function(member)
-    if (name.startswith("_") and name != "__getitem__") or not inspect.isfunction(function):
-        return ""
-    signature = inspect.signature(function)
-    if isinstance(member, property):
-        return f"{name}: {signature.return_annotation}"
-    shown = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    plain = str(signature.replace(parameters=shown)).replace("'", "")
-    return ("async " if inspect.iscoroutinefunction(function) else "") + name + plain
+    return "\n".join([f"## {title}\n", *([values] if values else []), *classes])

@@ -18,8 +18,8 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
-from fakes.web import gateway  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
+from support.web import gateway  # noqa: E402
 
 WHOLE = {"width": 1280, "height": 800}
 SHORT = {"width": 1280, "height": 720}

@@ -18,11 +18,11 @@ from .events import (
     Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
     Verdict, WireRequest,
 )
-from .gateway import Division, GatewayHost, GatewayWork, TurnNews
+from .gateway import WorkDistribution, GatewayHost, GatewayService, RemoteTurnEvent
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, FileRisk, Hit, Host, Http, HttpResponse, Paths,
-    Reacting, Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
+    Stash, Storage, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .likeness import Corpus, Likeness, fuse
@@ -35,19 +35,19 @@ from .tools import Tool, tool
 
 __all__ = [
     "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audience",
-    "Audio", "AuthError",
-    "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
-    "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
-    "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Division", "Effect", "EffectKind", "Excerpt",
-    "Failure", "Feature", "Fenced", "FileRisk", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec",
-    "HookSpecs", "HooklineError",
-    "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson",
-    "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
-    "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
-    "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",
-    "RateLimited", "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
-    "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
-    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
-    "ToolServers", "Transaction", "Turn", "TurnNews", "Usage", "Verdict", "WireRequest", "command", "features", "fuse",
-    "hookimpl", "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
+    "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints",
+    "Choice", "Command", "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock",
+    "ContextTooLong", "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind",
+    "Excerpt", "Failure", "Feature", "Fenced", "FileRisk", "Fragment",
+    "GatewayHost", "GatewayService", "Hit", "HookSpec",
+    "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job",
+    "Kind", "Lesson", "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest",
+    "ModelResponse", "Modes", "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget",
+    "Overloaded", "Ownership", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError",
+    "ProviderSettings", "Question", "RateLimited", "Refusal", "Refused", "RemoteTurnEvent", "Reply", "Reviewer",
+    "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError",
+    "Submission", "TextBlock", "ThinkingBlock", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult",
+    "ToolResultBlock", "ToolSchema", "ToolServers", "Transaction", "Turn", "Usage", "Verdict", "WireRequest",
+    "WorkDistribution", "command", "features", "fuse", "hookimpl", "merge_origins", "message_ids",
+    "origins_from_json", "origins_to_json", "tool",
 ]

@@ -246,7 +246,7 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A gate or veto hook returned ``Deny`` (signal ``denied``).
+    """A guard hook returned ``Deny`` (signal ``denied``).
 
     ``event`` is the event of ``hook`` as ``plugin``, which denied it, received it.
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from .events import Reply
 
@@ -21,7 +21,7 @@ class GatewayHost(Protocol):
         channels start, and periodically.
 
         With ``channel``, only of one chat, and without replies; returns the tasks that work on it.
-        Where there is a :class:`Division`, nobody else works on stored messages. A message behind
+        Where work is shared, nobody else works on stored messages. A message behind
         one that another process has is left.
 
         Raises:
@@ -30,9 +30,6 @@ class GatewayHost(Protocol):
 
     async def finish(self, seconds: float) -> None:
         """Wait at most ``seconds`` for running turns and replies to finish."""
-
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question. Return False if there is none for this person."""
 
     async def deliver(self, channel: str, chat_id: str) -> None:
         """Send the replies that wait for a chat, in their order; return when all are sent, or are
@@ -50,25 +47,35 @@ class GatewayHost(Protocol):
         it. Return False if there is none; it is too late once the turn has begun."""
 
 
-class Division(Protocol):
-    """How the processes that share a store divide the work of network channels; offered by a plugin
-    in ``setup``. Without it each process works on what its own channels receive.
+class WorkDistribution(Protocol):
+    """How the processes that share a store share the work of network channels.
+
+    ``host.services[WorkDistribution]`` is always available: without a plugin that offers one in
+    ``setup``, each process works on what its own channels receive.
 
     Its methods are called in the event loop; those that are not async return at once.
     """
 
-    works: bool
+    is_shared: bool
+    """True if other processes work on messages of the same chats, so that what has to be known of a
+    chat is stored."""
+
+    runs_turns_here: bool
     """False for a gateway that leaves turns to others."""
 
     def sends(self, channel: str) -> bool:
         """Return whether this process sends the channel's replies."""
 
-    def received(self, channel: str, chat_id: str) -> None:
-        """A message of the chat is stored. The division sees to it that some process calls
-        :meth:`GatewayHost.recover` for the chat."""
+    def received(self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A message of the chat is stored. Run ``answer()`` in this process, or, if ``is_shared``,
+        have some process call :meth:`GatewayHost.recover` for the chat."""
 
     def replied(self, channel: str, chat_id: str) -> None:
         """A reply is stored in a channel that this process does not send for."""
+
+    async def finish_left_over(self, finish: Callable[[], Awaitable[object]]) -> None:
+        """Await ``finish()``, which continues the work that a dead process left, unless other
+        processes do that."""
 
     async def serve(self, turns: bool) -> None:
         """This process is a gateway; with ``turns`` it works on messages as well."""
@@ -78,8 +85,8 @@ class Division(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnNews:
-    """What a turn in another process shows (signal ``elsewhere``), for the channel of this one.
+class RemoteTurnEvent:
+    """What a turn in another process shows, for the channel of this one (signal ``remote_turn``).
 
     ``text`` has more words of the answer, or for ``board`` the whole text that a tool keeps up to
     date; ``paused`` says that the words of the next response replace those so far. Any of them may
@@ -94,18 +101,19 @@ class TurnNews:
     text: str = ""
 
 
-class GatewayWork(Protocol):
+class GatewayService(Protocol):
     """Work that a plugin does while a gateway runs in its process.
 
-    Offered with ``host.services.add(GatewayWork, …)`` and called by the gateway; errors are logged
-    and stop nothing. If any such work ``needs_no_channel``, the gateway also runs without
-    channels.
-
-    Work with an attribute ``runs_turns`` that is true is done by workers, and not by a gateway that
-    runs no turns, where there is a :class:`Division`.
+    Offered with ``host.services.add(GatewayService, …)`` and called by the gateway; errors are
+    logged and stop nothing.
     """
 
     needs_no_channel: bool
+    """True if the gateway runs for this work also without channels."""
+
+    runs_turns: bool
+    """True if the work runs turns: then workers do it, and not a gateway that leaves turns to
+    them."""
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Called with the channels' names once all are up, before the gateway reports ``ready``."""
@@ -113,3 +121,10 @@ class GatewayWork(Protocol):
     async def gateway_stopping(self) -> None:
         """Called when the gateway stops, together with the channels' ``stop``. It is awaited while
         the gateway drains."""
+
+
+class GatewayCommand(Protocol):
+    """``hookline gateway``; offered by the plugin ``gateway``."""
+
+    async def gateway(self) -> None:
+        """Run all channels until SIGTERM or SIGINT. Ends with ``SystemExit``."""

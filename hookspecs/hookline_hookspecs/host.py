@@ -617,9 +617,8 @@ class Channel(Protocol):
 
     ``edits``: a sent message can be edited (streaming). ``network``: people other than the
     operator can send messages. A channel may have an attribute ``can``, a frozenset of its
-    platform's capabilities (:func:`features` reads it): ``edits``; ``threads``, if it is a
-    :class:`Threading`; ``reactions``, if it is a :class:`Reacting`; ``ephemeral``, a reply that
-    only one person in a group chat can see; ``voice`` and ``files``, which it can send;
+    platform's capabilities (:func:`features` reads it): ``edits``; ``threads``; ``reactions``;
+    ``ephemeral``, a reply that only one person in a group chat can see; ``voice`` and ``files``, which it can send;
     ``typing``, a typing indicator.
     """
 
@@ -643,20 +642,6 @@ class Channel(Protocol):
         If it raises, delivery is retried later: on a network channel after the exception's
         ``retry_after`` seconds, if it has that attribute; elsewhere with the chat's next reply.
         """
-
-
-class Reacting(Protocol):
-    """A channel whose platform has reactions; its ``can`` contains ``reactions``."""
-
-    async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
-        """Set the agent's reaction to a message, replacing any earlier one; None removes it."""
-
-
-class Threading(Protocol):
-    """A channel whose platform has threads; its ``can`` contains ``threads``."""
-
-    async def open_thread(self, chat_id: str, message_id: str) -> str:
-        """Start a thread at a message, or find the existing one; return its id."""
 
 
 def features(channel: Channel) -> frozenset[Feature]:

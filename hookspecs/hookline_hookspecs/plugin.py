@@ -23,9 +23,9 @@ else:
         """Empty at run time, so that a plugin has only the hooks it defines."""
 
 
-API = (2, 3)
-"""The version of this contract. The major version changes when something is removed; a plugin
-written for an earlier version still loads."""
+API = (1, 0)
+"""The version of this contract: the first number changes when something is removed or changes its
+meaning, the second when something is added."""
 
 
 class NoConfig(BaseModel):
@@ -44,7 +44,8 @@ class Plugin(_Hooks, Generic[C]):
     """
 
     requires_api: ClassVar[tuple[int, int]] = (1, 0)
-    """The contract version the plugin was written for; it is refused if that is newer than this."""
+    """The contract version the plugin was written for. It is refused if the first number is another
+    than that of :data:`API`, or the second is higher."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Names of other plugins that must be on."""
     multiple: ClassVar[bool] = False

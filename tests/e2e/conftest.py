@@ -6,8 +6,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-
-from .machine import Machine
+from support.machine import Machine
 
 
 @pytest.fixture

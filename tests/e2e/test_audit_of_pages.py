@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hookline.testing import Harness
+from hookline.testing.pages import PageClient
 from hookline_audit import AuditPlugin
 from hookline_configure import Configure
 from hookline_hookspecs import Plugin
-from hookline_webkit import Actions, Form
-from hookline_webkit.testing import Site
+from hookline_hookspecs.web import Actions, Form
 from pydantic import BaseModel
 
 
@@ -34,7 +34,7 @@ def test_a_change_of_the_settings_has_its_row_when_it_is_made(
     file = home / "config.yaml"
     file.write_text("plugins:\n  audit: true\n  probe: {count: 3}\n")
     h = harness(AuditPlugin, Configure, Probe, home=home)
-    site = Site(h)
+    site = PageClient(h)
 
     def rows() -> list[tuple[str, str, Any]]:
         shown = h.cli("audit show --kind config --json").stdout

@@ -21,12 +21,11 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from fakes.openai_server import OpenAIServer, Reply, Use
-from fakes.serving import serving
-from fakes.site import Site
+from support.machine import Finished, Machine
+from support.openai_server import OpenAIServer, Reply, Use
+from support.serving import serving
+from support.site_packages import Site
 from zstandard import ZstdDecompressor
-
-from .machine import Finished, Machine
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fakes.terminal import TerminalScreen
-
-from .machine import Machine
+from support.machine import Machine
+from support.terminal import TerminalScreen
 
 COMMENTED = """\
 # my agent

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.terminal import TerminalScreen
+from support.terminal import TerminalScreen
 
 
 @pytest.mark.parametrize(

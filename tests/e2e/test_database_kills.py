@@ -12,8 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-
-from .machine import Machine
+from support.machine import Machine
 
 CREATE = "CREATE TABLE stock (id INTEGER PRIMARY KEY, n INTEGER)"
 FILL = "INSERT INTO stock VALUES (1, 10), (2, 20), (3, 30)"

@@ -10,9 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from fakes.terminal import TerminalScreen
-
-from .machine import Machine
+from support.machine import Machine
+from support.terminal import TerminalScreen
 
 SQL = (
     "UPDATE orders SET status = 'returned', note = 'customer sent all of it back on Monday' "

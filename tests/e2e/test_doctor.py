@@ -8,8 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
-
-from .machine import Machine
+from support.machine import Machine
 
 Seed = Callable[[Machine], None]
 

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .machine import Machine, is_sentence
-from .models import openai
+from support.machine import Machine, is_sentence
+from support.model_servers import openai
 
 SECRET = "sk-proj-0123456789abcdefSECRET"
 LISTED = "never-to-be-seen-in-a-list-77"

@@ -23,7 +23,7 @@ UNUSED = {
     "hookline.store.sqlite.fulltext",
     "hookline_threat_scan.words",
     "hookline_user_model.pages",
-    "hookline_webkit.views",
+    "hookline_hookspecs.web",
 }
 """Modules that a turn without tools, pages, facts, searches and secrets does without."""
 

@@ -7,8 +7,7 @@ from importlib.metadata import metadata
 
 import hookline
 from hookline_hookspecs import HOOKS
-
-from .machine import FIRST_REQUEST_TOKENS, Machine
+from support.machine import FIRST_REQUEST_TOKENS, Machine
 
 
 def test_version_and_usage(machine: Machine) -> None:
@@ -63,7 +62,7 @@ def test_hooks(machine: Machine) -> None:
     assert [row["name"] for row in rows] == list(HOOKS)
     assert all(set(row) == {"name", "kind", "deadline", "impls"} for row in rows)
     kinds = {row["name"]: (row["kind"], row["deadline"]) for row in rows}
-    assert kinds["pre_tool"] == ("veto", 5)
+    assert kinds["pre_tool"] == ("guard", 5)
     assert kinds["around_tool"] == ("around", None)
     (one,) = machine.run("hooks", "pre_tool", "--json").json
     assert "shell" in one["impls"]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from hookline_sandbox import Method, found
-
-from .machine import Machine
+from support.machine import Machine
 
 
 def told(machine: Machine, command: str, *options: str) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from .machine import Machine
+from support.machine import Machine
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux can hide it"),

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-
-from .machine import Finished, Machine
-from .models import Step, openai
+from support.machine import Finished, Machine
+from support.model_servers import Step, openai
 
 Say = Callable[[Sequence[Step], str], Finished]
 PACKAGES, MODULES = 40, 30

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .machine import Machine, is_sentence
-from .models import openai
+from support.machine import Machine, is_sentence
+from support.model_servers import openai
 
 
 def test_without_a_model_it_names_the_variables_and_the_demo(machine: Machine) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from .machine import PATIENCE, Finished, Machine
+from support.machine import PATIENCE, Finished, Machine
 
 COMMON = {"type", "session", "turn", "ts"}
 FIELDS = {

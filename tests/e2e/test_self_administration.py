@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .machine import PATIENCE, Machine
+from support.machine import PATIENCE, Machine
 
 HOOKLINE = f"{sys.executable} -m hookline"
 DISABLE = "plugins disable threat-scan"

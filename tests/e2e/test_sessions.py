@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from .machine import Machine, is_sentence
+from support.machine import Machine, is_sentence
 
 CALL = {"name": "write_file", "arguments": {"path": "a.txt", "content": "zebra\n"}}
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.site import Site
-
-from .machine import PATIENCE, Finished, Machine
+from support.machine import PATIENCE, Finished, Machine
+from support.site_packages import Site
 
 PIGEON = '''
 """A channel by carrier pigeon: the letters of a file come in, the answers go into another."""

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .machine import Machine
+from support.machine import Machine
 
 SKILL = "---\nname: make-tea\ndescription: Make tea the way they like it.\n---\n\n1. Boil water.\n"
 Call = tuple[str, dict[str, Any]]

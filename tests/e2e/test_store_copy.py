@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .machine import Machine, is_sentence
+from support.machine import Machine, is_sentence
 
 pytestmark = pytest.mark.sqlite  # it has both stores by itself
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .machine import FIRST_REQUEST_TOKENS, Machine
-from .models import Step, Wire, anthropic, openai
+from support.machine import FIRST_REQUEST_TOKENS, Machine
+from support.model_servers import Step, Wire, anthropic, openai
 
 Serve = Callable[[Sequence[Step]], Wire]
 WIRES = pytest.mark.parametrize("serve", [openai, anthropic], ids=["openai", "anthropic"])

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 from hookline_teamskills import Entry, Signer, digests
-
-from .machine import Machine
+from support.machine import Machine
 
 pytestmark = pytest.mark.slow
 HOOKLINE = f"{sys.executable} -m hookline"

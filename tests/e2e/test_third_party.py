@@ -10,9 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-from .machine import Machine
-from .models import openai
+from support.machine import Machine
+from support.model_servers import openai
 
 TALLY = '''\
 """Counts words, and says so of every result."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
-from .machine import Machine
+from support.machine import Machine
 
 
 def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes.web import WEB, Site, listening, plugin, web_plugins
 from hookline.testing import Harness, calls
-from hookline_webkit.testing import LISTS
+from hookline.testing.pages import TABLE_QUERIES
+from support.web import WEB, Site, listening, plugin, web_plugins
 
 NAMES = ("memory", "user-model", "skills", "insights", "scheduler", "inspect", "configure")
 MAIN = ("Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People", "Doctor")
@@ -79,7 +79,7 @@ async def stored(h: Harness) -> dict[str, Any]:
     store = (await h.aopen()).engine.store
 
     def read(db: Any) -> dict[str, Any]:
-        tables = [row["name"] for row in db.fetch(LISTS[store.dialect], {})]
+        tables = [row["name"] for row in db.fetch(TABLE_QUERIES[store.dialect], {})]
         return {name: db.fetch(f'SELECT * FROM "{name}"', {}) for name in tables}
 
     return await store.read(read)

@@ -154,6 +154,33 @@ def test_every_exported_class_is_described(pages: dict[str, str]) -> None:
     assert classes - set(described) == told_on_the_page_of_hooks
 
 
+@pytest.mark.parametrize(
+    "alias",
+    ["Audience", "EffectKind", "Feature", "InboundKind", "Mode", "ModelStop", "Slot", "Stop"],
+)
+def test_type_alias_shows_its_values(pages: dict[str, str], alias: str) -> None:
+    module = next(
+        one
+        for name, one in sys.modules.items()
+        if name.startswith("hookline_hookspecs.") and hasattr(one, alias)
+    )
+    values = ", ".join(map(repr, get_args(getattr(module, alias))))
+    assert f"`{alias}` | `{values}` |" in pages["reference/types.md"]
+
+
+def test_reference_shows_no_internals_of_python(pages: dict[str, str]) -> None:
+    shown = "".join(text for path, text in pages.items() if path.startswith("reference/"))
+    assert not re.findall(r"ForwardRef| at 0x|functools\.", shown)
+
+
+@pytest.mark.parametrize("kit", ["channelkit", "providerkit", "webkit"])
+def test_every_export_of_a_kit_is_described(pages: dict[str, str], kit: str) -> None:
+    page = pages["reference/kits.md"]
+    text = page.partition(f"## `hookline_{kit}`")[2].partition("\n## ")[0]
+    exported = importlib.import_module(f"hookline_{kit}").__all__
+    assert [one for one in exported if f"`{one}`" not in text] == []
+
+
 def config_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """The dotted paths of a model's fields, without those inside mappings by name."""
     for name, field in model.model_fields.items():

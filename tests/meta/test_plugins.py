@@ -36,7 +36,7 @@ COMMON_HEADINGS = ("install", "config", "security")
 PLUGIN_HEADINGS = (*COMMON_HEADINGS, "hooks", "tools")
 CONTRACT_BRINGS = {"hookline", "pydantic"}
 """Dists a plugin may import because the contract is written with them."""
-TEST_HELPERS = {"fakes"}
+TEST_HELPERS = {"support"}
 """Packages of the repository's own ``tests`` folder."""
 ALSO = {"postgres": {"postgresql"}}
 """Entry points beside a dist's own name: another scheme of a store's address."""

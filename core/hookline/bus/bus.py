@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from types import CoroutineType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, Step
 from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
-from hookline_hookspecs.hooks import GUARDS
 
 from ..bus.deadline import finish
 from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, expect_fault, is_fault
@@ -47,6 +46,19 @@ class GuardFailed(Deny):
     """Stands for the answer of a guard that failed with ``error``."""
 
     error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[E]):
+    """What the guards of a hook decided.
+
+    ``event`` is the event as they rewrote it, ``verdict`` the strictest verdict, or None if nobody
+    objects; ``plugin`` is whose verdict it is.
+    """
+
+    event: E
+    verdict: Verdict | None = None
+    plugin: str = ""
 
 
 _STRICTNESS: dict[type, int] = {Deny: 3, GuardFailed: 3, Ask: 2, Answer: 1}
@@ -119,45 +131,45 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return answer
 
-    async def veto(self, hook: str, ctx: Any, event: Any) -> tuple[str, Verdict] | None:
-        """Return the strictest verdict and its plugin: Deny > Ask > Answer > None.
+    async def guard(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> Decision[E]:
+        """Ask every guard; the strictest verdict wins: Deny > Ask > Answer > None.
 
-        Several ``Ask`` become one, with every reason and preview.
-        If it is a ``Deny``, the signal ``denied`` is sent after the hook's own.
+        Several ``Ask`` become one, with every reason and preview. Where the hook's spec ``rewrites``,
+        a guard may return a changed event for the guards after it, and the first ``Deny`` ends the
+        call. A guard that fails denies with :class:`GuardFailed`, unless ``again`` asks it once more.
+
+        Sends the hook's own signal, except for an event of a rewriting hook that was denied, and
+        after a ``Deny`` the signal ``denied``.
         """
-        verdict: tuple[str, Verdict] | None = None
+        decision = Decision(event)
         for impl in self._enabled(hook, ctx):
-            found = await self._step(impl, ctx, event, Deny, Ask, Answer)
-            if verdict is not None and isinstance(verdict[1], Ask) and isinstance(found, Ask):
-                verdict = (verdict[0], _both(verdict[1], found))
-            elif found is not None and (verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]):
-                verdict = (impl.plugin, found)
-        self.signals.send(hook, event, ctx)
-        if verdict is not None and isinstance(verdict[1], Deny):
-            denial = Denial(hook, verdict[0], event, verdict[1].reason)
+            result = await self._ask_guard(impl, ctx, decision.event, again)
+            if isinstance(result, type(event)):
+                decision = replace(decision, event=result)
+            elif result is not None:
+                decision = _stricter(decision, impl.plugin, result)
+            if impl.spec.rewrites and isinstance(result, Deny):
+                break
+        verdict = decision.verdict
+        if not (isinstance(verdict, Deny) and HOOKS[hook].rewrites):
+            self.signals.send(hook, decision.event, ctx)
+        if isinstance(verdict, Deny):
+            denial = Denial(hook, decision.plugin, decision.event, verdict.reason)
             self.signals.send("denied", denial, ctx)
-        return verdict
+        return decision
 
-    async def gate(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> E | Deny:
-        """Pass ``event`` through every implementation, stopping at the first ``Deny``.
+    async def _ask_guard(self, impl: Implementation, ctx: Any, event: Any, again: Again | None) -> Any:
+        """Return a guard's result, repeating the call for as long as ``again`` wants.
 
-        A plugin that is switched off meanwhile is not asked any more. Of a guard that failed the
-        answer is a :class:`GuardFailed`, unless ``again`` has it asked once more. Sends the hook's
-        own signal if the event passed, otherwise the signal ``denied``.
+        A plugin that is switched off meanwhile is not asked any more.
         """
-        for impl in self._enabled(hook, ctx):
-            result = None
-            while impl in self.table[hook]:
-                result = await self._step(impl, ctx, event, type(event), Deny)
-                if again is None or not (isinstance(result, GuardFailed) and await again(result.error)):
-                    break
-            if isinstance(result, Deny):
-                self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
-                return result
-            if result is not None:
-                event = result
-        self.signals.send(hook, event, ctx)
-        return event
+        kinds = (type(event), Deny) if impl.spec.rewrites else (Deny, Ask, Answer)
+        result = None
+        while impl in self.table[impl.spec.name]:
+            result = await self._step(impl, ctx, event, *kinds)
+            if again is None or not isinstance(result, GuardFailed) or not await again(result.error):
+                break
+        return result
 
     async def around(self, hook: str, ctx: Any, event: Any, core: Call[E], kind: type[E]) -> E:
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
@@ -259,8 +271,8 @@ class Bus(Registry):
             result, failure = None, error
         if failure is not None:
             self._record_failure(impl, ctx, failure)
-            if impl.spec.kind in GUARDS:
-                reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
+            if impl.spec.kind == "guard":
+                reason = f"guard '{impl.plugin}' failed: {describe(failure)}"
                 result = GuardFailed(reason, error=failure)
             elif impl.spec.kind != "collect":
                 result = None
@@ -341,12 +353,22 @@ class Bus(Registry):
         self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
 
     def _is_guard(self, plugin: str) -> bool:
-        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind in GUARDS)
+        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind == "guard")
         return any(impl.plugin == plugin for found in guards for impl in found)
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
+
+
+def _stricter(decision: Decision[E], plugin: str, verdict: Verdict) -> Decision[E]:
+    """Return the decision with one more verdict."""
+    before = decision.verdict
+    if isinstance(before, Ask) and isinstance(verdict, Ask):
+        return replace(decision, verdict=_both(before, verdict))
+    if before is None or _STRICTNESS[type(verdict)] > _STRICTNESS[type(before)]:
+        return replace(decision, verdict=verdict, plugin=plugin)
+    return decision
 
 
 def _both(one: Ask, other: Ask) -> Ask:

@@ -35,13 +35,16 @@ class Registry:
         self.table: dict[str, tuple[Implementation, ...]] = dict.fromkeys(HOOKS, ())
 
     def register(self, name: str, plugin: object, rank: int) -> None:
-        """Add a plugin; a lower ``rank`` is further out.
+        """Add a plugin; a lower ``rank`` is called earlier, or later if the hook runs in reverse.
+
+        Implementations with ``tryfirst`` are called before all others and those with ``trylast``
+        after them, on every hook.
 
         Raises:
             PluginRefused: a hook is misspelled, unmarked, a wrapper or takes the wrong arguments;
                 nothing of the plugin remains registered.
         """
-        _check_hooks(name, plugin)  # rejects all that pluggy would, with advice
+        _check_hooks(plugin)  # rejects all that pluggy would, with advice
         self._manager.register(plugin, name)
         for impl in self._implementations(name, plugin, rank):
             hook = impl.spec.name
@@ -59,8 +62,7 @@ class Registry:
             spec = HOOKS[caller.name]
             for found in caller.get_hookimpls():
                 if found.plugin is plugin:
-                    end = -1 if found.tryfirst else 1 if found.trylast else 0
-                    place = (-end, -rank) if spec.reverse else (end, rank)
+                    place = (found.trylast - found.tryfirst, -rank if spec.reverse else rank)
                     call = _adapt(found.function, found.argnames, spec)
                     deadline = self._deadlines.get(spec.name, spec.deadline)
                     yield Implementation(name, spec, deadline, found.function, call, place)
@@ -80,35 +82,37 @@ def _adapt(function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSp
     return lambda ctx, event: function(*(ctx if name == "ctx" else event for name in names))
 
 
-def _check_hooks(name: str, plugin: object) -> None:
+def _check_hooks(plugin: object) -> None:
     """Raise ``PluginRefused`` for a hook that cannot be called as its author expects."""
     for attribute in dir(type(plugin)):
         options = _mark(plugin, attribute)
         if options is not None:
-            _check_hook(name, plugin, attribute, options)
+            _check_hook(plugin, attribute, options)
         elif attribute in HOOKS and callable(getattr(type(plugin), attribute, None)):
             raise PluginRefused(
-                f"{name}: its method {attribute} is named like a hook and is not marked as one, "
-                f"so it would never be called; add @hookimpl above it, or rename it"
+                f"its method {attribute} has a hook's name but is not marked as one, so it would never be called; "
+                f"add @hookimpl above it, or rename it"
             )
 
 
-def _check_hook(name: str, plugin: object, attribute: str, options: dict[str, Any]) -> None:
+def _check_hook(plugin: object, attribute: str, options: dict[str, Any]) -> None:
     hook = options.get("specname") or attribute
     if hook not in HOOKS:
         near = difflib.get_close_matches(hook, HOOKS, 1)
         hint = f"did you mean {near[0]}?" if near else "see `hookline hooks` for their names"
-        raise PluginRefused(f"{name} implements {hook}, which is no hook; {hint}")
+        raise PluginRefused(f"unknown hook '{hook}'; {hint}")
     if options.get("wrapper") or options.get("hookwrapper"):
         raise PluginRefused(
-            f"{name} implements {hook} as a pluggy wrapper; use around_model or around_tool, which return middleware"
+            f"{hook} is a pluggy wrapper, which Hookline does not call; "
+            f"use around_model or around_tool, which return middleware"
         )
     function = getattr(plugin, attribute)
-    taken = inspect.signature(function).parameters.values()
-    required = [one.name for one in taken if one.default is one.empty]
-    if odd := [one for one in required if one not in ("ctx", HOOKS[hook].event)]:
+    parameters = inspect.signature(function).parameters.values()
+    required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    unknown = [name for name in required if name not in ("ctx", HOOKS[hook].event)]
+    if unknown:
         raise PluginRefused(
-            f"{name}: {hook} is called with ctx and {HOOKS[hook].event}, so it cannot take {odd[0]}; the names count"
+            f"{hook} is called with ctx and {HOOKS[hook].event}, so it cannot take {unknown[0]}; the names count"
         )
     if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
-        raise PluginRefused(f"{name}: {hook} is called synchronously; write `def`")
+        raise PluginRefused(f"{hook} is called synchronously; write `def`")

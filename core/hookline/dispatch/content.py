@@ -22,16 +22,15 @@ async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
         if isinstance(item, Audio):
             texts.append(await _transcribe(ctx, item))
             continue
-        changed = await ctx.engine.bus.pipeline("on_attachment", ctx, item)
-        if changed.mime not in _IMAGES or (changed.path.exists() and not changed.path.is_file()):
-            texts.append(_file_line(changed))
+        if item.mime not in _IMAGES or (item.path.exists() and not item.path.is_file()):
+            texts.append(_file_line(item))
             continue
         try:
-            data = base64.b64encode(await asyncio.to_thread(changed.path.read_bytes))
+            data = base64.b64encode(await asyncio.to_thread(item.path.read_bytes))
         except OSError as error:
-            texts.append(f"{_file_line(changed)[:-1]}, cannot be read: {error.strerror})")
+            texts.append(f"{_file_line(item)[:-1]}, cannot be read: {error.strerror})")
             continue
-        images.append(ImageBlock(changed.mime, data.decode("ascii")))
+        images.append(ImageBlock(item.mime, data.decode("ascii")))
     return [TextBlock("\n\n".join(texts) or "(no text)", inbound_origins(ctx, inbound)), *images]
 
 

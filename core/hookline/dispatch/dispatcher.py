@@ -44,7 +44,7 @@ class Dispatcher:
     before anything new begins there.
     """
 
-    recover: Callable[[SessionState, str], Awaitable[None]]
+    recover: Callable[[SessionState, str, str], Awaitable[None]]
 
     def __init__(self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox) -> None:
         self._engine, self._sessions = engine, sessions
@@ -64,21 +64,18 @@ class Dispatcher:
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
-        division = self._engine.division
-        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=division is None)
+        work = self._engine.work
+        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=not work.is_shared)
         self.in_hand.add(inbox_id)
         stored: int | None = 0
         try:
             stored = await write
         finally:
-            if not stored or division is not None:
+            if not stored or work.is_shared:
                 self.in_hand.discard(inbox_id)
         if stored:
             crash.point("after-commit")
-            if division is None:
-                self._engine.background.start(self.answer_stored(inbound, inbox_id))
-            else:
-                division.received(inbound.channel, inbound.chat_id)
+            work.received(inbound.channel, inbound.chat_id, partial(self.answer_stored, inbound, inbox_id))
         return bool(stored)
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:
@@ -115,16 +112,6 @@ class Dispatcher:
         if sent is not None:
             self._engine.bus.signals.send("reply_sent", sent)
         self.after_reply(turn)
-
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question by a button; False if there is none."""
-        row = await self._engine.journal.session(session_id)
-        if row is None or not row["question"]:
-            return False
-        channel, chat_id = row["channel"], row["chat_id"]
-        active = await self._engine.journal.active_session(channel, chat_id)
-        chosen = None if active == session_id else session_id
-        return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
         """Drop a stored message that still waits for its turn; False if there is none."""
@@ -180,8 +167,10 @@ class Dispatcher:
                 del pauses[: 1 + isinstance(error, HookTimeout)]
             return True
 
-        passed = await self._engine.bus.gate("on_message", ctx, inbound, again)
-        return replace(passed, reason=UNCHECKED) if is_network and isinstance(passed, GuardFailed) else passed
+        decision = await self._engine.bus.guard("on_message", ctx, inbound, again)
+        if is_network and isinstance(decision.verdict, GuardFailed):
+            return replace(decision.verdict, reason=UNCHECKED)
+        return decision.verdict if isinstance(decision.verdict, Deny) else decision.event
 
     def _is_immediate(self, text: str) -> bool:
         return bool((found := self._commands.find(text)) and found[1].immediate)
@@ -226,7 +215,7 @@ class Dispatcher:
         async with self._sessions.enter(inbound) as (state, known):
             lane.entering, lane.state = None, state
             try:
-                await self.recover(state, mode)
+                await self.recover(state, mode, inbound.channel)
                 if again:  # what the store had kept of it was finished by the recovery
                     known = inbox_id not in [row["id"] for row in await self._engine.journal.open_inbox()]
                 if known and (again or inbox_id is None):
@@ -253,18 +242,22 @@ class Dispatcher:
         crash.point("after-commit")
         return inbox_id
 
-    async def work(self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
+    async def work(
+        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str, *, left_over: bool = False
+    ) -> ActiveTurn:
         """Run a message in a session that the caller owns: a command or a turn."""
         if is_command(inbound.text):
             ctx = TurnContext(self._engine, state, mode=mode)
             await self._sessions.store(state)
             said = await self._commands.run(ctx, inbound)
             if state.pending.rerun is None:
-                return await self.close(ctx, inbound, inbox_id, "command", said)
+                return await self.close(ctx, inbound, inbox_id, "command", said, left_over=left_over)
             inbound, state.pending.rerun = state.pending.rerun, None
-        turn, direct, at = ActiveTurn.begin(state, inbound, inbox_id, mode), self._outbox.direct, state.record
-        if inbox_id in direct and (at.channel, at.chat_id) == (inbound.channel, inbound.chat_id):
-            turn.direct, direct[inbox_id] = True, turn.id
+        turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
+        turn.left_over = left_over
+        if inbox_id in self._outbox.direct:
+            turn.direct = True
+            self._outbox.direct[inbox_id] = turn.id
         return await self._run(turn)
 
     async def _run(self, turn: ActiveTurn) -> ActiveTurn:
@@ -281,15 +274,22 @@ class Dispatcher:
         return turn
 
     async def close(
-        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None, stop: Stop, said: str | Question
+        self,
+        ctx: TurnContext,
+        inbound: Inbound,
+        inbox_id: str | None,
+        stop: Stop,
+        said: str | Question,
+        *,
+        left_over: bool = False,
     ) -> ActiveTurn:
         """Answer a message without a turn: the text of a command, or a refusal."""
         turn = ActiveTurn.begin(ctx.state, inbound, inbox_id, "no")
-        here = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
         asked = said if isinstance(said, Question) else None
-        reply = turn.make_reply(here, asked.text if asked else str(said), asked)
+        reply = turn.make_reply(asked.text if asked else str(said), asked)
         turn.outcome = Outcome(reply.text, stop=stop, sent=reply if reply.text else None)
-        await self._engine.journal.close_inbound(inbox_id, here.id or None, turn.outcome.sent)
+        session_id = ctx.state.record.id or None
+        await self._engine.journal.close_inbound(inbox_id, session_id, turn.outcome.sent, left_over=left_over)
         await turn.flush()
         return turn
 
@@ -399,9 +399,10 @@ class Dispatcher:
                 record = Session(session_id, *chat, None, clock.now(), False, above, kind)
                 state = await self._sessions.create(record, tools=tools, **options)
             else:
-                await self.recover(state, "no")
+                await self.recover(state, "no", "")
             mode, origins = (active.mode, active.state.origins()) if active else ("no", ())
-            turn = await self._run_prompt(state, prompt, mode, system, origins=origins)
+            place = (parent.inbound.channel, parent.inbound.chat_id) if parent else None
+            turn = await self._run_prompt(state, prompt, mode, system, origins=origins, place=place)
         if active is not None:
             active.usage += turn.usage
         return turn.snapshot()
@@ -414,9 +415,12 @@ class Dispatcher:
         system: str | None = None,
         max_calls: int = 0,
         origins: tuple[Origin, ...] = (),
+        place: tuple[str, str] | None = None,
     ) -> ActiveTurn:
-        chat = (state.record.channel, state.record.chat_id)
-        inbound = Inbound(*chat, "", new_id(), prompt, system=system, session_id=state.record.id, origins=origins)
+        channel, chat_id = place or (state.record.channel, state.record.chat_id)
+        inbound = Inbound(
+            channel, chat_id, "", new_id(), prompt, system=system, session_id=state.record.id, origins=origins
+        )
         turn = ActiveTurn.begin(state, replace(inbound, received=clock.now()), None, mode)
         turn.max_calls = max_calls
         await self._run(turn)

@@ -86,8 +86,8 @@ class Outbox:
         channel = self.channels.get(channel_name)
         if channel is None:
             return
-        if (division := self.engine.division) is not None and not division.sends(channel_name):
-            division.replied(channel_name, chat_id)
+        if not self.engine.work.sends(channel_name):
+            self.engine.work.replied(channel_name, chat_id)
             return
         async with self._locks.setdefault((channel_name, chat_id), asyncio.Lock()):
             rows = [turn.outcome.claimed] if turn is not None and turn.outcome.claimed else []

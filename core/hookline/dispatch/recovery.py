@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from hookline_hookspecs.errors import StoreError
@@ -12,7 +13,7 @@ from hookline_hookspecs.events import Deny, Inbound, Reply
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL, idle_context
-from ..sessions.manager import WAIT_FOR_OWNER, Sessions, stem
+from ..sessions.manager import Sessions, stem
 from ..sessions.state import SessionState
 from ..text import new_id
 from ..turn.resume import resume_turn
@@ -34,7 +35,7 @@ class Recovery:
 
     def __post_init__(self) -> None:
         self.dispatcher.recover = self.recover_session
-        self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
+        self.finish = self.engine.background.finish
         self.withdraw, self.deliver = self.dispatcher.withdraw, self.outbox.deliver
 
     async def post(self, reply: Reply) -> None:
@@ -47,15 +48,12 @@ class Recovery:
         """Finish everything that is left over for network channels, and delete what is old.
 
         For the process that runs the channels: at its start, and from time to time. Where work is
-        divided, it is finished one chat at a time, by whoever is to do it.
+        shared, it is finished one chat at a time, by whoever is to do it.
         """
         await self.engine.node.join()
         if channel is not None:
             return await self._finish_work(channel, chat_id)
-        if self.engine.division is None:
-            # Two at once would each claim some of a chat's messages, and answer them out of order.
-            async with self.engine.store.own("recovery", WAIT_FOR_OWNER, "What was left undone"):
-                await self._finish_work(None, "")
+        await self.engine.work.finish_left_over(partial(self._finish_work, None, ""))
         for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
             self.engine.background.start(self.outbox.deliver_all(network.name))
         await self.engine.journal.prune()
@@ -98,17 +96,22 @@ class Recovery:
         async with self.sessions.own(session_id):
             state = await self.sessions.existing(session_id)
             if state is not None:
-                await self.recover_session(state, "ask")
+                await self.recover_session(state, "ask", state.record.channel)
         if state is not None:
             await self.outbox.deliver(state.record.channel, state.record.chat_id)
 
-    async def recover_session(self, state: SessionState, mode: str) -> None:
-        """Finish turns, then messages, that were left in a session which the caller owns."""
+    async def recover_session(self, state: SessionState, mode: str, channel_name: str) -> None:
+        """Finish turns, then messages, that were left in a session which the caller owns.
+
+        ``channel_name`` is the channel that the caller works for. Replies of other channels are
+        left to the process that runs those.
+        """
         if state.flags.recovered:
             return
         journal, record = self.engine.journal, state.record
-        channel = self.outbox.channels.get(record.channel)
-        if channel is not None and channel.network:  # before anything newer is shown in the chat
+        channel = self.outbox.channels.get(channel_name)
+        if channel is not None and channel.network and channel_name == record.channel:
+            # Before anything newer is shown in the chat.
             await self.outbox.deliver(record.channel, record.chat_id)
         self.sessions.forget(record.id)  # if this fails, the next message reads the store
         # Nobody has granted in advance what a dead process was about to ask.
@@ -124,7 +127,7 @@ class Recovery:
                 if not await self._claim(row["id"], row["owner"]):
                     break  # somebody works on it: what is behind it waits
                 await self._answer_left_over(state, inbound, row["id"], mode)
-        if record.channel == TERMINAL:
+        if channel_name == TERMINAL:
             state.pending.unshown = await self._claim_unshown(record.id)
         state.flags.recovered = True
         await self.sessions.keep(state)
@@ -134,9 +137,9 @@ class Recovery:
         try:
             passed = await self.dispatcher.judge(lobby, inbound, inbox_id)
             if isinstance(passed, Deny):
-                await self.dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason)
+                await self.dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason, left_over=True)
             else:
-                turn = await self.dispatcher.work(state, passed, inbox_id, mode)
+                turn = await self.dispatcher.work(state, passed, inbox_id, mode, left_over=True)
                 self.dispatcher.after_reply(turn)
         finally:
             self.dispatcher.in_hand.discard(inbox_id)

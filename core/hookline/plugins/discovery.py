@@ -53,7 +53,7 @@ def check_class(found: Any) -> None:
     """Check what a plugin class declares.
 
     Raises:
-        PluginRefused: it is no plugin, a declaration is malformed, or it needs a newer API.
+        PluginRefused: it is no plugin, a declaration is malformed, or it needs another API.
     """
     if not (inspect.isclass(found) and issubclass(found, Plugin)):
         raise PluginRefused(f"its entry point {found!r} is no subclass of Plugin")
@@ -64,10 +64,10 @@ def check_class(found: Any) -> None:
         raise PluginRefused(f"its requires is {needs!r}; write a tuple of names of plugins")
     if not (inspect.isclass(found.config_class) and hasattr(found.config_class, "model_fields")):
         raise PluginRefused(f"its config_class is {found.config_class!r}; write a pydantic model")
-    if version > API:
+    if version[0] != API[0] or version > API:
         wanted, have = (".".join(map(str, v)) for v in (version, API))
-        told = f"it needs plugin API {wanted} and this Hookline has {have}"
-        raise PluginRefused(f"{told}; update hookline")
+        what = "hookline" if version > API else "the plugin"
+        raise PluginRefused(f"it needs plugin API {wanted} and this Hookline has {have}; update {what}")
 
 
 def hooks_of(plugin: object) -> list[str]:

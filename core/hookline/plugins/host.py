@@ -22,12 +22,6 @@ from ..sessions.manager import Sessions
 from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
 T = TypeVar("T")
-GONE = {
-    "take_up": "host.services[GatewayHost].recover()",
-    "finish": "host.services[GatewayHost].finish(seconds)",
-    "answer": "host.services[GatewayHost].answer(session_id, choice, user_id)",
-}
-"""What API 1.0 had on the host, and what stands in its place."""
 
 
 @dataclass
@@ -66,6 +60,7 @@ class PluginServices:
     """What plugins offer each other, by protocol; ``cleanup`` withdraws what this one offers."""
 
     _offered: dict[Any, Any]
+    _defaults: dict[Any, Any]
     _all: dict[object, list[Any]]
     _cleanup: ExitStack
 
@@ -84,7 +79,7 @@ class PluginServices:
 
     def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
-        return cast("T | None", self._offered.get(protocol))
+        return cast("T | None", self._offered.get(protocol) or self._defaults.get(protocol))
 
     def add(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service`` beside those of other plugins."""
@@ -111,18 +106,13 @@ class PluginHost:
         self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self._cleanup = ExitStack()
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
-        self.services = PluginServices(engine.services, engine.added_services, self._cleanup)
+        self.services = PluginServices(engine.services, engine.default_services, engine.added_services, self._cleanup)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
         self.receive, self.registered = dispatcher.receive, engine.bus.registered
         self.fork = dispatcher.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
-
-    def __getattr__(self, name: str) -> Any:
-        if name in GONE:
-            raise AttributeError(f"host.{name} is gone since API 2.0; use {GONE[name]}")
-        raise AttributeError(f"host has no attribute {name!r}")
 
     @cached_property
     def storage(self) -> Storage:

@@ -127,9 +127,7 @@ class Plugins:
                     options = options | {"complete": MethodType(complete, plugin)}
                 doc = (inspect.getdoc(function) or "").split("\n")[0]
                 self._add_command(loading, Command(command, doc, method, **options))
-        gather = self.engine.bus.gather
-        gather("register_tools", lambda _: partial(self._add_tool, loading), name)
-        gather("register_commands", lambda _: partial(self._add_command, loading), name)
+        self.engine.bus.gather("register_tools", lambda _: partial(self._add_tool, loading), name)
 
     def _add_tool(self, loading: Loading, tool: Tool) -> None:
         self.engine.tools.register(tool, loading.entry.name)

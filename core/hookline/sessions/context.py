@@ -86,22 +86,26 @@ class TurnContext:
 
     def turn(self) -> Turn:
         """The turn so far; an empty one between turns."""
-        if self.active is not None:
-            now = self.active.snapshot()
-            return now if self.command is None else replace(now, inbound=self.command)
-        return Turn("", self.state.record, self.inbound)
+        if self.active is None:
+            return Turn("", self.state.record, self.inbound)
+        now = self.active.snapshot()
+        return now if self.command is None else replace(now, inbound=self.command)
 
     @property
     def inbound(self) -> Inbound:
-        """The command's message, or one without text."""
+        """The message of the command or turn at hand; outside of both, one without text."""
+        if self.command is not None:
+            return self.command
+        if self.active is not None:
+            return self.active.inbound
         record = self.state.record
-        return self.command or Inbound(record.channel, record.chat_id, "", "", "")
+        return Inbound(record.channel, record.chat_id, "", "", "")
 
     @property
     def operator(self) -> bool:
         """True in the terminal, and where the plugin that offers ``Access`` says so."""
         access: Access | None = self.engine.services.get(Access)
-        inbound = self.turn().inbound
+        inbound = self.inbound
         return inbound.channel == TERMINAL or bool(access and access.is_operator(inbound))
 
     def notify(self, text: str, plugin: str = "core") -> None:
@@ -110,10 +114,10 @@ class TurnContext:
 
     async def pass_gate(self, hook: str, event: Excerpt | Lesson) -> str:
         """The text of ``event`` after ``pre_read`` or ``pre_learn``. Raises ``Refused``."""
-        passed = await self.engine.bus.gate(hook, self, event)
-        if isinstance(passed, Deny):
-            raise Refused(passed.reason)
-        return passed.text
+        decision = await self.engine.bus.guard(hook, self, event)
+        if isinstance(decision.verdict, Deny):
+            raise Refused(decision.verdict.reason)
+        return decision.event.text
 
 
 class PluginContext:
@@ -126,7 +130,7 @@ class PluginContext:
         self._plugin = plugin
 
     session = property(attrgetter("base.state.record"), doc="The session.")
-    channel = property(attrgetter("base.state.record.channel"), doc="The channel's name.")
+    channel = property(attrgetter("base.inbound.channel"), doc="The channel that the message came from.")
     operator = property(attrgetter("base.operator"), doc="True for the terminal and admins.")
     tool = property(attrgetter("base.tool"), doc="The tool of the call at hand, in tool hooks.")
     turn = property(lambda self: self.base.turn(), doc="The turn so far.")

@@ -159,7 +159,8 @@ class ActiveTurn:
     ``mode`` says who answers an Ask: ``ask`` a person, ``yes`` nobody has to, ``no`` nobody can.
     ``max_calls`` limits the model calls and ends the turn there; 0 follows the config. ``streamed``
     is what has come of the response under way, with an empty piece for what is no text of it.
-    ``direct`` is True if who began the turn delivers its reply at once.
+    ``direct`` is True if who began the turn delivers its reply at once, ``left_over`` if the turn or
+    its message was left by another process: the reply then belongs to whoever runs its channel.
     """
 
     id: str
@@ -171,6 +172,7 @@ class ActiveTurn:
     max_calls: int = 0
     resumed: bool = False
     direct: bool = False
+    left_over: bool = False
     blocks: tuple[ContextBlock, ...] = ()
     entries: list[Entry] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
@@ -206,10 +208,21 @@ class ActiveTurn:
         reply, stop, session = self.outcome.reply, self.outcome.stop, self.state.record
         return Turn(self.id, session, self.inbound, messages, results, reply, self.usage, stop, self.iterations)
 
-    def make_reply(self, session: Session, text: str, question: Question | None) -> Reply:
-        """The reply to the turn's message; ``question`` is the one it ends in."""
-        answers, thread, id_ = self.inbound.message_id, self.inbound.thread, f"{self.id}-reply"
-        reply = Reply(session, text, in_reply_to=answers, id=id_, thread=thread, person=self.inbound.user_id)
+    def make_reply(self, text: str, question: Question | None) -> Reply:
+        """The reply to the turn's message; ``question`` is the one it ends in.
+
+        It goes to the chat that the message came from, whichever chat the session belongs to.
+        """
+        inbound = self.inbound
+        session = replace(self.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
+        reply = Reply(
+            session,
+            text,
+            in_reply_to=inbound.message_id,
+            id=f"{self.id}-reply",
+            thread=inbound.thread,
+            person=inbound.user_id,
+        )
         return replace(reply, choices=question.choices, kind="question") if question else reply
 
     def append(self, message: Message) -> Entry:

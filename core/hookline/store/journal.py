@@ -88,11 +88,16 @@ class Journal:
         insert: list[Statement] = [("insert_inbox", row)]
         return row["id"], self._count(insert, durable) if durable else self._all(insert)
 
-    def close_inbound(self, inbox_id: str | None, session_id: str | None, reply: Reply | None) -> Awaitable[None]:
-        """Mark an inbound message as done and put its reply, if any, into the outbox."""
+    def close_inbound(
+        self, inbox_id: str | None, session_id: str | None, reply: Reply | None, *, left_over: bool = False
+    ) -> Awaitable[None]:
+        """Mark an inbound message as done and put its reply, if any, into the outbox.
+
+        The reply to a ``left_over`` message belongs to nobody: this process may not have the channel.
+        """
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
-        statements += [self._reply(reply, None)] if reply is not None else []
+        statements += [self._reply(reply, None, left_over)] if reply is not None else []
         return self._all(statements, durable=reply is not None)
 
     async def open_inbox(self, channel: str | None = None, chat_id: str = "") -> list[Mapping[str, Any]]:
@@ -237,12 +242,12 @@ class Journal:
         return self._all(statements)
 
     async def end_turn(
-        self, turn: Mapping[str, Any], reply: Reply | None, *, resumed: bool, direct: bool
+        self, turn: Mapping[str, Any], reply: Reply | None, *, left_over: bool, direct: bool
     ) -> Mapping[str, Any] | None:
         """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
         ``turn`` has ``id session_id inbox_id last state stop iterations error warm_until``. The
-        reply of a ``resumed`` turn belongs to nobody: this process may not have the channel.
+        reply of a ``left_over`` turn belongs to nobody: this process may not have the channel.
         Returns the row of the reply if it was claimed, for which ``direct`` asks: it is in state
         ``claimed`` then, to be sent from memory.
 
@@ -253,7 +258,7 @@ class Journal:
         warm = {**turn, "id": turn["session_id"]}
         statements: list[Statement] = [("end_turn", {**turn, "now": clock.now()}), ("set_warm", warm)]
         statements += [("close_inbox", turn)] if turn["inbox_id"] else []
-        statements += [self._reply(reply, turn["id"], resumed)] if reply is not None else []
+        statements += [self._reply(reply, turn["id"], left_over)] if reply is not None else []
         if not (direct and reply):
             await self._all(statements, durable=True)
             return None

@@ -78,8 +78,7 @@ def _judged(hook: str, result: Any, given: Any, case: Case) -> str | None:
     wanted: dict[str, tuple[type, ...]] = {
         "collect": (CONTRIBUTIONS.get(hook, object),),
         "pipeline": (type(given),),
-        "gate": (type(given), Deny),
-        "veto": (Deny, Ask, Answer),
+        "guard": (type(given), Deny) if HOOKS[hook].rewrites else (Deny, Ask, Answer),
         "first": (str,),
     }
     items = listed(result) if kind == "collect" else (result,)

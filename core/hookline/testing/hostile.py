@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +84,14 @@ def events(hook: str, folder: Path, tools: Iterable[Tool]) -> Iterator[Case]:
 
     Args:
         hook: its name.
-        folder: an empty folder for the files of attachments.
+        folder: an empty folder for the files of voice messages.
         tools: the registered tools.
     """
     if hook in ("pre_tool", "around_tool", "post_tool"):
         for case in _calls(tools):
             yield case if hook != "post_tool" else _result(case)
-    elif hook in ("on_voice", "on_attachment"):
-        yield from _files(hook, folder)
+    elif hook == "on_voice":
+        yield from _voice_messages(folder)
     elif hook in _MAKERS:
         maker = _MAKERS[hook]
         for label, text in TEXTS.items():
@@ -283,27 +284,12 @@ _SPECIAL["around_model"] = _SPECIAL["pre_model"]
 # Files
 
 
-def _files(hook: str, folder: Path) -> Iterator[Case]:
+def _voice_messages(folder: Path) -> Iterator[Case]:
     contents = {"an empty file": b"", "noise": bytes(range(256)) * 64, "a lie about its type": b"%PDF"}
+    paths = {"a file that is gone": folder / "gone", "a folder": folder}
     for number, (label, data) in enumerate(contents.items()):
-        path = folder / f"file{number}"
-        path.write_bytes(data)
-        yield from _shapes(hook, label, path, len(data))
-    yield from _shapes(hook, "a file that is gone", folder / "gone", 10)
-    yield from _shapes(hook, "a folder", folder, 0)
-
-
-def _shapes(hook: str, label: str, path: Path, size: int) -> Iterator[Case]:
-    for mime in ("", "audio/ogg", "image/png", "no type at all"):
-        if hook == "on_voice":
-            yield Case(f"{label} as {mime!r}", _audio(path, mime))
-        else:
-            yield Case(f"{label} as {mime!r}", _attachment(path, mime, size))
-
-
-def _audio(path: Path, mime: str) -> Callable[[], Audio]:
-    return lambda: Audio(path, mime, -1.0)
-
-
-def _attachment(path: Path, mime: str, size: int) -> Callable[[], Attachment]:
-    return lambda: Attachment(path, mime, TEXTS["right-to-left text"], size)
+        paths[label] = folder / f"file{number}"
+        paths[label].write_bytes(data)
+    for label, path in paths.items():
+        for mime in ("", "audio/ogg", "image/png", "no type at all"):
+            yield Case(f"{label} as {mime!r}", partial(Audio, path, mime, -1.0))

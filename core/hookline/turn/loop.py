@@ -265,7 +265,7 @@ async def _complete(ctx: TurnContext) -> None:
         await turn.flush()  # raises what was lost: a step may be stored although its commit failed
     if unanswered:
         _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))
-    reply = turn.make_reply(state.record, _reply_text(ctx), outcome.question)
+    reply = turn.make_reply(_reply_text(ctx), outcome.question)
     outcome.reply = reply.text
     if outcome.stop != "error":
         reply = await engine.bus.pipeline("pre_reply", ctx, reply)
@@ -279,7 +279,7 @@ async def _complete(ctx: TurnContext) -> None:
     row["last"] = turn.entries[-1].seq if turn.entries else None
     kept = reply if state.record.kind == "chat" else None
     try:
-        outcome.claimed = await engine.journal.end_turn(row, kept, resumed=turn.resumed, direct=turn.direct)
+        outcome.claimed = await engine.journal.end_turn(row, kept, left_over=turn.left_over, direct=turn.direct)
     finally:
         await turn.flush()
     state.last_used = clock.now()

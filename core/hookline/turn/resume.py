@@ -34,7 +34,7 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
     """
     inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
     inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
-    turn = ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True)
+    turn = ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True)
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
     ctx = TurnContext(engine, state, turn)

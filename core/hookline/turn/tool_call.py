@@ -169,10 +169,10 @@ def _fingerprint(call: ToolCall) -> str:
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
     """The fingerprint of a call that may run. Raises ``_Settled`` if it may not or is answered already."""
     judged, before = replace(call), _fingerprint(call)
-    found = await ctx.engine.bus.veto("pre_tool", ctx, judged)
+    decision = await ctx.engine.bus.guard("pre_tool", ctx, judged)
     if _fingerprint(judged) != before:
         raise _Settled(call, "Denied: a plugin changed the arguments while they were judged")
-    plugin, verdict = found if found is not None else ("core", None)
+    plugin, verdict = decision.plugin, decision.verdict
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
     if isinstance(verdict, Answer):

@@ -3,21 +3,21 @@
 # fmt: off
 # ruff: isort: off
 from .boot import BootHooks
-from .kinds import GUARDS, HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl
+from .kinds import HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl
 from .learning import LearningHooks
 from .session import SessionHooks
 from .turn import TurnHooks
 
 SIGNALS = (
     "delta", "notice", "reply_sent", "reply_delayed", "reply_failed", "compacted", "denied",
-    "plugin_failed", "budget", "settled", "resumed", "undone", "elsewhere",
+    "plugin_failed", "budget", "settled", "resumed", "undone", "remote_turn",
 )
 """Signals in addition to those named after a hook. ``settled`` carries an ``Inbound`` that needs no
 further work, whether or not there was a reply and whether or not it was delivered. The signals
 about replies carry a ``Reply``: ``reply_delayed`` one whose delivery will be retried later,
 ``reply_failed`` one whose delivery was abandoned. ``resumed`` carries the id of the session that a
 person went back to, ``undone`` the ``session`` and the ``turn_id`` of a turn that ``/undo`` removed,
-``elsewhere`` a ``TurnNews`` of a turn that another process runs."""
+``remote_turn`` a ``RemoteTurnEvent`` of a turn that another process runs."""
 
 
 class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
@@ -25,7 +25,7 @@ class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
 
 
 __all__ = [
-    "GUARDS", "HOOKS", "PROJECT", "SIGNALS", "HookSpec", "HookSpecs", "Kind", "MaybeAwaitable",
+    "HOOKS", "PROJECT", "SIGNALS", "HookSpec", "HookSpecs", "Kind", "MaybeAwaitable",
     "hookimpl",
 ]
 # fmt: on

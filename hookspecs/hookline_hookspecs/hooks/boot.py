@@ -13,7 +13,6 @@ from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
     from ..host import Channel, Host
-    from ..parts import Command
     from ..tools import Tool
 
 T = TypeVar("T")
@@ -59,7 +58,7 @@ class BootHooks:
         the reason.
         """
 
-    @spec("observe", 30, reverse=True)
+    @spec("observe", 30)
     def teardown(self, host: Host) -> MaybeAwaitable[None]:
         """When the process ends or the plugin is switched off, in reverse order.
 
@@ -75,11 +74,6 @@ class BootHooks:
         may be kept for ``deferred`` tools: one that is registered later can be called at once, and
         replaces the plugin's deferred tool of its name.
         """
-
-    @spec("collect", 5, sync=True)
-    def register_commands(self, register: Callable[[Command], None]) -> None:
-        """At startup, for slash commands known only at run time; otherwise ``@command`` on a method
-        is enough."""
 
     @spec("collect", 5, sync=True)
     def register_cli(self, register: RegisterCli) -> None:

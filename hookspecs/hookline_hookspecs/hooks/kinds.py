@@ -12,7 +12,17 @@ import pluggy
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-Kind: TypeAlias = Literal["collect", "pipeline", "first", "veto", "gate", "observe", "around"]
+Kind: TypeAlias = Literal["observe", "collect", "first", "pipeline", "guard", "around"]
+"""How the results of several plugins become one, and what a failure means:
+
+- ``observe``: nothing is returned.
+- ``collect``: every contribution counts.
+- ``first``: the first result that is not None wins.
+- ``pipeline``: each implementation gets the previous one's output.
+- ``guard``: may refuse, and may rewrite the event where the hook says so. The strictest verdict
+  wins; a failure is a refusal.
+- ``around``: middleware, nested.
+"""
 MaybeAwaitable: TypeAlias = T | Awaitable[T]
 """The return type of a hook that may be ``def`` or ``async def``."""
 
@@ -20,18 +30,15 @@ PROJECT = "hookline"
 hookimpl = pluggy.HookimplMarker(PROJECT)
 _hookspec = pluggy.HookspecMarker(PROJECT)
 
-GUARDS: frozenset[Kind] = frozenset({"veto", "gate"})
-"""Kinds whose implementations can refuse; a failure counts as a refusal."""
-
 
 @dataclass(frozen=True, slots=True)
 class HookSpec:
-    """A hook: ``deadline`` in seconds (None for no limit), ``since`` the API version that added it.
+    """A hook; ``deadline`` is in seconds, or None for no limit.
 
     ``event`` is the name of the last argument. ``background`` hooks run after the reply was sent.
     ``sync`` hooks must be ``def``; ``registers`` is the type of what they register, if
-    ``host.registered`` lists it. ``reverse`` hooks call the last plugin first. ``asks`` hooks wait
-    for a person, so slow calls are not reported.
+    ``host.registered`` lists it. ``asks`` hooks wait for a person, so slow calls are not reported.
+    ``rewrites`` guards may return a changed event.
     """
 
     name: str
@@ -39,12 +46,19 @@ class HookSpec:
     deadline: float | None
     event: str
     doc: str
-    since: tuple[int, int] = (1, 0)
     background: bool = False
     sync: bool = False
-    reverse: bool = False
     asks: bool = False
     registers: type | None = None
+    rewrites: bool = False
+
+    @property
+    def reverse(self) -> bool:
+        """True for a hook that comes after the deed: the last plugin in config.yaml is called first.
+
+        So what the first plugin began, it ends last.
+        """
+        return self.name == "teardown" or self.name.startswith(("post_", "end_"))
 
 
 HOOKS: dict[str, HookSpec] = {}

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class LearningHooks:
-    """The gates for what is remembered and read, and the hooks for compaction and errors."""
+    """The guards for what is remembered and read, and the hooks for compaction and errors."""
 
-    @spec("gate", 30)
+    @spec("guard", 30, rewrites=True)
     def pre_learn(self, ctx: Context, lesson: Lesson) -> MaybeAwaitable[Lesson | Deny | None]:
         """Once for each note, fact, user model entry or skill, before it is remembered."""
 
-    @spec("gate", 10)
+    @spec("guard", 10, rewrites=True)
     def pre_read(self, ctx: Context, excerpt: Excerpt) -> MaybeAwaitable[Excerpt | Deny | None]:
         """Before a model reads a file, hint, skill, reference or web page (``host.read``)."""
 

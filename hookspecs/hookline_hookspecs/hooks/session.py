@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..events import Attachment, Audio, Deny, Inbound, Section, Session
+    from ..events import Audio, Deny, Inbound, Section, Session
     from ..host import Context
 
 
@@ -34,7 +34,7 @@ class SessionHooks:
     def end_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
         """When a session ends: by ``/new``, or because it was idle for too long or is too old."""
 
-    @spec("gate", 10)
+    @spec("guard", 10, rewrites=True)
     def on_message(self, ctx: Context, inbound: Inbound) -> MaybeAwaitable[Inbound | Deny | None]:
         """For every inbound message, once stored and before its turn: access, limits, rewriting.
 
@@ -45,7 +45,3 @@ class SessionHooks:
     @spec("first", 120)
     def on_voice(self, ctx: Context, audio: Audio) -> MaybeAwaitable[str | None]:
         """For each voice message: return its transcript, which becomes the text of the message."""
-
-    @spec("pipeline", 120)
-    def on_attachment(self, ctx: Context, attachment: Attachment) -> MaybeAwaitable[Attachment | None]:
-        """For each attached file, before the turn: convert, describe or move it."""

@@ -65,11 +65,11 @@ class TurnHooks:
         or answer itself.
         """
 
-    @spec("observe", 10, reverse=True)
+    @spec("observe", 10)
     def post_model(self, ctx: Context, response: ModelResponse) -> MaybeAwaitable[None]:
         """After each model response, once it is journalled; the last plugin is called first."""
 
-    @spec("veto", 5)
+    @spec("guard", 5)
     def pre_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[Verdict | None]:
         """Before each tool call: return ``Deny``, ``Ask``, ``Answer`` or None.
 
@@ -84,7 +84,7 @@ class TurnHooks:
         A changed call goes through ``pre_tool`` and approval again.
         """
 
-    @spec("pipeline", 10, reverse=True)
+    @spec("pipeline", 10)
     def post_tool(self, ctx: Context, result: ToolResult) -> MaybeAwaitable[ToolResult | None]:
         """After each tool call, including refused and failed ones; the last plugin is called first.
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fakes.gateways
 import pytest
-from fakes.gateways import ECHO, end, opus, png
+import support.gateways
+from support.gateways import ECHO, end, opus, png
 
 from .discord_api import DiscordApi
 
@@ -17,7 +17,7 @@ ANN, BOSS = 222_000_000_000_000_222, 111_000_000_000_000_111
 """People; Ann may write, the boss is admin."""
 
 
-class Gateways(fakes.gateways.Gateways):
+class Gateways(support.gateways.Gateways):
     """Gateways with Discord."""
 
     channel, boss, ann = "discord", BOSS, ANN

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fakes.gateways
 import pytest
-from fakes.gateways import ECHO, end, opus, png
+import support.gateways
+from support.gateways import ECHO, end, opus, png
 
 from .feishu import Feishu
 from .service import APP, SECRET
@@ -18,7 +18,7 @@ ANN, BOSS = "ou_ann", "ou_boss"
 """People; Ann may write, the boss is admin."""
 
 
-class Gateways(fakes.gateways.Gateways):
+class Gateways(support.gateways.Gateways):
     """Gateways with Feishu."""
 
     channel, boss, ann = "feishu", BOSS, ANN

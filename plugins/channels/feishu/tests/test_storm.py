@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
 from hookline_channelkit.testing import LONG, chosen
+from support.openai_server import OpenAIServer, Reply
 
 from .conftest import Gateways, end
 from .contents import words_of

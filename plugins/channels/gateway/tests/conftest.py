@@ -19,7 +19,7 @@ from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
-from fakes import nursery
+from support import nursery
 
 SECRET = "correct horse battery staple"
 PATIENCE = 120

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hookline_gateway import Gateway
 from hookline_gateway.health import judged
-from hookline_hookspecs import Access, GatewayWork, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import Access, GatewayService, Inbound, Plugin, Reply, hookimpl
 
 Make = Callable[..., Any]
 PATIENCE = 60
@@ -62,9 +62,10 @@ class Loft(Plugin):
     def setup(self, host: Any) -> None:
         self.pigeon = Pigeon()
         self.heard: list[object] = []
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
 
     needs_no_channel = False
+    runs_turns = False
 
     async def gateway_up(self, channels: Any) -> None:
         self.heard += [*channels, *self.pigeon.life]
@@ -153,10 +154,11 @@ class Nightly(Plugin):
     """Works in a gateway, with or without a channel."""
 
     needs_no_channel = True
+    runs_turns = False
 
     @hookimpl
     def setup(self, host: Any) -> None:
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
 
     async def gateway_up(self, channels: Any) -> None:
         raise RuntimeError("the first night is always bad")

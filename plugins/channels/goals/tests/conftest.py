@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from hookline.testing import Harness
 from hookline_goals import Goals
-from hookline_hookspecs import GatewayHost, GatewayWork, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import GatewayHost, GatewayService, Inbound, Plugin, Reply, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class Home:
     async def gateway(self) -> Home:
         """The channels are up, as `hookline gateway` does it."""
         await self.harness.aopen()
-        for work in self.goals.host.services.all(GatewayWork):
+        for work in self.goals.host.services.all(GatewayService):
             await work.gateway_up(["fake"])
         await self.goals.host.services[GatewayHost].recover()
         return self

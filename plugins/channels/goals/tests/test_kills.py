@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes import nursery
+from support import nursery
 
 PATIENCE = 120.0
 """Seconds until a test gives up; none waits for it to pass."""

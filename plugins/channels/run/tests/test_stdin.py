@@ -11,10 +11,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from fakes import nursery
 from hookline_hookspecs import CommandError
 from hookline_run import stdin
 from hookline_run.stdin import LARGEST, behind
+from support import nursery
 
 Feed = Callable[[bytes], None]
 

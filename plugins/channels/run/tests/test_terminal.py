@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.terminal import TerminalScreen
+from support import nursery
+from support.openai_server import OpenAIServer, Reply
+from support.terminal import TerminalScreen
 
 PRICES = "{date: 2026-10-01, models: {openai/gpt-5: {input: 1000, output: 2000}}}"
 ANSWER = "# Done\n\nTwo **tests** pass.\n\n- one\n- two\n\n```py\nprint('x')\n```\n\nThe end.\n"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from hookline import testing
 from hookline.testing import Harness
-from hookline_hookspecs import GatewayHost, GatewayWork, Inbound, Plugin, Reply, Turn, hookimpl
+from hookline_hookspecs import GatewayHost, GatewayService, Inbound, Plugin, Reply, Turn, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_scheduler import Scheduler
 
@@ -139,14 +139,14 @@ class Home:
     async def gateway(self) -> Home:
         """The channels are up, as `hookline gateway` does it."""
         await self.harness.aopen()
-        for work in self.scheduler.host.services.all(GatewayWork):
+        for work in self.scheduler.host.services.all(GatewayService):
             await work.gateway_up(["fake"])
         await self.scheduler.host.services[GatewayHost].recover()
         return self
 
     async def stop(self) -> None:
         """The gateway ends, as at SIGTERM."""
-        for work in self.scheduler.host.services.all(GatewayWork):
+        for work in self.scheduler.host.services.all(GatewayService):
             await work.gateway_stopping()
         await self.harness.aclose()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
+from support import nursery
 
 SCRIPT = """
 steps:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hookline.testing.pages import PERSON, PageClient
 from hookline_hookspecs import Deny, Lesson, Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
-from hookline_webkit import Badge, Problem, Redirect, Table, View
-from hookline_webkit.testing import PERSON, Site
+from hookline_hookspecs.web import Badge, Problem, Redirect, Table, View
 
 Make = Callable[..., Any]
 NEW = {"prompt": "Look at the news", "when": "every 2h", "zone": "", "chat": "the terminal"}
@@ -29,20 +29,20 @@ def home(make_home: Make) -> Any:
 
 
 @pytest.fixture
-def site(home: Any) -> Site:
-    return Site(home.harness)
+def site(home: Any) -> PageClient:
+    return PageClient(home.harness)
 
 
 def jobs(view: View) -> Table:
     return next(one for one in view.parts if isinstance(one, Table) and not one.title)
 
 
-def press(site: Site, label: str) -> Any:
+def press(site: PageClient, label: str) -> Any:
     actions = jobs(site.get("/schedule")).rows[0].actions
     return site.post(next(one.path for one in actions if one.label == label))
 
 
-def test_a_job_is_added_paused_resumed_and_deleted(site: Site) -> None:
+def test_a_job_is_added_paused_resumed_and_deleted(site: PageClient) -> None:
     assert "No job yet" in site.text(site.get("/schedule"))
     done = site.post("/schedule/add", NEW)
     assert isinstance(done, Redirect)
@@ -73,7 +73,7 @@ def test_a_job_is_added_paused_resumed_and_deleted(site: Site) -> None:
     ],
 )
 def test_a_cron_expression_is_said_in_words_and_kept_below(
-    site: Site, when: str, said: str
+    site: PageClient, when: str, said: str
 ) -> None:
     site.post("/schedule/add", {**NEW, "when": when})
     row = jobs(site.get("/schedule")).rows[0]
@@ -93,7 +93,7 @@ def test_a_cron_expression_is_said_in_words_and_kept_below(
     ],
 )
 def test_a_wrong_form_comes_back_with_a_sentence(
-    site: Site, wrong: dict[str, str], field: str
+    site: PageClient, wrong: dict[str, str], field: str
 ) -> None:
     view = site.post("/schedule/add", {**NEW, **wrong})
     assert isinstance(view, View)
@@ -105,7 +105,7 @@ def test_a_wrong_form_comes_back_with_a_sentence(
     assert not jobs(view).rows
 
 
-def test_a_run_shows_what_came_of_it(home: Any, site: Site, clock: Any) -> None:
+def test_a_run_shows_what_came_of_it(home: Any, site: PageClient, clock: Any) -> None:
     site.post("/schedule/add", NEW)
 
     async def life() -> None:
@@ -125,7 +125,7 @@ def test_a_run_shows_what_came_of_it(home: Any, site: Site, clock: Any) -> None:
     assert "All quiet." in site.text(site.get("/schedule"))
 
 
-def test_what_was_missed_is_marked_and_looking_writes_nothing(site: Site, clock: Any) -> None:
+def test_what_was_missed_is_marked_and_looking_writes_nothing(site: PageClient, clock: Any) -> None:
     site.post("/schedule/add", NEW)
     clock.move(hours=3)
     before = site.stored()
@@ -136,7 +136,7 @@ def test_what_was_missed_is_marked_and_looking_writes_nothing(site: Site, clock:
     assert site.stored() == before
 
 
-def test_the_schedule_is_the_operators(site: Site) -> None:
+def test_the_schedule_is_the_operators(site: PageClient) -> None:
     for path in ("/schedule", "/schedule/runs"):
         with pytest.raises(Problem) as refused:
             site.get(path, PERSON)

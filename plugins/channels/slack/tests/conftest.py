@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fakes.gateways
 import pytest
-from fakes.gateways import ECHO, end
+import support.gateways
+from support.gateways import ECHO, end
 
 from .fake_slack import APP_TOKEN, BOT_TOKEN, Slack
 
@@ -17,7 +17,7 @@ ANN, BOSS = "U0ANN", "U0BOSS"
 """People; Ann may write, the boss is admin."""
 
 
-class Gateways(fakes.gateways.Gateways):
+class Gateways(support.gateways.Gateways):
     """Gateways with Slack."""
 
     channel, boss, ann = "slack", BOSS, ANN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
+from support.openai_server import OpenAIServer, Reply
 
 from .conftest import ANN, BOSS, ECHO, Gateways, end
 from .fake_rules import buttons_of, words_of

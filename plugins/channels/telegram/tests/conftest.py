@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fakes.gateways
 import pytest
-from fakes.gateways import ECHO, end, opus, png
+import support.gateways
+from support.gateways import ECHO, end, opus, png
 
 from .bot_api import TOKEN, BotApi
 
@@ -17,7 +17,7 @@ ANN, BOSS = 222, 111
 """People; Ann may write, the boss is admin."""
 
 
-class Gateways(fakes.gateways.Gateways):
+class Gateways(support.gateways.Gateways):
     """Gateways with Telegram."""
 
     channel, boss, ann = "telegram", BOSS, ANN

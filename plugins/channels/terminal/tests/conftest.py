@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
-from fakes.terminal import TerminalScreen
+from support import nursery
+from support.terminal import TerminalScreen
 
 HOOKLINE = [sys.executable, "-m", "hookline"]
 PATIENCE = 60.0

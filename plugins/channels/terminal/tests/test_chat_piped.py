@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes import nursery
+from support import nursery
 
 Script = Callable[[str], str]
 ECHO = """

@@ -11,7 +11,7 @@ import pytest
 Script = Callable[[str], str]
 PROMPT = "›"
 HELLO = '  - {when: hello, text: "Well **met**.", repeat: true}\n'
-FAULTS = Path(__file__).parents[4] / "tests" / "reliability" / "outside"
+FAULTS = Path(__file__).parents[4] / "tests" / "support" / "reliability" / "outside"
 """A folder with a module that Python imports at its start: it makes the disk of a process full."""
 SLOW = """
   - {when: "^slow", text: "too late", delay: 60}

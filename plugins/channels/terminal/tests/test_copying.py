@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fakes.terminal import TerminalScreen
 from hookline_terminal.copying import MOST_SENT, chosen, copy
+from support.terminal import TerminalScreen
 
 ANSWER = "See:\n\n```python\na = 1\n```\n\nor\n\n~~~\nb = 2\n~~~\n"
 

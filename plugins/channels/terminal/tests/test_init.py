@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.site import Site
-from fakes.terminal import TerminalScreen
+from support.openai_server import OpenAIServer, Reply
+from support.site_packages import Site
+from support.terminal import TerminalScreen
 
 from .conftest import HOOKLINE, OnTerminal
 

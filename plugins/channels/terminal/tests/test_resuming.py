@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.terminal import TerminalScreen
+from support import nursery
+from support.openai_server import OpenAIServer, Reply
+from support.terminal import TerminalScreen
 
 WIDTHS = [80, *(pytest.param(columns, marks=pytest.mark.slow) for columns in (40, 160))]
 Chat = Callable[..., TerminalScreen]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.terminal import TerminalScreen
+from support.terminal import TerminalScreen
 
 from .conftest import HOOKLINE
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.terminal import TerminalScreen
+from support.openai_server import OpenAIServer, Reply
+from support.terminal import TerminalScreen
 
 from .test_dropped import PNG, install
 

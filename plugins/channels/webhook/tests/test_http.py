@@ -149,7 +149,7 @@ def test_connections_that_send_nothing_keep_nobody_out(serve: Serve, sent: bytes
 def test_a_head_that_does_not_come_ends_the_connection(
     serve: Serve, first: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_listener.connections.HEAD_SECONDS", 0.2)
+    monkeypatch.setattr("hookline_webkit.connections.HEADER_TIMEOUT_SECONDS", 0.2)
 
     async def talk(client: httpx2.AsyncClient, url: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx2.URL(url).port)
@@ -234,7 +234,7 @@ def test_a_port_that_is_taken_is_named(
     async def talk(client: httpx2.AsyncClient, url: str) -> None:
         raise AssertionError
 
-    with pytest.raises(OSError, match=f"127.0.0.1:{port} cannot be listened on"):
+    with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}"):
         serve(talk, listen=f"127.0.0.1:{port}")
 
 
@@ -251,5 +251,5 @@ def test_the_doctor_looks_at_it(harness: Callable[..., Harness]) -> None:
 def test_an_address_that_is_none_is_refused(listen: str) -> None:
     from hookline_webhook import WebhookConfig
 
-    with pytest.raises(ValueError, match=r"host:port|is no port"):
+    with pytest.raises(ValueError, match=r"host:port|is not a port"):
         WebhookConfig(listen=listen)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
-from fakes.web import plugin
 from hookline.testing import Harness
 from hookline.testing.clock import Clock
 from hookline_hookspecs import HooklineError
 from hookline_webhook import Webhook
+from support.web import plugin
 
 from .conftest import SECRET, ReplyServer, message, signed
 

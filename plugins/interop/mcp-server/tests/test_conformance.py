@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_listener import address_of
-from hookline_listener.server import Listener
 from hookline_mcp_server import McpServer
+from hookline_webkit.address import parse_address
+from hookline_webkit.listener import Listener
 
 from .conftest import Served
 
@@ -84,9 +84,9 @@ def test_every_scenario_of_what_is_offered_passes(
         await guarded(scope, receive, send)
 
     async def run() -> dict[str, str]:
-        listener, failed = Listener(with_token, most_at_once=None), {}
+        listener, failed = Listener(with_token, max_concurrent=None), {}
         async with server.session_manager.run():
-            place = await listener.start(address_of("127.0.0.1:0"))
+            place = await listener.start(parse_address("127.0.0.1:0"))
             for name in OFFERED[revision]:
                 words = ["--scenario", name, "--spec-version", revision]
                 process = await asyncio.create_subprocess_exec(

@@ -132,5 +132,5 @@ def test_an_address_that_is_taken_is_told_in_a_sentence(serve: Serve) -> None:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         done = served.harness.cli(f"mcp serve --http {place}")
     assert done.exit_code == 2
-    assert f"hookline: {place} cannot be listened on: " in done.stderr
+    assert f"hookline: cannot listen on {place}: " in done.stderr
     assert "Traceback" not in done.stderr

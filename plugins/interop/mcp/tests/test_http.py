@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.serving import serving
+from support.serving import serving
 
 HERE = {"network.allow_hosts": ["127.0.0.1"]}
 

@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from fakes.serving import serving
 from hookline_hookspecs import HooklineError
 from hookline_mcp import Mcp
 from hookline_mcp.login import log_in
 from hookline_mcp.oauth import parsed_answer
+from support.serving import serving
 
 
 class Provider(BaseHTTPRequestHandler):

@@ -13,7 +13,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from fakes.serving import serving
 from google.protobuf.message import DecodeError
 from hookline.testing import Harness
 from hookline_otel import Otel
@@ -25,6 +24,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from support.serving import serving
 
 KINDS = {
     "/v1/traces": (ExportTraceServiceRequest, ExportTraceServiceResponse),

@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hookline_channelkit import Arrival, Gone, RemoteFile
-from hookline_hookspecs import Access, Choice, Division, Host, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import (
+    Access,
+    Choice,
+    Host,
+    Inbound,
+    Plugin,
+    Reply,
+    WorkDistribution,
+    hookimpl,
+)
 
 from .conftest import Platform, Town, until
 
@@ -235,7 +245,7 @@ async def test_a_press_waits_for_what_another_process_has_shown(
         return True
 
     here.kit.host.receive = hear
-    here.kit.host.services.provide(Division, object())
+    here.kit.host.services.provide(WorkDistribution, SimpleNamespace(is_shared=True))
     show = there.wire.text
 
     async def show_slowly(chat: str, text: str, post: Any) -> str:

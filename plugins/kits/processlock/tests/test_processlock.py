@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fakes import nursery
 from hookline_processlock import ProcessLock
+from support import nursery
 
 OTHER = """
 import sys

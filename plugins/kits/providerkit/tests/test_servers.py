@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pytest
-from fakes.openai_server import OpenAIServer
-from fakes.serving import serving
 from hookline_providerkit.servers import find_local, local_servers, models_at
+from support.openai_server import OpenAIServer
+from support.serving import serving
 
 NOBODY = "http://127.0.0.1:9/v1"
 ANSWERS = {

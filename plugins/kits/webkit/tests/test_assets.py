@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_webkit import Assets, Content, Problem
-from hookline_webkit.testing import FakeRequest
+from hookline.testing.pages import FakeRequest
+from hookline_hookspecs.web import Content, Problem
+from hookline_webkit.assets import Assets
 
 SCRIPT = "export const answer = 42;\n" * 100
 

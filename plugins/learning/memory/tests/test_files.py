@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support import nursery
 
 
 def test_an_edit_by_hand_is_kept(mind: Any) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hookline.testing.pages import PERSON, PageClient
+from hookline_hookspecs.web import Problem, Redirect, Table, TurnViews, View
 from hookline_memory import Memory
-from hookline_webkit import Problem, Redirect, Table, TurnViews, View
-from hookline_webkit.testing import PERSON, Site
 
 
 @pytest.fixture
-def site(mind: Any) -> Site:
+def site(mind: Any) -> PageClient:
     """Notes and a fact of the operator's, and a fact of Mia's chat."""
     mind.text("add", content="The office is in Bern")
     mind.text("remember", content="The cat is old", category="profile")
@@ -22,7 +22,7 @@ def site(mind: Any) -> Site:
         [calls("memory", action="remember", content="Mia likes jazz")],
         "Noted.",
     ]
-    site = Site(mind.harness)
+    site = PageClient(mind.harness)
     site.say("I like jazz", session="mias")
     return site
 
@@ -39,7 +39,7 @@ def first(view: View, title: str) -> list[Any]:
     return [row.cells[0] for row in table(view, title).rows]
 
 
-def test_the_operator_sees_all_and_a_person_their_own(site: Site) -> None:
+def test_the_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
     view = site.get("/memory")
     assert first(view, "Notes") == ["The office is in Bern"]
     assert first(view, "Facts") == ["Mia likes jazz", "The cat is old"]
@@ -50,13 +50,13 @@ def test_the_operator_sees_all_and_a_person_their_own(site: Site) -> None:
     assert "Bern" not in site.text(site.get("/memory/log", PERSON))
 
 
-def test_words_are_looked_for(site: Site) -> None:
+def test_words_are_looked_for(site: PageClient) -> None:
     view = site.get("/memory?q=CAT+old")
     assert first(view, "Facts") == ["The cat is old"]
     assert table(view, "Notes").empty == "No note holds all of “CAT old”."
 
 
-def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: Site, mind: Any) -> None:
+def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: PageClient, mind: Any) -> None:
     for title in ("Notes", "Facts"):
         action = table(site.get("/memory"), title).rows[-1].actions[0]
         done = site.post(action.path, dict(action.fields))
@@ -71,7 +71,7 @@ def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: Site, mind: Any)
     assert first(site.get("/memory"), "Facts") == ["Mia likes jazz", "The cat is old"]
 
 
-def test_what_is_changed_meanwhile_is_not_undone(site: Site, mind: Any) -> None:
+def test_what_is_changed_meanwhile_is_not_undone(site: PageClient, mind: Any) -> None:
     rows = site.get("/memory/log").parts[0].rows
     undo = next(row.actions[0] for row in rows if "Bern" in row.cells[1])
     mind.text("replace", old_text="Bern", content="The office is in Basel")
@@ -81,7 +81,7 @@ def test_what_is_changed_meanwhile_is_not_undone(site: Site, mind: Any) -> None:
     assert site.post("/memory/undo", {"number": "x"}).tone == "bad"
 
 
-def test_what_is_added_passes_the_gate(site: Site, mind: Any) -> None:
+def test_what_is_added_passes_the_gate(site: PageClient, mind: Any) -> None:
     done = site.post("/memory/add", {"kind": "note", "text": "The key is SECRETabc", "chat": ""})
     assert isinstance(done, Redirect)
     assert mind.entries()[-1] == "The key is [REDACTED:token]"
@@ -102,7 +102,7 @@ def test_what_is_added_passes_the_gate(site: Site, mind: Any) -> None:
     ],
 )
 def test_a_wrong_form_comes_back_with_a_sentence(
-    site: Site, mind: Any, wrong: dict[str, str], field: str
+    site: PageClient, mind: Any, wrong: dict[str, str], field: str
 ) -> None:
     view = site.post("/memory/add", wrong)
     assert isinstance(view, View)
@@ -114,7 +114,7 @@ def test_a_wrong_form_comes_back_with_a_sentence(
     assert mind.entries() == ["The office is in Bern"]
 
 
-def test_a_person_cannot_touch_what_is_not_theirs(site: Site, mind: Any) -> None:
+def test_a_person_cannot_touch_what_is_not_theirs(site: PageClient, mind: Any) -> None:
     for path, fields in (
         ("/memory/forget", {"kind": "note", "chat": "", "what": "The office is in Bern"}),
         ("/memory/forget", {"kind": "fact", "chat": "terminal:default", "what": "#1"}),
@@ -128,7 +128,9 @@ def test_a_person_cannot_touch_what_is_not_theirs(site: Site, mind: Any) -> None
     assert first(site.get("/memory"), "Facts") == ["The cat is old"]
 
 
-def test_many_facts_are_shown_in_pages_and_looking_changes_nothing(site: Site, mind: Any) -> None:
+def test_many_facts_are_shown_in_pages_and_looking_changes_nothing(
+    site: PageClient, mind: Any
+) -> None:
     mind.harness.plugin(Memory)
     many = [{"action": "remember", "content": f"Number {n} is {n * n}"} for n in range(50)]
     mind.text("batch", operations=many)
@@ -142,13 +144,13 @@ def test_many_facts_are_shown_in_pages_and_looking_changes_nothing(site: Site, m
     assert site.stored() == before
 
 
-def test_a_file_that_cannot_be_read_is_told(site: Site, mind: Any) -> None:
+def test_a_file_that_cannot_be_read_is_told(site: PageClient, mind: Any) -> None:
     path: Path = mind.notes
     path.write_bytes(b"\xff\xfe\xff")
     assert "is not UTF-8" in site.text(site.get("/memory"))
 
 
-def test_a_turn_shows_what_was_learnt_from_it(site: Site, mind: Any) -> None:
+def test_a_turn_shows_what_was_learnt_from_it(site: PageClient, mind: Any) -> None:
     async def views() -> list[Any]:
         host = mind.harness.plugin(Memory).host
         rows = await host.storage.fetch("newest_entries", limit=1)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.embeddings import Embeddings, embeddings
 from hookline.testing import Harness
 from hookline_hookspecs import Corpus, Host, Likeness, Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_semantic import Semantic
+from support.embeddings import Embeddings, embeddings
 
 
 class Texts:

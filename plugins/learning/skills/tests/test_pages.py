@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hookline_webkit import Diff, Problem, Redirect, Table, View
-from hookline_webkit.testing import PERSON, Site
+from hookline.testing.pages import PERSON, PageClient
+from hookline_hookspecs.web import Diff, Problem, Redirect, Table, View
 
 
 @pytest.fixture
-def site(bench: Any) -> Site:
+def site(bench: Any) -> PageClient:
     """A skill of the agent's in two versions, and one that a person wrote."""
     bench.create("deploy-app", "Deploys the app.", "Run `make deploy`.")
     edit = {"old_string": "make deploy", "new_string": "make ship"}
     bench.manage("patch", "deploy-app", **edit)
     bench.write("tea", "Makes tea.")
-    return Site(bench.harness)
+    return PageClient(bench.harness)
 
 
 def table(view: View, *, titled: bool = False) -> Table:
@@ -27,7 +27,7 @@ def names(view: View) -> list[str]:
     return [getattr(row.cells[0], "text", "") for row in table(view).rows]
 
 
-def test_the_list_is_searched_and_is_the_operators(site: Site) -> None:
+def test_the_list_is_searched_and_is_the_operators(site: PageClient) -> None:
     assert names(site.get("/skills")) == ["deploy-app", "tea"]
     assert names(site.get("/skills?q=DEPLOYS+the")) == ["deploy-app"]
     assert "No skill holds" in site.text(site.get("/skills?q=zzz"))
@@ -35,7 +35,7 @@ def test_the_list_is_searched_and_is_the_operators(site: Site) -> None:
         site.get("/skills", PERSON)
 
 
-def test_a_skill_shows_its_text_verdict_and_versions(site: Site) -> None:
+def test_a_skill_shows_its_text_verdict_and_versions(site: PageClient) -> None:
     view = site.get("/skills/deploy-app")
     text = site.text(view)
     assert "Run `make ship`." in text
@@ -55,7 +55,7 @@ def test_a_skill_shows_its_text_verdict_and_versions(site: Site) -> None:
         assert refused.value.status == 404
 
 
-def test_a_version_comes_back(site: Site, bench: Any) -> None:
+def test_a_version_comes_back(site: PageClient, bench: Any) -> None:
     done = site.post("/skills/deploy-app/restore", {"version": "1"})
     assert done.path == "/skills/deploy-app"
     assert "make deploy" in bench.text("deploy-app")
@@ -64,7 +64,7 @@ def test_a_version_comes_back(site: Site, bench: Any) -> None:
         site.post("/skills/deploy-app/restore", {"version": "x"})
 
 
-def test_a_skill_is_pinned_archived_and_restored(site: Site, bench: Any) -> None:
+def test_a_skill_is_pinned_archived_and_restored(site: PageClient, bench: Any) -> None:
     site.post("/skills/tea/pin")
     assert "pinned" in site.text(site.get("/skills?q=tea"))
     site.post("/skills/tea/unpin")
@@ -80,7 +80,7 @@ def test_a_skill_is_pinned_archived_and_restored(site: Site, bench: Any) -> None
 
 
 def test_a_skill_is_installed_or_refused_beside_the_field(
-    site: Site, bench: Any, tmp_path: Any
+    site: PageClient, bench: Any, tmp_path: Any
 ) -> None:
     source = tmp_path / "brew"
     source.mkdir()
@@ -96,7 +96,7 @@ def test_a_skill_is_installed_or_refused_beside_the_field(
         assert view.parts[-1].parts[0].fields[0].error
 
 
-def test_many_skills_are_paged_and_looking_changes_nothing(site: Site, bench: Any) -> None:
+def test_many_skills_are_paged_and_looking_changes_nothing(site: PageClient, bench: Any) -> None:
     for number in range(60):
         bench.write(f"skill-{number:02}")
     before = site.stored()

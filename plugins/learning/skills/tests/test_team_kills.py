@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fakes import nursery
 from hookline_teamskills import Signer
+from support import nursery
 
 from .conftest import skill_text
 

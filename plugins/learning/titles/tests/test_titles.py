@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes import nursery
 from hookline.testing import Harness, ScriptedModel, calls
 from hookline_hookspecs import Context, ModelRequest, Overloaded, Plugin, Turn, hookimpl, tool
 from hookline_titles import Titles
+from support import nursery
 
 Make = Callable[..., Harness]
 NAMED = "Moving the wiki to Postgres"

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hookline_webkit import Problem, Redirect, Table, View
-from hookline_webkit.testing import PERSON, Site
+from hookline.testing.pages import PERSON, PageClient
+from hookline_hookspecs.web import Problem, Redirect, Table, View
 
 MINE = {"chat": "terminal:default"}
 
 
 @pytest.fixture
-def site(person: Any) -> Site:
+def site(person: Any) -> PageClient:
     person.learn("Ana is a nurse.")
     person.learn("Ana is a surgeon.")
-    return Site(person.harness)
+    return PageClient(person.harness)
 
 
-def page(site: Site) -> View:
+def page(site: PageClient) -> View:
     view: View = site.get("/user-model?chat=terminal:default")
     return view
 
 
-def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: Site) -> None:
+def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: PageClient) -> None:
     assert "Ana is a surgeon." in site.text(site.get("/user-model"))
     view = page(site)
     versions = next(one for one in view.parts if isinstance(one, Table) and one.title)
@@ -32,7 +32,7 @@ def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: Site) -> 
     assert '"before": "Ana is a nurse.", "after": "Ana is a surgeon."' in site.text(view)
 
 
-def test_a_version_is_restored_and_all_is_cleared(site: Site, person: Any) -> None:
+def test_a_version_is_restored_and_all_is_cleared(site: PageClient, person: Any) -> None:
     done = site.post("/user-model/restore", {**MINE, "version": "1"})
     assert done == Redirect("/user-model?chat=terminal%3Adefault", "Version 1 is back.")
     assert person.text == "Ana is a nurse."
@@ -44,7 +44,7 @@ def test_a_version_is_restored_and_all_is_cleared(site: Site, person: Any) -> No
         site.post("/user-model/restore", {**MINE, "version": "x"})
 
 
-def test_a_line_is_pinned_through_the_gate_and_unpinned(site: Site, person: Any) -> None:
+def test_a_line_is_pinned_through_the_gate_and_unpinned(site: PageClient, person: Any) -> None:
     done = site.post("/user-model/pin", {**MINE, "text": "call me  SECRETive"})
     assert isinstance(done, Redirect)
     assert person.text.startswith("- (pinned) call me [REDACTED:token]")
@@ -57,7 +57,7 @@ def test_a_line_is_pinned_through_the_gate_and_unpinned(site: Site, person: Any)
 
 @pytest.mark.parametrize("text", ["EVIL", "", "x" * 2000])
 def test_what_cannot_be_pinned_comes_back_with_a_sentence(
-    site: Site, person: Any, text: str
+    site: PageClient, person: Any, text: str
 ) -> None:
     view = site.post("/user-model/pin", {**MINE, "text": text})
     assert isinstance(view, View)
@@ -66,7 +66,7 @@ def test_what_cannot_be_pinned_comes_back_with_a_sentence(
     assert person.text == "Ana is a surgeon."
 
 
-def test_a_person_sees_their_own_alone(site: Site, person: Any) -> None:
+def test_a_person_sees_their_own_alone(site: PageClient, person: Any) -> None:
     person.harness.model.steps.append("Hello.")
     site.say("hello", session="mias")
     chat = f"web:{person.harness.run(_web_chat(person))}"
@@ -89,7 +89,7 @@ async def _web_chat(person: Any) -> str:
     return str(found.chat_id)
 
 
-def test_looking_changes_nothing_and_a_broken_file_is_told(site: Site, person: Any) -> None:
+def test_looking_changes_nothing_and_a_broken_file_is_told(site: PageClient, person: Any) -> None:
     before = site.stored()
     page(site)
     site.get("/user-model")

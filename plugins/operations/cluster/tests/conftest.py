@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes import nursery
+from support import nursery
 
 SECRET = "correct horse battery staple"
 PATIENCE = 120.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fakes.openai_server import OpenAIServer, Reply, Use
+from support.openai_server import OpenAIServer, Reply, Use
 
 from .conftest import Cluster, free_port
 

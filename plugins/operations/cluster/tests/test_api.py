@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer
 from openai import OpenAI
+from support.openai_server import OpenAIServer
 
 from .conftest import PATIENCE, Cluster
 from .pages import COUNT, address, configure, model_says, start

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer
 
 from .conftest import PATIENCE, Cluster
 from .pages import COUNT, configure, model_says, module_of, person, start

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer
 
 from .conftest import Cluster
 from .pages import COUNT, model_says, module_of

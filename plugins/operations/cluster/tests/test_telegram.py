@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
+from support.openai_server import OpenAIServer, Reply
 
 from .conftest import Cluster
 

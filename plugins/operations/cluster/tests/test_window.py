@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer
 
 from .conftest import Cluster
 from .pages import COUNT, address, configure, model_says, module_of, start

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
 from hookline.testing import Harness
 from hookline.testing.command_line import CliResult
 from hookline_configure import Configure
+from support import nursery
 
 Line = Callable[..., CliResult]
 WRITTEN = """\

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fakes import nursery
-from fakes.terminal import TerminalScreen
 from hookline_configure.completion import answer
+from support import nursery
+from support.terminal import TerminalScreen
 
 SHELLS = ("bash", "zsh", "fish")
 STEPS = "steps: [{text: It is blue.}]\n"

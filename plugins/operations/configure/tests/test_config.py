@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fakes.terminal import TerminalScreen
 from hookline.testing import Harness
+from support.terminal import TerminalScreen
 
 from .conftest import WRITTEN, Line
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import pytest
 from hookline.testing import Harness
+from hookline.testing.pages import OPERATOR, PERSON, PageClient
 from hookline_configure import Configure
 from hookline_configure.masking import hide_all
 from hookline_configure.settings_form import settings
 from hookline_hookspecs import Configuration, Plugin, tool
-from hookline_webkit import Actions, Diff, Form, Problem, Redirect, View
-from hookline_webkit.testing import OPERATOR, PERSON, Site
+from hookline_hookspecs.web import Actions, Diff, Form, Problem, Redirect, View
 from pydantic import BaseModel, Field, SecretStr
 
 from .conftest import WRITTEN
@@ -60,8 +60,8 @@ class Buoy(Plugin[ProbeConfig]):
 
 
 @pytest.fixture
-def site(configured: Harness) -> Site:
-    return Site(configured)
+def site(configured: Harness) -> PageClient:
+    return PageClient(configured)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def typed(view: View, **changed: str) -> dict[str, str]:
     return given | changed
 
 
-def review(site: Site, name: str, **changed: str) -> View:
+def review(site: PageClient, name: str, **changed: str) -> View:
     view = site.get(f"/plugins/{name}")
     found: View = site.post(form_of(view).path, typed(view, **changed))
     return found
@@ -96,7 +96,7 @@ def _flat(parts: Any) -> list[Any]:
 
 
 def test_plugins_are_listed_with_state_and_cost(harness: Make) -> None:
-    site = Site(harness(Configure, Probe, config={"configure": {}, "probe": {}}))
+    site = PageClient(harness(Configure, Probe, config={"configure": {}, "probe": {}}))
     view = site.get("/plugins")
     (rows,) = [one.rows for one in view.parts if type(one).__name__ == "Table"]
     found = {row.cells[0].text: row.cells for row in rows}
@@ -114,7 +114,7 @@ def test_each_of_several_of_a_kind_has_its_own_page_and_settings(harness: Make) 
     written = 'plugins:\n  buoy: {count: 1}\n  "buoy:north": {count: 2}  # cold\n'
     h.home.mkdir(parents=True, exist_ok=True)
     (h.home / "config.yaml").write_text(written)
-    site = Site(h)
+    site = PageClient(h)
 
     view = site.get("/plugins/buoy:north")
     (diff,) = [one for one in review(site, "buoy:north", count="5").parts if isinstance(one, Diff)]
@@ -124,7 +124,7 @@ def test_each_of_several_of_a_kind_has_its_own_page_and_settings(harness: Make) 
     assert diff.after == written.replace("count: 2", "count: 5")
 
 
-def test_a_change_is_shown_and_written_after_a_yes(site: Site, path: Path) -> None:
+def test_a_change_is_shown_and_written_after_a_yes(site: PageClient, path: Path) -> None:
     view = review(site, "memory", notes_max_chars="3000", recall_limit="7")
     (diff,) = [one for one in view.parts if isinstance(one, Diff)]
     assert "notes_max_chars: 3000   # characters" in diff.after
@@ -140,13 +140,13 @@ def test_a_change_is_shown_and_written_after_a_yes(site: Site, path: Path) -> No
         site.post("/plugins/memory/confirm", token(view))
 
 
-def test_an_empty_field_is_the_default_again(site: Site, path: Path) -> None:
+def test_an_empty_field_is_the_default_again(site: PageClient, path: Path) -> None:
     view = review(site, "memory", notes_max_chars="")
     site.post("/plugins/memory/confirm", token(view))
     assert "notes_max_chars" not in path.read_text()
 
 
-def test_nothing_typed_changes_nothing(site: Site, path: Path) -> None:
+def test_nothing_typed_changes_nothing(site: PageClient, path: Path) -> None:
     view = review(site, "memory")
     assert "Nothing was changed" in site.text(view)
     assert path.read_text() == WRITTEN
@@ -162,7 +162,7 @@ def test_nothing_typed_changes_nothing(site: Site, path: Path) -> None:
     ],
 )
 def test_a_wrong_value_comes_back_beside_its_field(
-    site: Site, path: Path, field: str, value: str, told: str
+    site: PageClient, path: Path, field: str, value: str, told: str
 ) -> None:
     view = review(site, "memory", **{"recall_limit": "9", field: value})
     assert view.status == 422
@@ -172,7 +172,7 @@ def test_a_wrong_value_comes_back_beside_its_field(
     assert path.read_text() == WRITTEN
 
 
-def test_two_people_do_not_write_over_each_other(site: Site, path: Path) -> None:
+def test_two_people_do_not_write_over_each_other(site: PageClient, path: Path) -> None:
     first = review(site, "memory", notes_max_chars="3000")
     path.write_text(WRITTEN.replace("idle_hours: 24", "idle_hours: 12"))
     view = site.post("/plugins/memory/confirm", token(first))
@@ -189,14 +189,14 @@ def test_two_people_do_not_write_over_each_other(site: Site, path: Path) -> None
 
 
 def test_a_change_waits_although_the_server_asks_for_routes_again(
-    site: Site, configured: Harness, path: Path
+    site: PageClient, configured: Harness, path: Path
 ) -> None:
     view = review(site, "memory", notes_max_chars="3000")
-    assert Site(configured).post("/plugins/memory/confirm", token(view)).tone == "good"
+    assert PageClient(configured).post("/plugins/memory/confirm", token(view)).tone == "good"
     assert "notes_max_chars: 3000" in path.read_text()
 
 
-def test_a_change_is_confirmed_by_who_made_it(site: Site) -> None:
+def test_a_change_is_confirmed_by_who_made_it(site: PageClient) -> None:
     from dataclasses import replace
 
     view = review(site, "memory", notes_max_chars="3000")
@@ -207,7 +207,7 @@ def test_a_change_is_confirmed_by_who_made_it(site: Site) -> None:
         site.post("/plugins/titles/confirm", token(view))
 
 
-def test_a_secret_is_written_and_never_shown(site: Site, path: Path) -> None:
+def test_a_secret_is_written_and_never_shown(site: PageClient, path: Path) -> None:
     path.write_text(WRITTEN.replace("${KEY}", SECRET).replace("${BOT:-none}", "123:telegram-token"))
     view = site.get("/plugins/telegram")
     shown = site.text(view)
@@ -235,7 +235,7 @@ def test_a_secret_is_masked_however_it_is_written(core: Configuration, written: 
 
 
 def test_a_plugin_is_switched_off_at_once_and_on_again(
-    site: Site, path: Path, configured: Harness
+    site: PageClient, path: Path, configured: Harness
 ) -> None:
     done = site.post("/plugins/titles/enable")
     assert "on in config.yaml" in done.message
@@ -254,14 +254,14 @@ def test_a_plugin_is_switched_off_at_once_and_on_again(
 
 def test_switching_off_is_live(harness: Make) -> None:
     h = harness(Configure, Probe, config={"configure": {}, "probe": {}})
-    site = Site(h)
+    site = PageClient(h)
     h.home.mkdir(parents=True, exist_ok=True)
     (h.home / "config.yaml").write_text("plugins: {probe: true}\n")
     assert site.post("/plugins/probe/disable").tone == "good"
     assert h.states()["probe"][0] == "off"
 
 
-def test_a_broken_file_is_told_and_left_alone(site: Site, path: Path) -> None:
+def test_a_broken_file_is_told_and_left_alone(site: PageClient, path: Path) -> None:
     site.get("/plugins/memory")
     path.write_text("plugins: [")
     assert "config.yaml" in site.text(site.get("/plugins/memory"))
@@ -272,7 +272,9 @@ def test_a_broken_file_is_told_and_left_alone(site: Site, path: Path) -> None:
     assert path.read_text() == "plugins: ["
 
 
-def test_the_pages_are_the_operators_and_looking_writes_nothing(site: Site, path: Path) -> None:
+def test_the_pages_are_the_operators_and_looking_writes_nothing(
+    site: PageClient, path: Path
+) -> None:
     before = site.stored()
     for address in ("/plugins", "/plugins/memory", "/plugins/telegram"):
         site.get(address)

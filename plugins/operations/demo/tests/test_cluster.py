@@ -16,9 +16,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from fakes import nursery
 from hookline_demo.command import demo
 from hookline_demo.stories.cluster.platform import serving
+from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 COMMAND = [sys.executable, "-m", "hookline", "demo", "cluster"]

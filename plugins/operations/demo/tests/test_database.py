@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
 from hookline_demo.command import demo
+from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 COMMAND = [sys.executable, "-m", "hookline", "demo", "database"]

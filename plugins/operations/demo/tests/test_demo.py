@@ -17,11 +17,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
-from fakes import nursery
 from hookline_demo import process
 from hookline_demo.screen import Screen
 from hookline_demo.stage import Stage
 from hookline_demo.turn import play
+from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
 ESCAPE = "\x1b"

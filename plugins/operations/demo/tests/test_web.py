@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes import nursery
 from hookline_demo.command import demo
 from hookline_demo.stories.web.visitor import Visitor
+from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
 from hookline.testing import Harness, calls
 from hookline_hookspecs import (
     Context,
@@ -31,6 +30,7 @@ from hookline_insights import Insights, cli
 from hookline_insights.text import bar
 from hypothesis import given
 from hypothesis import strategies as st
+from support import nursery
 
 Make = Callable[..., Harness]
 Clock = Callable[[float], None]

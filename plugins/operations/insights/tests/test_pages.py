@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from hookline.testing import Harness
+from hookline.testing.pages import PERSON, PageClient
 from hookline_hookspecs import ModelResponse, TextBlock, Usage
+from hookline_hookspecs.web import Chart, Problem, View
 from hookline_insights import Insights
-from hookline_webkit import Chart, Problem, View
-from hookline_webkit.testing import PERSON, Site
 
 Make = Callable[..., Harness]
 PRICES = {"test/model": {"input": 1.0, "output": 10.0, "cache_read": 0.1}}
@@ -24,7 +24,7 @@ def charts(view: View) -> list[Chart]:
 
 
 @pytest.fixture
-def site(harness: Make, clock: Callable[[float], None]) -> Site:
+def site(harness: Make, clock: Callable[[float], None]) -> PageClient:
     """A turn eight days ago, and one today."""
     used = [Usage(input=2000, output=10), Usage(input=1000, cache_read=600, output=50)]
     used.append(Usage(input=300, output=7))
@@ -33,10 +33,10 @@ def site(harness: Make, clock: Callable[[float], None]) -> Site:
     h.send("one")
     clock(0)
     h.send("two", session="b")
-    return Site(h)
+    return PageClient(h)
 
 
-def test_tokens_and_money_are_drawn_by_day(site: Site) -> None:
+def test_tokens_and_money_are_drawn_by_day(site: PageClient) -> None:
     tokens, money = charts(site.get("/insights"))
     assert len(tokens.labels) == 7
     assert tokens.labels[-1] == "4 Mar"
@@ -56,7 +56,7 @@ def test_tokens_and_money_are_drawn_by_day(site: Site) -> None:
 
 
 def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
-    site = Site(harness(Insights))
+    site = PageClient(harness(Insights))
     assert "Nothing was asked of a model" in site.text(site.get("/insights"))
     for wrong in ("0", "x", "-1", "99999"):
         with pytest.raises(Problem) as refused:
@@ -64,7 +64,7 @@ def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
         assert refused.value.status == 400
 
 
-def test_a_person_sees_what_their_own_chats_have_used(site: Site) -> None:
+def test_a_person_sees_what_their_own_chats_have_used(site: PageClient) -> None:
     assert "Nothing was asked of a model" in site.text(site.get("/insights", PERSON))
     site.say("three", PERSON)
     mine, all_ = site.get("/insights", PERSON), site.get("/insights")
@@ -73,7 +73,7 @@ def test_a_person_sees_what_their_own_chats_have_used(site: Site) -> None:
     assert [sum(charts(one)[0].series["output"]) for one in (mine, all_)] == [7, 57]
 
 
-def test_the_page_writes_nothing(site: Site) -> None:
+def test_the_page_writes_nothing(site: PageClient) -> None:
     before = site.stored()
     site.get("/insights?days=30")
     assert site.stored() == before

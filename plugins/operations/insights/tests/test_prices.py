@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes.serving import serving
 from hookline.testing import Harness
 from hookline_hookspecs import Check
 from hookline_insights import Insights
+from support.serving import serving
 
 Make = Callable[..., Harness]
 LIST = """

@@ -232,7 +232,7 @@ def test_failures_are_still_told_in_the_next_process(harness: Make, data: Run) -
         hoarse = True
 
         @hookimpl
-        def register_commands(self, register: Any) -> None:
+        def register_tools(self, register: Any) -> None:
             if self.hoarse:
                 raise ValueError("it has no voice")
 
@@ -242,7 +242,7 @@ def test_failures_are_still_told_in_the_next_process(harness: Make, data: Run) -
     Loud.hoarse = False
     h = harness(Loud, Notes, Inspect, home=before.home)
     assert data(h, "info", name="loud")["reason"] == (
-        "last failure: register_commands: ValueError: it has no voice"
+        "last failure: register_tools: ValueError: it has no voice"
     )
     assert "last failure: pre_prompt: ValueError: it is broken" in h.send("/plugins").text
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.serving import serving
+from support import nursery
+from support.openai_server import OpenAIServer, Reply
+from support.serving import serving
 
 Rows = tuple[int, dict[str, dict[str, Any]]]
 

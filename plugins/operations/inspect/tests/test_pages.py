@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
+from hookline.testing.pages import PERSON, PageClient
 from hookline_hookspecs import (
     Check,
     CheckResult,
@@ -21,10 +22,9 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.web import Download, Problem, Redirect, Table, Timeline, View
 from hookline_inspect import Inspect
 from hookline_inspect.pages import doctor
-from hookline_webkit import Download, Problem, Redirect, Table, Timeline, View
-from hookline_webkit.testing import PERSON, Site
 
 MakeHarness = Callable[..., Harness]
 
@@ -52,7 +52,7 @@ def h(harness: MakeHarness) -> Harness:
         core={"trace": True},
     )
     h.send("What do you know about cats & dogs?")
-    Site(h).say("Mia's secret plan", session="mias")
+    PageClient(h).say("Mia's secret plan", session="mias")
     return h
 
 
@@ -74,8 +74,8 @@ class Idle(Plugin):
 
 
 @pytest.fixture
-def site(h: Harness) -> Site:
-    return Site(h)
+def site(h: Harness) -> PageClient:
+    return PageClient(h)
 
 
 def tables(view: View) -> Iterator[Table]:
@@ -84,7 +84,7 @@ def tables(view: View) -> Iterator[Table]:
             yield part
 
 
-def test_the_operator_sees_every_session_and_a_person_their_own(site: Site) -> None:
+def test_the_operator_sees_every_session_and_a_person_their_own(site: PageClient) -> None:
     every = site.text(site.get("/sessions"))
     assert "What do you know about cats" in every
     assert "Mia's secret plan" in every
@@ -93,7 +93,7 @@ def test_the_operator_sees_every_session_and_a_person_their_own(site: Site) -> N
     assert "cats" not in own
 
 
-def test_words_are_found_in_titles_and_messages(site: Site) -> None:
+def test_words_are_found_in_titles_and_messages(site: PageClient) -> None:
     found = site.text(site.get("/sessions?q=DOGS+cats"))
     assert "know about cats & dogs?" in found
     assert "Mia" not in found
@@ -106,7 +106,7 @@ def test_words_are_found_in_titles_and_messages(site: Site) -> None:
         assert empty.empty.startswith("No message holds")
 
 
-def test_a_session_shows_what_was_said_and_what_it_cost(site: Site) -> None:
+def test_a_session_shows_what_was_said_and_what_it_cost(site: PageClient) -> None:
     view = site.get("/sessions/test")
     text = site.text(view)
     assert '"type": "markdown", "text": "There are **cats**."' in text
@@ -117,14 +117,14 @@ def test_a_session_shows_what_was_said_and_what_it_cost(site: Site) -> None:
 
 
 @pytest.mark.parametrize("address", ["/sessions/test", "/inspect/export?id=test&as=md"])
-def test_what_is_somebody_elses_is_not_there(site: Site, address: str) -> None:
+def test_what_is_somebody_elses_is_not_there(site: PageClient, address: str) -> None:
     for who, path in ((PERSON, address), (None, address.replace("test", "gone"))):
         with pytest.raises(Problem) as refused:
             site.get(path, who) if who else site.get(path)
         assert refused.value.status == 404
 
 
-def test_a_session_is_exported_in_two_forms(site: Site) -> None:
+def test_a_session_is_exported_in_two_forms(site: PageClient) -> None:
     lines = site.get("/inspect/export?id=test&as=jsonl")
     assert isinstance(lines, Download)
     rows = [json.loads(line) for line in lines.body.decode().splitlines()]
@@ -136,7 +136,7 @@ def test_a_session_is_exported_in_two_forms(site: Site) -> None:
         site.get("/inspect/export?id=test&as=pdf")
 
 
-def test_a_session_is_renamed_and_deleted(h: Harness, site: Site) -> None:
+def test_a_session_is_renamed_and_deleted(h: Harness, site: PageClient) -> None:
     done = site.post("/inspect/rename", {"id": "mias", "title": "  A   plan "}, PERSON)
     assert done == Redirect("/sessions/mias", "It is called “A plan” now.")
     assert "A plan" in site.text(site.get("/sessions"))
@@ -147,7 +147,7 @@ def test_a_session_is_renamed_and_deleted(h: Harness, site: Site) -> None:
     assert [one.id for one in h.run(h.plugin(Inspect).host.sessions())] == ["test"]
 
 
-def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: Site) -> None:
+def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: PageClient) -> None:
     columns = "id, channel, chat_id, model, system, tools, workspace, parts, created, updated"
     many = (
         f"INSERT INTO sessions ({columns}) "
@@ -167,7 +167,7 @@ def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: Site) -> Non
     assert last.more is None
 
 
-def test_the_prompt_page_tells_who_costs_what(site: Site) -> None:
+def test_the_prompt_page_tells_who_costs_what(site: PageClient) -> None:
     new, stored = site.text(site.get("/prompt")), site.text(site.get("/prompt?session=test"))
     assert "tool look" in new
     assert "notes" in new
@@ -176,7 +176,7 @@ def test_the_prompt_page_tells_who_costs_what(site: Site) -> None:
         site.get("/prompt?session=gone")
 
 
-def test_the_way_back_to_a_session_has_words(site: Site, h: Harness) -> None:
+def test_the_way_back_to_a_session_has_words(site: PageClient, h: Harness) -> None:
     said = "What do you know about cats & dogs?"
     for path in ("/trace?session=test", "/prompt?session=test"):
         assert [link.text for link in site.get(path).crumbs] == ["Sessions", said]
@@ -187,7 +187,7 @@ def test_the_way_back_to_a_session_has_words(site: Site, h: Harness) -> None:
     assert back.href == "/sessions/test"
 
 
-def test_a_turn_is_a_timeline(site: Site) -> None:
+def test_a_turn_is_a_timeline(site: PageClient) -> None:
     view = site.text(site.get("/trace?session=test"))
     assert "call of look" in view
     assert "Look something up" not in view
@@ -195,14 +195,14 @@ def test_a_turn_is_a_timeline(site: Site) -> None:
     assert "trace: true" in site.text(site.get("/trace?session=gone"))
 
 
-def test_the_hooks_are_listed_in_order(site: Site) -> None:
+def test_the_hooks_are_listed_in_order(site: PageClient) -> None:
     (table,) = tables(site.get("/hooks"))
     found: dict[Any, Any] = {getattr(row.cells[0], "text", ""): row.cells[3] for row in table.rows}
     assert "inspect" in found["end_of_turn"]
     assert found["on_voice"] == "nobody"
 
 
-def test_the_doctor_tells_how_to_mend_what_fails(site: Site) -> None:
+def test_the_doctor_tells_how_to_mend_what_fails(site: PageClient) -> None:
     checks = next(tables(site.get("/doctor")))
     assert "write some" in {row.cells[3] for row in checks.rows}
     badges = [getattr(row.cells[1], "text", "") for row in checks.rows]
@@ -210,7 +210,9 @@ def test_the_doctor_tells_how_to_mend_what_fails(site: Site) -> None:
     assert {"config", "disk"} <= {row.cells[0] for row in checks.rows}
 
 
-def test_a_check_that_never_answers_has_failed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_never_answers_has_failed(
+    site: PageClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def never(*_given: object, **_named: object) -> None:
         await asyncio.sleep(60)
 
@@ -220,13 +222,13 @@ def test_a_check_that_never_answers_has_failed(site: Site, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("path", ["/prompt", "/hooks", "/trace", "/doctor"])
-def test_the_internals_are_the_operators(site: Site, path: str) -> None:
+def test_the_internals_are_the_operators(site: PageClient, path: str) -> None:
     with pytest.raises(Problem) as refused:
         site.get(path, PERSON)
     assert refused.value.status == 403
 
 
-def test_looking_changes_no_byte(site: Site) -> None:
+def test_looking_changes_no_byte(site: PageClient) -> None:
     paths = ["/sessions", "/sessions?q=cats&kind=all", "/sessions/test", "/prompt", "/doctor"]
     paths += ["/prompt?session=test", "/hooks", "/trace", "/inspect/export?id=test&as=md"]
     before = site.stored()
@@ -249,10 +251,10 @@ def turn_of(h: Harness, session: str, text: str) -> Any:
     return h.run(find())
 
 
-def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: Site) -> None:
+def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: PageClient) -> None:
     view = turn_of(h, "test", "cats & dogs")
     shown = {part.title: part for part in view.parts if hasattr(part, "title")}
-    moments = shown["What happened"].moments
+    moments = shown["What happened"].steps
     starts = [one.start for one in moments]
     assert starts == sorted(starts)
     assert any(one.children for one in moments)
@@ -274,12 +276,12 @@ def test_of_a_turn_what_did_nothing_is_folded_and_what_was_recalled_comes_first(
     assert stats.items[0].value.endswith(" ms")
     assert stats.items[4].detail == "in 1 model call"
     assert recalled.title == "Memory that was recalled"
-    assert "tea" in Site(h).text(View("", [recalled]))
-    named = {one.who for one in timeline.moments}
+    assert "tea" in PageClient(h).text(View("", [recalled]))
+    named = {one.who for one in timeline.steps}
     assert "recalls" in named
     assert "idle" not in named
     assert "without effect" in quiet.title
-    assert "idle" in {one.who for one in quiet.parts[0].moments}
+    assert "idle" in {one.who for one in quiet.parts[0].steps}
 
 
 def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
@@ -292,14 +294,14 @@ def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
     h.send("Look at the cats.")
     view = turn_of(h, "test", "at the cats")
     timeline = next(part for part in view.parts if isinstance(part, Timeline))
-    said = [one.title for one in timeline.moments]
+    said = [one.title for one in timeline.steps]
     assert said == ["model answered", "call of look", "model answered"]
 
 
 def test_a_gateway_with_the_page_records_its_turns_alone(harness: MakeHarness) -> None:
     h = harness(Inspect, model=["one", "two"])
     h.run(h.plugin(Inspect).gateway_up(["web", "telegram"]))
-    site = Site(h)
+    site = PageClient(h)
     site.say("on the page", session="paged")
     h.send("elsewhere")
     seen = json.loads(json.dumps(site.text(turn_of(h, "paged", "on the page"))))

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import typer
-from fakes import nursery
 from hookline.testing import PluginContract
 from hookline_scaffold import Scaffold
+from support import nursery
 from typer.testing import CliRunner
 
 New = Callable[..., Any]

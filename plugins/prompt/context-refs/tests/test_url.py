@@ -6,8 +6,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from fakes.serving import serving
 from hookline_hookspecs import Origin
+from support.serving import serving
 
 ANSWERS = {
     "/plain": (200, "text/plain; charset=utf-8", "größe\r\nok".encode()),

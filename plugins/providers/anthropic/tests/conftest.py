@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fakes.anthropic_server import AnthropicServer, Reply
 from hookline_anthropic import AnthropicProvider
 from hookline_hookspecs import (
     Delta,
@@ -18,6 +17,7 @@ from hookline_hookspecs import (
     ProviderSettings,
     ToolSchema,
 )
+from support.anthropic_server import AnthropicServer, Reply
 
 LOOK = ToolSchema("look", "Look around.", {"type": "object", "properties": {}})
 WAIT = ToolSchema("wait", "Wait.", {"type": "object", "properties": {}})

@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from fakes.anthropic_server import Reply, Use, seal
 from hookline_anthropic.answer import StreamReader, read_message
 from hookline_hookspecs import Delta, TextBlock, ThinkingBlock, ToolCall, Usage
 from hookline_providerkit import Limits
 from hypothesis import given
 from hypothesis import strategies as st
+from support.anthropic_server import Reply, Use, seal
 
 from .conftest import MakeTalk
 

@@ -7,13 +7,13 @@ import json
 import tracemalloc
 
 import pytest
-from fakes.wild_server import WildServer, endless, http
 from hookline_anthropic import AnthropicProvider
 from hookline_anthropic.options import Options
 from hookline_hookspecs import Delta, ModelResponse, ProviderError, ProviderSettings
 from hookline_providerkit import Limits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.raw_server import WildServer, endless, http
 
 from .conftest import request
 

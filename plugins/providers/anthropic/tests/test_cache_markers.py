@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from fakes.anthropic_server import PromptCache, Reply, Use, all_blocks
 from hookline_anthropic import AnthropicProvider
 from hookline_anthropic.body import join_body
 from hookline_hookspecs import (
@@ -19,6 +18,7 @@ from hookline_hookspecs import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from support.anthropic_server import PromptCache, Reply, Use, all_blocks
 
 from .conftest import MakeTalk, Talk, request
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 
 import pytest
-from fakes.anthropic_server import Reply, Use
 from hookline_anthropic import AnthropicProvider
 from hookline_hookspecs import (
     AuthError,
@@ -23,6 +22,7 @@ from hookline_hookspecs import (
     RateLimited,
     ToolCall,
 )
+from support.anthropic_server import Reply, Use
 
 from .conftest import MakeTalk, request
 

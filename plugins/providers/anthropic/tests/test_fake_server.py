@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from fakes.anthropic_server import AnthropicServer, seal
+from support.anthropic_server import AnthropicServer, seal
 
 SIGNED = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 HELLO = {"role": "user", "content": [{"type": "text", "text": "hello"}]}

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer
 from hookline_hookspecs import ProviderSettings
 from hookline_openai import OpenAIProvider
+from support.openai_server import OpenAIServer
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import tracemalloc
 from dataclasses import replace
 
 import pytest
-from fakes.wild_server import WildServer, endless, http
 from hookline_hookspecs import Message, ModelRequest, ModelResponse, ProviderError, ProviderSettings
 from hookline_openai import OpenAIProvider
 from hookline_openai.options import Options
 from hookline_providerkit import Limits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.raw_server import WildServer, endless, http
 
 ASK = ModelRequest("openai/gpt-5", "", (), (Message.user("hi"),))
 KEY = "sk-canary-0123456789"

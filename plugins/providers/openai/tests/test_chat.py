@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply, Use
 from hookline_hookspecs import (
     Delta,
     ImageBlock,
@@ -19,6 +18,7 @@ from hookline_hookspecs import (
     ToolSchema,
     Usage,
 )
+from support.openai_server import OpenAIServer, Reply, Use
 
 PNG = ImageBlock("image/png", "iVBORw0KGgo=")
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

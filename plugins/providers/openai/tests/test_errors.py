@@ -7,7 +7,6 @@ import traceback
 from email.utils import formatdate
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
 from hookline_hookspecs import (
     AuthError,
     BadRequest,
@@ -21,6 +20,7 @@ from hookline_hookspecs import (
     RateLimited,
 )
 from hookline_openai import OpenAIProvider
+from support.openai_server import OpenAIServer, Reply
 
 ASK = ModelRequest("openai/gpt-5", "", (), (Message.user("hi"),))
 

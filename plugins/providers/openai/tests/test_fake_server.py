@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from fakes.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer
 
 USER = {"role": "user", "content": "hi"}
 FUNCTION = {"name": "look", "parameters": {"type": "object"}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from fakes.openai_server import Reply, Use
 from hookline_hookspecs import (
     Message,
     ModelRequest,
@@ -18,6 +17,7 @@ from hookline_hookspecs import (
 from hookline_openai.calls import CallPieces, read_calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.openai_server import Reply, Use
 
 ASK = ModelRequest("openai/m", "", (), (Message.user("hi"),))
 DONE = "data: [DONE]\n\n"

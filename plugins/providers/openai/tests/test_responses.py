@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fakes.openai_server import Reply, Use
 from hookline_hookspecs import (
     BadRequest,
     Delta,
@@ -18,6 +17,7 @@ from hookline_hookspecs import (
     ToolSchema,
     Usage,
 )
+from support.openai_server import Reply, Use
 
 TOOLS = (ToolSchema("look", "Look it up.", {"type": "object", "properties": {}}),)
 ASK = ModelRequest("openai/gpt-5", "Be kind.", TOOLS, (Message.user("hi"),))

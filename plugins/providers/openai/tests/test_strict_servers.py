@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.openai_server import OpenAIServer, Reply
 from hookline_hookspecs import Message, ModelRequest, ProviderError, ProviderSettings
 from hookline_openai import OpenAIProvider
 from hookline_openai.refusals import refused_field
+from support.openai_server import OpenAIServer, Reply
 
 PARAMS = {"max_tokens": 50, "temperature": 0.2}
 ASK = ModelRequest("local/gpt-5", "", (), (Message.user("hi"),), params=PARAMS)

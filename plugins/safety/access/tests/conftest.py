@@ -125,7 +125,9 @@ class Town:
     async def judge(self, user: str, text: str, id_: str = "m") -> Any:
         """What the gate says of a message, as after a crash, when it is judged once more."""
         runtime = await self.h.aopen()
-        return await runtime.bus.gate("on_message", None, Inbound("fake", user, user, id_, text))
+        inbound = Inbound("fake", user, user, id_, text)
+        decision = await runtime.bus.guard("on_message", None, inbound)
+        return decision.verdict or decision.event
 
     def delivered(self, reply: Reply) -> str:
         """The platform's id of a message."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import Division, GatewayHost, Plugin, Reply, hookimpl
+from hookline_hookspecs import GatewayHost, Plugin, Reply, WorkDistribution, hookimpl
 
 from .conftest import COMMAND, LAUNCH, Launcher, MakeTown, Run, Town, installed
 
@@ -118,16 +118,17 @@ def test_a_button_answers_that_is_pressed_before_who_showed_it_has_noted_it(
     """Where another process has shown it: here one process plays both."""
 
     class Divides(Plugin):
-        works = True
+        is_shared = True
+        runs_turns_here = True
 
         @hookimpl
         def setup(self, host: Any) -> None:
-            host.services.provide(Division, self)
+            host.services.provide(WorkDistribution, self)
 
         def sends(self, channel: str) -> bool:
             return True
 
-        def received(self, channel: str, chat_id: str) -> None:
+        def received(self, channel: str, chat_id: str, answer: Any) -> None:
             self.host.spawn(self.host.services[GatewayHost].recover(channel, chat_id), "work")
 
         def replied(self, channel: str, chat_id: str) -> None: ...

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Clock
-from hookline_hookspecs import GatewayWork
+from hookline_hookspecs import GatewayService
 
 from .conftest import CLAIM, MakeTown, Run, Town
 
@@ -34,7 +34,7 @@ def test_the_first_message_has_a_code_printed_and_its_sender_is_admin(
 
 async def gateway_up(town: Town) -> None:
     """What a gateway does once its channels are up."""
-    for work in town.host.services.all(GatewayWork):
+    for work in town.host.services.all(GatewayService):
         await work.gateway_up(["fake"])
 
 

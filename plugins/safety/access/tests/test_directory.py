@@ -8,7 +8,7 @@ import pytest
 from hookline.testing import Harness
 from hookline_access import AccessControl
 from hookline_hookspecs import HooklineError
-from hookline_webkit import People
+from hookline_hookspecs.people import PeopleDirectory
 
 
 def test_people_are_let_in_and_taken_off_by_name(harness: Callable[..., Harness]) -> None:
@@ -16,14 +16,14 @@ def test_people_are_let_in_and_taken_off_by_name(harness: Callable[..., Harness]
 
     async def story() -> None:
         await h.aopen()
-        people = h.plugin(AccessControl).host.services[People]
+        people = h.plugin(AccessControl).host.services[PeopleDirectory]
         assert await people.role("fake:boss") == "admin"
         assert await people.role("fake:ann") == "person"
         assert await people.role("web:mia") == "unknown"
-        await people.let_in("web:mia", admin=False, by="fake:boss")
+        await people.allow("web:mia", admin=False, by="fake:boss")
         assert await people.role("web:mia") == "person"
-        await people.let_in("web:mia", admin=True, by="terminal")
-        await people.let_in("web:mia", admin=False, by="terminal")  # an admin stays one
+        await people.allow("web:mia", admin=True, by="terminal")
+        await people.allow("web:mia", admin=False, by="terminal")  # an admin stays one
         assert await people.role("web:mia") == "admin"
         assert await people.remove("web:mia", "fake:boss")
         assert not await people.remove("web:mia", "fake:boss")
@@ -41,15 +41,15 @@ def test_who_is_blocked_or_nobody_is_not_let_in(harness: Callable[..., Harness])
 
     async def story() -> None:
         await h.aopen()
-        people = h.plugin(AccessControl).host.services[People]
+        people = h.plugin(AccessControl).host.services[PeopleDirectory]
         assert await people.role("web:eve") == "blocked"
         for admin in (False, True):
             with pytest.raises(HooklineError, match="hookline pairing revoke web:eve"):
-                await people.let_in("web:eve", admin=admin, by="terminal")
+                await people.allow("web:eve", admin=admin, by="terminal")
         for nobody in ("web", "web:", ":mia", "web:*", "terminal:me", "web:\0"):
             assert await people.role(nobody) == "unknown"
             with pytest.raises(HooklineError, match="is no person"):
-                await people.let_in(nobody, admin=True, by="terminal")
+                await people.allow(nobody, admin=True, by="terminal")
             assert not await people.remove(nobody, "terminal")
 
     h.run(story())

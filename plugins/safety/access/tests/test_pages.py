@@ -7,12 +7,21 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness
+from hookline.testing.pages import OPERATOR, PERSON, PageClient
 from hookline_access import AccessControl
 from hookline_access.pages import browser
 from hookline_hookspecs import Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
-from hookline_webkit import Change, Device, LoginLink, Problem, Redirect, Table, View, WebServer
-from hookline_webkit.testing import OPERATOR, PERSON, Site
+from hookline_hookspecs.web import (
+    Device,
+    LoginLink,
+    Problem,
+    Redirect,
+    Table,
+    View,
+    WebChange,
+    WebServer,
+)
 
 from .conftest import MakeTown, Town, code_in
 
@@ -32,10 +41,10 @@ class Listener(Plugin[NoConfig]):
     async def devices(self, person: str | None = None) -> list[Device]:
         return self.logged_in
 
-    async def changes(self, limit: int = 100) -> list[Change]:
+    async def changes(self, limit: int = 100) -> list[WebChange]:
         said = "POST /api/sessions/0a1b/messages"
         return [
-            Change(2.0, "web:owner", "device-1", what, 200)
+            WebChange(2.0, "web:owner", "device-1", what, 200)
             for what in (*[said] * 20, "POST /plugins/shell/off")
         ][:limit]
 
@@ -51,14 +60,14 @@ class Listener(Plugin[NoConfig]):
         return int(device != "gone")
 
 
-Make = Callable[..., tuple[Town, Site]]
+Make = Callable[..., tuple[Town, PageClient]]
 
 
 @pytest.fixture
 def at(town: MakeTown) -> Make:
-    def make(**access: Any) -> tuple[Town, Site]:
+    def make(**access: Any) -> tuple[Town, PageClient]:
         made = town(Listener, model=["hi"], config={"listener": {}}, **access)
-        return made, Site(made.h)
+        return made, PageClient(made.h)
 
     return make
 
@@ -67,7 +76,7 @@ def table(view: View, title: str) -> Table:
     return next(one for one in view.parts if isinstance(one, Table) and one.title == title)
 
 
-def people(site: Site) -> dict[Any, Any]:
+def people(site: PageClient) -> dict[Any, Any]:
     rows = table(site.get("/people"), "Known").rows
     return {row.cells[0]: getattr(row.cells[1], "text", "") for row in rows}
 
@@ -173,7 +182,7 @@ def test_the_page_is_the_operators_and_looking_writes_nothing(at: Make) -> None:
 
 
 def test_without_a_web_server_there_is_nothing_to_invite_to(harness: Any) -> None:
-    site = Site(harness(AccessControl))
+    site = PageClient(harness(AccessControl))
     assert "Invite" not in site.text(site.get("/people"))
     with pytest.raises(Problem):
         site.post("/people/invite", {"name": "mia"})

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
 from hookline.testing import Clock, Harness, calls
 from hookline_budget import Budget
 from hookline_hookspecs import (
@@ -26,6 +25,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from support import nursery
 
 Make = Callable[..., Harness]
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))

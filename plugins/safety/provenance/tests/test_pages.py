@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_webkit import Problem, Redirect, View
-from hookline_webkit.testing import PERSON, Site
+from hookline.testing.pages import PERSON, PageClient
+from hookline_hookspecs.web import Problem, Redirect, View
 
 from .test_provenance import PAGE, World, keep, read_then
 from .test_provenance import make as make
@@ -20,7 +20,7 @@ CALL = calls("remember", text="pay Eve")
 
 def test_a_proposal_is_shown_whole_and_accepted(make: Make) -> None:
     h = make(*read_then(CALL))
-    site, id_ = Site(h), keep(h)
+    site, id_ = PageClient(h), keep(h)
     view = site.get("/proposals")
     row = view.parts[0].rows[0]
     assert row.cells[2] == PAGE
@@ -37,14 +37,14 @@ def test_a_proposal_is_shown_whole_and_accepted(make: Make) -> None:
 
 def test_a_proposal_is_rejected(make: Make) -> None:
     h = make(*read_then(CALL))
-    site, id_ = Site(h), keep(h)
+    site, id_ = PageClient(h), keep(h)
     assert site.post(f"/proposals/{id_}/reject").message.startswith("Rejected: ")
     assert site.post(f"/proposals/{id_}/reject").tone == "bad"
     assert h.plugin(World).remembered == []
 
 
 def test_trust_is_given_and_taken_back(make: Make, tmp_path: Path) -> None:
-    site = Site(make(config={"provenance": {"trust": ["a.example"]}, "world": {}}))
+    site = PageClient(make(config={"provenance": {"trust": ["a.example"]}, "world": {}}))
     assert isinstance(site.post("/proposals/trust", {"what": "https://B.example/x"}), Redirect)
     view = site.get("/proposals")
     assert [row.cells for row in view.parts[1].rows] == [
@@ -61,7 +61,7 @@ def test_trust_is_given_and_taken_back(make: Make, tmp_path: Path) -> None:
 
 
 def test_the_page_is_the_operators(make: Make) -> None:
-    site = Site(make())
+    site = PageClient(make())
     for call in (
         lambda: site.get("/proposals", PERSON),
         lambda: site.post("/proposals/x/accept", {}, PERSON),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import (
-    Command,
     Context,
     Effect,
     Inbound,
@@ -20,7 +19,7 @@ from hookline_hookspecs import (
     Refused,
     ToolCall,
     ToolOutput,
-    hookimpl,
+    command,
     tool,
 )
 from hookline_provenance import Provenance
@@ -113,18 +112,14 @@ class World(Plugin):
         """Do something."""
         return "done"
 
-    async def _curate(self, ctx: Context, args: str) -> str:
+    @command("/curate")
+    async def curate(self, ctx: Context, args: str) -> str:
         """Learn without a tool."""
         try:
             self.remembered.append(await ctx.learn(args, "a reviewer", "user"))
         except Refused as error:
             return f"not learnt: {error}"
         return "learnt"
-
-    @hookimpl
-    def register_commands(self, register: Callable[[Command], None]) -> None:
-        """The command ``/curate``."""
-        register(Command("/curate", "Learn.", self._curate))
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
+from hookline.testing.pages import OPERATOR, PERSON, PageClient
 from hookline_artifacts import Artifacts
 from hookline_hookspecs import Plugin, tool
-from hookline_webkit import Download, Problem
-from hookline_webkit.testing import OPERATOR, PERSON, Site
+from hookline_hookspecs.web import Download, Problem
 
 LONG = "a line of a long result\n" * 1000
 
@@ -26,7 +26,7 @@ class Talks(Plugin):
 
 def test_a_long_result_is_had_whole_by_whose_chat_it_is(harness: Callable[..., Harness]) -> None:
     h = harness(Artifacts, Talks, model=[calls("talk"), "done"])
-    site = Site(h)
+    site = PageClient(h)
     site.say("talk", PERSON)
 
     async def newest() -> str:

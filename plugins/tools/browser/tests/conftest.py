@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_browser import Browser
 from hookline_hookspecs import ToolResult
+from support.serving import serving
 
 Answer = tuple[int, dict[str, str], bytes]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import mariadb
 from hookline.testing import Harness, calls
 from hookline_databases import Databases
 from hookline_hookspecs import ToolResult
+from support import mariadb
 
 HERE = Path(__file__).parent
 SHOP = HERE.joinpath("shop.sql").read_text("utf-8")

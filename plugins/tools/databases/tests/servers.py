@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from fakes.mariadb import Server
 from psycopg import sql
+from support.mariadb import Server
 
 HERE = Path(__file__).parent
 SHOP = HERE.joinpath("shop.sql").read_text("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from fakes.mariadb import Server
+from support.mariadb import Server
 
 from .conftest import Desk, statements
 from .servers import MariaShop

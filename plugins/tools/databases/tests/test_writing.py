@@ -9,8 +9,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from fakes.mariadb import Server
 from hookline_hookspecs import Context, NoConfig, Plugin, Question, hookimpl
+from support.mariadb import Server
 
 from .conftest import SHOP, Desk, made_sqlite
 from .servers import MariaShop, postgres_shop

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Attachment, Audio, Inbound, ToolResult
 from hookline_hookspecs.speech import audio_kind
 from hookline_multimedia import Multimedia
+from support.serving import serving
 
 DATA = Path(__file__).parent / "data"
 KEY = "sk-right-key-1234567890"

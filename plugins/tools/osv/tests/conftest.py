@@ -14,10 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import ToolResult
 from hookline_osv import Osv
+from support.serving import serving
 
 ECOSYSTEMS = frozenset(
     [

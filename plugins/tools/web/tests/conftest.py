@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import ToolResult
 from hookline_web import Web
+from support.serving import serving
 
 Answer = tuple[int, dict[str, str], bytes]
 KEY = "sk-right-key-1234"

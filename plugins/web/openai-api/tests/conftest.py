@@ -19,9 +19,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply, Use
 from openai import OpenAI
+from support import nursery
+from support.openai_server import OpenAIServer, Reply, Use
 
 PATIENCE = 120
 """Seconds until a test gives up; none waits for it to pass."""

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
-from fakes.web import WEB, Site, listening, web_plugins
 from hookline.testing import Harness
 from hookline_hookspecs import Host, Page, Plugin, Route, hookimpl
-from hookline_webkit import Identity, Keys, SiteRoute, Text, View, identity
+from hookline_hookspecs.web import Identity, Keys, SiteRoute, Text, View, identity
 from starlette.responses import StreamingResponse
+from support.web import WEB, Site, listening, web_plugins
 
 KEY = "a-key-of-a-client"
 Story = Callable[[Site], Coroutine[Any, Any, Any]]

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import httpx2
-from fakes import nursery
-from fakes.web import free_port, gateway, run, streams
+from support import nursery
+from support.web import free_port, gateway, run, streams
 
 SCRIPT = 'steps: [{when: ".", text: "answered", repeat: true}]\n'
 LEAN = dict.fromkeys(

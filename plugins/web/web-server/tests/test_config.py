@@ -12,11 +12,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes.web import WEB, Site, listening, web_plugins
 from hookline.testing import Harness
 from hookline_hookspecs import Check, HooklineError
 from hookline_web_server import WebServerConfig
 from pydantic import ValidationError
+from support.web import WEB, Site, listening, web_plugins
 
 from .conftest import Serve
 
@@ -77,8 +77,7 @@ def test_a_port_that_is_taken_is_named_with_the_way_out(harness: Callable[..., H
         async def story() -> dict[str, Any]:
             await h.aopen()
             with pytest.raises(
-                HooklineError,
-                match=f"{listen} cannot be listened on: Address already in use; .*listen:",
+                HooklineError, match=f"cannot listen on {listen}: Address already in use; .*listen:"
             ):
                 await h.plugin(web_plugins()[1]).shared.acquire()
             found = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.web import gateway, run
+from support.web import gateway, run
 
 from .test_command import LEAN, SCRIPT
 

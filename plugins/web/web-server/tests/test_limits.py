@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 
 import httpx2
 import pytest
-from fakes.web import Site
+from support.web import Site
 
 from .conftest import KEY, Serve, raw
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes.web import Site
 from hookline_hookspecs import HooklineError
+from hookline_hookspecs.people import PeopleDirectory
 from hookline_web_server.answers import local
-from hookline_webkit import People
+from support.web import Site
 
 from .conftest import Serve, raw
 
@@ -166,7 +166,7 @@ def test_the_stream_of_who_is_taken_off_the_list_ends(
     monkeypatch.setattr("hookline_web_server.underway.LOOK_SECONDS", 0.05)
 
     async def story(site: Site) -> None:
-        people = site.server._host.services[People]
+        people = site.server._host.services[PeopleDirectory]
         async with site.client("mia", "person") as mia:
             async with mia.stream("GET", "/everything/stream") as stream:
                 assert await people.remove("web:mia", "terminal")
@@ -182,7 +182,7 @@ def test_the_stream_of_who_is_taken_off_the_list_ends(
 
 def test_a_code_of_who_was_taken_off_the_list_meanwhile_is_no_use(serve: Serve) -> None:
     async def story(site: Site) -> None:
-        people = site.server._host.services[People]
+        people = site.server._host.services[PeopleDirectory]
         link = await site.server.link("mia", "person")
         await people.remove("web:mia", "terminal")
         async with site.client(None) as client:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.web import Site
 from hookline_hookspecs import Plugin
 from hookline_web_server.table import MOUNT, Entry
+from support.web import Site
 
 from .conftest import KEY, Serve
 

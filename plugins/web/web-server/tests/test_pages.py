@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fakes.web import WEB, listening, web_plugins
 from hookline.testing import Harness
 from hookline_hookspecs import Page, Plugin, Route, hookimpl
-from hookline_webkit import Download, Identity, Redirect, Row, Table, View, identity
+from hookline_hookspecs.web import Download, Identity, Redirect, Row, Table, View, identity
+from support.web import WEB, listening, web_plugins
 
 PAGE = {"Accept": "text/html"}
 

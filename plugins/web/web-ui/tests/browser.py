@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
-from fakes import nursery
+from support import nursery
 
 PATIENCE = 60
 """Seconds until a test gives up; none waits for it to pass."""
@@ -68,8 +68,8 @@ import asyncio, io, json, os, wave
 from dataclasses import replace
 import hookline_scripted.provider as scripted
 import hookline_web_ui.api as api
-from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayWork, Plugin, hookimpl
-from hookline_webkit import WebServer
+from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayService, Plugin, hookimpl
+from hookline_hookspecs.web import WebServer
 
 PEOPLE = {"owner": "operator", "mia": "person", "ben": "person", "eve": "person"}
 
@@ -88,10 +88,11 @@ api.EACH_MINUTE = 10_000  # every test's owner is one and the same
 
 class Extra(Plugin):
     needs_no_channel = False
+    runs_turns = False
 
     @hookimpl
     def setup(self, host):
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
         if os.environ.get("SPEAKS"):
             from hookline_hookspecs.speech import Speaker, Transcriber
 

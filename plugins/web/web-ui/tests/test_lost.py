@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from hookline.testing.pages import OPERATOR, PERSON
 from hookline_web_ui.hub import BEHIND, MOST_EVENTS, Hub
 from hookline_web_ui.live import Live
-from hookline_webkit.testing import OPERATOR, PERSON
 
 from .browser import LONG, Chat, Gateway, Person, new, text_of
 

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from hookline_web_ui.render import HtmlRenderer
-from hookline_webkit import (
+from hookline_hookspecs.web import (
+    IDENTITY,
     Action,
     Actions,
     Badge,
@@ -21,7 +21,6 @@ from hookline_webkit import (
     Identity,
     Link,
     Markdown,
-    Moment,
     PageLink,
     Problem,
     Row,
@@ -30,10 +29,11 @@ from hookline_webkit import (
     Table,
     Text,
     Timeline,
+    TimelineStep,
+    Timestamp,
     View,
-    When,
 )
-from hookline_webkit.requests import IDENTITY
+from hookline_web_ui.render import HtmlRenderer
 
 OWNER = Identity("web", "owner", "operator", "d1")
 PAGES = [
@@ -78,7 +78,7 @@ EVERY_PART = [
     ),
     Table([EVIL], [], title=EVIL, empty=EVIL),
     Stats([Stat(EVIL, EVIL, EVIL)]),
-    Timeline([Moment(EVIL, EVIL, 0, 1, EVIL, "bad", [Moment(EVIL)])], EVIL),
+    Timeline([TimelineStep(EVIL, EVIL, 0, 1, EVIL, "bad", [TimelineStep(EVIL)])], EVIL),
     Chart(EVIL, [EVIL], {EVIL: [1], f"2{EVIL}": [2]}, "stacked", EVIL),
     Diff(EVIL, f"{EVIL}!", EVIL),
     Form("/x", [Field(EVIL, EVIL, "text", EVIL, help=EVIL, error=EVIL)], EVIL, EVIL, EVIL),
@@ -179,7 +179,7 @@ def test_a_cookie_is_no_way_into_the_page() -> None:
 
 
 def test_times_figures_and_control_characters() -> None:
-    page = shown(Table(["A"], [Row([When(0), 1234567, 0.25, Code("a\u202eb")])]))
+    page = shown(Table(["A"], [Row([Timestamp(0), 1234567, 0.25, Code("a\u202eb")])]))
     assert 'datetime="1970-01-01T00:00:00+00:00"' in page
     assert "1,234,567" in page
     assert "0.25" in page
@@ -187,7 +187,7 @@ def test_times_figures_and_control_characters() -> None:
 
 
 def test_a_long_timeline_is_folded() -> None:
-    page = shown(Timeline([Moment(f"step {n}") for n in range(203)]))
+    page = shown(Timeline([TimelineStep(f"step {n}") for n in range(203)]))
     assert "3 more steps" in page
     assert "step 202" in page
 
@@ -242,7 +242,9 @@ def test_a_long_address_in_a_table_may_be_broken_and_words_are_not() -> None:
 
 
 def test_one_line_about_a_step_is_not_folded() -> None:
-    page = shown(Timeline([Moment("a", "", 0, 1, "one line"), Moment("b", "", 0, 1, "one\ntwo")]))
+    page = shown(
+        Timeline([TimelineStep("a", "", 0, 1, "one line"), TimelineStep("b", "", 0, 1, "one\ntwo")])
+    )
     assert '<p class="quiet small">one line</p>' in page
     assert page.count("<summary>") == 1
 

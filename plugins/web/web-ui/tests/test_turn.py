@@ -23,7 +23,7 @@ def test_a_turn_is_shown_by_every_plugin_that_makes_turns_visible(play: Any) -> 
         assert view["title"] == "Turn 1"
         kinds = [part["type"] for part in view["parts"]]
         assert kinds[:2] == ["stats", "timeline"]
-        hooks = {moment["title"] for moment in view["parts"][1]["moments"]}
+        hooks = {step["title"] for step in view["parts"][1]["steps"]}
         assert "on_message" in hooks
         assert "Tokens by tier" in json.dumps(view)
         assert "echo seen" in json.dumps(view)

@@ -25,7 +25,7 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_webkit import GatewayCommand
+from hookline_hookspecs.gateway import GatewayCommand
 from pydantic import BaseModel, Field
 
 from .authors import is_command, named

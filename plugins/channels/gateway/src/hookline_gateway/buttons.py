@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, replace
 
-from hookline_hookspecs import Deny, Division, Host, Inbound, Reply
+from hookline_hookspecs import Deny, Host, Inbound, Reply, WorkDistribution
 
 from .authors import is_alone
 
@@ -72,10 +72,9 @@ class Questions:
 
     def shown(self, reply: Reply) -> Awaitable[None] | None:
         """A reply was delivered; remember what it asks."""
-        division = self._host.services.get(Division)
         if not reply.choices or not reply.delivered:
             return None
-        if division is not None and not division.sends(reply.session.channel):
+        if not self._host.services[WorkDistribution].sends(reply.session.channel):
             return None  # whoever has sent it keeps what it asks
         chat = (reply.session.channel, reply.session.chat_id)
         found = self._authors.get((chat, reply.in_reply_to or ""))
@@ -148,7 +147,7 @@ class Questions:
     @property
     def _is_shared(self) -> bool:
         """Whether other processes show questions of the same chats."""
-        return self._host.services.get(Division) is not None
+        return self._host.services[WorkDistribution].is_shared
 
     async def _of(self, chat: Chat) -> list[Asked]:
         if self._is_shared:

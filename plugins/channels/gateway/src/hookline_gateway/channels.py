@@ -8,18 +8,25 @@ from collections.abc import Sequence, Set
 from time import monotonic
 from typing import Any
 
-from hookline_hookspecs import Channel, Division, GatewayHost, GatewayWork, HooklineError, Host
+from hookline_hookspecs import (
+    Channel,
+    GatewayHost,
+    GatewayService,
+    HooklineError,
+    Host,
+    WorkDistribution,
+)
 
 from .state import ENDED, STARTING, STOPPED, UP, WAITING, State
 from .telling import tell
 
 log = logging.getLogger("hookline.plugin.gateway")
 STOP_SECONDS = 5.0
-"""That channels have to stop receiving before the drain begins without them."""
+"""Seconds that channels have to stop receiving before the drain begins without them."""
 
 
-HOLD_SECONDS = 2.0
-"""That a gateway waits for its channels before it stands by for those that others own."""
+HOLD_TIMEOUT = 2.0
+"""Seconds that a gateway waits for its channels before it stands by for those that others own."""
 
 
 def is_shared(channel: Channel) -> bool:
@@ -43,27 +50,36 @@ class Fleet:
         self._state = state
         self._up: list[Channel] = []
         self._watching: list[asyncio.Task[None]] = []
-        self._works: list[GatewayWork] = []
+        self._services: list[GatewayService] = []
 
     async def start(self, channels: Sequence[Channel], *, turns: bool = True) -> None:
-        """Start every channel and tell that it is up, unless it has told so itself. Without
-        ``turns``, leave out work that runs some.
+        """Start every channel that this process owns, and tell that it is up, unless it has told so
+        itself. Without ``turns``, leave out work that runs some.
 
-        Raises :class:`CannotStart`.
+        Those that another gateway owns wait for its end. A shared one is started at once, and only
+        its replies have an owner. Raises :class:`CannotStart`.
         """
-        if (division := self._host.services.get(Division)) is None:
-            for channel in channels:
+        work = self._host.services[WorkDistribution]
+        holds = {one.name: asyncio.create_task(work.hold(one.name)) for one in channels}
+        self._watching += holds.values()
+        if holds:
+            await asyncio.wait(holds.values(), timeout=HOLD_TIMEOUT)
+        for channel in channels:
+            hold = holds[channel.name]
+            if hold.done():
+                hold.result()
+            if hold.done() or is_shared(channel):
                 await self._start(channel)
-        else:
-            await self._start_owned(channels, division)
-        for work in self._host.services.all(GatewayWork):
-            if not turns and getattr(work, "runs_turns", False):
+            if not hold.done():
+                self._watching.append(asyncio.create_task(self._start_later(channel, hold)))
+        for service in self._host.services.all(GatewayService):
+            if not turns and service.runs_turns:
                 continue
-            self._works.append(work)
+            self._services.append(service)
             try:
-                await work.gateway_up([channel.name for channel in channels])
+                await service.gateway_up([channel.name for channel in channels])
             except Exception:
-                log.exception("%s did not take note of the gateway", type(work).__name__)
+                log.exception("%s did not take note of the gateway", type(service).__name__)
 
     async def _start(self, channel: Channel) -> None:
         self._state.channel(channel.name, STARTING)
@@ -79,40 +95,20 @@ class Fleet:
         spawned = _spawned(channel, asyncio.all_tasks() - before)
         self._watching.append(asyncio.create_task(self._watch(channel, spawned)))
 
-    async def _start_owned(self, channels: Sequence[Channel], division: Division) -> None:
-        """Start each channel once it is this process's own; those that another gateway owns wait
-        for its end. A shared one is started at once, and only its replies have an owner."""
-        for channel in channels:
-            if is_shared(channel):
-                await self._start(channel)
-        holding = {
-            asyncio.create_task(self._hold(channel, division)): channel for channel in channels
-        }
-        self._watching += holding
-        ready, waiting = await asyncio.wait(holding, timeout=HOLD_SECONDS) if holding else ((), ())
-        for task in ready:
-            task.result()
-        for task in waiting:
-            channel = holding[task]
-            task.add_done_callback(lambda task, name=channel.name: self._late(task, name))
-            if not is_shared(channel):
-                self._state.channel(channel.name, WAITING)
-                tell(f"hookline: channel {channel.name} is another gateway's; waiting for its end")
-
-    async def _hold(self, channel: Channel, division: Division) -> None:
-        await division.hold(channel.name)
+    async def _start_later(self, channel: Channel, hold: asyncio.Task[None]) -> None:
+        """Start a channel when the gateway that owns it has ended."""
         if not is_shared(channel):
-            await self._start(channel)
-
-    def _late(self, task: asyncio.Task[None], name: str) -> None:
-        """A channel that had waited is up, or failed."""
-        if task.cancelled():
-            return
-        if (error := task.exception()) is not None:
+            self._state.channel(channel.name, WAITING)
+            tell(f"hookline: channel {channel.name} is another gateway's; waiting for its end")
+        try:
+            await hold
+            if not is_shared(channel):
+                await self._start(channel)
+        except Exception as error:
             tell(f"hookline: {error}")
-            self._state.channel(name, ENDED, reason=str(error))
+            self._state.channel(channel.name, ENDED, reason=str(error))
         else:
-            tell(f"hookline: channel {name} is this gateway's now")
+            tell(f"hookline: channel {channel.name} is this gateway's now")
 
     async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
         """Tell when a channel ends that nobody has stopped: it says so, or its work is over."""
@@ -138,8 +134,8 @@ class Fleet:
         for task in self._watching:
             task.cancel()
         stops = [asyncio.create_task(self._stop(channel)) for channel in self._up]
-        stops += [asyncio.create_task(_end(work)) for work in self._works]
-        self._up, self._watching, self._works = [], [], []
+        stops += [asyncio.create_task(_end(service)) for service in self._services]
+        self._up, self._watching, self._services = [], [], []
         pending: set[asyncio.Task[None]] = set()
         if stops:
             _, pending = await asyncio.wait(stops, timeout=STOP_SECONDS)
@@ -153,11 +149,11 @@ class Fleet:
         self._state.channel(channel.name, STOPPED)
 
 
-async def _end(work: GatewayWork) -> None:
+async def _end(service: GatewayService) -> None:
     try:
-        await work.gateway_stopping()
+        await service.gateway_stopping()
     except Exception:
-        log.exception("%s did not stop well", type(work).__name__)
+        log.exception("%s did not stop well", type(service).__name__)
 
 
 def _spawned(channel: Channel, tasks: Set[asyncio.Task[Any]]) -> Set[asyncio.Task[Any]]:

@@ -9,12 +9,12 @@ from typing import Any
 
 from hookline_hookspecs import (
     Channel,
-    Division,
     GatewayHost,
-    GatewayWork,
+    GatewayService,
     HooklineError,
     Host,
     Inspection,
+    WorkDistribution,
 )
 
 from . import state as states
@@ -83,14 +83,16 @@ async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
             tell(f"hookline: warning: plugin {row['name']} is not on: {row['reason']}")
         for warning in row.get("warnings", ()):
             tell(f"hookline: warning: {warning}")
-    if not turns and host.services.get(Division) is None:
+    if not turns and not host.services[WorkDistribution].is_shared:
         stop(
             "--no-turns needs the plugin cluster, so that a worker does them; set `cluster: true` "
             "under plugins: and `store: postgresql://…` in config.yaml",
             USAGE,
         )
     channels = [channel for channel in host.channels() if channel.network]
-    if not channels and not any(work.needs_no_channel for work in host.services.all(GatewayWork)):
+    if not channels and not any(
+        work.needs_no_channel for work in host.services.all(GatewayService)
+    ):
         stop(
             "no channel is on; `hookline plugins enable telegram` switches one on (or discord, "
             "slack, feishu, webhook, web-ui), `hookline init` asks for its token",
@@ -111,8 +113,7 @@ async def _up(
     turns: bool,
 ) -> None:
     """Start everything, go on with what a dead process left, and say so."""
-    if (division := host.services.get(Division)) is not None:
-        await division.serve(turns)
+    await host.services[WorkDistribution].serve(turns)
     # First: what comes in while the channels start stands behind what was acknowledged before.
     await host.services[GatewayHost].recover()
     await fleet.start(channels, turns=turns)

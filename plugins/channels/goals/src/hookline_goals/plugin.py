@@ -9,7 +9,7 @@ from typing import Any
 from hookline_hookspecs import (
     Context,
     Denial,
-    GatewayWork,
+    GatewayService,
     Host,
     Inbound,
     ModelRequest,
@@ -45,7 +45,7 @@ class Goals(Plugin[GoalsConfig]):
         """The goals that sessions work for: of turns under way, and of their sub-agents."""
         self.records = Records(host.storage)
         self.service = Service(host, self.config, self.records)
-        host.services.add(GatewayWork, self.service)
+        host.services.add(GatewayService, self.service)
         host.signals.connect("on_message", self._heard)
         host.signals.connect("settled", self._settled)
         host.signals.connect("denied", self._denied)

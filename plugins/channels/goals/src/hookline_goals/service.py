@@ -48,6 +48,7 @@ class Service:
     """The goals of one process."""
 
     needs_no_channel = False
+    runs_turns = True
 
     def __init__(self, host: Host, config: GoalsConfig, records: Records) -> None:
         self._host, self._config, self._records = host, config, records
@@ -64,8 +65,6 @@ class Service:
         self._runs: dict[str, asyncio.Task[None]] = {}
 
     # The process's life
-
-    runs_turns = True
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """The network channels are up in this process."""

@@ -10,32 +10,33 @@ from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Page, Refused, Route
 from hookline_hookspecs.stored_origins import named, strangers
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Badge,
+    Cell,
     Field,
     Form,
     Link,
     Paging,
     Part,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
+    Tone,
     View,
-    When,
-    address,
-    form,
+    build_path,
+    create_tables,
     identity,
-    part,
-    prepare,
-    query,
+    path_param,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Cell, Tone
 
 from . import wording
 from .complaint import Complaint
@@ -72,7 +73,7 @@ class SchedulePages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
-        prepare(self._host, "job", id="")
+        create_tables(self._host, "job", id="")
         register(SiteRoute("GET", "/schedule", self.show, page=Page("Schedule", order=70)))
         register(SiteRoute("GET", "/schedule/runs", self.runs))
         register(SiteRoute("POST", "/schedule/add", self.add))
@@ -88,7 +89,7 @@ class SchedulePages:
     ) -> View:
         desk, now = self._desk(), self._host.now()
         rows = await desk.known(desk.terminal)
-        paging = Paging.of(request, "/schedule", AT_ONCE)
+        paging = Paging.from_request(request, "/schedule", AT_ONCE)
         late = [job for job, _ in rows if job.due is not None and job.due < now]
         states = [wording.state(job) for job, _ in rows]
         failed = sum(run is not None and run.outcome == "failed" for _, run in rows)
@@ -108,7 +109,7 @@ class SchedulePages:
         empty = "No job yet. Add one below, or ask for it in a chat: “every morning at 9 …”."
         table = Table(
             ["What", "When", "Next", "State", "Last run", "Where"],
-            [_row(job, run, now) for job, run in paging.cut(ordered)],
+            [_row(job, run, now) for job, run in paging.slice(ordered)],
             empty=empty,
             more=paging.link(len(rows) - paging.offset, "More"),
         )
@@ -131,14 +132,14 @@ class SchedulePages:
 
     async def runs(self, request: RequestLike) -> View:
         """``GET /schedule/runs[?job=ID]``"""
-        job = query(request).get("job", "")
-        table = await self._results(job, Paging.of(request, "/schedule/runs", AT_ONCE))
+        job = query_params(request).get("job", "")
+        table = await self._results(job, Paging.from_request(request, "/schedule/runs", AT_ONCE))
         title = f"Runs of job {job}" if job else "Runs"
         return View(title, [table], "", (Link("Schedule", "/schedule"),))
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /schedule/add``: ``prompt when zone chat``"""
-        given = await form(request)
+        given = await read_form(request)
         prompt, source = given.get("prompt", "").strip(), "the page of the schedule"
         when, zone = given.get("when", ""), given.get("zone", "").strip()
         try:
@@ -169,7 +170,7 @@ class SchedulePages:
         async def act(request: RequestLike) -> Redirect:
             desk = self._desk()
             try:
-                told = await desk.by_name()[name](desk.terminal, part(request, "id"))
+                told = await desk.by_name()[name](desk.terminal, path_param(request, "id"))
             except Complaint as error:
                 return Redirect("/schedule", _sentence(error), "bad")
             return Redirect("/schedule", told)
@@ -189,13 +190,13 @@ def _row(job: Job, run: Run | None, now: float) -> Row:
     shown = Badge("late", "warning") if late else Badge(state, TONES.get(state, "neutral"))
     last: Cell = None
     if run is not None:
-        last = Link(run.outcome, address("schedule", "runs", job=job.id))
+        last = Link(run.outcome, build_path("schedule", "runs", job=job.id))
     who = strangers(job.origins)
     what = f"{wording.short(job.prompt)}{f' (from {named(who)})' if who else ''}"
     where = HERE if job.chat.workspace else job.chat.name
     when = wording.described(job)
     said = spoken(when) if isinstance(job.schedule, Cron) else when
-    cells: list[Cell] = [what, said, When(job.due) if job.due else None, shown]
+    cells: list[Cell] = [what, said, Timestamp(job.due) if job.due else None, shown]
     long = len(job.prompt) > wording.QUIET or "\n" in job.prompt
     details = [*([job.prompt] if long else []), *([f"cron: {when}"] if said != when else [])]
     return Row([*cells, last, where], _actions(job), "\n\n".join(details))
@@ -203,7 +204,7 @@ def _row(job: Job, run: Run | None, now: float) -> Row:
 
 def _actions(job: Job) -> Sequence[Action]:
     switch = "pause" if job.state == "on" else "resume"
-    path = address("schedule", job.id)
+    path = build_path("schedule", job.id)
     return [
         Action("Run now", f"{path}/run"),
         Action(switch.capitalize(), f"{path}/{switch}"),
@@ -215,10 +216,10 @@ def _result(row: Mapping[str, Any]) -> Row:
     prompt = wording.short(row["prompt"] or f"job {row['job_id']}, deleted")
     state = Badge(row["outcome"], TONES.get(row["outcome"], "neutral"))
     said = wording.short(row["reason"] or row["text"])
-    link = Link("open", address("sessions", session_named(row["job_id"], row["id"])))
+    link = Link("open", build_path("sessions", session_named(row["job_id"], row["id"])))
     detail = row["text"] or row["reason"]
     return Row(
-        [When(row["ended"]), prompt, state, said, link], (), detail if detail != said else ""
+        [Timestamp(row["ended"]), prompt, state, said, link], (), detail if detail != said else ""
     )
 
 

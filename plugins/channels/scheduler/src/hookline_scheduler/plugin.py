@@ -15,7 +15,7 @@ from hookline_hookspecs import (
     Context,
     ContextBlock,
     Effect,
-    GatewayWork,
+    GatewayService,
     Host,
     Plugin,
     Route,
@@ -55,7 +55,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         jobs = Jobs(host.storage)
         self.service = Service(host, self.config, jobs, self._workspace())
         self.desk = Desk(host, self.config, jobs, self.service, self._workspace())
-        host.services.add(GatewayWork, self.service)
+        host.services.add(GatewayService, self.service)
         host.services.add(Importer, LateImporter(frozenset({"job"}), lambda: self._importer(jobs)))
         host.signals.connect("on_message", self.service.heard)
         host.signals.connect("settled", self.service.settled)

@@ -34,6 +34,7 @@ class Service:
     """The scheduler of one process."""
 
     needs_no_channel = True
+    runs_turns = True
 
     def __init__(self, host: Host, config: SchedulerConfig, jobs: Jobs, workspace: str) -> None:
         self._host = host
@@ -63,8 +64,6 @@ class Service:
     def busy(self) -> bool:
         """Whether a run is under way in this process, or about to begin."""
         return bool(self._working)
-
-    runs_turns = True
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """The network channels are up in this process: look for due jobs."""

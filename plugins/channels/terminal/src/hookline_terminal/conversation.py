@@ -194,7 +194,7 @@ class Conversation:
             self._opened(inbound.message_id)
 
     def _started(self, turn: Turn, ctx: Any = None) -> None:
-        if turn.session.channel == CHANNEL and turn.session.kind == "chat":
+        if turn.inbound.channel == CHANNEL and turn.session.kind == "chat":
             self.turns.add(turn.inbound.message_id)
             self.current = turn.session.id
             if turn.inbound.message_id in self._own:

@@ -7,14 +7,14 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Access, Feature, HooklineError, Host, Inbound, Reply
-from hookline_listener import Address, address_of
-from hookline_webkit import WebServer
+from hookline_hookspecs.web import WebServer
+from hookline_webkit.address import Address, parse_address
 
 from .config import WebhookConfig
 from .replies import Replies
 
 if TYPE_CHECKING:
-    from hookline_listener.server import Listener
+    from hookline_webkit.listener import Listener
     from starlette.requests import Request
     from starlette.responses import JSONResponse
 
@@ -57,7 +57,7 @@ class WebhookChannel:
         if self._config.listen is None:
             await self._share()
         else:
-            await self._listen(address_of(self._config.listen))
+            await self._listen(parse_address(self._config.listen))
         self._stopped.clear()
 
     async def _listen(self, address: Address) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from hookline_listener import address_of
+from hookline_webkit.address import parse_address
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 SHORTEST = 16
@@ -33,7 +33,7 @@ class WebhookConfig(BaseModel):
     @classmethod
     def _can_be_listened_on(cls, listen: str | None) -> str | None:
         if listen is not None:
-            address_of(listen)
+            parse_address(listen)
         return listen
 
     @field_validator("reply_url")

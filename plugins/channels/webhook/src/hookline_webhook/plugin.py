@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookline_hookspecs import Access, Channel, Check, CheckResult, Host, Plugin, Route, hookimpl
-from hookline_listener import address_of, is_loopback
-from hookline_webkit import WebServer
+from hookline_hookspecs.web import WebServer
+from hookline_webkit.address import is_loopback, parse_address
 
 from .channel import WebhookChannel
 from .config import WebhookConfig
@@ -72,7 +72,7 @@ class Webhook(Plugin[WebhookConfig]):
         listen = self.config.listen
         if listen is None:
             return self._shared()
-        if is_loopback(address_of(listen).host):
+        if is_loopback(parse_address(listen).host):
             return CheckResult(True, f"{listen} is reached from this machine alone")
         return CheckResult(
             False,

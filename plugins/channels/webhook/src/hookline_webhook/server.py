@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from hookline_hookspecs import HooklineError
-from hookline_listener.server import Listener
+from hookline_webkit.listener import Listener
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse

@@ -32,8 +32,6 @@ TAG = "attached-context"
 class Acp(Plugin[NoConfig]):
     """Lets editors talk with the agent."""
 
-    requires_api = (2, 3)
-
     def __init__(self, config: NoConfig, host: Host) -> None:
         super().__init__(config, host)
         self._link = Link()

@@ -14,8 +14,8 @@ from typing import Any
 
 import mcp_types as types
 from hookline_hookspecs import CommandError, Tool
-from hookline_listener import address_of, is_loopback
-from hookline_listener.server import Listener
+from hookline_webkit.address import is_loopback, parse_address
+from hookline_webkit.listener import Listener
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -82,7 +82,7 @@ async def over_stdio(plugin: Parts) -> None:
 async def over_http(plugin: Parts, listen: str, *, fresh: bool) -> None:
     """Serve HTTP until SIGTERM or SIGINT. Raises ``CommandError`` where it cannot."""
     try:
-        address = address_of(listen)
+        address = parse_address(listen)
     except ValueError as error:
         raise CommandError(f"--http {listen}: {error}") from None
     hosts = plugin.config.hosts
@@ -95,7 +95,7 @@ async def over_http(plugin: Parts, listen: str, *, fresh: bool) -> None:
     server = server_of(plugin.calls("http"))
     # Guarded looks at Host and Origin, before the token and with the names of config.
     app = server.streamable_http_app(streamable_http_path=PATH, host="0.0.0.0")  # noqa: S104
-    listener = Listener(Guarded(app, digest, hosts), most_at_once=None)
+    listener = Listener(Guarded(app, digest, hosts), max_concurrent=None)
     if made is not None:  # it is stored, also where the address turns out to be taken
         _say(f"Token, shown only now: {made}")
     refused = ""

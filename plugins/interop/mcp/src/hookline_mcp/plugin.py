@@ -43,8 +43,6 @@ CHARS = 4
 class Mcp(Plugin[McpConfig]):
     """Tools of MCP servers."""
 
-    requires_api = (2, 3)
-
     def __init__(self, config: McpConfig, host: Host) -> None:
         super().__init__(config, host)
         self.catalog = Catalog(host.home / "mcp" / "catalog.json")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Division, Host
+from hookline_hookspecs import Host, WorkDistribution
 
 PREFIX = "asked:"
 """Before chat and message in the plugin's key-value storage."""
@@ -74,7 +74,7 @@ class Asked:
                 while (sending := await self._sending(chat, message)) is not None:
                     await sending.over.wait()
         labels = await self._labels(chat, message)
-        is_shared = self._host.services.get(Division) is not None
+        is_shared = self._host.services[WorkDistribution].is_shared
         for _ in range(int(ELSEWHERE / LOOK_AGAIN) if is_shared else 0):
             if labels:
                 break

@@ -15,10 +15,10 @@ from hookline_hookspecs import (
     HooklineError,
     Host,
     Inbound,
+    RemoteTurnEvent,
     Reply,
     ToolResult,
     Turn,
-    TurnNews,
 )
 
 from .account import Account
@@ -214,8 +214,6 @@ class Kit:
         self.host.signals.disconnect("reply_sent", self._reply_sent)
         await self.wire.aclose()
 
-    # The protocols Reacting and Threading
-
     async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
         """Set the agent's reaction to a message, in place of the one before; None takes it away."""
         kv, key = self.host.storage.kv, f"{REACTED}{chat_id}\n{message_id}"
@@ -311,7 +309,7 @@ class Kit:
         wanted: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
             "post_tool": self._post_tool,
-            "elsewhere": self._elsewhere,
+            "remote_turn": self._remote_turn,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
             "reply_delayed": self._reply_delayed,
@@ -331,40 +329,39 @@ class Kit:
         self._connected.clear()
 
     def _is_mine(self, turn: Turn) -> bool:
-        return turn.session.channel == self.name and turn.session.kind == "chat"
+        return turn.inbound.channel == self.name and turn.session.kind == "chat"
 
     def _start_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
             if self.options.stream:
                 self._begin_stream(turn)
             if self.options.typing:
-                self._presence.begin(turn.session.chat_id, turn.inbound.message_id)
+                self._presence.begin(turn.inbound.chat_id, turn.inbound.message_id)
 
     def _begin_stream(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            session = turn.session
-            self._streams.begin(session.chat_id, turn.inbound.message_id, session.id)
+            self._streams.begin(turn.inbound.chat_id, turn.inbound.message_id, turn.session.id)
 
-    def _elsewhere(self, news: TurnNews, *, ctx: Context | None = None) -> None:
+    def _remote_turn(self, event: RemoteTurnEvent, *, ctx: Context | None = None) -> None:
         """A turn of the channel runs in another process."""
-        if news.channel != self.name:
+        if event.channel != self.name:
             return
-        chat, message, session = news.chat_id, news.message_id, news.session_id
-        if news.kind == "board":
-            self._boards.show(chat, message, news.text)
-        elif news.kind == "ended":
+        chat, message, session = event.chat_id, event.message_id, event.session_id
+        if event.kind == "board":
+            self._boards.show(chat, message, event.text)
+        elif event.kind == "ended":
             self._boards.end(chat, message)
             self._presence.end(chat, message)
             self._streams.settled(chat, message)
-        elif news.kind == "begun" and self.options.typing:
+        elif event.kind == "begun" and self.options.typing:
             self._presence.begin(chat, message)
         if not self.options.stream:
             return
-        if news.kind == "begun":
+        if event.kind == "begun":
             self._streams.begin(chat, message, session)
-        elif news.kind == "text":
-            self._streams.grow(session, news.text)
-        elif news.kind == "paused":
+        elif event.kind == "text":
+            self._streams.grow(session, event.text)
+        elif event.kind == "paused":
             self._streams.pause(session)
 
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
@@ -382,12 +379,12 @@ class Kit:
         if ctx is None or not result.ok or not isinstance(result.data, Mapping):
             return
         if "board" in result.data and result.shown and self._is_mine(turn := ctx.turn):
-            self._boards.show(turn.session.chat_id, turn.inbound.message_id, result.shown)
+            self._boards.show(turn.inbound.chat_id, turn.inbound.message_id, result.shown)
 
     def _end_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            self._boards.end(turn.session.chat_id, turn.inbound.message_id)
-            self._presence.end(turn.session.chat_id, turn.inbound.message_id)
+            self._boards.end(turn.inbound.chat_id, turn.inbound.message_id)
+            self._presence.end(turn.inbound.chat_id, turn.inbound.message_id)
 
     def _settled(self, inbound: Inbound, *, ctx: Context | None = None) -> None:
         if inbound.channel == self.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,8 @@ IDENTITY: Mapping[str, str] = {"Accept-Encoding": "identity"}
 class Boundary:
     """Lets through an answer within bounds or a ``ProviderError``, and nothing else.
 
-    Give the SDK an ``httpx2`` client with :meth:`hooks`, without redirects and with
-    :data:`IDENTITY` among its headers; ask inside :meth:`asking`; show pieces through
-    :meth:`sink`; return what :meth:`admit` returns.
+    Give the SDK :meth:`http_client`, with :data:`IDENTITY` among its headers; ask inside
+    :meth:`asking`; show pieces through :meth:`sink`; return what :meth:`admit` returns.
 
     Args:
         failures: makes the errors.
@@ -40,20 +39,16 @@ class Boundary:
         self.limits = limits or Limits()
         self._failures = failures
 
-    def hooks(
-        self, *more: Callable[[httpx2.Response], Coroutine[Any, Any, None]]
-    ) -> dict[str, list[Any]]:
-        """The ``event_hooks`` of an ``httpx2`` client."""
-        return {"response": [response_hook(self.limits), *more]}
+    def http_client(self, sdk: Any) -> httpx2.AsyncClient:
+        """The SDK's HTTP client on aiohttp, which keeps every response within the limits.
 
-    def client_options(self) -> dict[str, Any]:
-        """The options of an ``httpx2`` client: the hooks, no redirects, and a quick transport."""
-        from .connections import direct_transport
-
-        options: dict[str, Any] = {"event_hooks": self.hooks(), "follow_redirects": False}
-        if (transport := direct_transport()) is not None:
-            options["transport"] = transport
-        return options
+        It follows no redirect, so that the key goes nowhere else.
+        """
+        hooks = {"response": [response_hook(self.limits)]}
+        client: httpx2.AsyncClient = sdk.DefaultAioHttpClient(
+            event_hooks=hooks, follow_redirects=False
+        )
+        return client
 
     @asynccontextmanager
     async def asking(self, sdk: Any, sink: CleanSink, **fields: str) -> AsyncIterator[None]:

@@ -29,6 +29,10 @@ class ServerSaid(Exception):
         self.body = body
 
 
+class InvalidRequest(Exception):
+    """No HTTP request can be made of the address, the key and the headers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failures:
     """Makes the errors of one server.
@@ -110,7 +114,7 @@ class Failures:
             case sdk.APIStatusError() if error.status_code >= 400:
                 headers = error.response.headers
                 return self.refused(error.status_code, error.body, headers, **fields)
-            case sdk.APITimeoutError() | httpx2.TimeoutException():
+            case sdk.APITimeoutError() | httpx2.TimeoutException() if not is_lost(error):
                 return self.failure(Cause.TIMED_OUT, **fields)
             case sdk.APIConnectionError() if is_unusable(error):
                 # Its text may quote the header, and with it the key.
@@ -124,6 +128,8 @@ class Failures:
                 return self.in_stream(error.body or error.message, **fields)
             case json.JSONDecodeError() | UnicodeDecodeError():
                 return self.failure(Cause.UNREADABLE, error, **fields)
+            case InvalidRequest():
+                return self.failure(Cause.UNUSABLE, error, **fields)
             case UnicodeEncodeError():
                 fault = "the key or a header holds letters that HTTP cannot carry"
                 return self.failure(Cause.UNUSABLE, fault, **fields)
@@ -145,6 +151,14 @@ def is_unusable(error: BaseException) -> bool:
 
     unusable = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)
     return isinstance(error.__cause__, unusable)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection failed. The SDKs' aiohttp transport calls that a time-out too."""
+    import aiohttp
+
+    cause = _innermost(error, (aiohttp.ClientConnectionError,))
+    return cause is not None and not isinstance(cause, TimeoutError)
 
 
 def _innermost(error: BaseException, kinds: tuple[type[Exception], ...]) -> BaseException | None:

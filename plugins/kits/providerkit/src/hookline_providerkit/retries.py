@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from hookline_hookspecs import Delta, DeltaSink
 
 from .causes import Cause, cause_of
-from .failures import is_unusable
+from .failures import is_lost, is_unusable
 from .limits import Exceeded, Stalled
 from .reading import retry_after
 
@@ -97,7 +97,7 @@ class Retries:
                 return f"{self._name} is overloaded"
             case sdk.APIStatusError():
                 return f"{self._name} answered with the error {error.status_code}"
-            case sdk.APITimeoutError():
+            case sdk.APITimeoutError() if not is_lost(error):
                 return f"{self._name} did not answer in time"
         return f"the connection to {self._name} failed"
 

@@ -1,5 +1,7 @@
-"""Files that a plugin's pages need: scripts, styles, icons. They are in memory, sent compressed,
-and kept by browsers for good, because their address changes with what is in them.
+"""Static files of a plugin's pages: scripts, styles, icons.
+
+They are held in memory, sent compressed, and cached by browsers for good, because their URL changes
+with their content.
 
 ::
 
@@ -17,50 +19,53 @@ from functools import cached_property
 from hashlib import sha256
 from importlib.resources.abc import Traversable
 
-from .requests import Problem, RequestLike, part, query
-from .views import Content
+from hookline_hookspecs.web import Content, Problem, RequestLike, path_param, query_params
 
-SMALLEST = 512
-"""Bytes of a file that is worth compressing."""
-TEXTS = ("text/", "application/json", "application/javascript", "image/svg+xml")
-TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2"}
-FOR_GOOD = "public, max-age=31536000, immutable"
+MIN_COMPRESSED_BYTES = 512
+"""Smaller files are sent as they are."""
+COMPRESSED_TYPES = ("text/", "application/json", "application/javascript", "image/svg+xml")
+MEDIA_TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2"}
+CACHE_FOREVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A file, plain and compressed."""
+    """A file and its compressed form."""
 
     name: str
     body: bytes
 
     @cached_property
     def digest(self) -> str:
-        """What changes with the content."""
+        """The start of the SHA-256 of the content."""
         return sha256(self.body).hexdigest()[:16]
 
     @cached_property
     def media_type(self) -> str:
-        """The content type; texts are UTF-8."""
+        """The content type. Text is UTF-8."""
         suffix = self.name[self.name.rfind(".") :]
-        found = (
-            TYPES.get(suffix) or mimetypes.guess_type(self.name)[0] or "application/octet-stream"
+        media_type = (
+            MEDIA_TYPES.get(suffix)
+            or mimetypes.guess_type(self.name)[0]
+            or "application/octet-stream"
         )
-        return f"{found}; charset=utf-8" if found.startswith("text/") else found
+        return f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
 
     @cached_property
     def compressed(self) -> bytes | None:
-        """The file as gzip, or None where that is no use."""
-        if len(self.body) < SMALLEST or not self.media_type.startswith(TEXTS):
+        """The file as gzip, or None if that saves nothing."""
+        if len(self.body) < MIN_COMPRESSED_BYTES or not self.media_type.startswith(
+            COMPRESSED_TYPES
+        ):
             return None
         return gzip.compress(self.body, 9, mtime=0)
 
 
 class Assets:
-    """The files of one folder, read once; itself the handler of a route with ``{name}``.
+    """The files of one folder, read once. An instance is the handler of a route with ``{name}``.
 
     Args:
-        folder: the folder, such as ``files(__package__) / "assets"``; its folders are not served.
+        folder: the folder, such as ``files(__package__) / "assets"``; without subfolders.
         path: the route's path from the root of the server, without ``/{name}``.
     """
 
@@ -70,15 +75,15 @@ class Assets:
 
     @cached_property
     def _files(self) -> dict[str, Asset]:
-        found = [one for one in self._folder.iterdir() if one.is_file()]
-        return {one.name: Asset(one.name, one.read_bytes()) for one in found}
+        files = [entry for entry in self._folder.iterdir() if entry.is_file()]
+        return {file.name: Asset(file.name, file.read_bytes()) for file in files}
 
     def url(self, name: str) -> str:
-        """Return a file's address. Raises ``KeyError`` if there is no such file."""
+        """Return the URL of a file. Raises ``KeyError`` if there is no such file."""
         return f"{self._path}/{name}?v={self._files[name].digest}"
 
     def text(self, name: str) -> str:
-        """Return a file's text. Raises ``KeyError`` if there is no such file."""
+        """Return the text of a file. Raises ``KeyError`` if there is no such file."""
         return self._files[name].body.decode("utf-8")
 
     def names(self) -> list[str]:
@@ -86,20 +91,21 @@ class Assets:
         return sorted(self._files)
 
     def __call__(self, request: RequestLike) -> Content:
-        """Answer a request with a file, or 304 where the browser has it. Raises ``Problem``."""
-        asset = self._files.get(part(request, "name"))
+        """Answer a request with a file, or with 304 if the browser has it. Raises ``Problem``."""
+        asset = self._files.get(path_param(request, "name"))
         if asset is None:
-            raise Problem(404, "not_found", "There is no such file.")
+            raise Problem(404, "not_found", "File not found.")
         headers = dict(request.scope["headers"])
-        is_newest = query(request).get("v") == asset.digest
-        sent = {
+        is_current = query_params(request).get("v") == asset.digest
+        response_headers = {
             "ETag": f'"{asset.digest}"',
-            "Cache-Control": FOR_GOOD if is_newest else "no-cache",
+            "Cache-Control": CACHE_FOREVER if is_current else "no-cache",
             "Vary": "Accept-Encoding",
         }
         if f'"{asset.digest}"'.encode() in headers.get(b"if-none-match", b""):
-            return Content(b"", asset.media_type, 304, sent)
+            return Content(b"", asset.media_type, 304, response_headers)
         body = asset.body
         if asset.compressed is not None and b"gzip" in headers.get(b"accept-encoding", b""):
-            body, sent["Content-Encoding"] = asset.compressed, "gzip"
-        return Content(body, asset.media_type, 200, sent)
+            body = asset.compressed
+            response_headers["Content-Encoding"] = "gzip"
+        return Content(body, asset.media_type, 200, response_headers)

@@ -1,9 +1,9 @@
 """What a turn shows, on its way from the process that runs it to the one that shows it, and back.
 
-Where the work is divided (service ``Division``), the signals of a turn reach only the worker that
-runs it. A :class:`Relay` takes what they mean to a page or to a client along, through the store's
-``notify``: in order for each process, a tenth of a second later at most, and never for sure. What
-is lost has to do no harm, because messages and replies go through the store.
+Where work is shared (service ``WorkDistribution``), the signals of a turn reach only the worker
+that runs it. A :class:`Relay` takes what they mean to a page or to a client along, through the
+store's ``notify``: in order for each process, a tenth of a second later at most, and never for
+sure. What is lost has to do no harm, because messages and replies go through the store.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import Division, Host, StoreError
+from hookline_hookspecs import Host, StoreError, WorkDistribution
 from hookline_hookspecs.drivers import Store
 
 EVERY_SECONDS = 0.1
@@ -50,13 +50,12 @@ class Relay:
     @property
     def is_divided(self) -> bool:
         """Whether other processes run turns, or show them."""
-        return self._host.services.get(Division) is not None
+        return self._host.services[WorkDistribution].is_shared
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether another process shows what happens in the channel."""
-        division = self._host.services.get(Division)
-        return division is not None and not division.sends(self._channel)
+        return not self._host.services[WorkDistribution].sends(self._channel)
 
     def show(self, *word: Any, now: bool = False) -> None:
         """Tell the process that shows the channel; ``now`` before what is stored next."""

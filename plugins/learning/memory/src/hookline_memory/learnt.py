@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hookline_hookspecs import Host
-from hookline_webkit import Group, Link, Row, Table, View, When
+from hookline_hookspecs.web import Group, Link, Row, Table, Timestamp, View
 
 
 class Learnt:
@@ -23,7 +23,7 @@ class Learnt:
                     f"{change['kind']} {change['op']}",
                     str(change["after"] or change["before"] or ""),
                     row["origin"],
-                    When(row["at"]),
+                    Timestamp(row["at"]),
                 ]
             )
             for row in rows

@@ -11,7 +11,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, Origin, Page, Route, origins_from_json
 from hookline_hookspecs.chat_files import Chat
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Badge,
@@ -24,21 +24,21 @@ from hookline_webkit import (
     Part,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
     View,
-    When,
-    address,
-    form,
+    build_path,
+    create_tables,
     identity,
-    prepare,
-    query,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
 
 from .changes import Changes
 from .facts import CATEGORIES
@@ -81,7 +81,7 @@ class MemoryPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
-        prepare(self._host, "entry", number=0)
+        create_tables(self._host, "entry", number=0)
         page = Page("Memory", order=50)
         register(SiteRoute("GET", "/memory", self.show, auth="person", page=page))
         register(SiteRoute("GET", "/memory/log", self.log, auth="person"))
@@ -94,7 +94,7 @@ class MemoryPages:
         return await self._view(request, [])
 
     async def _view(self, request: RequestLike, fields: Sequence[Field]) -> View:
-        who, words = identity(request), " ".join(query(request).get("q", "").split())
+        who, words = identity(request), " ".join(query_params(request).get("q", "").split())
         rows, problems = await self._rows.remembered()
         rows = [row for row in rows if _visible(who, row["chat"])]
         chats = sorted({row["chat"] for row in rows if row["chat"]})
@@ -125,7 +125,7 @@ class MemoryPages:
         return View("Memory", parts, told, status=422 if fields else 200)
 
     def _facts(self, request: RequestLike, facts: Sequence[Mapping[str, Any]], words: str) -> Table:
-        paging = Paging.of(request, "/memory", AT_ONCE)
+        paging = Paging.from_request(request, "/memory", AT_ONCE)
         nothing = "No fact yet: they are learnt while you talk, or added below."
         return Table(
             ["Fact", "Kind", "Sure", "Chat", "From", "Learnt"],
@@ -141,7 +141,7 @@ class MemoryPages:
                     ],
                     [_forgetting("fact", row, f"#{row['id']}")],
                 )
-                for row in paging.cut(facts)
+                for row in paging.slice(facts)
             ],
             title="Facts",
             empty=f"No fact holds all of “{words}”." if words else nothing,
@@ -150,7 +150,7 @@ class MemoryPages:
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /memory/add``: ``kind text chat category days``"""
-        given, who = await form(request), identity(request)
+        given, who = await read_form(request), identity(request)
         kind = given.get("kind", "note")
         chat = self._chat(given.get("chat", ""))
         errors: dict[str, str] = {}
@@ -182,7 +182,7 @@ class MemoryPages:
 
     async def forget(self, request: RequestLike) -> Redirect:
         """``POST /memory/forget``: ``kind chat what``, what being ``#ID`` or a note's text"""
-        given, who = await form(request), identity(request)
+        given, who = await read_form(request), identity(request)
         chat, kind = self._chat(given.get("chat", "")), given.get("kind", "")
         if not _visible(who, given.get("chat", "")) or kind not in KINDS:
             raise Problem(404, "not_found", "There is nothing like that here.")
@@ -203,7 +203,7 @@ class MemoryPages:
     async def log(self, request: RequestLike) -> View:
         """``GET /memory/log``"""
         who = identity(request)
-        paging = Paging.of(request, "/memory/log", AT_ONCE)
+        paging = Paging.from_request(request, "/memory/log", AT_ONCE)
         rows = [row for row in await self._rows.log(LOGGED) if _visible(who, row["chat"])]
         table = Table(
             ["When", "What", "Chat", "From"],
@@ -213,7 +213,7 @@ class MemoryPages:
                     [] if row["undone_by"] else [_undoing(row)],
                     _texts(row),
                 )
-                for row in paging.cut(rows)
+                for row in paging.slice(rows)
             ],
             empty="Nothing was learnt yet.",
             more=paging.link(len(rows) - paging.offset),
@@ -224,7 +224,7 @@ class MemoryPages:
 
     async def undo(self, request: RequestLike) -> Redirect:
         """``POST /memory/undo``: ``number``"""
-        number, who = (await form(request)).get("number", ""), identity(request)
+        number, who = (await read_form(request)).get("number", ""), identity(request)
         if not who.is_operator:
             rows = await self._rows.log(LOGGED)
             if not any(row["number"] == number and _visible(who, row["chat"]) for row in rows):
@@ -274,13 +274,13 @@ def _portraits(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(
         ["Of", "What is known", "Since"],
         [
-            Row([Link(row["chat"], address(row["kind"], chat=row["chat"])), row["text"]])
+            Row([Link(row["chat"], build_path(row["kind"], chat=row["chat"])), row["text"]])
             if row["at"] is None
             else Row(
                 [
-                    Link(row["chat"], address(row["kind"], chat=row["chat"])),
+                    Link(row["chat"], build_path(row["kind"], chat=row["chat"])),
                     one_line(row["text"], 300),
-                    When(row["at"]),
+                    Timestamp(row["at"]),
                 ]
             )
             for row in rows
@@ -297,11 +297,11 @@ def _from(row: Mapping[str, Any]) -> str | Link:
         return others or ("a page" if row["at"] else "by hand")
     turn = f"turn {row['turn']}" if row["turn"] else "session"
     text = f"{turn}, {others}" if others else turn
-    return Link(text, address("sessions", row["session"]))
+    return Link(text, build_path("sessions", row["session"]))
 
 
-def _when(at: float | None) -> When | None:
-    return None if at is None else When(at)
+def _when(at: float | None) -> Timestamp | None:
+    return None if at is None else Timestamp(at)
 
 
 def _forgetting(kind: str, row: Mapping[str, Any], what: str) -> Action:

@@ -200,7 +200,7 @@ class Memory(Plugin[MemoryConfig]):
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
         """Register the page of the memory, and show in turns what was learnt from them."""
-        from hookline_webkit import TurnViews
+        from hookline_hookspecs.web import TurnViews
 
         from .learnt import Learnt
         from .pages import MemoryPages

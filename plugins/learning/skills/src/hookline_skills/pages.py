@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Page, Route
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Badge,
+    Cell,
     Diff,
     Field,
     Form,
@@ -24,22 +25,22 @@ from hookline_webkit import (
     Part,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
+    Tone,
     View,
-    When,
-    address,
-    form,
-    part,
-    prepare,
-    query,
+    build_path,
+    create_tables,
+    path_param,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Cell, Tone
 
 from .frontmatter import BadFrontMatter, split
 from .history import Version
@@ -62,7 +63,7 @@ class SkillPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
-        prepare(self._parts.host, "pins")
+        create_tables(self._parts.host, "pins")
         register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", order=60)))
         register(SiteRoute("GET", "/skills/{name}", self.show))
         for name, handler in (
@@ -79,10 +80,10 @@ class SkillPages:
         return await self._list(request)
 
     async def _list(self, request: RequestLike, source: Field | None = None) -> View:
-        words = " ".join(query(request).get("q", "").split())
+        words = " ".join(query_params(request).get("q", "").split())
         every = await overview(self._parts)
         rows = [row for row in every if _holds(row, words)]
-        paging = Paging.of(request, "/skills", AT_ONCE)
+        paging = Paging.from_request(request, "/skills", AT_ONCE)
         nothing = (
             "No skill yet: the agent writes one when a task was worth it, or install one below."
         )
@@ -90,7 +91,7 @@ class SkillPages:
             Form("/skills", [Field("q", "Words", value=words)], "Search", get=True),
             Table(
                 ["Skill", "What it does", "By", "State", "Used", "Last used"],
-                [_row(row) for row in paging.cut(rows)],
+                [_row(row) for row in paging.slice(rows)],
                 empty=f"No skill holds all of “{words}”." if words else nothing,
                 more=paging.link(len(rows) - paging.offset, "More"),
             ),
@@ -108,7 +109,7 @@ class SkillPages:
 
     async def show(self, request: RequestLike) -> View:
         """``GET /skills/NAME[?version=N]``"""
-        name, given = part(request, "name"), query(request).get("version", "")
+        name, given = path_param(request, "name"), query_params(request).get("version", "")
         number = int(given) if given.isdecimal() and len(given) < 9 else None
         try:
             found = await details(self._parts, name, number)
@@ -134,7 +135,7 @@ class SkillPages:
             sure = f"Bring version {number} of {name} back? What is there now becomes a version."
             label, path = f"Restore version {number}", _path(name, "restore")
             back = Action(label, path, fields, sure, "primary")
-            now = Action("What is there now", address("skills", name), get=True)
+            now = Action("What is there now", build_path("skills", name), get=True)
             parts += [Actions([back, now]), *await self._changes(versions, number)]
         parts += _text(found)
         parts.append(_versions(name, versions))
@@ -168,21 +169,21 @@ class SkillPages:
 
     async def pin(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/pin``"""
-        skill = self._parts.library.find(part(request, "name"))
+        skill = self._parts.library.find(path_param(request, "name"))
         if skill is None:
             raise Problem(404, "not_found", "There is no such skill.")
         await self._parts.records.pin(skill.name)
-        return Redirect(address("skills", skill.name), f"{skill.name} stays as it is.")
+        return Redirect(build_path("skills", skill.name), f"{skill.name} stays as it is.")
 
     async def unpin(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/unpin``"""
-        name = part(request, "name")
+        name = path_param(request, "name")
         await self._parts.records.unpin(name)
-        return Redirect(address("skills", name), f"{name} may be changed and archived again.")
+        return Redirect(build_path("skills", name), f"{name} may be changed and archived again.")
 
     async def archive(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/archive``"""
-        name = part(request, "name")
+        name = path_param(request, "name")
         try:
             await put_away(self._parts, name)
         except (NotThere, OSError) as error:
@@ -191,20 +192,20 @@ class SkillPages:
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/restore``: ``version``, if one is wanted"""
-        name, given = part(request, "name"), (await form(request)).get("version", "")
+        name, given = path_param(request, "name"), (await read_form(request)).get("version", "")
         if given and not (given.isdecimal() and len(given) < 9):
             raise Problem(400, "bad_version", "A version is a number.")
         try:
             told = await restore(self._parts, name, int(given) if given else None)
         except (NotThere, KeyError, OSError) as error:
             return Redirect("/skills", _sentence(error), "bad")
-        return Redirect(address("skills", name.partition("@")[0]), told)
+        return Redirect(build_path("skills", name.partition("@")[0]), told)
 
     async def install(self, request: RequestLike) -> Redirect | View:
         """``POST /skills/install``: ``source replace``"""
         from .installing import Installer, Wish
 
-        given, parts = await form(request), self._parts
+        given, parts = await read_form(request), self._parts
         source, replacing = given.get("source", "").strip(), given.get("replace") == "true"
         try:
             if not source:
@@ -226,9 +227,9 @@ def _row(row: Mapping[str, Any]) -> Row:
     state = (
         Badge(", ".join(states), "warning" if row["problems"] else "neutral") if states else None
     )
-    last = When(row["last_used"]) if row["last_used"] else None
+    last = Timestamp(row["last_used"]) if row["last_used"] else None
     by = Badge(row["origin"], TONES.get(row["origin"], "neutral")) if row["origin"] else None
-    cells: list[Cell] = [Link(name, address("skills", name)), row["description"], by, state]
+    cells: list[Cell] = [Link(name, build_path("skills", name)), row["description"], by, state]
     return Row([*cells, row["uses"], last], _actions(row))
 
 
@@ -245,7 +246,7 @@ def _actions(row: Mapping[str, Any]) -> list[Action]:
 
 
 def _path(name: str, what: str) -> str:
-    return address("skills", name, what)
+    return build_path("skills", name, what)
 
 
 def _holds(row: Mapping[str, Any], words: str) -> bool:
@@ -270,9 +271,11 @@ def _text(found: Mapping[str, Any]) -> Sequence[Part]:
 def _versions(name: str, versions: Sequence[Version]) -> Table:
     rows = []
     for one in reversed(versions):
-        link = Link(str(one.number), address("skills", name, version=str(one.number)))
-        session = Link("session", address("sessions", one.session_id)) if one.session_id else None
-        rows.append(Row([link, When(one.at), one.action, one.author, session, len(one.files)]))
+        link = Link(str(one.number), build_path("skills", name, version=str(one.number)))
+        session = (
+            Link("session", build_path("sessions", one.session_id)) if one.session_id else None
+        )
+        rows.append(Row([link, Timestamp(one.at), one.action, one.author, session, len(one.files)]))
     columns = ["Version", "When", "What", "By", "From", "Files"]
     empty = "No version is kept: nobody has changed it through Hookline."
     return Table(columns, rows, "Versions", empty)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Host, Origin, Refused, Route
 from hookline_hookspecs.chat_files import Chat
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
+    Cell,
     Diff,
     Field,
     Form,
@@ -22,22 +23,21 @@ from hookline_webkit import (
     Part,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
     View,
-    When,
-    address,
-    form,
+    build_path,
+    create_tables,
     identity,
-    prepare,
-    query,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Cell
 
 from .config import UserModelConfig
 from .curating import KIND
@@ -72,7 +72,7 @@ class PortraitPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page, and what its forms are sent to."""
-        prepare(self._host, "version_by_id", id=0)
+        create_tables(self._host, "version_by_id", id=0)
         register(SiteRoute("GET", PATH, self.show, auth="person"))
         for name, handler in (
             ("pin", self.pin),
@@ -84,7 +84,7 @@ class PortraitPages:
 
     async def show(self, request: RequestLike) -> View:
         """``GET /user-model[?chat=CHANNEL:ID]``"""
-        who, given = identity(request), query(request)
+        who, given = identity(request), query_params(request)
         if "chat" not in given:
             return await self._all(who)
         return await self._one(self._chat(who, given["chat"]))
@@ -99,7 +99,7 @@ class PortraitPages:
             except Complaint as error:
                 text = f"{error}."
             if text:
-                link = Link(file.chat.label, address("user-model", chat=file.chat.label))
+                link = Link(file.chat.label, build_path("user-model", chat=file.chat.label))
                 rows.append(Row([link, _short(text), len(text)]))
         empty = "Nobody is known yet: a portrait is drawn after some messages in a chat."
         table = Table(["Chat", "What is known", "Characters"], rows, empty=empty)
@@ -142,7 +142,7 @@ class PortraitPages:
 
     async def pin(self, request: RequestLike) -> Redirect | View:
         """``POST /user-model/pin``: ``chat text``"""
-        given, who = await form(request), identity(request)
+        given, who = await read_form(request), identity(request)
         chat, text = self._chat(who, given.get("chat", "")), " ".join(given.get("text", "").split())
         error = "" if text else "Write what is to be kept."
         if text:
@@ -160,7 +160,7 @@ class PortraitPages:
 
     async def unpin(self, request: RequestLike) -> Redirect:
         """``POST /user-model/unpin``: ``chat text``"""
-        given = await form(request)
+        given = await read_form(request)
         chat = self._chat(identity(request), given.get("chat", ""))
         try:
             line = await self._upkeep.unpin(chat, Source("unpin"), given.get("text", ""))
@@ -170,7 +170,7 @@ class PortraitPages:
 
     async def clear(self, request: RequestLike) -> Redirect:
         """``POST /user-model/clear``: ``chat``"""
-        chat = self._chat(identity(request), (await form(request)).get("chat", ""))
+        chat = self._chat(identity(request), (await read_form(request)).get("chat", ""))
         try:
             was = await self._upkeep.clear(chat, Source("clear"))
         except Complaint as error:
@@ -179,7 +179,7 @@ class PortraitPages:
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /user-model/restore``: ``chat version``"""
-        given = await form(request)
+        given = await read_form(request)
         chat = self._chat(identity(request), given.get("chat", ""))
         number = given.get("version", "")
         if not number.isdecimal() or len(number) > 9:
@@ -199,7 +199,7 @@ class PortraitPages:
 
 
 def _path(chat: Chat) -> str:
-    return address("user-model", chat=chat.label)
+    return build_path("user-model", chat=chat.label)
 
 
 def _lines(text: str, label: dict[str, str]) -> Table:
@@ -221,9 +221,14 @@ def _versions(past: Sequence[Version], label: dict[str, str]) -> Table:
     rows = []
     for place, one in enumerate(past):
         fields = {**label, "version": str(one.version)}
-        link = Link("session", address("sessions", one.session_id)) if one.session_id else None
+        link = Link("session", build_path("sessions", one.session_id)) if one.session_id else None
         back = [Action("Restore", f"{PATH}/restore", fields)] if place else []
-        cells: list[Cell] = [one.version, When(one.created), HOWS.get(one.origin, one.origin), link]
+        cells: list[Cell] = [
+            one.version,
+            Timestamp(one.created),
+            HOWS.get(one.origin, one.origin),
+            link,
+        ]
         rows.append(Row([*cells, _short(one.text) or "(empty)"], back, one.text))
     columns = ["Version", "When", "How", "From", "Text"]
     return Table(columns, rows, "Versions", "No version is kept yet.")

@@ -13,7 +13,7 @@ from hookline_hookspecs import (
     Context,
     Feature,
     Fenced,
-    GatewayWork,
+    GatewayService,
     HooklineError,
     Host,
     Reply,
@@ -108,9 +108,9 @@ class Member:
             except Exception:
                 self.host.log.exception("%s did not stop well", type(work).__name__)
 
-    def _works(self) -> list[GatewayWork]:
-        works = self.host.services.all(GatewayWork)
-        return [work for work in works if getattr(work, "runs_turns", False)]
+    def _works(self) -> list[GatewayService]:
+        works = self.host.services.all(GatewayService)
+        return [work for work in works if work.runs_turns]
 
     async def end(self, seconds: float) -> None:
         """Begin with nothing new, and wait at most ``seconds`` for what is under way."""

@@ -20,12 +20,12 @@ from hookline_hookspecs import (
     Delta,
     Host,
     Inbound,
+    RemoteTurnEvent,
     Reply,
     Session,
     StoreError,
     ToolResult,
     Turn,
-    TurnNews,
 )
 from hookline_hookspecs.drivers import Store
 
@@ -51,8 +51,10 @@ class _Running:
     text: str = ""
     telling: asyncio.Task[Any] | None = field(default=None, compare=False)
 
-    def news(self, kind: Any, text: str = "") -> TurnNews:
-        return TurnNews(kind, self.channel, self.chat_id, self.message_id, self.session_id, text)
+    def news(self, kind: Any, text: str = "") -> RemoteTurnEvent:
+        return RemoteTurnEvent(
+            kind, self.channel, self.chat_id, self.message_id, self.session_id, text
+        )
 
 
 class Teller:
@@ -67,7 +69,7 @@ class Teller:
         self._host, self._store = host, host.services[Store]
         self._is_elsewhere = is_elsewhere
         self._running: dict[str, _Running] = {}
-        self._waiting: deque[TurnNews] = deque()
+        self._waiting: deque[RemoteTurnEvent] = deque()
         self._sending: asyncio.Task[Any] | None = None
 
     def listen(self) -> None:
@@ -82,10 +84,10 @@ class Teller:
             self._host.signals.connect(name, receiver)
 
     def _begun(self, turn: Turn, ctx: Context | None = None) -> None:
-        session = turn.session
-        if session.kind == "chat" and self._is_elsewhere(session.channel):
+        session, inbound = turn.session, turn.inbound
+        if session.kind == "chat" and self._is_elsewhere(inbound.channel):
             running = self._running[session.id] = _Running(
-                session.channel, session.chat_id, turn.inbound.message_id, session.id
+                inbound.channel, inbound.chat_id, inbound.message_id, session.id
             )
             self._tell(running.news("begun"))
 
@@ -130,7 +132,7 @@ class Teller:
                 del self._running[session_id]
                 self._tell(running.news("ended"))
 
-    def _tell(self, news: TurnNews) -> None:
+    def _tell(self, news: RemoteTurnEvent) -> None:
         self._waiting.append(news)
         if self._sending is None or self._sending.done():
             self._sending = self._host.spawn(self._send(), "tell news")
@@ -149,7 +151,7 @@ async def show(host: Host, channel: str) -> None:
     async with host.services[Store].listen(NEWS + channel) as payloads:
         async for payload in payloads:
             if payload:
-                host.signals.send("elsewhere", TurnNews(**json.loads(payload)))
+                host.signals.send("remote_turn", RemoteTurnEvent(**json.loads(payload)))
 
 
 async def tell_shown(host: Host, reply: Reply) -> None:

@@ -1,11 +1,18 @@
-"""The plugin: how the work is divided (services ``Division`` and ``GatewayWork``)."""
+"""The plugin: how work is shared (services ``WorkDistribution`` and ``GatewayService``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Division, GatewayWork, HooklineError, Host, Plugin, hookimpl
+from hookline_hookspecs import (
+    GatewayService,
+    HooklineError,
+    Host,
+    Plugin,
+    WorkDistribution,
+    hookimpl,
+)
 from hookline_hookspecs.drivers import Store
 
 from .config import ClusterConfig
@@ -23,7 +30,9 @@ class ClusterPlugin(Plugin[ClusterConfig]):
     """Divides the work of network channels among gateways and workers."""
 
     needs_no_channel = False
-    works = True
+    runs_turns = False
+    is_shared = True
+    runs_turns_here = True
     _member: Member | None = None
 
     @hookimpl
@@ -40,8 +49,8 @@ class ClusterPlugin(Plugin[ClusterConfig]):
         if self.config.files is not None:
             share_media(host.home, self.config.files)
         self._member = Member(self.config, host, str(conninfo))
-        host.services.provide(Division, self)
-        host.services.add(GatewayWork, self)
+        host.services.provide(WorkDistribution, self)
+        host.services.add(GatewayService, self)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
@@ -56,13 +65,15 @@ class ClusterPlugin(Plugin[ClusterConfig]):
             raise HooklineError(NO_STORE)
         return self._member
 
-    # The service Division
+    # The service WorkDistribution
 
     def sends(self, channel: str) -> bool:
         """Whether this process sends the channel's replies."""
         return not self.member.is_elsewhere(channel)
 
-    def received(self, channel: str, chat_id: str) -> None:
+    def received(
+        self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
         """Have a worker look at the chat."""
         self.member.arrived(channel, chat_id)
 
@@ -70,16 +81,19 @@ class ClusterPlugin(Plugin[ClusterConfig]):
         """Have the channel's gateway send what waits for the chat."""
         self.host.spawn(self.member.channels.tell(channel, chat_id), "tell gateway")
 
+    async def finish_left_over(self, finish: Callable[[], Awaitable[object]]) -> None:
+        """Workers find it by themselves, one chat at a time."""
+
     async def serve(self, turns: bool) -> None:
         """Take part as a gateway, and as a worker too with ``turns``."""
-        self.works = turns
+        self.runs_turns_here = turns
         await self.member.join("gateway", self.config.turns if turns else 0)
 
     async def hold(self, channel: str) -> None:
         """Return once this process owns the channel."""
         await self.member.channels.hold(channel)
 
-    # The service GatewayWork
+    # The service GatewayService
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Nothing is to be done."""

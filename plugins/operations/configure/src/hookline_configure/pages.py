@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     Route,
 )
 from hookline_hookspecs.audit import config_changed
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Badge,
@@ -36,22 +36,22 @@ from hookline_webkit import (
     Part,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
+    Tone,
     View,
-    When,
-    address,
-    form,
+    build_path,
     identity,
-    part,
-    query,
+    path_param,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Tone
 
 from .edits import Change, Edit, Edits, apply
 from .file import ConfigFile
@@ -88,13 +88,13 @@ class PluginPages:
 
     async def overview(self, request: RequestLike) -> View:
         """``GET /plugins[?q=WORDS]``"""
-        words = " ".join(query(request).get("q", "").split())
+        words = " ".join(query_params(request).get("q", "").split())
         every = await self._survey.plugins()
         rows = [row for row in every if _holds(row, words)]
         states = Counter(row["state"] for row in every)
         costs = await self._survey.tokens()
         failures = Counter(one.plugin for one in self._host.services[Inspection].failures())
-        paging = Paging.of(request, "/plugins", AT_ONCE)
+        paging = Paging.from_request(request, "/plugins", AT_ONCE)
         bad = states["failed"] + states["missing"]
         items = [
             Stat("On", f"{states['on']:,}"),
@@ -107,14 +107,14 @@ class PluginPages:
             [
                 Row(
                     [
-                        Link(row["name"], address("plugins", row["name"])),
+                        Link(row["name"], build_path("plugins", row["name"])),
                         Badge(row["state"], TONES.get(row["state"], "warning")),
                         _what(row),
                         costs.get(row["name"]) or None,
                         failures.get(row["name"]),
                     ]
                 )
-                for row in paging.cut(rows)
+                for row in paging.slice(rows)
             ],
             empty=f"No plugin holds all of “{words}”.",
             more=paging.link(len(rows) - paging.offset, "More"),
@@ -125,7 +125,7 @@ class PluginPages:
 
     async def show(self, request: RequestLike) -> View:
         """``GET /plugins/NAME``"""
-        return await self._show(part(request, "name"), {}, {})
+        return await self._show(path_param(request, "name"), {}, {})
 
     async def _show(self, name: str, given: Mapping[str, str], errors: Mapping[str, str]) -> View:
         row = await self._survey.one(name)
@@ -157,14 +157,16 @@ class PluginPages:
             sure = f"Switch {name} off now? Its settings are kept."
             if name in ("web-server", "web-ui", "configure", "access"):
                 sure += " These pages need it."
-            action = Action("Switch off", address("plugins", name, "disable"), {}, sure, "danger")
+            action = Action(
+                "Switch off", build_path("plugins", name, "disable"), {}, sure, "danger"
+            )
             return [Actions([action])]
         if not row["installed"]:
             command = self._survey.install_command(name)
             told = "It is not installed. Run this in a terminal, then restart the gateway:"
             return [Text(told), Table(["Command"], [Row([Code(command)])])]
         needs = self._survey.needs(name)
-        enable = Action("Switch on", address("plugins", name, "enable"), style="primary")
+        enable = Action("Switch on", build_path("plugins", name, "enable"), style="primary")
         told = f"It needs {', '.join(needs)}: write it below first." if needs else ""
         return [*([Text(told, "warning")] if told else []), Actions([enable])]
 
@@ -191,7 +193,7 @@ class PluginPages:
         if not found:
             return [Text("It has no settings.")]
         fields = [one.field(given.get(one.name), errors.get(one.name, "")) for one in found]
-        path = address("plugins", name, "settings")
+        path = build_path("plugins", name, "settings")
         return [Form(path, fields, "Show what changes", "Settings")]
 
     def _brings(self, row: Mapping[str, Any]) -> Sequence[Part]:
@@ -202,7 +204,7 @@ class PluginPages:
         tools = [Row([tool, -(-len(schema) // 4)]) for tool, schema in found.get("tools", ())]
         commands = [Row([Code(one)]) for one in found.get("commands", ())]
         failed = [
-            Row([When(at), one.hook, Code(one.reason)])
+            Row([Timestamp(at), one.hook, Code(one.reason)])
             for one, at in sorted(core.failures().items(), key=lambda item: -item[1])
             if one.plugin == name
         ]
@@ -222,7 +224,7 @@ class PluginPages:
 
     async def review(self, request: RequestLike) -> View:
         """``POST /plugins/NAME/settings``: show what would change in config.yaml"""
-        name, given = part(request, "name"), await form(request)
+        name, given = path_param(request, "name"), await read_form(request)
         try:
             found, before = self._settings(name), self._file.text()
         except (CommandError, HooklineError) as error:
@@ -272,7 +274,7 @@ class PluginPages:
         token = self._edits.keep(edit)
         old, new = hide_all(self._core, before, after)
         diff = Diff(old, new, "config.yaml")
-        path, back = address("plugins", name, "confirm"), address("plugins", name)
+        path, back = build_path("plugins", name, "confirm"), build_path("plugins", name)
         actions = [
             Action("Write it", path, {"edit": token}, style="primary"),
             Action("Do nothing", back, get=True),
@@ -283,7 +285,7 @@ class PluginPages:
 
     async def confirm(self, request: RequestLike) -> Redirect | View:
         """``POST /plugins/NAME/confirm``: write the change, if the file is what it was made from"""
-        name, token = part(request, "name"), (await form(request)).get("edit", "")
+        name, token = path_param(request, "name"), (await read_form(request)).get("edit", "")
         edit = self._edits.take(token, identity(request).person)
         if edit is None or edit.plugin != name:
             told = "This change waits no more."
@@ -294,10 +296,10 @@ class PluginPages:
                 return self._conflict(edit, now)
             warnings = self._file.save(now, edit.after)
         except (CommandError, HooklineError) as error:
-            return Redirect(address("plugins", name), _words(error), "bad")
+            return Redirect(build_path("plugins", name), _words(error), "bad")
         await config_changed(self._host, edit.person, f"plugins.{name}")
         told = " ".join([f"{name} is changed. {RESTART}", *warnings])
-        return Redirect(address("plugins", name), told)
+        return Redirect(build_path("plugins", name), told)
 
     def _conflict(self, edit: Edit, now: str) -> View:
         """Somebody was faster: what they wrote, and this change on top of it."""
@@ -310,13 +312,13 @@ class PluginPages:
         else:
             again = self._confirming(edit.plugin, edit.person, edit.changes, now, after)
             parts += [Group("Your change, on top of theirs", again.parts[1:])]
-        crumbs = (*CRUMBS, Link(edit.plugin, address("plugins", edit.plugin)))
+        crumbs = (*CRUMBS, Link(edit.plugin, build_path("plugins", edit.plugin)))
         return View("Changed meanwhile", parts, "", crumbs, status=409)
 
     async def enable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/enable``"""
-        name = part(request, "name")
-        here = address("plugins", name)
+        name = path_param(request, "name")
+        here = build_path("plugins", name)
         if not installed(name):
             raise Problem(404, "not_found", f"{name} is not installed.", "Install it first.")
         if fault := fault_of(name):
@@ -337,7 +339,7 @@ class PluginPages:
 
     async def disable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/disable``: at once, and in config.yaml"""
-        name = part(request, "name")
+        name = path_param(request, "name")
         if await self._survey.one(name) is None:
             raise Problem(404, "not_found", "There is no such plugin.", "Look for it in Plugins.")
         done = await self._written(request, name, "false", f"{name} is off now.")
@@ -351,9 +353,9 @@ class PluginPages:
         try:
             warnings = self._file.set(f"plugins.{name}", value)
         except (CommandError, HooklineError) as error:
-            return Redirect(address("plugins", name), _words(error), "bad")
+            return Redirect(build_path("plugins", name), _words(error), "bad")
         await config_changed(self._host, identity(request).person, f"plugins.{name}")
-        return Redirect(address("plugins", name), " ".join([told, *warnings]))
+        return Redirect(build_path("plugins", name), " ".join([told, *warnings]))
 
 
 def _what(row: Mapping[str, Any]) -> str:

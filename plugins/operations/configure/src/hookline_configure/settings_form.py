@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import yaml
 from hookline_hookspecs import Configuration, HooklineError
-from hookline_webkit import Field
+from hookline_hookspecs.web import Field
 
 from .masking import MASK, is_secret, masked, unmasked
 

@@ -10,13 +10,13 @@ from datetime import date, datetime
 from typing import Any
 
 from hookline_hookspecs import Host, Page, Route, Usage
-from hookline_prices import FREE, Prices
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Chart,
     Part,
     Problem,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
@@ -24,12 +24,12 @@ from hookline_webkit import (
     Table,
     Text,
     View,
-    address,
+    build_path,
+    create_tables,
     identity,
-    prepare,
-    query,
+    query_params,
 )
-from hookline_webkit.requests import RequestLike
+from hookline_prices import FREE, Prices
 
 from .report import QUARTER, TOKENS, BadDays, Report, read_days
 from .reporter import Reporter
@@ -50,7 +50,7 @@ class InsightsPage:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page."""
-        prepare(self._host, "kinds", since=0.0, channel=None, chat_id=None)
+        create_tables(self._host, "kinds", since=0.0, channel=None, chat_id=None)
         register(SiteRoute("GET", "/insights", self.show, "person", Page("Insights", order=40)))
 
     async def show(self, request: RequestLike) -> View:
@@ -58,14 +58,14 @@ class InsightsPage:
         who = identity(request)
         chat = (who.channel, who.name) if who.role == "person" else None
         try:
-            days = read_days(query(request).get("days", ""))
+            days = read_days(query_params(request).get("days", ""))
         except BadDays as error:
             raise Problem(400, "bad_days", f"{error}.") from None
         found = await self._reporter.report(days, chat)
         choices = [
             Action(
                 label,
-                address("insights", days=str(number)),
+                build_path("insights", days=str(number)),
                 style="primary" if number == days else "default",
                 get=True,
             )

@@ -19,8 +19,8 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_hookspecs.people import RolePermissions
 from hookline_prices import NAME, BadPrices, Prices, packaged, read_list
-from hookline_webkit import Permissions
 
 from .config import InsightsConfig
 from .groups import BadBy, read_by
@@ -106,7 +106,7 @@ class Insights(Plugin[InsightsConfig]):
 
     async def _visible(self, ctx: Context) -> tuple[str, str] | None:
         """The chat whose numbers who writes may see; None is all."""
-        permissions = self.host.services.get(Permissions)
+        permissions = self.host.services.get(RolePermissions)
         inbound = ctx.turn.inbound
         if permissions is not None and await permissions.may_read(inbound, "figures-of-all"):
             return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import (
     Check,
     Context,
-    GatewayWork,
+    GatewayService,
     Host,
     Plugin,
     Route,
@@ -25,7 +25,7 @@ from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
-    from hookline_webkit import View
+    from hookline_hookspecs.web import View
 
     from .commands import Commands
     from .failures import FailureLog
@@ -50,6 +50,7 @@ class Inspect(Plugin[InspectConfig]):
     """Adds the commands that show, and records turns where tracing is on."""
 
     needs_no_channel = False
+    runs_turns = False
     _recorder: Recorder | None = None
     _failures: FailureLog
 
@@ -152,14 +153,14 @@ class Inspect(Plugin[InspectConfig]):
         self._failures = FailureLog(host)
         host.signals.connect("plugin_failed", self._failures.note)
         await self._failures.keep()
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
         if host.config.trace:
             self._watch(None)
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Where there is the page, show it turns, and record its own."""
         if PAGE in channels:
-            from hookline_webkit import TurnViews
+            from hookline_hookspecs.web import TurnViews
 
             self.host.services.add(TurnViews, self)
             if self._recorder is None:

@@ -10,13 +10,13 @@ import asyncio
 
 from hookline_hookspecs import (
     Context,
-    Division,
     HooklineError,
     Host,
     Job,
     Plugin,
     PluginFailure,
     Turn,
+    WorkDistribution,
     hookimpl,
 )
 from pydantic import BaseModel, Field
@@ -57,8 +57,7 @@ class Jobs(Plugin[JobsConfig]):
     async def _look_on(self) -> None:
         while True:
             await asyncio.sleep(self.config.look_every)
-            division = self.host.services.get(Division)
-            if division is None or division.works:  # jobs may ask a model
+            if self.host.services[WorkDistribution].runs_turns_here:  # jobs may ask a model
                 await self.run_due()
 
     async def run_due(self) -> None:

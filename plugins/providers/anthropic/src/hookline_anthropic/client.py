@@ -15,10 +15,9 @@ from hookline_providerkit import (
     Cause,
     CleanSink,
     Failures,
-    Pools,
     Retries,
-    Sender,
-    read_events,
+    SdkClient,
+    post_json,
 )
 
 from .answer import StreamReader
@@ -26,6 +25,7 @@ from .options import Options
 
 if TYPE_CHECKING:
     import httpx2
+    from anthropic import AsyncAnthropic
 
 _AUTH = {"authorization", "x-api-key"}
 KEY_ENV = "ANTHROPIC_API_KEY"
@@ -47,19 +47,19 @@ class Client:
         fields = {"name": settings.name, "key": f"{settings.key_env or KEY_ENV} or {name}"}
         self._failures = Failures(fields, self._key)
         self.boundary = Boundary(self._failures, options.limits())
-        self._pools = Pools(self._made, "anthropic.types")
+        self._sdk = SdkClient(self._make_sdk, "anthropic.types")
         most = RETRIES if options.max_retries is None else options.max_retries
         self._retries = Retries(settings.name, most)
 
     @asynccontextmanager
-    async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[Sender]:
+    async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[AsyncAnthropic]:
         """The SDK's client, for one request."""
-        async with self._pools.client() as sender:
-            import anthropic
+        sdk = await self._sdk.get()
+        import anthropic
 
-            host = self._settings.base_url or "api.anthropic.com"
-            async with self.boundary.asking(anthropic, sink, model=model, host=host):
-                yield sender
+        host = self._settings.base_url or "api.anthropic.com"
+        async with self.boundary.asking(anthropic, sink, model=model, host=host):
+            yield sdk
 
     async def stream(self, body: bytes, model: str, sink: CleanSink) -> dict[str, Any]:
         """Send and read a stream.
@@ -68,13 +68,17 @@ class Client:
             ProviderError: as :meth:`whole`; also when the stream breaks off.
         """
         reader = StreamReader(sink, self.boundary.limits)
-        async with self._asking(model, sink) as sender:
-            response = await self._post(sender, body, sink, True)
-            if "event-stream" not in response.headers.get("content-type", ""):
-                # Some servers pay no heed to ``stream`` and answer with the whole message.
-                await response.aread()
-                return self._read(response, model)
-            await read_events(response, reader.feed)
+        async with self._asking(model, sink) as sdk:
+            from anthropic import AsyncStream
+
+            stream = await self._post(sdk, body, sink, AsyncStream[object])
+            if "event-stream" not in stream.response.headers.get("content-type", ""):
+                # Some servers ignore ``stream`` and answer with the whole message.
+                await stream.response.aread()
+                return self._read(stream.response, model)
+            async with stream:
+                async for event in stream:
+                    reader.feed(event)
         if not reader.begun:
             raise self._failures.failure(Cause.BROKEN, model=model)
         return reader.message()
@@ -86,27 +90,22 @@ class Client:
             ProviderError: there is no key, the settings cannot be used, no connection, an error of
                 the API, or no message.
         """
-        async with self._asking(model, sink) as sender:
-            response = await self._post(sender, body, sink, False)
-            return self._read(response, model)
+        async with self._asking(model, sink) as sdk:
+            return self._read(await self._post(sdk, body, sink), model)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
-        await self._pools.aclose()
+        await self._sdk.aclose()
 
     async def _post(
-        self, sender: Sender, body: bytes, sink: CleanSink, stream: bool
-    ) -> httpx2.Response:
+        self, sdk: AsyncAnthropic, body: bytes, sink: CleanSink, stream_class: Any = None
+    ) -> Any:
         import anthropic
 
-        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, httpx2.Response]:
-            return sender.post("/v1/messages", body, headers, stream=stream)
+        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, Any]:
+            return post_json(sdk, "/v1/messages", body, headers, stream_class)
 
-        try:
-            return await self._retries.send(once, sink, anthropic)
-        except (ValueError, TypeError) as error:
-            # A header of the settings that cannot be put into a request.
-            raise self._failures.failure(Cause.UNUSABLE, error) from error
+        return await self._retries.send(once, sink, anthropic)
 
     def _read(self, response: httpx2.Response, model: str) -> dict[str, Any]:
         """A message in one piece."""
@@ -120,7 +119,7 @@ class Client:
             raise self._failures.failure(Cause.NO_ANSWER, message, model=model)
         return message
 
-    def _made(self) -> Sender:
+    def _make_sdk(self) -> AsyncAnthropic:
         settings, key = self._settings, self._key
         signed = _AUTH & {name.lower() for name in settings.headers}
         if not key and not settings.base_url and not signed:
@@ -129,26 +128,26 @@ class Client:
             fault = "the key holds characters that no key has"
             raise self._failures.failure(Cause.UNUSABLE, fault)
         try:
-            return _make_sdk(settings, self._options, key or "none", self.boundary)
+            return _client(settings, self._options, key or "none", self.boundary)
         except Exception as error:
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 
 
-def _make_sdk(settings: ProviderSettings, options: Options, key: str, boundary: Boundary) -> Sender:
+def _client(
+    settings: ProviderSettings, options: Options, key: str, boundary: Boundary
+) -> AsyncAnthropic:
     import anthropic
-    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, omit
+    from anthropic import AsyncAnthropic, omit
 
     headers: dict[str, Any] = {}
     if options.auth_header == "x-api-key":
         headers = {"X-Api-Key": key, "Authorization": omit}
     given: dict[str, Any] = {} if options.timeout is None else {"timeout": options.timeout}
-    http = DefaultAsyncHttpxClient(**boundary.client_options())
-    sdk = AsyncAnthropic(
+    return AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url,
         default_headers=headers | dict(IDENTITY) | dict(settings.headers),
         max_retries=0,  # :class:`Retries` does it, and tells
-        http_client=http,
+        http_client=boundary.http_client(anthropic),
         **given,
     )
-    return Sender(sdk, http, anthropic)

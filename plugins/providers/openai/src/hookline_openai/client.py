@@ -20,11 +20,10 @@ from hookline_providerkit import (
     Cause,
     CleanSink,
     Failures,
-    Pools,
     Retries,
-    Sender,
+    SdkClient,
     ServerSaid,
-    read_events,
+    post_json,
 )
 
 from .dialects import Answer, Dialect
@@ -32,7 +31,7 @@ from .options import Options
 from .servers import Server
 
 if TYPE_CHECKING:
-    import httpx2
+    from openai import AsyncOpenAI
 
 SENTENCES = PROVIDER | {
     Cause.NO_ANSWER: (
@@ -55,7 +54,7 @@ class Client:
             SENTENCES,
         )
         self.boundary = Boundary(self._failures, options.limits())
-        self._pools = Pools(self._made, "openai.types")
+        self._sdk = SdkClient(self._make_sdk, "openai.types")
         self._retries = Retries(settings.name, options.max_retries)
         self._servers: dict[tuple[str, str], Server] = {}
 
@@ -67,40 +66,45 @@ class Client:
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
         """
-        async with self._pools.client() as sender:
-            import openai
+        sdk = await self._sdk.get()
+        import openai
 
-            address = sender.sdk.base_url
-            host, server = str(address.host), self._server(str(address), model)
-            async with self.boundary.asking(openai, sink, model=model, host=host):
-                while True:
-                    fields = server.fields(wire.fields)
-                    asked = replace(wire, fields=fields)
-                    try:
-                        return await self._once(sender, dialect, asked, answer, sink)
-                    except openai.APIStatusError as error:
-                        if not server.learn(error.status_code, error.body, fields):
-                            raise
-                    except openai.APIError:
+        address = sdk.base_url
+        server = self._server(str(address), model)
+        async with self.boundary.asking(openai, sink, model=model, host=str(address.host)):
+            while True:
+                fields = server.fields(wire.fields)
+                asked = replace(wire, fields=fields)
+                try:
+                    return await self._once(sdk, dialect, asked, answer, sink)
+                except openai.APIStatusError as error:
+                    if not server.learn(error.status_code, error.body, fields):
                         raise
-                    except openai.OpenAIError as error:
-                        raise self._failures.failure(Cause.UNUSABLE, error) from error
+                except openai.APIError:
+                    raise
+                except openai.OpenAIError as error:
+                    raise self._failures.failure(Cause.UNUSABLE, error) from error
 
     async def _once(
-        self, sender: Sender, dialect: Dialect, wire: WireRequest, answer: Answer, sink: CleanSink
+        self, sdk: AsyncOpenAI, dialect: Dialect, wire: WireRequest, answer: Answer, sink: CleanSink
     ) -> Any:
         import openai
 
-        body, stream = dialect.body(wire), bool(wire.fields.get("stream"))
+        body = dialect.body(wire)
+        stream_class = openai.AsyncStream[object] if wire.fields.get("stream") else None
 
-        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, httpx2.Response]:
-            return sender.post(dialect.path, body, headers, stream=stream)
+        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, Any]:
+            return post_json(sdk, dialect.path, body, headers, stream_class)
 
-        response = await self._retries.send(once, sink, openai)
-        kind = response.headers.get("content-type", "")
-        if not stream or "json" in kind or "html" in kind:
-            return _read(await response.aread(), answer)
-        await read_events(response, answer.add)
+        sent = await self._retries.send(once, sink, openai)
+        if stream_class is None:
+            return _read(sent.content, answer)
+        kind = sent.response.headers.get("content-type", "")
+        if "json" in kind or "html" in kind:
+            return _read(await sent.response.aread(), answer)
+        async with sent:
+            async for chunk in sent:
+                answer.add(chunk)
         return None
 
     def _server(self, base_url: str, model: str) -> Server:
@@ -111,9 +115,9 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
-        await self._pools.aclose()
+        await self._sdk.aclose()
 
-    def _made(self) -> Sender:
+    def _make_sdk(self) -> AsyncOpenAI:
         import openai
 
         options, settings = self._options, self._settings
@@ -122,16 +126,14 @@ class Client:
             # 5 s to connect is the SDK's own; a longer wait for words is no reason to raise it.
             timeout = openai.Timeout(options.timeout, connect=min(options.timeout, 5.0))
         try:
-            http = openai.DefaultAsyncHttpxClient(**self.boundary.client_options())
-            sdk = openai.AsyncOpenAI(
+            return openai.AsyncOpenAI(
                 api_key=settings.api_key.strip() or "none",
                 base_url=settings.base_url,
                 default_headers=dict(IDENTITY) | dict(settings.headers),
                 timeout=timeout,
                 max_retries=0,  # Retries does it, and tells
-                http_client=http,
+                http_client=self.boundary.http_client(openai),
             )
-            return Sender(sdk, http, openai)
         except Exception as error:
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 

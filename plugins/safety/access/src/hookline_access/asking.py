@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from hookline_hookspecs import Division, Host, Inbound, Reply, Session, message_ids
+from hookline_hookspecs import Host, Inbound, Reply, Session, WorkDistribution, message_ids
 from hookline_hookspecs.drivers import Store
 
 from .chats import Chat
@@ -118,7 +118,7 @@ class Desk:
     @property
     def _is_shared(self) -> bool:
         """Whether another process may be given the answer."""
-        return self._host.services.get(Division) is not None
+        return self._host.services[WorkDistribution].is_shared
 
     def find(self, code: str) -> Open | None:
         """The open question with this code, in any letter case."""

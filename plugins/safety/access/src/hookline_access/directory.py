@@ -23,7 +23,7 @@ NAMES: dict[Role, Name] = {
 
 
 class Directory:
-    """People by name, as ``CHANNEL:USER`` (protocol ``People`` of ``hookline_webkit``).
+    """The service ``PeopleDirectory``: people by name, as ``CHANNEL:USER``.
 
     Args:
         people: who is who.
@@ -39,7 +39,7 @@ class Directory:
         who = _person(person)
         return NAMES[await self._people.role(who)] if who is not None else "unknown"
 
-    async def let_in(self, person: str, *, admin: bool, by: str, auditor: bool = False) -> None:
+    async def allow(self, person: str, *, admin: bool, by: str, auditor: bool = False) -> None:
         """Let a person in, as an admin if ``admin`` and as an auditor if ``auditor``; an admin and
         an auditor stay what they are.
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Page, Route
-from hookline_webkit import (
+from hookline_hookspecs.people import WebRole
+from hookline_hookspecs.web import (
     Action,
     Badge,
-    Change,
+    Cell,
     Code,
     Field,
     Form,
@@ -23,22 +24,22 @@ from hookline_webkit import (
     Part,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
+    Tone,
     View,
+    WebChange,
     WebServer,
-    When,
-    form,
+    create_tables,
     identity,
-    prepare,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.services import SiteRole
-from hookline_webkit.views import Cell, Tone
 
 from .config import AccessConfig
 from .door import Door, Request
@@ -50,7 +51,7 @@ AT_ONCE = 50
 SAID = re.compile(r"POST /api/sessions/[^/]+/messages")
 """What somebody said on the page, which decides nothing."""
 TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
-ROLES: Sequence[SiteRole] = ("person", "operator", "auditor")
+ROLES: Sequence[WebRole] = ("person", "operator", "auditor")
 FAILED = 400
 """An HTTP status from which on nothing was changed."""
 BROWSERS = {
@@ -91,7 +92,7 @@ class PeoplePages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
-        prepare(self._host, "newest_log", limit=1)
+        create_tables(self._host, "newest_log", limit=1)
         register(SiteRoute("GET", "/people", self.show, page=Page("People", order=80)))
         register(SiteRoute("GET", "/people/log", self.log))
         for name, handler in (
@@ -111,7 +112,7 @@ class PeoplePages:
         who, server = identity(request), self._host.services.get(WebServer)
         waiting = await self._door.waiting()
         known = await self._known()
-        paging = Paging.of(request, "/people", AT_ONCE)
+        paging = Paging.from_request(request, "/people", AT_ONCE)
         admins = sum(row["role"] == "admin" for row in known)
         parts: list[Part] = [
             *(Text(f"{fault}.", "warning") for fault in self._config.faults),
@@ -125,7 +126,7 @@ class PeoplePages:
             _waiting(waiting),
             Table(
                 ["Person", "Role", "Let in by", "Since"],
-                [_person_row(row, who) for row in paging.cut(known)],
+                [_person_row(row, who) for row in paging.slice(known)],
                 title="Known",
                 empty="Nobody is known. “hookline web” in a terminal makes the first admin.",
                 more=paging.link(len(known) - paging.offset, "More"),
@@ -145,7 +146,9 @@ class PeoplePages:
             )
             role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, told)
             parts.append(Form("/people/invite", [name, role], "Make a link", "Invite somebody"))
-        log = [Row([When(one["at"]), one["person"], one["what"]]) for one in await self._log(10)]
+        log = [
+            Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in await self._log(10)
+        ]
         columns, more = ["When", "Person", "What"], Link("Everything", "/people/log")
         nothing = "Nothing was decided yet."
         parts.append(Table(columns, log, "Decided lately", nothing, more if log else None))
@@ -174,7 +177,13 @@ class PeoplePages:
             sure = f"Log {one.person} out of this browser?"
             action = Action("Log out", "/people/log-out", {"device": one.id}, sure, "danger")
             agent = f"{browser(one.agent)}{mine}"
-            cells: list[Cell] = [one.person, one.role, agent, When(one.created), When(one.seen)]
+            cells: list[Cell] = [
+                one.person,
+                one.role,
+                agent,
+                Timestamp(one.created),
+                Timestamp(one.seen),
+            ]
             rows.append(Row(cells, [action]))
         columns = ["Person", "Role", "Browser", "Logged in", "Last seen"]
         return Table(columns, rows, "Logged-in browsers", "Nobody is logged in.")
@@ -193,11 +202,11 @@ class PeoplePages:
 
     async def log(self, request: RequestLike) -> View:
         """``GET /people/log``"""
-        paging = Paging.of(request, "/people/log", AT_ONCE)
+        paging = Paging.from_request(request, "/people/log", AT_ONCE)
         rows = await self._log(LOGGED)
         table = Table(
             ["When", "Person", "What"],
-            [Row([When(one["at"]), one["person"], one["what"]]) for one in paging.cut(rows)],
+            [Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in paging.slice(rows)],
             empty="Nothing was decided yet.",
             more=paging.link(len(rows) - paging.offset),
         )
@@ -206,7 +215,7 @@ class PeoplePages:
 
     async def approve(self, request: RequestLike) -> Redirect:
         """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
-        given, by = await form(request), identity(request).person
+        given, by = await read_form(request), identity(request).person
         role = Role.ADMIN if given.get("role") == "admin" else Role.MEMBER
         if "code" in given:
             found = await self._door.approve(given["code"], by, role)
@@ -228,7 +237,7 @@ class PeoplePages:
 
     async def block(self, request: RequestLike) -> Redirect:
         """``POST /people/block``: ``person``"""
-        person, who = _person(await form(request)), identity(request)
+        person, who = _person(await read_form(request)), identity(request)
         if refusal := self._refusal(person, who):
             return Redirect("/people", refusal, "bad")
         await self._people.put(person, Role.BLOCKED, who.person)
@@ -237,7 +246,7 @@ class PeoplePages:
 
     async def forget(self, request: RequestLike) -> Redirect:
         """``POST /people/forget``: ``person``"""
-        person, who = _person(await form(request)), identity(request)
+        person, who = _person(await read_form(request)), identity(request)
         if refusal := self._refusal(person, who):
             return Redirect("/people", refusal, "bad")
         if not await self._people.drop(person, who.person):
@@ -261,7 +270,7 @@ class PeoplePages:
 
     async def invite(self, request: RequestLike) -> View:
         """``POST /people/invite``: ``name role``; the link is shown once."""
-        given, who = await form(request), identity(request)
+        given, who = await read_form(request), identity(request)
         name, role = given.get("name", "").strip(), given.get("role", "person")
         server = self._host.services.get(WebServer)
         if server is None:
@@ -272,7 +281,7 @@ class PeoplePages:
         except HooklineError as refused:
             told = f"{refused}."
             return await self._view(request, {**given, "error": told[:1].upper() + told[1:]})
-        table = Table(["Link", "Good until"], [Row([Code(link.url), When(link.expires)])])
+        table = Table(["Link", "Good until"], [Row([Code(link.url), Timestamp(link.expires)])])
         told = (
             f"Whoever opens this link first is web:{name}, {role}. It is good once, and shown once."
         )
@@ -281,7 +290,10 @@ class PeoplePages:
 
     async def log_out(self, request: RequestLike) -> Redirect:
         """``POST /people/log-out``: ``device``"""
-        server, device = self._host.services.get(WebServer), (await form(request)).get("device", "")
+        server, device = (
+            self._host.services.get(WebServer),
+            (await read_form(request)).get("device", ""),
+        )
         done = await server.revoke(device=device) if server is not None and device else 0
         told = "Logged out." if done else "This browser is logged out already."
         return Redirect("/people", told, "good" if done else "warning")
@@ -296,7 +308,7 @@ def browser(agent: str) -> str:
     return f"{names[0]} on {systems[0]}" if systems else names[0]
 
 
-def _change(one: Change) -> str:
+def _change(one: WebChange) -> str:
     return one.what if one.status < FAILED else f"{one.what}: refused ({one.status})"
 
 
@@ -310,7 +322,9 @@ def _waiting(waiting: Sequence[Request]) -> Table:
             Action("As admin", "/people/approve", {**code, "role": "admin"}, sure),
             Action("Block", "/people/block", {"person": str(one.person)}, style="danger"),
         ]
-        rows.append(Row([name, Code(one.code), When(one.opened), When(one.expires)], actions))
+        rows.append(
+            Row([name, Code(one.code), Timestamp(one.opened), Timestamp(one.expires)], actions)
+        )
     empty = "Nobody waits. Who writes on a channel and is not known is shown here."
     more = Link(f"{len(waiting) - AT_ONCE:,} more wait", "/people") if waiting[AT_ONCE:] else None
     return Table(["Person", "Code", "Asked", "Until"], rows, "Waiting", empty, more)
@@ -334,7 +348,7 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
         sure = f"Forget {name}? They may ask again."
         actions.append(Action("Forget", "/people/forget", fields, sure))
     role = Badge(row["role"], TONES.get(row["role"], "neutral"))
-    since = When(row["since"]) if row["since"] else None
+    since = Timestamp(row["since"]) if row["since"] else None
     return Row([name, role, row["by"], since], actions)
 
 

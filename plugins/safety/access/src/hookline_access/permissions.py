@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from hookline_hookspecs import HooklineError, Inbound
-from hookline_webkit.services import SiteRole
+from hookline_hookspecs.people import WebRole
 
 from .chats import Chats
 from .people import TERMINAL, People, Person
 from .roles import table
 
-SITE: dict[SiteRole, str] = {"operator": "admin", "person": "member", "auditor": "auditor"}
+SITE: dict[WebRole, str] = {"operator": "admin", "person": "member", "auditor": "auditor"}
 """The table's name of each role that a browser has."""
 
 
 class Permitted:
-    """Answers by the table (protocol ``Permissions`` of ``hookline_webkit``).
+    """Answers by the table (protocol ``RolePermissions`` of ``hookline_hookspecs.people``).
 
     Args:
         people: who is who.
@@ -25,7 +25,7 @@ class Permitted:
         self._people = people
         self._chats = chats
 
-    def may_call(self, role: SiteRole, method: str, path: str, auth: str) -> bool:
+    def may_call(self, role: WebRole, method: str, path: str, auth: str) -> bool:
         """Whether a role may call a route."""
         return table().may_call(SITE[role], method, path, auth)
 

@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import hookline_webkit as webkit
 from hookline_hookspecs import (
     Access,
     Check,
     Context,
     Deny,
-    GatewayWork,
+    GatewayService,
     HooklineError,
     Host,
     Inbound,
@@ -30,6 +29,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.audit import approved
 from hookline_hookspecs.importers import Importer, LateImporter
+from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 
 from .asking import Desk
 from .chats import Chat, Chats
@@ -76,6 +76,7 @@ class AccessControl(Plugin[AccessConfig]):
     """Nobody writes on a network channel, and nobody approves, who was not let in."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -95,9 +96,9 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-        host.services.provide(webkit.People, Directory(self._people, self._door))
-        host.services.provide(webkit.Permissions, Permitted(self._people, self._chats))
-        host.services.add(GatewayWork, self)
+        host.services.provide(PeopleDirectory, Directory(self._people, self._door))
+        host.services.provide(RolePermissions, Permitted(self._people, self._chats))
+        host.services.add(GatewayService, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 
@@ -271,7 +272,7 @@ class AccessControl(Plugin[AccessConfig]):
         self._askers.move_to_end(session.id)
         while len(self._askers) > KNOWN:
             self._askers.popitem(last=False)
-        if self._is_network(session.channel) and not _is_alone(turn.inbound):
+        if self._is_network(turn.inbound.channel) and not _is_alone(turn.inbound):
             await self._turns.started(turn)
 
     @hookimpl

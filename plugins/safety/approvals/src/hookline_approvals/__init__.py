@@ -245,7 +245,8 @@ class Approvals(Plugin[ApprovalsConfig]):
     async def _answered(
         self, ctx: Context, meant: str, typed: str, why: str = ""
     ) -> str | Question:
-        chat, named = (ctx.session.channel, ctx.session.chat_id), ctx.turn.inbound.session_id
+        inbound = ctx.turn.inbound
+        chat, named = (inbound.channel, inbound.chat_id), inbound.session_id
         waiting = self._desk.open_in(place(chat, named)) or self._desk.open_of(ctx.session.id)
         if waiting is None or waiting.answer.done():
             return "Nothing waits for approval in this chat."

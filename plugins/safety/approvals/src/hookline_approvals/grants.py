@@ -38,10 +38,11 @@ class Scope:
     @classmethod
     def of(cls, turn: Turn) -> Scope:
         """The scope of a turn that a message began."""
-        session = turn.session
-        person = turn.inbound.user_id
-        named = turn.inbound.session_id if session.kind == "chat" else None
-        return cls(session.channel, session.chat_id, person, session.id, session.created, named)
+        session, inbound = turn.session, turn.inbound
+        named = inbound.session_id if session.kind == "chat" else None
+        return cls(
+            inbound.channel, inbound.chat_id, inbound.user_id, session.id, session.created, named
+        )
 
     @property
     def chat(self) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Context, Host
-from hookline_webkit import Permissions
+from hookline_hookspecs.people import RolePermissions
 
 from .cli import line_of
 from .search import Wanted, rows
@@ -17,7 +17,7 @@ NOT_YOURS = (
 
 async def answer(host: Host, service: Service, ctx: Context, words: str) -> str:
     """Return the newest rows, with words only those that hold them."""
-    permissions = host.services.get(Permissions)
+    permissions = host.services.get(RolePermissions)
     may = ctx.operator
     if not may and permissions is not None:
         may = await permissions.may_read(ctx.turn.inbound, "audit")

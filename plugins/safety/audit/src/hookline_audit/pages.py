@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Host, Page, Route
 from hookline_hookspecs.audit import KINDS
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Badge,
@@ -15,17 +15,17 @@ from hookline_webkit import (
     Link,
     Part,
     Problem,
+    RequestLike,
     Row,
     SiteRoute,
     Table,
     Text,
+    Timestamp,
+    Tone,
     View,
-    When,
-    address,
-    query,
+    build_path,
+    query_params,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Tone
 
 from .reading import Entry, shown_detail
 from .search import Wanted, rows
@@ -50,7 +50,7 @@ class AuditPage:
 
     async def show(self, request: RequestLike) -> View:
         """``GET /audit[?kind=K][&person=P][&find=WORDS]``: the newest rows."""
-        given = {name: query(request).get(name, "").strip() for name in FIELDS}
+        given = {name: query_params(request).get(name, "").strip() for name in FIELDS}
         if given["kind"] and given["kind"] not in KINDS:
             raise Problem(400, "bad_kind", f"There is no kind {given['kind'][:40]!r}.")
         reader = await self._service().reader()
@@ -93,8 +93,8 @@ def _table(found: Sequence[Entry]) -> Table:
         made.append(
             Row(
                 [
-                    When(entry.stored["at"] / 1e6),
-                    Link(who, address("audit", person=who)) if told["actor"] else who,
+                    Timestamp(entry.stored["at"] / 1e6),
+                    Link(who, build_path("audit", person=who)) if told["actor"] else who,
                     told["kind"],
                     told["object"] if entry.state == "ok" else f"({entry.state})",
                     verdict,

@@ -305,7 +305,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         row.approver = told.get("approver") or row.actor
         self._put(row)
 
-    @hookimpl(tryfirst=True)
+    @hookimpl(trylast=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> None:
         """A call has its result; core stores that next."""
         call, stash = result.call, ctx.stash

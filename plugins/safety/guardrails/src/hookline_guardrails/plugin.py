@@ -50,7 +50,7 @@ class Guardrails(Plugin[GuardrailsConfig]):
         return Deny(reason, CIRCLE_SHOWN.format(name=call.name, count=count))
 
     # Innermost, so that it sees the whole result before another plugin cuts it.
-    @hookimpl(trylast=True)
+    @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         """Add a note if a result is nothing new, or if a tool keeps failing."""
         state, call = _state(ctx), result.call

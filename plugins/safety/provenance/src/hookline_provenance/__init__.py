@@ -71,8 +71,6 @@ class ProvenanceConfig(BaseModel):
 class Provenance(Plugin[ProvenanceConfig]):
     """Asks a person before a session that has read from outside does what lasts or leaves."""
 
-    requires_api = (2, 1)
-
     def __init__(self, config: ProvenanceConfig, host: Host) -> None:
         super().__init__(config, host)
         self.proposals = Proposals(host, config.proposal_days)

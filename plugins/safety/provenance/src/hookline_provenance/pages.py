@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import HooklineError, Host, Page, Route
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
+    Cell,
     Code,
     Field,
     Form,
     Link,
     Part,
     Redirect,
+    RequestLike,
     Row,
     SiteRoute,
     Table,
+    Timestamp,
     View,
-    When,
-    address,
-    form,
+    build_path,
+    create_tables,
     identity,
-    part,
-    prepare,
+    path_param,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Cell
 
 from .proposals import Proposal, Proposals
 from .trust import Trust
@@ -48,7 +48,7 @@ class ProposalPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
-        prepare(self._host, "trusted")
+        create_tables(self._host, "trusted")
         page = Page("Proposals", "Internals", order=5)
         register(SiteRoute("GET", "/proposals", self.show, page=page))
         register(SiteRoute("POST", "/proposals/{id}/accept", self.accept))
@@ -81,7 +81,7 @@ class ProposalPages:
     async def accept(self, request: RequestLike) -> Redirect:
         """``POST /proposals/ID/accept``: makes the call"""
         try:
-            told = await self._proposals.accept(part(request, "id"))
+            told = await self._proposals.accept(path_param(request, "id"))
         except HooklineError as error:
             return Redirect("/proposals", _sentence(error), "bad")
         return Redirect("/proposals", f"Done. {' '.join(told.split())[:SHOWN]}")
@@ -89,14 +89,14 @@ class ProposalPages:
     async def reject(self, request: RequestLike) -> Redirect:
         """``POST /proposals/ID/reject``"""
         try:
-            found = await self._proposals.reject(part(request, "id"))
+            found = await self._proposals.reject(path_param(request, "id"))
         except HooklineError as error:
             return Redirect("/proposals", _sentence(error), "bad")
         return Redirect("/proposals", f"Rejected: {' '.join(found.what.split())[:SHOWN]}")
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /proposals/trust``: ``what``"""
-        what = (await form(request)).get("what", "")
+        what = (await read_form(request)).get("what", "")
         try:
             name = await self._trust.add(what, identity(request).person)
         except HooklineError as error:
@@ -108,7 +108,7 @@ class ProposalPages:
 
     async def remove(self, request: RequestLike) -> Redirect:
         """``POST /proposals/distrust``: ``what``"""
-        what = (await form(request)).get("what", "")
+        what = (await read_form(request)).get("what", "")
         if not await self._trust.remove(what):
             return Redirect("/proposals", f"{what} is not trusted by a grant.", "warning")
         return Redirect("/proposals", f"{what} is not trusted any more.")
@@ -117,13 +117,13 @@ class ProposalPages:
 def _proposals(found: Sequence[Proposal]) -> Table:
     rows = []
     for one in found:
-        path = address("proposals", one.id)
-        session = Link("session", address("sessions", one.session))
+        path = build_path("proposals", one.id)
+        session = Link("session", build_path("sessions", one.session))
         actions = [
             Action("Accept", f"{path}/accept", confirm=f"Do this now? {one.what}", style="primary"),
             Action("Reject", f"{path}/reject"),
         ]
-        cells: list[Cell] = [Code(one.id), one.what, one.origin, session, When(one.expires)]
+        cells: list[Cell] = [Code(one.id), one.what, one.origin, session, Timestamp(one.expires)]
         rows.append(Row(cells, actions, literal(one.call)))
     empty = "Nothing waits for your word."
     return Table(["Id", "It would", "Read from", "In", "Expires"], rows, "Waiting", empty)

@@ -55,7 +55,7 @@ class VaultPlugin(Plugin[VaultConfig]):
         if await self._headers.any():
             self.host.http.credentials = self._headers.headers  # type: ignore[attr-defined]
 
-    @hookimpl(trylast=True)
+    @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         """Replace values that were used in a result, before anybody keeps it."""
         from hookline_hookspecs.secrets import redacted

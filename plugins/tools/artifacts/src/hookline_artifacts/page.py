@@ -5,15 +5,14 @@ Imported when a web server asks for routes.
 
 from __future__ import annotations
 
-from hookline_webkit import Download, Problem, identity, part
-from hookline_webkit.requests import RequestLike
+from hookline_hookspecs.web import Download, Problem, RequestLike, identity, path_param
 
 from .store import ArtifactStore
 
 
 async def download(store: ArtifactStore, request: RequestLike) -> Download:
     """Return the text as a file. Raises ``Problem`` (404)."""
-    who, id_ = identity(request), part(request, "id")
+    who, id_ = identity(request), path_param(request, "id")
     found = await store.of_chat(id_)
     if found is None or not who.may_see(*found[:2]):
         told = "There is no such text, or it has been deleted: one is kept for a day."

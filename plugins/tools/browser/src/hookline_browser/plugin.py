@@ -50,8 +50,6 @@ JUDGE_SECONDS = 4.0
 class Browser(Plugin[BrowserConfig]):
     """The agent uses web pages in a real browser."""
 
-    requires_api = (2, 3)
-
     def __init__(self, config: BrowserConfig, host: Host) -> None:
         super().__init__(config, host)
         self._engine: Engine | None = None

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline_hookspecs import BadRequest, DeltaSink, HooklineError
-from hookline_providerkit import Cause, Pools, Retries
+from hookline_providerkit import Cause, Retries, SdkClient
 
 from .endpoints import Endpoint
 from .failures import failures_at
@@ -41,7 +41,7 @@ class Asker:
         self._timeout = timeout
         self._max_retries = max_retries
         self._tell = tell
-        self._pools: dict[tuple[str, str], Pools[AsyncOpenAI]] = {}
+        self._clients: dict[tuple[str, str], SdkClient[AsyncOpenAI]] = {}
 
     async def ask(self, at: Endpoint, request: Request, most: int) -> bytes:
         """The body of the answer to ``request``.
@@ -52,11 +52,8 @@ class Asker:
         """
         retries = Retries(f"the {at.service} service", self._max_retries)
         try:
-            async with (
-                self._pools_at(at).client() as client,
-                asyncio.timeout(self._timeout),
-                AsyncExitStack() as opened,
-            ):
+            client = await self._client_of(at).get()
+            async with asyncio.timeout(self._timeout), AsyncExitStack() as opened:
                 import openai
 
                 async def once(headers: Mapping[str, str]) -> Any:
@@ -84,16 +81,16 @@ class Asker:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        for pools in self._pools.values():
-            await pools.aclose()
+        for client in self._clients.values():
+            await client.aclose()
 
-    def _pools_at(self, at: Endpoint) -> Pools[AsyncOpenAI]:
+    def _client_of(self, at: Endpoint) -> SdkClient[AsyncOpenAI]:
         key = (at.base_url, at.api_key)
-        if key not in self._pools:
-            self._pools[key] = Pools(partial(self._client, at), "openai.types")
-        return self._pools[key]
+        if key not in self._clients:
+            self._clients[key] = SdkClient(partial(self._make_client, at), "openai.types")
+        return self._clients[key]
 
-    def _client(self, at: Endpoint) -> AsyncOpenAI:
+    def _make_client(self, at: Endpoint) -> AsyncOpenAI:
         import openai
 
         return openai.AsyncOpenAI(

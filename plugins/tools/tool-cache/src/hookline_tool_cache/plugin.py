@@ -42,7 +42,7 @@ class ToolCache(Plugin[ToolCacheConfig]):
         return Answer(entry.text, origins=entry.origins)
 
     # Innermost, so that what is remembered is what the tool returned and nothing of the others.
-    @hookimpl(trylast=True)
+    @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         """Mark a hit and add what ``Answer`` cannot carry; store what a tool returned."""
         if ctx.tool is None or not ctx.tool.cache_ttl or not result.ok:

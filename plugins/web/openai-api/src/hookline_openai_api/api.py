@@ -11,7 +11,7 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import Host, Inbound, StoreError
-from hookline_webkit import Identity, Problem, identity
+from hookline_hookspecs.web import Identity, Problem, identity
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 

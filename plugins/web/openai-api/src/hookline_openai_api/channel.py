@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Feature, HooklineError, Host, Reply
-from hookline_webkit import WebServer
+from hookline_hookspecs.web import WebServer
 
 from .keys import CHANNEL
 from .runs import Runs

@@ -11,7 +11,8 @@ from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Transaction
 from hookline_hookspecs.caching import RowCache
-from hookline_webkit import Identity, People
+from hookline_hookspecs.people import PeopleDirectory
+from hookline_hookspecs.web import Identity
 
 PREFIX = "hk-"
 CHANNEL = "api"
@@ -62,10 +63,10 @@ class KeyRing:
                 f"there is a key {name} already; `hookline api keys revoke {name}` takes it back"
             )
         self._rows.forget()
-        people = self._host.services.get(People)
+        people = self._host.services.get(PeopleDirectory)
         if people is not None:
             try:
-                await people.let_in(f"{CHANNEL}:{name}", admin=False, by="hookline api keys add")
+                await people.allow(f"{CHANNEL}:{name}", admin=False, by="hookline api keys add")
             except HooklineError:
                 await self._host.storage.execute("drop_key", name=name)
                 raise
@@ -81,7 +82,7 @@ class KeyRing:
         self._rows.forget()
         found = await self._host.storage.execute("drop_key", name=name)
         self._rows.forget()
-        people = self._host.services.get(People)
+        people = self._host.services.get(PeopleDirectory)
         if found and people is not None:
             await people.remove(f"{CHANNEL}:{name}", by="hookline api keys revoke")
         return found > 0
@@ -97,7 +98,7 @@ class KeyRing:
         if not rows:
             return None
         name = rows[0]["name"]
-        people = self._host.services.get(People)
+        people = self._host.services.get(PeopleDirectory)
         known = await people.role(f"{CHANNEL}:{name}") if people is not None else "person"
         return Identity(CHANNEL, name, "auditor" if known == "auditor" else "person", rows[0]["id"])
 

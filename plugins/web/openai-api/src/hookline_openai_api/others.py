@@ -10,7 +10,7 @@ import asyncio
 from typing import Any, Protocol
 
 from hookline_hookspecs import Host, StoreError
-from hookline_webkit import Relay
+from hookline_webkit.relay import Relay
 
 from .keys import CHANNEL
 from .run import Run

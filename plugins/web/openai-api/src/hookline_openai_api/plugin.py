@@ -20,7 +20,8 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_webkit import Keys, People, SiteRoute
+from hookline_hookspecs.people import PeopleDirectory
+from hookline_hookspecs.web import Keys, SiteRoute
 
 from . import light
 from .channel import ApiChannel
@@ -164,7 +165,7 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
         if ctx.session.channel != CHANNEL or question.kind != "approval":
             return None
         name = question.call.name if question.call is not None else "it"
-        people = self.host.services.get(People)
+        people = self.host.services.get(PeopleDirectory)
         if people is not None and await people.role(f"{CHANNEL}:{ctx.session.chat_id}") != "admin":
             self.runs.asked(ctx, name)
             return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from hookline_hookspecs import Conversations, Host, Inspection, Message, Origin, Session, TextBlock
-from hookline_webkit import Branches
+from hookline_hookspecs.web import SessionBranches
 
 from .asked import Asked, Said
 from .errors import ApiError, bad
@@ -78,7 +78,7 @@ class SessionFinder:
             return run.session_id
         found = await self._own(owner, f"api-{token_hex(6)}")
         chat, before = (CHANNEL, owner), rows[0]["seq"] + 1
-        await self._host.services[Branches].copy(rows[0]["id"], found.id, chat, before)
+        await self._host.services[SessionBranches].copy(rows[0]["id"], found.id, chat, before)
         return found.id
 
     async def named(self, owner: str, name: str, where: str) -> Found:

@@ -8,7 +8,15 @@ from string import ascii_letters, digits
 from typing import Any
 from urllib.parse import quote
 
-from hookline_webkit import Content, Download, Problem, Redirect, Renderer, View, plain
+from hookline_hookspecs.web import (
+    Content,
+    Download,
+    Problem,
+    Redirect,
+    Renderer,
+    View,
+    view_as_json,
+)
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
@@ -44,11 +52,11 @@ async def answer(request: Request, returned: Any, renderer: Renderer | None) -> 
         if renderer is not None and wants_page(request.scope):
             page: Response = await renderer.page(request, returned)
             return page
-        return JSONResponse(plain(returned), returned.status)
+        return JSONResponse(view_as_json(returned), returned.status)
     if isinstance(returned, Redirect):
         if wants_page(request.scope):
             return Response(status_code=303, headers={"Location": local(returned.path)})
-        return JSONResponse(plain(returned))
+        return JSONResponse(view_as_json(returned))
     if isinstance(returned, Download):
         return download(returned)
     if isinstance(returned, Content):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hookline_hookspecs import Host, Transaction
 from hookline_hookspecs.caching import LaterWrites
-from hookline_webkit import Change, Identity
+from hookline_hookspecs.web import Identity, WebChange
 
 KEPT_SECONDS = 90 * 86400.0
 LONGEST = 300
@@ -44,11 +44,11 @@ class Audit:
         """Store what waits."""
         await self._later.flush()
 
-    async def newest(self, limit: int) -> Sequence[Change]:
+    async def newest(self, limit: int) -> Sequence[WebChange]:
         """Return the newest entries, newest first."""
         await self.flush()
         rows = await self._host.storage.fetch("newest_audit", limit=limit)
         return [
-            Change(row["at"], row["person"], row["device"], row["what"], row["status"])
+            WebChange(row["at"], row["person"], row["device"], row["what"], row["status"])
             for row in rows
         ]

@@ -1,4 +1,4 @@
-"""Copies of sessions up to a message (service ``Branches``)."""
+"""Copies of sessions up to a message (service ``SessionBranches``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hookline_hookspecs import Host, Transaction
 STEPS = ("messages", "sidecars", "rewrites", "turns", "steps")
 
 
-class SessionBranches:
+class StoredSessionBranches:
     """Copies sessions in the store.
 
     What a copy sends begins with the bytes that the session has sent, so that the provider's cache

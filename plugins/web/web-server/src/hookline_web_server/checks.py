@@ -7,7 +7,7 @@ import os
 import socket
 
 from hookline_hookspecs import Access, CheckResult, Host
-from hookline_listener import is_loopback
+from hookline_webkit.address import is_loopback
 
 from .config import WebServerConfig
 from .running import find
@@ -27,7 +27,7 @@ async def port_check(config: WebServerConfig, host: Host) -> CheckResult:
             fix = f"stop it, or set web-server.listen: {address.host}:PORT"
             return CheckResult(False, detail, fix)
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else error
-        detail = f"{address} cannot be listened on: {why}"
+        detail = f"cannot listen on {address}: {why}"
         return CheckResult(False, detail, "set web-server.listen to an address of this machine")
     return CheckResult(True, f"{address} is free")
 

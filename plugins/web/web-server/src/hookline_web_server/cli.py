@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, GatewayWork, Host, Inspection
-from hookline_webkit import GatewayCommand, LoginLink, WebServer
-from hookline_webkit.services import SiteRole
+from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
+from hookline_hookspecs.gateway import GatewayCommand
+from hookline_hookspecs.people import WebRole
+from hookline_hookspecs.web import LoginLink, WebServer
 
 from .logins import CHANNEL
 
@@ -38,7 +39,7 @@ class Wish:
     """
 
     person: str
-    role: SiteRole
+    role: WebRole
     json: bool
     may_open: bool
     unnamed: Sequence[str]
@@ -68,9 +69,10 @@ class Wish:
 
 
 class Greeter:
-    """Prints the link once the gateway is up (protocol ``GatewayWork``)."""
+    """Prints the link once the gateway is up (protocol ``GatewayService``)."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, server: WebServer, wish: Wish, link: LoginLink) -> None:
         self._server = server
@@ -114,8 +116,8 @@ def web_on(host: Host) -> Callable[..., None]:
         unnamed = [name for name in NEEDED if name not in plugins]
         if role not in ("person", "auditor") or (role == "auditor" and person is None):
             raise CommandError("--role is person or auditor, and goes with --person NAME", USAGE)
-        given: SiteRole = "auditor" if role == "auditor" else "person"
-        as_: SiteRole = "operator" if person is None else given
+        given: WebRole = "auditor" if role == "auditor" else "person"
+        as_: WebRole = "operator" if person is None else given
         may_open = not no_open and not json and person is None
         wish = Wish(OWNER if person is None else person, as_, json, may_open, unnamed)
         ctx.obj(lambda opened: _web(opened, wish), **{f"plugins.{name}": True for name in unnamed})
@@ -145,7 +147,7 @@ async def _web(host: Host, wish: Wish) -> None:
         raise CommandError(_mend("this needs", ["gateway"], "on"), FAILED)
     # Made before, so that access knows its admin and prints no code for the first one.
     link = await server.link(wish.person, wish.role)
-    host.services.add(GatewayWork, Greeter(server, wish, link))
+    host.services.add(GatewayService, Greeter(server, wish, link))
     await gateway.gateway()
 
 

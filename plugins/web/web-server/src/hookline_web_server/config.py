@@ -6,7 +6,7 @@ import ipaddress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hookline_listener import Address, address_of, is_loopback
+from hookline_webkit.address import Address, is_loopback, parse_address
 from pydantic import BaseModel, Field, field_validator
 
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - what people write, judged below
@@ -45,7 +45,7 @@ class WebServerConfig(BaseModel):
     @field_validator("listen")
     @classmethod
     def _can_be_listened_on(cls, listen: str) -> str:
-        address_of(listen)
+        parse_address(listen)
         return listen
 
     @field_validator("public_url")
@@ -80,7 +80,7 @@ class WebServerConfig(BaseModel):
     @property
     def address(self) -> Address:
         """Where to listen."""
-        return address_of(self.listen)
+        return parse_address(self.listen)
 
     @property
     def is_https(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hookline_hookspecs import Host
-from hookline_webkit import Problem, SiteRoute
+from hookline_hookspecs.web import Problem, SiteRoute
 
 from .metrics import Metrics
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeAlias
 
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 MINUTE = 60.0

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
-from hookline_webkit import Assets, Problem, SiteRoute, identity
+from hookline_hookspecs.web import Problem, SiteRoute, identity
+from hookline_webkit.assets import Assets
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 

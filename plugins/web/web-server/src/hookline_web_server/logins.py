@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from hookline_hookspecs import HooklineError, Host, Transaction
 from hookline_hookspecs.caching import RowCache
-from hookline_webkit import Device, Identity, LoginLink, People
-from hookline_webkit.services import SiteRole
+from hookline_hookspecs.people import PeopleDirectory, WebRole
+from hookline_hookspecs.web import Device, Identity, LoginLink
 
 from .audit import Audit
 
@@ -26,7 +26,7 @@ CODE_BYTES = 16
 TOKEN_BYTES = 32
 LONGEST_AGENT = 200
 LONGEST_NAME = 64
-SITE_ROLES: dict[str, SiteRole] = {"admin": "operator", "person": "person", "auditor": "auditor"}
+SITE_ROLES: dict[str, WebRole] = {"admin": "operator", "person": "person", "auditor": "auditor"}
 """What somebody is here, by what they are to the plugin ``access``."""
 MOST_DEVICES = 100
 """Of one person; above, the one that was seen least recently is logged out."""
@@ -56,7 +56,7 @@ class Logins:
 
     # Codes
 
-    async def link(self, url: str, name: str, role: SiteRole, by: str) -> LoginLink:
+    async def link(self, url: str, name: str, role: WebRole, by: str) -> LoginLink:
         """Let ``web:NAME`` in, and store a code that logs them in once.
 
         Raises ``HooklineError`` with a sentence.
@@ -129,7 +129,7 @@ class Logins:
 
     async def _let_in(self, name: str, role: str, by: str) -> None:
         """Let a person in, and log out browsers that are in from before they were taken off."""
-        people = self._host.services.get(People)
+        people = self._host.services.get(PeopleDirectory)
         if people is None:
             return
         person = f"{CHANNEL}:{name}"
@@ -137,7 +137,7 @@ class Logins:
             for one in await self.devices(name):
                 await self.revoke(one.id)
         is_auditor = role == "auditor"
-        await people.let_in(person, admin=role == "operator", by=by, auditor=is_auditor)
+        await people.allow(person, admin=role == "operator", by=by, auditor=is_auditor)
 
     async def _keep_few(self, name: str, newest: str) -> None:
         devices = sorted(await self.devices(name), key=lambda one: one.seen, reverse=True)
@@ -161,8 +161,8 @@ class Logins:
         self._seen[row["id"]] = self._host.now()
         return await self._identity(row["name"], row["role"], row["id"])
 
-    async def _identity(self, name: str, role: SiteRole, device: str) -> Identity | None:
-        people = self._host.services.get(People)
+    async def _identity(self, name: str, role: WebRole, device: str) -> Identity | None:
+        people = self._host.services.get(PeopleDirectory)
         if people is not None:
             known = await people.role(f"{CHANNEL}:{name}")
             found = SITE_ROLES.get(known)

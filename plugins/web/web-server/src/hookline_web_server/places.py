@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Page, Route
-from hookline_webkit import Code, Link, Row, SiteRoute, Table, View
+from hookline_hookspecs.web import Code, Link, Row, SiteRoute, Table, View
 
 PLACES = (
     ("Sessions", "/sessions", 20, "inspect"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hookline_hookspecs import Check, GatewayWork, Host, Plugin, Route, hookimpl
+from hookline_hookspecs import Check, GatewayService, Host, Plugin, Route, hookimpl
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_webkit import Branches, WebServer
+from hookline_hookspecs.web import SessionBranches, WebServer
 
-from .branches import SessionBranches
+from .branches import StoredSessionBranches
 from .config import WebServerConfig
 from .service import SharedServer
 
@@ -17,6 +17,7 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     """One HTTP listener for all plugins."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, config: WebServerConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -26,8 +27,8 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     def setup(self, host: Host) -> None:
         """Offer the services; nothing is listened on before somebody needs it."""
         host.services.provide(WebServer, self.shared)
-        host.services.provide(Branches, SessionBranches(host))
-        host.services.add(GatewayWork, self)
+        host.services.provide(SessionBranches, StoredSessionBranches(host))
+        host.services.add(GatewayService, self)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:

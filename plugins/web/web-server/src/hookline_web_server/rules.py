@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from hookline_listener import is_loopback
-from hookline_webkit import Problem
+from hookline_hookspecs.web import Problem
+from hookline_webkit.address import is_loopback
 
 from .config import WebServerConfig
 

@@ -9,7 +9,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 
 from hookline_hookspecs import Host
-from hookline_listener import address_of
+from hookline_webkit.address import parse_address
 
 LISTENING = "listening"
 """The value in the plugin's storage that tells where the server is."""
@@ -32,7 +32,7 @@ async def find(host: Host) -> str | None:
 
 def _instance(address: str, tls: bool) -> str | None:
     """The name by which a server answers, or None."""
-    host, port = address_of(address)
+    host, port = parse_address(address)
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     if tls:
         # The certificate is for the public name, and nothing secret is sent.

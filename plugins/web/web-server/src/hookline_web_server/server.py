@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host
-from hookline_listener.server import Listener
-from hookline_webkit import Problem, SiteRoute
+from hookline_hookspecs.web import Problem, SiteRoute
+from hookline_webkit.listener import Listener
 
 from .audit import Audit
 from .config import WebServerConfig
@@ -75,8 +75,8 @@ class Server:
             raise HooklineError(fault)
         self._listener = Listener(
             self.site,
-            most_at_once=None,
-            most_waiting=min(MOST_WAITING, _open_files() // 4),
+            max_concurrent=None,
+            max_incomplete=min(MOST_WAITING, _open_files() // 4),
             idle_seconds=IDLE_SECONDS,
             h11_max_incomplete_event_size=LONGEST_HEAD,
             date_header=True,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import HooklineError, Host
-from hookline_webkit import Change, Device, Identity, LoginLink, PageLink, SiteRoute
-from hookline_webkit.services import SiteRole
+from hookline_hookspecs.people import WebRole
+from hookline_hookspecs.web import Device, Identity, LoginLink, PageLink, SiteRoute, WebChange
 
 from .audit import Audit
 from .config import WebServerConfig
@@ -116,7 +116,7 @@ class SharedServer:
         return sorted(links, key=lambda one: (one.section, one.order, one.title))
 
     async def link(
-        self, person: str, role: SiteRole, by: str = "terminal", *, url: str | None = None
+        self, person: str, role: WebRole, by: str = "terminal", *, url: str | None = None
     ) -> LoginLink:
         """Make a login link for ``web:NAME``. Raises ``HooklineError``."""
         return await self.logins.link(url or self.url(), person, role, by)
@@ -137,6 +137,6 @@ class SharedServer:
         """Call ``callback(device)`` when a device is logged out."""
         self.logins.on_revoked(callback)
 
-    async def changes(self, limit: int = 100) -> Sequence[Change]:
+    async def changes(self, limit: int = 100) -> Sequence[WebChange]:
         """Return what operators changed and who came in, the newest first."""
         return await self.audit.newest(limit)

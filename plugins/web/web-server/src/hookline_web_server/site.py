@@ -11,8 +11,8 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, Route, StoreError
-from hookline_webkit import Identity, Keys, Permissions, Problem, Redirect, Renderer
-from hookline_webkit.requests import FLASH, IDENTITY
+from hookline_hookspecs.people import RolePermissions
+from hookline_hookspecs.web import FLASH, IDENTITY, Identity, Keys, Problem, Redirect, Renderer
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -248,7 +248,7 @@ class Site:
     def may_call(self, who: Identity, entry: Entry) -> bool:
         """Return whether somebody may call a route: the table of roles says so, or without one
         whom the route is for."""
-        permissions = self._host.services.get(Permissions)
+        permissions = self._host.services.get(RolePermissions)
         if permissions is not None:
             method = "GET" if entry.route.method == MOUNT else entry.route.method
             return permissions.may_call(who.role, method, entry.path, entry.auth)

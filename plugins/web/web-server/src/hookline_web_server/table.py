@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from hookline_hookspecs import Route
-from hookline_webkit import SiteRoute
+from hookline_hookspecs.web import SiteRoute
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 MOUNT = "*"

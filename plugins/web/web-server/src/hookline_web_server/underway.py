@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Host
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 LOOK_SECONDS = 1.0
 """Between two looks at whether a stream's reader may still come in; another process may have logged

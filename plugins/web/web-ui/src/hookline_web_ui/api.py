@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
 from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
-from hookline_webkit import Problem, SiteRoute, TurnViews, identity, plain
+from hookline_hookspecs.web import Problem, SiteRoute, TurnViews, identity, view_as_json
 
 from .branching import branch
 from .exporting import jsonl, markdown
@@ -229,7 +229,7 @@ class Api:
                 title, parts = title or view.title, [*parts, *view.parts]
         if not parts:
             raise Problem(404, "not_found", "Nothing is kept of this turn.")
-        return _json({"type": "view", "title": title, "parts": plain(parts)})
+        return _json({"type": "view", "title": title, "parts": view_as_json(parts)})
 
     # Files
 

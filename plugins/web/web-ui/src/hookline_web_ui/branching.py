@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Host
-from hookline_webkit import Branches, Identity, Problem
+from hookline_hookspecs.web import Identity, Problem, SessionBranches
 
 from .files import Files
 from .owning import CHANNEL, chat_of
@@ -34,6 +34,6 @@ async def branch(
             raise Problem(400, "no_message", told, "Choose another message.")
         text, turn = said(found[0]["text"]), found[0]["turn_id"]
     new = str(uuid4())
-    if not await host.services[Branches].copy(row["id"], new, chat_of(who.name), before):
+    if not await host.services[SessionBranches].copy(row["id"], new, chat_of(who.name), before):
         raise Problem(409, "not_stored", f"Session {row['id']} is not stored yet.", "Try again.")
     return {"id": new, "text": text, "files": await files.again(who, row["id"], turn)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Feature, HooklineError, Host, Reply
-from hookline_webkit import WebServer
+from hookline_hookspecs.web import WebServer
 
 from .owning import CHANNEL
 

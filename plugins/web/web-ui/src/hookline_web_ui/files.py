@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from hookline_channelkit.inbound import Media, TooLarge
 from hookline_hookspecs import Attachment, Audio, Host, Reply
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 from .owning import CHANNEL, Chat, is_uuid, may_see, owner
 

@@ -6,20 +6,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, Page, Route
-from hookline_webkit import (
+from hookline_hookspecs.web import (
+    FLASH,
     Identity,
     PageLink,
     Problem,
     Redirect,
+    RequestLike,
     SiteRoute,
     WebServer,
     identity,
-    part,
+    path_param,
 )
-from hookline_webkit.requests import FLASH, RequestLike
 
 if TYPE_CHECKING:
-    from hookline_webkit import View
+    from hookline_hookspecs.web import View
     from starlette.responses import Response
 
     from .render import HtmlRenderer
@@ -57,7 +58,7 @@ class Front:
 
         Of a chat that is not there, or is another's, it is sent with 404, and says so.
         """
-        session = part(request, "id")
+        session = path_param(request, "id")
         made = self.html.chat(request, session)
         if session and not await self._sees(identity(request), session):
             made.status_code = 404

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from hookline_webkit import Identity
+from hookline_hookspecs.web import Identity
 
 from .owning import Chat, may_see
 

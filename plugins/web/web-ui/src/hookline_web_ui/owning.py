@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 CHANNEL = "web"
 Chat: TypeAlias = "tuple[str, str]"

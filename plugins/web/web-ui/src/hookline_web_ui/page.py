@@ -10,7 +10,8 @@ from uuid import uuid4
 
 from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
 from hookline_hookspecs.speech import ReadAloud
-from hookline_webkit import Identity, Problem, Relay, WebServer
+from hookline_hookspecs.web import Identity, Problem, WebServer
+from hookline_webkit.relay import Relay
 
 from .files import Files
 from .hub import Hub

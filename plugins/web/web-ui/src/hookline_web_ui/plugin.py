@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 from hookline_hookspecs import (
     Channel,
     Context,
-    Division,
     Host,
     Job,
     Plugin,
     Question,
     Route,
     Turn,
+    WorkDistribution,
     hookimpl,
 )
-from hookline_webkit import Identity, Problem, Renderer
+from hookline_hookspecs.web import Identity, Problem, Renderer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class WebUi(Plugin[WebUiConfig]):
             _ = self.pages
 
     def _is_shared(self, channel: str) -> bool:
-        if self._pages is not None or self.host.services.get(Division) is None:
+        if self._pages is not None or not self.host.services[WorkDistribution].is_shared:
             return False
         return any(one.network for one in self.host.channels() if one.name == channel)
 

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Access, Choice, Context, Host, Question, Reply
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 from .live import Live
 from .owning import CHANNEL, Chat, is_mine, owner

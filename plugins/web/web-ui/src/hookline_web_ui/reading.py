@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import Host, Reply
-from hookline_webkit import Identity
+from hookline_hookspecs.web import Identity
 
 from .files import Files
 from .live import Live

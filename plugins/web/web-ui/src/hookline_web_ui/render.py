@@ -1,4 +1,4 @@
-"""Makes HTML of views and problems: the service ``Renderer`` of ``hookline_webkit``.
+"""Makes HTML of views and problems: the service ``Renderer`` of ``hookline_hookspecs.web``.
 
 Jinja2 escapes every value, and what a filter returns as markup is built from escaped pieces, so
 that nothing a plugin says can become an element of the page.
@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from hookline_webkit import Identity, PageLink, Problem, View
-from hookline_webkit.requests import IDENTITY, RequestLike
+from hookline_hookspecs.web import IDENTITY, Identity, PageLink, Problem, RequestLike, View
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 from textwrap import wrap
 
-from hookline_webkit import Chart
+from hookline_hookspecs.web import Chart
 from markupsafe import Markup
 
 WIDE, NARROW, HEIGHT = 960, 344, 250

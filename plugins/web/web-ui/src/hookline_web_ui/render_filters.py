@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from hookline_webkit import Action, Diff, Moment, Table, Timeline
+from hookline_hookspecs.web import Action, Diff, Table, Timeline, TimelineStep
 from markupsafe import Markup, escape
 
 from .render_chart import chart
@@ -98,19 +98,19 @@ def milliseconds(value: float | None) -> str:
 def span(timeline: Timeline) -> float:
     """Return the milliseconds that a timeline covers, at least 1."""
 
-    def end(moments: Any) -> float:
-        ends = (max((m.start or 0) + (m.ms or 0), end(m.children)) for m in moments)
+    def end(steps: Any) -> float:
+        ends = (max((m.start or 0) + (m.ms or 0), end(m.children)) for m in steps)
         return float(max(ends, default=0))
 
-    return max(end(timeline.moments), 1.0)
+    return max(end(timeline.steps), 1.0)
 
 
-def bar(moment: Moment, whole: float) -> Markup:
+def bar(step: TimelineStep, whole: float) -> Markup:
     """Return where on its timeline a step stands, as a small picture."""
-    if moment.start is None and moment.ms is None:
+    if step.start is None and step.ms is None:
         return Markup('<svg class="none" aria-hidden="true"></svg>')
-    start = min(100 * (moment.start or 0) / whole, 99)
-    width = min(max(100 * (moment.ms or 0) / whole, 0.8), 100 - start)
+    start = min(100 * (step.start or 0) / whole, 99)
+    width = min(max(100 * (step.ms or 0) / whole, 0.8), 100 - start)
     return Markup(
         '<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">'
         '<rect x="{:.2f}" width="{:.2f}" height="6"/></svg>'

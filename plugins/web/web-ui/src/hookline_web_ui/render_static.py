@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 
-from hookline_webkit import Problem, part
-from hookline_webkit.requests import RequestLike
+from hookline_hookspecs.web import Problem, RequestLike, path_param
 from starlette.responses import Response
 
 YEAR = "public, max-age=31536000, immutable"
@@ -92,10 +91,10 @@ class Assets:
 
     async def serve(self, request: RequestLike) -> Response:
         """Answer ``GET /static/{version}/{name:path}``. Raises :class:`Problem` (404)."""
-        asset = self.all.get(part(request, "name"))
+        asset = self.all.get(path_param(request, "name"))
         if asset is None:
             raise Problem(404, "not_found", "There is no such file.")
-        current = self.base == f"/static/{part(request, 'version')}"
+        current = self.base == f"/static/{path_param(request, 'version')}"
         headers = {"Cache-Control": YEAR if current else "no-cache", "Vary": "Accept-Encoding"}
         asked = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
         if b"gzip" in asked and len(asset.packed) < len(asset.body):

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Conversations, Host, Inbound
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 from .files import MOST_FILES, Files
 from .live import Live

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from hookline_hookspecs import Choice, Conversations, HooklineError, Host, Inbound, Reply, Session
-from hookline_webkit import Relay
+from hookline_webkit.relay import Relay
 
 from .hub import Hub
 from .live import Live, LiveTurn

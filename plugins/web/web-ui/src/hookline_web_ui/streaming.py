@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem
 
 from .hub import Hub
 from .reading import Reader

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookline_hookspecs import Host, Page, Route
-from hookline_webkit import SiteRoute, prepare
+from hookline_hookspecs.web import SiteRoute, create_tables
 
 from .doctor import DoctorPage
 from .internals import InternalPages
@@ -17,7 +17,7 @@ from .sessions import SessionPages
 
 def register_all(host: Host, register: Callable[[Route], None]) -> None:
     """Register every page and what its forms are sent to."""
-    prepare(host, "page_session", id="")
+    create_tables(host, "page_session", id="")
     sessions, doctor, internals = SessionPages(host), DoctorPage(host), InternalPages(host)
     page = Page("Sessions", order=20)
     register(SiteRoute("GET", "/sessions", sessions.list, auth="person", page=page))

@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookline_hookspecs import Check, Host
-from hookline_webkit import Action, Actions, Badge, Code, Part, Row, Table, Text, View, When
-from hookline_webkit.requests import RequestLike
+from hookline_hookspecs.web import (
+    Action,
+    Actions,
+    Badge,
+    Code,
+    Part,
+    RequestLike,
+    Row,
+    Table,
+    Text,
+    Timestamp,
+    View,
+)
 
 from ..doctor import checked, run_check
 from ..listing import every_plugin
@@ -87,7 +98,7 @@ class DoctorPage:
             for error in plugin["errors"]
         ]
         rows = [
-            Row([When(at), name, hook, Code(reason)])
+            Row([Timestamp(at), name, hook, Code(reason)])
             for at, name, hook, reason in sorted(found, reverse=True)[:50]
         ]
         empty = "No plugin has failed."

@@ -9,7 +9,7 @@ from typing import Any
 
 from hookline_hookspecs import HOOKS, Host, origins_from_json
 from hookline_hookspecs.stored_origins import named, strangers
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Badge,
@@ -18,23 +18,23 @@ from hookline_webkit import (
     Group,
     Link,
     Markdown,
-    Moment,
     Paging,
     Part,
     Problem,
+    RequestLike,
     Row,
     Stat,
     Stats,
     Table,
     Text,
     Timeline,
+    TimelineStep,
+    Timestamp,
+    Tone,
     View,
-    When,
-    address,
-    query,
+    build_path,
+    query_params,
 )
-from hookline_webkit.requests import RequestLike
-from hookline_webkit.views import Tone
 
 from .. import traces
 from ..prompt import described
@@ -68,7 +68,7 @@ class InternalPages:
 
     async def prompt(self, request: RequestLike) -> View:
         """``GET /prompt[?session=ID]``: the stable prompt, tokens by tier and plugin."""
-        session = query(request).get("session") or None
+        session = query_params(request).get("session") or None
         stable = await inspection(self._host).prompt(session)
         if stable is None:
             told = "There is no such session."
@@ -110,18 +110,24 @@ class InternalPages:
         """The way back to a session: its title or first words, else when it began."""
         rows = await self._host.storage.fetch("page_session", id=session)
         text = called(rows[0], CRUMB) or when(rows[0]["created"]) if rows else "Session"
-        return Link(text, address("sessions", session))
+        return Link(text, build_path("sessions", session))
 
     async def _calls(self, request: RequestLike, session: str) -> Part:
         """The calls of a model: what the cache gave, and who broke the prefix."""
-        paging = Paging.of(request, address("prompt"), 50)
+        paging = Paging.from_request(request, build_path("prompt"), 50)
         rows = await self._host.storage.fetch(
             "page_calls", id=session, limit=paging.size + 1, start=paging.offset
         )
         return Table(
             ["When", "Model", "For", "Tokens in", "From cache", "Into cache", "Out", "Prefix"],
             [
-                Row([When(one["created"]), *(one[name] for name in CALL), broken(one["broken"])])
+                Row(
+                    [
+                        Timestamp(one["created"]),
+                        *(one[name] for name in CALL),
+                        broken(one["broken"]),
+                    ]
+                )
                 for one in rows[: paging.size]
             ],
             title="Calls of a model",
@@ -156,7 +162,7 @@ class InternalPages:
 
     async def trace(self, request: RequestLike) -> View:
         """``GET /trace[?session=ID][&turn=TURN]``: what happened in a turn, step by step."""
-        given = query(request)
+        given = query_params(request)
         session = given.get("session") or await traces.latest_session(self._host)
         kept = await traces.of_session(self._host, session) if session else []
         if session is None or not kept:
@@ -182,7 +188,7 @@ class InternalPages:
         return View(title, parts, "", (SESSIONS, await self._crumb(session)))
 
 
-def moment(tree: traces.Tree) -> Moment:
+def moment(tree: traces.Tree) -> TimelineStep:
     """A step of a trace on the timeline, with what ran inside of it."""
     verdict = tree["verdict"] or ""
     name = tree["name"] if tree["type"] in ("hook", "model") else f"{tree['type']} {tree['name']}"
@@ -193,7 +199,7 @@ def moment(tree: traces.Tree) -> Moment:
         details.append(f"changed {names} (−{changed['removed']} +{changed['added']} characters)")
     if others := strangers(origins_from_json(tree.get("origins"))):
         details.append(f"read from {named(others)}")
-    return Moment(
+    return TimelineStep(
         title,
         tree["plugin"],
         tree.get("at"),
@@ -212,7 +218,7 @@ def _turn_link(
     session: str, one: Mapping[str, Any], shown: Mapping[str, Any], numbers: Mapping[str, int]
 ) -> Action:
     number = numbers.get(one["turn_id"])
-    path = address("trace", session=session, turn=one["turn_id"])
+    path = build_path("trace", session=session, turn=one["turn_id"])
     chosen = one["turn_id"] == shown["turn_id"]
     label = f"Turn {number}" if number else "A turn taken back"
     return Action(label, path, style="primary" if chosen else "default", get=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 from hookline_hookspecs import Host
 from hookline_hookspecs.audit import session_deleted
-from hookline_prices import Prices
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Action,
     Actions,
     Download,
@@ -23,21 +22,22 @@ from hookline_webkit import (
     Part,
     Problem,
     Redirect,
+    RequestLike,
     Row,
     Stat,
     Stats,
     Table,
     Text,
+    Timestamp,
     Transcript,
     View,
-    When,
-    address,
-    form,
+    build_path,
     identity,
-    part,
-    query,
+    path_param,
+    query_params,
+    read_form,
 )
-from hookline_webkit.requests import RequestLike
+from hookline_prices import Prices
 
 from ..service import inspection
 from ..sessions import body, called
@@ -66,7 +66,7 @@ class SessionPages:
 
     async def list(self, request: RequestLike) -> View:
         """``GET /sessions[?q=WORDS][&kind=KIND]``"""
-        who, given = identity(request), query(request)
+        who, given = identity(request), query_params(request)
         words = " ".join(given.get("q", "").split())
         kind = given.get("kind", "chat")
         kind = kind if kind in KINDS else "chat"
@@ -75,7 +75,7 @@ class SessionPages:
             Field("kind", "Show", "choice", kind, KINDS),
         ]
         parts: list[Part] = [Form("/sessions", fields, "Search", get=True)]
-        paging = Paging.of(request, "/sessions", AT_ONCE)
+        paging = Paging.from_request(request, "/sessions", AT_ONCE)
         rows = await self._host.storage.fetch(
             "page_sessions",
             **_own(who),
@@ -103,9 +103,16 @@ class SessionPages:
         spent = await money(self._host, row["id"])
         told = Prices.of(self._host).formatted(spent) if row["tokens"] else ""
         where = f"{row['channel']}:{row['chat']}"
-        actions = [Action("Open", address("chat", row["id"]), get=True)] if _is_chat(row) else []
+        actions = [Action("Open", build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
         actions.append(_deletion(row))
-        cells = [_link(row), where, row["turns"], row["tokens"] or 0, told, When(row["updated"])]
+        cells = [
+            _link(row),
+            where,
+            row["turns"],
+            row["tokens"] or 0,
+            told,
+            Timestamp(row["updated"]),
+        ]
         return Row(cells, actions)
 
     async def _said(self, who: Identity, words: str) -> Table:
@@ -123,9 +130,9 @@ class SessionPages:
                         row["role"],
                         Link(
                             row["title"] or row["session_id"],
-                            address("sessions", row["session_id"], **_page_of(row["seq"])),
+                            build_path("sessions", row["session_id"], **_page_of(row["seq"])),
                         ),
-                        When(row["created"]),
+                        Timestamp(row["created"]),
                     ]
                 )
                 for row in found
@@ -137,8 +144,8 @@ class SessionPages:
     async def show(self, request: RequestLike) -> View:
         """``GET /sessions/ID``"""
         who = identity(request)
-        row = await self._session(who, part(request, "id"))
-        paging = Paging.of(request, address("sessions", row["id"]), MESSAGES)
+        row = await self._session(who, path_param(request, "id"))
+        paging = Paging.from_request(request, build_path("sessions", row["id"]), MESSAGES)
         messages = await self._host.storage.fetch(
             "page_messages", id=row["id"], limit=paging.size + 1, start=paging.offset
         )
@@ -176,12 +183,14 @@ class SessionPages:
             related += [("made from", one) for one in found]
         children = await self._host.storage.fetch("page_children", id=row["id"], limit=AT_ONCE)
         related += [("led to", one) for one in children]
-        rows = [Row([how, _link(one), one["kind"], When(one["updated"])]) for how, one in related]
+        rows = [
+            Row([how, _link(one), one["kind"], Timestamp(one["updated"])]) for how, one in related
+        ]
         return [Table(["", "Session", "Kind", "Last used"], rows, "Related")] if rows else []
 
     async def export(self, request: RequestLike) -> Download:
         """``GET /inspect/export?id=ID&as=jsonl|md``"""
-        given = query(request)
+        given = query_params(request)
         row = await self._session(identity(request), given.get("id", ""))
         stored = await self._host.storage.fetch("messages", id=row["id"])
         messages = [
@@ -201,16 +210,16 @@ class SessionPages:
 
     async def rename(self, request: RequestLike) -> Redirect:
         """``POST /inspect/rename``: ``id title``"""
-        given = await form(request)
+        given = await read_form(request)
         row = await self._session(identity(request), given.get("id", ""))
         title = " ".join(given.get("title", "").split())[:TITLE]
         await self._host.set_title(row["id"], title)
         told = f"It is called “{title}” now." if title else "It has no title now."
-        return Redirect(address("sessions", row["id"]), told)
+        return Redirect(build_path("sessions", row["id"]), told)
 
     async def delete(self, request: RequestLike) -> Redirect:
         """``POST /inspect/delete``: ``id``"""
-        given = await form(request)
+        given = await read_form(request)
         row = await self._session(identity(request), given.get("id", ""))
         try:
             async with asyncio.timeout(10):
@@ -232,7 +241,7 @@ class SessionPages:
 
 
 def _link(row: Mapping[str, Any]) -> Link:
-    return Link(called(row) or row["id"], address("sessions", row["id"]))
+    return Link(called(row) or row["id"], build_path("sessions", row["id"]))
 
 
 def _own(who: Identity) -> dict[str, Any]:
@@ -293,13 +302,13 @@ def _deletion(row: Mapping[str, Any]) -> Action:
 def _actions(row: Mapping[str, Any], who: Identity) -> Iterator[Action]:
     id_ = row["id"]
     if _is_chat(row):
-        yield Action("Open in Chat", address("chat", id_), style="primary", get=True)
+        yield Action("Open in Chat", build_path("chat", id_), style="primary", get=True)
     for ending, name in (("md", "Markdown"), ("jsonl", "JSONL")):
-        path = address("inspect", "export", **{"id": id_, "as": ending})
+        path = build_path("inspect", "export", **{"id": id_, "as": ending})
         yield Action(f"Export as {name}", path, get=True)
     if who.is_operator:
-        yield Action("Prompt", address("prompt", session=id_), get=True)
-        yield Action("Trace", address("trace", session=id_), get=True)
+        yield Action("Prompt", build_path("prompt", session=id_), get=True)
+        yield Action("Trace", build_path("trace", session=id_), get=True)
     yield _deletion(row)
 
 

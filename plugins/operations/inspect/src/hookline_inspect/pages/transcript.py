@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from hookline_webkit import Entry, Group, Markdown, Part
+from hookline_hookspecs.web import Group, Markdown, Part, TranscriptEntry
 
 from ..sessions import block_text, called, from_others
 
@@ -17,10 +17,10 @@ RESULT = 4_000
 """Characters of a tool's result that are shown; the export holds all."""
 
 
-def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[Entry]:
+def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[TranscriptEntry]:
     """Return what was said, an entry for each speaker in turn; calls and their results fold."""
     names: dict[str, str] = {}
-    entry: Entry | None = None
+    entry: TranscriptEntry | None = None
     for message in messages:
         blocks = message["blocks"]
         results = bool(blocks) and all(one["type"] == "tool_result" for one in blocks)
@@ -33,7 +33,7 @@ def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[Entry]:
             continue
         if entry is not None and entry.parts:
             yield entry
-        entry = Entry("Results" if results else who, parts, message["created"])
+        entry = TranscriptEntry("Results" if results else who, parts, message["created"])
     if entry is not None and entry.parts:
         yield entry
 

@@ -13,14 +13,12 @@ from typing import Any
 
 from hookline_hookspecs import Host, Usage, origins_from_json
 from hookline_hookspecs.stored_origins import named, strangers
-from hookline_prices import Prices
-from hookline_webkit import (
+from hookline_hookspecs.web import (
     Chart,
     Diff,
     Group,
     Link,
     Markdown,
-    Moment,
     Part,
     Row,
     Stat,
@@ -28,11 +26,13 @@ from hookline_webkit import (
     Table,
     Text,
     Timeline,
+    TimelineStep,
+    Timestamp,
+    Tone,
     View,
-    When,
-    address,
+    build_path,
 )
-from hookline_webkit.views import Tone
+from hookline_prices import Prices
 
 from .. import traces
 from ..output import tokens
@@ -149,7 +149,7 @@ class TurnView:
         cells = [
             Row(
                 [
-                    When(row["created"]),
+                    Timestamp(row["created"]),
                     row["model"],
                     row["purpose"],
                     *(row[name] for name in ("input", "cache_read", "cache_write", "output")),
@@ -199,18 +199,18 @@ def _is_quiet(step: traces.Tree) -> bool:
     return step["ms"] is not None and step["ms"] < QUIET and not found
 
 
-def _model_moment(row: Mapping[str, Any], start: float) -> Moment:
+def _model_moment(row: Mapping[str, Any], start: float) -> TimelineStep:
     told = (
         f"{row['input']:,} tokens in, {row['cache_read']:,} from the cache, {row['output']:,} out"
     )
     at = max(0.0, (row["created"] - start) * 1000)
-    return Moment("model answered", row["model"], round(at, 1), None, told)
+    return TimelineStep("model answered", row["model"], round(at, 1), None, told)
 
 
-def _step_moment(row: Mapping[str, Any], start: float) -> Moment:
+def _step_moment(row: Mapping[str, Any], start: float) -> TimelineStep:
     at, ms = max(0.0, (row["started"] - start) * 1000), (row["seconds"] or 0.0) * 1000
     tone: Tone = "neutral" if row["ok"] or row["ok"] is None else "bad"
-    return Moment(f"call of {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
+    return TimelineStep(f"call of {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
 
 
 def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
@@ -237,7 +237,10 @@ def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
         inside.append(
             Table(
                 ["Artifact"],
-                [Row([Link(one, address("artifacts", one))]) for one in dict.fromkeys(artifacts)],
+                [
+                    Row([Link(one, build_path("artifacts", one))])
+                    for one in dict.fromkeys(artifacts)
+                ],
             )
         )
     try:

@@ -77,7 +77,7 @@ function cell(value) {
       return html`<span class=${`badge tone-${value.tone}`}>${value.text}</span>`;
     case "code":
       return html`<code><${Visible} text=${value.text} /></code>`;
-    case "when":
+    case "timestamp":
       return html`<time>${clock(value.at)}</time>`;
     default:
       return String(value);
@@ -131,18 +131,18 @@ function figures(part) {
   return html`<${TableView} part=${{ columns: ["", ...names], rows, title: "" }} level=${4} />`;
 }
 
-/** @param {any[]} moments @returns {number} */
-const end = (moments) => moments.reduce((most, m) => Math.max(most, (m.start ?? 0) + (m.ms ?? 0), end(m.children)), 0);
+/** @param {any[]} steps @returns {number} */
+const end = (steps) => steps.reduce((most, m) => Math.max(most, (m.start ?? 0) + (m.ms ?? 0), end(m.children)), 0);
 
 /** @param {{part: any, level: number}} props */
 function TimelineView({ part, level }) {
-  const whole = Math.max(end(part.moments), 1);
-  const draw = (/** @type {any} */ moment) => html`<${Moment} ...${{ moment, whole }} />`;
-  const rest = part.moments.slice(FOLD);
+  const whole = Math.max(end(part.steps), 1);
+  const draw = (/** @type {any} */ moment) => html`<${TimelineStep} ...${{ step, whole }} />`;
+  const rest = part.steps.slice(FOLD);
   return html`<section class="part">
     ${heading(part.title, level)}
     <ol class="timeline">
-      ${part.moments.slice(0, FOLD).map(draw)}
+      ${part.steps.slice(0, FOLD).map(draw)}
       ${rest.length
         ? html`<li>
             <details>
@@ -157,23 +157,23 @@ function TimelineView({ part, level }) {
   </section>`;
 }
 
-/** @param {{moment: any, whole: number}} props @returns {any} */
-function Moment({ moment, whole }) {
-  const start = Math.min((100 * (moment.start ?? 0)) / whole, 99);
-  const width = Math.min(Math.max((100 * (moment.ms ?? 0)) / whole, 0.8), 100 - start);
-  const known = moment.start != null || moment.ms != null;
+/** @param {{step: any, whole: number}} props @returns {any} */
+function TimelineStep({ step, whole }) {
+  const start = Math.min((100 * (step.start ?? 0)) / whole, 99);
+  const width = Math.min(Math.max((100 * (step.ms ?? 0)) / whole, 0.8), 100 - start);
+  const known = step.start != null || step.ms != null;
   return html`<li>
-    <div class=${`moment tone-${moment.tone}`}>
-      <span class="what">${moment.title} ${moment.who && html`<span class="who">${moment.who}</span>`}</span>
+    <div class=${`timeline-step tone-${step.tone}`}>
+      <span class="what">${step.title} ${step.who && html`<span class="who">${step.who}</span>`}</span>
       <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
         ${known && html`<rect x=${start} width=${width} height="6" />`}
       </svg>
-      <span class="ms">${duration(moment.ms)}</span>
+      <span class="ms">${duration(step.ms)}</span>
     </div>
-    ${moment.detail && html`<${Folded} text=${moment.detail} />`}
-    ${moment.children.length
+    ${step.detail && html`<${Folded} text=${step.detail} />`}
+    ${step.children.length
       ? html`<ol>
-          ${moment.children.map((/** @type {any} */ one) => html`<${Moment} moment=${one} whole=${whole} />`)}
+          ${step.children.map((/** @type {any} */ one) => html`<${TimelineStep} step=${one} whole=${whole} />`)}
         </ol>`
       : null}
   </li>`;

@@ -1,0 +1,42 @@
+"""How work is distributed where no plugin says otherwise: each process does its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from ..engine import Engine
+from ..sessions.manager import WAIT_FOR_OWNER
+
+
+class LocalWork:
+    """This process works on what its channels receive (service ``WorkDistribution``)."""
+
+    is_shared = False
+    runs_turns_here = True
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def sends(self, channel: str) -> bool:
+        """True: every reply is sent from here."""
+        return True
+
+    def received(self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Begin to answer the message."""
+        self._engine.background.start(answer())
+
+    def replied(self, channel: str, chat_id: str) -> None:
+        """Nobody else has to be told."""
+
+    async def finish_left_over(self, finish: Callable[[], Awaitable[object]]) -> None:
+        """Finish it here. Two processes at once would each claim some of a chat's messages, and
+        answer them out of order."""
+        async with self._engine.store.own("recovery", WAIT_FOR_OWNER, "Unfinished work"):
+            await finish()
+
+    async def serve(self, turns: bool) -> None:
+        """Nobody else takes part."""
+
+    async def hold(self, channel: str) -> None:
+        """The channel is this process's own."""

@@ -1,1 +1,0 @@
-"""The whole story on channels: real gateways, fake platforms, one model script."""

@@ -1,1 +1,0 @@
-"""What the documentation says, done word for word."""

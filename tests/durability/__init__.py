@@ -1,1 +1,0 @@
-"""What survives: kills at every named point, failing disks, a crowd of processes, old files."""

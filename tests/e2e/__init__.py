@@ -1,1 +1,0 @@
-"""The command line from outside: real processes, real files, local model servers."""

@@ -1,0 +1,182 @@
+"""The story of a bot on Discord: the real library, a fake service, real processes."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.channels.model_script import COUNTED, remove
+from support.channels.plugin_fakes import borrow, multimedia, telegram
+from support.openai_server import OpenAIServer, Reply
+
+from .conftest import House
+
+discord_api = borrow("discord", "discord_api")
+world = borrow("discord", "discord_world")
+BOSS, ANN, GUEST = 111_000_000_000_000_111, 222_000_000_000_000_222, 333_000_000_000_000_333
+CHOICES = ["Once", "This session", "Always", "Deny"]
+
+
+class DiscordHouse(House):
+    """A home whose people are on Discord."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.discord: Any = discord_api.DiscordApi()
+        guild = self.discord.guild()
+        self.room: int = self.discord.channel(guild)
+
+    def install(self, *channels: str) -> None:
+        super().install(*channels)
+        with (self.home / ".env").open("a") as env:
+            env.write(f'DISCORD_BOT_TOKEN="{self.discord.token}"\n')
+        file = self.home / "config.yaml"
+        config = json.loads(file.read_text())
+        settings = {"api_url": self.discord.api_url, "edit_every": 0.3}
+        config["plugins"]["discord"] = settings
+        file.write_text(json.dumps(config))
+
+    def close(self) -> None:
+        super().close()
+        self.discord.close()
+
+
+@pytest.fixture(scope="module")
+def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiscordHouse]:
+    """A gateway that was started with a token in ``.env``, and whose first admin has come."""
+    made = DiscordHouse(tmp_path_factory.mktemp("house"))
+    made.install()
+    made.start()
+    made.discord.say(BOSS, made.claim_code())
+    made.discord.find("You are the first admin now.", BOSS)
+    yield made
+    made.close()
+    assert made.discord.token not in made.said
+    assert made.discord.world.pings == []
+
+
+@pytest.fixture
+def house(claimed: DiscordHouse) -> DiscordHouse:
+    """The gateway runs."""
+    if claimed.gateway.poll() is not None:
+        claimed.start()
+    return claimed
+
+
+@pytest.fixture
+def api(house: DiscordHouse) -> Any:
+    return house.discord
+
+
+def test_the_admin_is_answered_and_heard(house: DiscordHouse, api: Any) -> None:
+    api.say(BOSS, "hello")
+    assert api.find("Hello", BOSS).text == r"**Hello**, *you* & `me` \<there>"
+    spoken = multimedia.sound("opus")
+    api.send(BOSS, "voice-message.ogg", spoken, mime="audio/ogg", voice=1.0)
+
+    def bubbles() -> Any:
+        return [one for one in api.messages(BOSS) if one.flags & world.VOICE]
+
+    (voice,) = api.wait(bubbles)
+    assert api.world.blobs[voice.files[0]["url"]] == spoken
+    (heard,) = house.media.asked("audio/transcriptions")
+    assert heard.form["file"][1] == spoken
+    assert api.texts(BOSS).count("The **lamp** is on.") == 1
+
+
+@pytest.mark.slow
+def test_a_picture_comes_with_the_answer(house: DiscordHouse, api: Any) -> None:
+    api.say(BOSS, "draw a bicycle")
+    api.find("Here it ", BOSS)
+
+    def pictures() -> list[bytes]:
+        shown = [one for one in api.messages(BOSS) if not one.flags & world.VOICE]
+        return [api.world.blobs[file["url"]] for one in shown for file in one.files]
+
+    assert api.wait(pictures) == [multimedia.make_png()]
+
+
+@pytest.mark.slow
+def test_somebody_unknown_is_let_in_by_the_admins_button(house: DiscordHouse, api: Any) -> None:
+    api.say(ANN, "hello")
+    refused = api.find("I do not know you yet.", ANN).text
+    code = refused.splitlines()[0].split()[-1]
+    asked = api.find(f"discord:{ANN}", BOSS)
+    assert code.strip("*`") in asked.text
+    assert asked.buttons == ["Let in", "Block"]
+    api.press(asked, "Let in", BOSS)
+    api.wait(lambda: not asked.buttons)
+    api.say(ANN, "hello")
+    api.find("Hello", ANN)
+
+
+@pytest.mark.slow
+def test_a_command_waits_for_the_admins_button(house: DiscordHouse, api: Any) -> None:
+    denied, allowed = house.folder_to_remove("denied"), house.folder_to_remove("allowed")
+    for name, choice, told in (
+        ("denied", "Deny", "Then I leave it."),
+        ("allowed", "Once", "It is removed."),
+    ):
+        api.say(BOSS, f"remove {name}")
+        asked = api.find(remove(name), BOSS)
+        assert asked.buttons == CHOICES
+        before = replace(asked)
+        api.press(asked, choice, BOSS)
+        api.find(told, BOSS)
+        api.wait(lambda asked=asked: not asked.buttons)
+        api.press(before, "Once", BOSS)  # an app that still shows it
+    api.say(BOSS, "/whoami")
+    api.find(f"discord:{BOSS}", BOSS)
+    assert denied.exists()
+    assert not allowed.exists()
+
+
+@pytest.mark.slow
+def test_a_strangers_press_in_a_server_changes_nothing(house: DiscordHouse, api: Any) -> None:
+    folder = house.folder_to_remove("grouped")
+    api.say(house.room, f"<@{world.BOT_ID}> remove grouped", BOSS)
+    asked = api.find(remove("grouped"), house.room)
+    press = api.press(asked, "Once", GUEST)
+    api.find("I do not know you yet.", house.room)
+    api.wait(lambda: press in api.rest.answered)
+    assert asked.buttons == CHOICES
+    api.press(asked, "Deny", BOSS)
+    api.find("Then I leave it.", house.room)
+    assert folder.exists()
+
+
+@pytest.mark.slow
+def test_a_planned_job_is_delivered_and_a_death_leaves_one_answer(
+    house: DiscordHouse, api: Any
+) -> None:
+    api.say(BOSS, "/schedule add in 1 minute | Write the letter.")
+    api.find("Job ", BOSS)
+    api.say(BOSS, "think")
+    api.wait(lambda: api.rest.typed)
+    assert telegram.end(house.gateway) == 0
+    assert api.texts(BOSS).count("I have thought.") == 1
+    with OpenAIServer([Reply(COUNTED, pace=0.05), Reply(COUNTED)]) as service:
+        model = {"HOOKLINE_MODEL": "openai/fake", "OPENAI_API_KEY": "test"}
+        model |= {"OPENAI_BASE_URL": service.base_url}
+        house.start(**model)
+        api.say(BOSS, "count")
+        growing = api.find("number0", BOSS)
+        api.wait(lambda: len(growing.edits) > 1)
+        assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
+        assert len(growing.text) < len(COUNTED)
+        api.say(BOSS, "/status")
+        house.start(**model)
+        api.find(COUNTED, BOSS)
+        api.wait(lambda: api.messages(BOSS)[-1].text != COUNTED)
+        assert telegram.end(house.gateway) == 0
+    assert api.texts(BOSS).count(COUNTED) == 1
+    assert sum("number0" in text for text in api.texts(BOSS)) == 1
+    house.start(HOOKLINE_CLOCK_OFFSET="600")
+    api.find("The letter is written.", BOSS)
+    assert telegram.end(house.gateway) == 0
+    assert sum("The letter is written." in text for text in api.texts(BOSS)) == 1

@@ -1,0 +1,15 @@
+"""Databases with an ailment, and a model that goes by the skills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hookline.testing import Harness
+from support.databases.skill_model import Practice
+
+
+@pytest.fixture
+def practice(harness: Callable[..., Harness]) -> Callable[[str], Practice]:
+    """``practice(url)`` is a home whose model knows the database ``prod``."""
+    return lambda url: Practice(harness, url)

@@ -1,0 +1,102 @@
+"""The skills on SQLite and DuckDB: each finds what ails a prepared database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.databases.servers import SICK
+from support.databases.skill_model import NAMES, Practice, queries, reference
+
+Make = Callable[[str], Practice]
+SLOW = "SELECT sum(total) FROM orders WHERE person = 7"
+
+
+@pytest.fixture
+def sqlite(practice: Make, tmp_path: Path) -> Practice:
+    """A SQLite file with ailments."""
+    connection = sqlite3.connect(tmp_path / "prod.db")
+    connection.executescript((SICK / "sqlite.sql").read_text("utf-8"))
+    connection.close()
+    return practice(f"sqlite:///{tmp_path}/prod.db")
+
+
+@pytest.fixture
+def duck(practice: Make, tmp_path: Path) -> Practice:
+    """A DuckDB file with ailments."""
+    with duckdb.connect(str(tmp_path / "prod.duckdb")) as connection:
+        connection.execute((SICK / "duckdb.sql").read_text("utf-8"))
+    return practice(f"duckdb:///{tmp_path}/prod.duckdb")
+
+
+def test_sqlite_slow_statement(sqlite: Practice) -> None:
+    told = sqlite.follow("Why is this query slow on prod?", "db-slow-sql", [SLOW])
+    assert "SCAN orders" in told[SLOW]
+    assert "orders" in told["Tables by number of entries"].split("\n")[2]
+
+
+def test_sqlite_indexes(sqlite: Practice) -> None:
+    told = sqlite.follow("Which indexes are missing or redundant?", "db-index")
+    missing = told["Foreign keys without an index"]
+    assert "| orders | person | people |" in missing
+    assert "visits" not in missing
+    assert "| visits | visits_by_person |" in told["Indexes that another one covers"]
+    assert told["Indexes that another one covers"].count("visits_by_person_and_page") == 1
+
+
+def test_sqlite_free_space(sqlite: Practice) -> None:
+    told = sqlite.follow("The file does not shrink after I deleted rows", "db-vacuum")
+    cells = told["Free pages"].split("\n")[2].split("|")
+    assert float(cells[3]) > 40
+
+
+def test_sqlite_numbers_that_end(sqlite: Practice) -> None:
+    told = sqlite.follow("Will the ids run out?", "db-capacity")
+    assert "| people | 9223372036854775000 | 100.0 |" in told["Keys with AUTOINCREMENT"]
+    assert "orders" in told["Tables by size"]
+
+
+@pytest.mark.slow
+def test_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
+    writer = sqlite3.connect(tmp_path / "prod.db", isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    told = sqlite.follow("The app says: database is locked. Who holds it?", "db-locks")
+    writer.close()
+    assert "locked by another program" in told["Whether it can be read now"]
+
+
+def test_duckdb_sequence_and_double_index(duck: Practice) -> None:
+    told = duck.follow("Will the sequence run out?", "db-capacity")
+    assert "| main.tickets | 950 | 1000 | 95.0 |" in told["Sequences that near their end"]
+    assert "| people | ticket | INTEGER |" in told["Columns that take numbers of a sequence"]
+    told = duck.follow("Which duplicate indexes can we drop?", "db-index")
+    assert "people_again" in told["Indexes that repeat another one or a key"]
+    told = duck.follow(
+        "This query is slow",
+        "db-slow-sql",
+        ["SELECT count(*) FROM orders a, orders b WHERE a.id < b.person"],
+    )
+    assert "birth_date" in told["Columns that are text where they could be a type"]
+
+
+@pytest.mark.parametrize("skill", NAMES)
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_every_query_runs(request: pytest.FixtureRequest, engine: str, skill: str) -> None:
+    asked = request.getfixturevalue({"sqlite": "sqlite", "duckdb": "duck"}[engine])
+    assert_all_run(asked, skill, engine)
+
+
+def assert_all_run(asked: Practice, skill: str, engine: str) -> None:
+    """Each query of a skill's file is answered by the engine, through ``db_query``."""
+    found = queries(reference(skill, engine))
+    assert found
+    texts = asked.ask([query.sql for query in found])
+    wrong = [
+        f"{q.heading}: {t}"
+        for q, t in zip(found, texts, strict=True)
+        if not t.startswith(("|", "("))
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,86 @@
+"""The skills on MariaDB: each finds what ails a prepared database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from support import mariadb
+from support.databases.servers import MariaClinic
+from support.databases.skill_model import NAMES, Practice, queries, reference
+
+Make = Callable[[str], Practice]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def sick() -> Iterator[MariaClinic]:
+    try:
+        with mariadb.server() as server:
+            yield MariaClinic(server)
+    except mariadb.NoMariaDB as error:
+        pytest.skip(str(error))
+
+
+def test_missing_unused_and_double_indexes(practice: Make, sick: MariaClinic) -> None:
+    told = practice(sick.url).follow("Which indexes are missing or never used?", "db-index")
+    assert "FROM `orders` WHERE `person` = ?" in told["Statements without an index"]
+    assert "| orders | " in told["Tables that are read whole"]
+    unused = told["Indexes that nobody uses"]
+    assert "| orders | orders_by_note | 0 | note |" in unused
+    assert "| visits | visits_by_person | 0 |" not in unused
+    assert "PRIMARY" not in unused
+    covered = told["Indexes that another one covers"]
+    assert "| visits | visits_by_person | person | visits_by_person_and_page |" in covered
+    assert covered.count("\n| visits") == 1
+
+
+def test_a_slow_statement(practice: Make, sick: MariaClinic) -> None:
+    sql = "SELECT COUNT(*) FROM orders WHERE person = 7"
+    with sick.connect() as owner:
+        owner.cursor().execute("TRUNCATE performance_schema.events_statements_summary_by_digest")
+        for _ in range(60):
+            owner.cursor().execute(sql)
+    told = practice(sick.url).follow("Why is this query slow on prod?", "db-slow-sql", [sql])
+    assert "orders ALL" in told[sql]
+    assert "| 1 |" in told["Whether statements are counted"]
+    worst = told["Statements by time"].split("\n")[2]
+    assert worst.startswith("| 60 |")
+    assert "SELECT COUNT ( * ) FROM `orders` WHERE `person` = ?" in worst
+    assert "| orders |" in told["Tables whose statistics are old"]
+
+
+def test_a_lock_chain(practice: Make, sick: MariaClinic) -> None:
+    with sick.chain() as numbers:
+        told = practice(sick.url).follow("The update hangs, who blocks it?", "db-locks")
+    lines = told["Who waits for whom"].split("\n")[2:5]
+    for depth, number in enumerate(numbers):
+        assert f"| {depth} | {number} | root |" in lines[depth]
+    assert "Sleep" in lines[0]
+    assert "UPDATE people" in lines[2]
+    assert "people" in told["On which table"]
+    assert f"| {numbers[0]} |" in told["Transactions that are open longest"]
+
+
+def test_free_space_and_who_keeps_old_rows(practice: Make, sick: MariaClinic) -> None:
+    with sick.connect() as reader:
+        reader.cursor().execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        told = practice(sick.url).follow("How much bloat is in the events table?", "db-vacuum")
+        number = reader.thread_id()
+    assert told["Space that deletes left"].split("\n")[2].startswith("| events |")
+    assert f"| {number} | root | Sleep |" in told["What keeps old rows"]
+
+
+def test_a_key_near_its_end_and_a_table_that_grows(practice: Make, sick: MariaClinic) -> None:
+    told = practice(sick.url).follow("Will we run out of ids in the people table?", "db-capacity")
+    ending = told["Keys that near their end"].split("\n")[2]
+    assert ending == "| people | id | int(11) | 2100000000 | 2147483647 | 97.8 |"
+    assert told["Tables that grow"].split("\n")[2].startswith("| orders | 20000 | 0 | 20000 |")
+
+
+@pytest.mark.parametrize("skill", NAMES)
+def test_every_query_runs(practice: Make, sick: MariaClinic, skill: str) -> None:
+    found = queries(reference(skill, "mysql"))
+    texts = practice(sick.url).ask([query.sql for query in found])
+    wrong = [f"{q.heading}: {t}" for q, t in zip(found, texts, strict=True) if t[0] != "|"]
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,109 @@
+"""The skills on PostgreSQL: each finds what ails a prepared database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from hookline_postgres.testing import Server
+from support.databases.servers import Clinic, chain, clinic
+from support.databases.skill_model import NAMES, Practice, queries, reference
+
+Make = Callable[[str], Practice]
+COUNTED = "Statements by time"
+"""The query that needs pg_stat_statements."""
+
+
+@pytest.fixture(scope="module")
+def sick(postgres_server: str) -> Iterator[Clinic]:
+    with clinic(postgres_server) as made:
+        yield made
+
+
+def test_missing_unused_and_double_indexes(practice: Make, sick: Clinic) -> None:
+    with sick.connect(autocommit=True) as owner, pytest.raises(psycopg.errors.UniqueViolation):
+        owner.execute("CREATE UNIQUE INDEX CONCURRENTLY orders_once ON orders(person)")
+    told = practice(sick.url).follow("Which indexes are missing or never used?", "db-index")
+    missing = told["Foreign keys without an index"]
+    assert "| orders | orders_person_fkey | person | people |" in missing
+    assert "visits" not in missing
+    assert "public.orders" in told["Tables that are read whole"].split("\n")[2]
+    unused = told["Indexes that nobody uses"]
+    assert "| public.orders | orders_by_note | 0 |" in unused
+    assert "visits_by_person_and_page" not in unused or "| visits_by_person |" not in unused
+    assert "_pkey" not in unused
+    covered = told["Indexes that another one covers"]
+    assert "| visits | visits_by_person | visits_by_person_and_page |" in covered
+    assert covered.count("\n| visits") == 1
+    assert "orders_once" in told["Indexes that are not valid"]
+
+
+def test_a_slow_statement(practice: Make, sick: Clinic) -> None:
+    sql = "SELECT count(*) FROM orders WHERE person = 7"
+    told = practice(sick.url).follow("Why is this query slow on prod?", "db-slow-sql", [sql])
+    assert "Seq Scan on orders" in told[sql]
+    assert "Filter: (person = 7)" in told[sql]
+    assert "public.orders" in told["Tables that are read whole"].split("\n")[2]
+    assert "pg_stat_statements" in told[COUNTED]
+    assert told[COUNTED].startswith("Error: ")
+    assert "| NULL | False |" in told["Whether statements are counted"]
+
+
+def test_a_lock_chain(practice: Make, sick: Clinic) -> None:
+    with chain(sick) as pids:
+        told = practice(sick.url).follow("The update hangs, who blocks it?", "db-locks")
+    lines = told["Who waits for whom"].split("\n")[2:5]
+    assert f"| {pids[0]} | 0 |" in lines[0]
+    assert "idle in transaction" in lines[0]
+    assert f"| {pids[0]} <- {pids[1]} | 1 |" in lines[1]
+    assert f"| {pids[0]} <- {pids[1]} <- {pids[2]} | 2 |" in lines[2]
+    assert f"| people | {pids[1]} |" in told["On which table"]
+    assert str(pids[0]) in told["Transactions that are open longest"]
+
+
+def test_dead_rows_and_who_keeps_them(practice: Make, sick: Clinic) -> None:
+    with sick.connect() as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM people")
+        told = practice(sick.url).follow("How much bloat is in the events table?", "db-vacuum")
+        pid = reader.info.backend_pid
+    assert "public.events" in told["Dead rows"].split("\n")[2]
+    bloat = told["Bloat, an estimate"]
+    assert "public.events" in bloat.split("\n")[2]
+    assert "visits" not in bloat
+    assert f"| transaction | {pid} |" in told["What keeps old rows"]
+    assert "events" in told["Autovacuum: settings, tables without it, what runs"]
+
+
+def test_a_sequence_near_its_end_and_a_table_that_grows(practice: Make, sick: Clinic) -> None:
+    told = practice(sick.url).follow("Which sequence is close to its maximum?", "db-capacity")
+    ending = told["Sequences that near their end"].split("\n")[2]
+    assert ending == "| public.people_numbers | people.id | 2100000000 | 2147483647 | 97.8 |"
+    assert "| public.orders | 20000 | 0 | 20000 |" in told["Tables that grow"].split("\n")[2]
+
+
+@pytest.mark.parametrize("skill", NAMES)
+def test_every_query_runs(practice: Make, sick: Clinic, skill: str) -> None:
+    found = [one for one in queries(reference(skill, "postgres")) if one.heading != COUNTED]
+    texts = practice(sick.url).ask([query.sql for query in found])
+    wrong = [f"{q.heading}: {t}" for q, t in zip(found, texts, strict=True) if t[0] != "|"]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_a_slow_statement_where_they_are_counted(practice: Make) -> None:
+    slow = "SELECT count(*) FROM orders WHERE person = {}"
+    settings = {"shared_preload_libraries": "pg_stat_statements"}
+    with Server(**settings) as server, clinic(server.url) as made:
+        with made.connect(autocommit=True) as owner:
+            owner.execute("CREATE EXTENSION pg_stat_statements")
+            owner.execute("SELECT pg_stat_statements_reset()")
+            for n in range(1, 60):
+                owner.execute(slow.format(n).encode())
+            owner.execute("SELECT 1")
+        asked = practice(made.url).follow("Which statements are slow?", "db-slow-sql")
+    assert "| public | true |" in asked["Whether statements are counted"].lower()
+    worst = asked[COUNTED].split("\n")[2]
+    assert "orders WHERE person = $1" in worst
+    assert "| 59 |" in worst

@@ -1,0 +1,223 @@
+"""A plugin that does not return: it waits for ever, or it blocks the event loop.
+
+An ``async def`` hook is cancelled at its deadline. Code that blocks cannot be interrupted: it holds
+up its process until it returns, and is logged with its plugin meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import HOOKS, Inbound, Plugin, command, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+from support.healthy_plugin import CALLED, acting, company, ears, visit
+
+from .test_raising import assert_survived
+
+Make = Callable[..., Any]
+SOON = 0.05
+"""Seconds: the deadline in place of the hooks' own."""
+BLOCKED_SECONDS = 2.2
+"""Seconds that blocking code sleeps: long enough to be noticed."""
+
+
+async def waits() -> None:
+    """Wait for what never comes."""
+    await asyncio.Event().wait()
+
+
+async def clings() -> None:
+    """Suppress one cancellation and wait on for a moment."""
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    await asyncio.sleep(SOON)
+
+
+WAITING = [hook for hook in CALLED if not HOOKS[hook].sync and HOOKS[hook].deadline is not None]
+
+
+@pytest.mark.parametrize("hook", WAITING)
+def test_a_hook_that_waits_for_ever(harness: Make, caplog: Any, hook: str) -> None:
+    h = company(harness, acting(hook, waits), deadlines={hook: SOON})
+    found = visit(h)
+    assert_survived(found, hook)
+    assert "no answer within 0.05 s" in caplog.text
+    if HOOKS[hook].kind != "observe" or hook not in ("setup", "teardown"):
+        assert {(failure.plugin, failure.hook) for failure in found.failures} == {("bad", hook)}
+
+
+def test_a_hook_that_suppresses_its_cancellation_fails_all_the_same(harness: Make) -> None:
+    h = company(harness, acting("pre_prompt", clings), deadlines={"pre_prompt": SOON})
+    failures = ears(h)
+    assert h.send("go").text == "well"
+    assert [failure.reason for failure in failures] == ["no answer within 0.05 s"]
+
+
+def test_a_guard_that_never_answers_denies_and_its_tool_does_not_run(harness: Make) -> None:
+    ran: list[str] = []
+
+    class Danger(Plugin[NoConfig]):
+        @tool
+        def danger(self) -> str:
+            """Do what a guard must judge first."""
+            ran.append("danger")
+            return "boom"
+
+    script = [[calls("danger")], "well"]
+    h = company(
+        harness, acting("pre_tool", waits), Danger, deadlines={"pre_tool": SOON}, model=script
+    )
+    outcome = h.send("go", approve="yes")
+    assert outcome.text == "well"
+    assert outcome.tool_calls[0].text.startswith("Denied: guard 'bad' failed")
+    assert ran == []
+
+
+# What has no deadline
+
+
+async def test_a_reply_does_not_wait_for_an_end_of_turn_that_never_ends(harness: Make) -> None:
+    h = company(harness, acting("end_of_turn", waits), model=["one", "two"])
+    await h.aopen()
+    before = asyncio.all_tasks()
+    await h.channel.say("first")
+    await h.channel.say("second")
+    assert [reply.text for reply in await h.channel.replies(2)] == ["one", "two"]
+    await h.aclose()
+    assert asyncio.all_tasks() <= before
+
+
+@pytest.mark.parametrize("hook", ["around_model", "around_tool"])
+async def test_middleware_that_never_returns_can_be_stopped(harness: Make, hook: str) -> None:
+    entered = asyncio.Event()
+
+    def act() -> Any:
+        async def middleware(event: Any, call_next: Any) -> Any:
+            entered.set()
+            await waits()
+
+        return middleware
+
+    h = company(harness, acting(hook, act))
+    runtime = await h.aopen()
+    await h.channel.say("go")
+    await entered.wait()
+    assert await h.channel.say("/stop")
+    texts = [reply.text for reply in await h.channel.replies(2)]
+    assert sorted(texts) == ["Stopped.", "Stopping."]
+    assert runtime.dispatcher.queued(Inbound("fake", "chat", "user", "m", "")) == 0
+
+
+# Code that blocks the event loop
+
+BLOCKERS = (
+    "a hook",
+    "a tool",
+    "a command",
+    "middleware",
+    "a receiver",
+    "a task",
+    "an async receiver",
+)
+
+
+class Dawdler(Plugin[NoConfig]):
+    """Blocks the event loop where it is told to."""
+
+    where = ""
+    woke: list[str]
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.woke = []
+        if self.where == "a receiver":
+            host.signals.connect("start_of_turn", lambda event, ctx: self.sleep())
+        if self.where == "an async receiver":
+            host.signals.connect("start_of_turn", self.hear)
+
+    def sleep(self) -> None:
+        time.sleep(BLOCKED_SECONDS)
+        self.woke.append(self.where)
+
+    async def hear(self, event: Any, ctx: Any) -> None:
+        self.sleep()
+
+    @hookimpl
+    def start_of_turn(self) -> None:
+        if self.where == "a hook":
+            self.sleep()
+        if self.where == "a task":
+            self.host.spawn(self.hear(None, None), "sweep")
+
+    @hookimpl
+    def around_tool(self) -> Any:
+        async def middleware(event: Any, call_next: Any) -> Any:
+            self.sleep()
+            return await call_next(event)
+
+        return middleware if self.where == "middleware" else None
+
+    @tool
+    async def dawdle(self) -> str:
+        """Block the event loop."""
+        self.sleep()
+        return "done"
+
+    @command("/dawdle")
+    def dawdled(self, ctx: Any, args: str) -> str:
+        """Block the event loop."""
+        self.sleep()
+        return "done"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [pytest.param(w, marks=[pytest.mark.slow] if n else []) for n, w in enumerate(BLOCKERS)],
+)
+def test_code_that_blocks_the_event_loop_is_logged_with_its_plugin(
+    harness: Make, caplog: Any, where: str
+) -> None:
+    dawdler = type("Dawdler", (Dawdler,), {"where": where, "__module__": __name__})
+    step: Any = [calls("dawdle" if where == "a tool" else "look")]
+    h = company(harness, dawdler, model=[step, "well"])
+    failures = ears(h)
+    outcome = h.send("/dawdle" if where == "a command" else "go")
+    assert outcome.stop in ("command", "done")
+    (line,) = [r.getMessage() for r in caplog.records if "blocks the event loop" in r.getMessage()]
+    assert line.startswith("plugin dawdler blocks")
+    assert "time.sleep(BLOCKED_SECONDS)" in line, "the stack says where"
+    (failure,) = failures
+    assert failure.plugin == "dawdler"
+    assert failure.reason.startswith("blocked the event loop for ")
+
+
+def test_a_tool_that_never_returns_does_not_stop_other_chats(harness: Make) -> None:
+    go_on = threading.Event()
+
+    class Bad(Plugin[NoConfig]):
+        @tool
+        def dawdle(self) -> str:
+            """Never return."""
+            go_on.wait(10)
+            return "done"
+
+    async def talk() -> list[str]:
+        await h.aopen()
+        await h.channel.say("go", chat="one")
+        while not any("go" in r.messages[0].text for r in h.model.requests):
+            await asyncio.sleep(0.01)
+        await h.channel.say("hello", chat="two")
+        replies = await h.channel.replies(1)
+        go_on.set()
+        await h.channel.replies(2)
+        return [reply.text for reply in replies]
+
+    h = company(harness, Bad, model=[[calls("dawdle")], "for two", "for one"])
+    assert h.run(talk())[0] == "for two"

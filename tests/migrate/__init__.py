@@ -1,1 +1,0 @@
-"""Moving another agent's home in, with the plugins that own what is moved."""

@@ -1,0 +1,1 @@
+"""Helpers of the tests: servers on loopback, processes, terminals, homes."""

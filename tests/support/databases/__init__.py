@@ -1,0 +1,1 @@
+"""Databases with faults, and a model that goes by the skills."""

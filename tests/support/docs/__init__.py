@@ -1,0 +1,1 @@
+"""The pages of the documentation, and a reader who does what they say."""

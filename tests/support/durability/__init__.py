@@ -1,0 +1,1 @@
+"""Processes that are killed, and what they have left."""

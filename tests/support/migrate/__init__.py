@@ -1,0 +1,1 @@
+"""Homes of other programs, and the commands that move them in."""

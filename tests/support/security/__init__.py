@@ -1,0 +1,1 @@
+"""A workspace, hosts and tools to be attacked, and the attacks."""
