@@ -63,7 +63,6 @@ def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> N
     assert told["deadline"] == ("none" if hook.deadline is None else f"{hook.deadline:g} s")
     assert name == "setup" or told["if it fails"] == failure
     assert told["order"].startswith("the last" if hook.reverse else "the first")
-    assert told["since"] == f"{hook.since[0]}.{hook.since[1]}"
     assert ("runs" in told) is hook.background
     assert hook.doc.split("``")[0].splitlines()[0] in text
     assert f"`{hook.event}` is" in text

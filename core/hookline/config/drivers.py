@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 async def open_secret_sources(source: ConfigSource, home: Path, storage: Callable[..., Any]) -> None:
     """Resolve what config.yaml takes from elsewhere (``vault:NAME``), by the drivers of the group
-    ``hookline_hookspecs.secrets``. Without such a reference no driver is imported.
+    ``hookline.secrets``. Without such a reference no driver is imported.
 
     ``storage`` makes a plugin's storage of its name and package.
     """
     if not any(names_in(source.values)):
         return
-    if (open_vault := find_driver("hookline_hookspecs.secrets", "vault")) is not None:
+    if (open_vault := find_driver("hookline.secrets", "vault")) is not None:
         await open_vault(source, home, storage)
 
 
