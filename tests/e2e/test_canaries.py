@@ -283,9 +283,7 @@ def unpacked(file: Path) -> bytes:
 
 def start(machine: Machine, file: str, *words: str) -> subprocess.Popen[bytes]:
     """Start a turn, and wait until its shell command runs."""
-    machine.cold = True
     process = machine.start("run", *words, "--session", "s", "--yes", "--json")
-    machine.cold = False
     until = time.monotonic() + 60
     while not (machine.workspace / file).exists():
         assert process.poll() is None, Machine.wait(process)

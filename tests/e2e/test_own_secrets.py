@@ -70,7 +70,6 @@ def look(machine: Machine) -> list[str]:
 
 
 def test_a_tool_sees_no_secret(machine: Machine, look: list[str]) -> None:
-    machine.cold = True
     call = {"name": "bash", "arguments": {"command": "; ".join(look).replace("{pid}", "$PPID")}}
     model = machine.script({"tools": [call]}, {"text": "done"})
     done = machine.run("run", "go", "--model", model, "--yes", "--json")

@@ -25,7 +25,6 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 @pytest.fixture
 def guarded(machine: Machine) -> Machine:
     machine.config(CONFIG)
-    machine.cold = True
     return machine
 
 

@@ -25,7 +25,6 @@ def victim(machine: Machine) -> Machine:
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
     ben = Signer.open(machine.home / "plugins/skills/team/member.json", "ben")
     machine.config(CONFIG.format(bare=bare, key=ben.key))
-    machine.cold = True
     eve = Signer.open(folder / "eve.json", "eve")
     entry = Entry(
         "ship-it", 1, "proposed", 1, "", "", "eve", eve.key, files=digests({"SKILL.md": EVIL})

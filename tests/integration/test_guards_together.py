@@ -14,7 +14,7 @@ from hookline_delegate import Delegate
 from hookline_guardrails import Guardrails
 from hookline_hookspecs import Ask, Plugin, ToolCall, ToolResult, ToolResultBlock, hookimpl, tool
 from hookline_tool_cache import ToolCache
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 Make = Callable[..., Any]
@@ -167,9 +167,7 @@ CALLS = st.sampled_from(
 )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40)
 @given(st.lists(st.lists(CALLS, min_size=1, max_size=8), min_size=1, max_size=4))
 def test_whatever_is_called_each_call_has_one_result(
     harness: Make, responses: list[list[Any]]

@@ -13,6 +13,8 @@ TOP_LEVEL = {
     *("pyproject.toml", "README.md", "core", "plugins", "hookspecs", "tests", "docs"),
     *("benchmarks", "examples", "packaging", "LICENSE", "CHANGELOG.md", "mkdocs.yml"),
     "conftest.py",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
 }
 PEOPLE = r"(?!user\b|you\b|me\b|alice\b|bob\b|someone\b|name\b)[\w.-]+"
 ONE_MACHINE = re.compile(rf"(?<![\w.])(?:/home/{PEOPLE}/|/Users/{PEOPLE}/|/mnt/\w+/)")

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from support import nursery
+from .processes import store_environment
 
 PATIENCE = 120.0
 """Seconds that are waited for a real process."""
@@ -93,13 +93,13 @@ class Gateways:
     def spawn(self, *arguments: str, **env: str) -> subprocess.Popen[bytes]:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        base |= {"HOOKLINE_HOME": str(self.home), **self.account()}
+        base |= {"HOOKLINE_HOME": str(self.home), **self.account(), **store_environment()}
         base |= {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
         return self._run([*arguments], self.folder, base | env)
 
     def _run(self, arguments: list[str], cwd: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
         with (self.folder / f"{len(self.running):03}.log").open("wb") as log:
-            process = nursery.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "hookline", *arguments],
                 cwd=cwd,
                 env=env,

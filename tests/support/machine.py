@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from support import nursery
+from .processes import store_environment
 
 PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
@@ -55,8 +55,6 @@ class Machine:
     env: dict[str, str] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=lambda: {"HOOKLINE_PLUGINS__TITLES": "false"})
     """Switches a plugin off that asks the model by itself and takes a step of its script."""
-    cold: bool = False
-    """Whether each run has an interpreter of its own, and sees how that starts and ends."""
 
     def run(
         self,
@@ -72,8 +70,7 @@ class Machine:
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: int | None = None
     ) -> subprocess.Popen[bytes]:
         """Start ``hookline`` and leave it running."""
-        kind = subprocess.Popen if self.cold else nursery.Popen
-        return kind(
+        return subprocess.Popen(
             [sys.executable, "-m", "hookline", *map(str, arguments)],
             cwd=self.workspace,
             env=self.environment() | dict(env or {}),
@@ -101,9 +98,10 @@ class Machine:
 
     def environment(self) -> dict[str, str]:
         """What a process sees: no key, no proxy, no folder of the person who runs the tests."""
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        names = ("PATH", "PYTHONPATH")
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         own = {"HOME": str(self.home.parent), "HOOKLINE_HOME": str(self.home), "LANG": "C.UTF-8"}
-        return kept | own | self.without | self.env
+        return kept | store_environment() | own | self.without | self.env
 
     def config(self, text: str) -> Path:
         """Write ``config.yaml``."""

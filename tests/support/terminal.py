@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -22,20 +23,16 @@ from typing import Any, Self
 
 import pyte
 
-from support import nursery
-
 PATIENCE = 60.0
 """Seconds until something that should have been shown counts as missing."""
 QUIET = 0.3
 """Seconds without output after which a screen is taken to be complete."""
 _LEADER = """
-import os, signal, sys
+import os, sys
 os.close(os.open(sys.argv[1], os.O_RDWR))
-signal.signal(signal.SIGINT, signal.default_int_handler)
 os.execv(sys.argv[2], sys.argv[2:])
 """
-"""Opening a terminal by its name, as leader of a session, makes it the controlling one; a parallel
-test runner ignores SIGINT, and its children would too. The nursery does both for ``hookline``."""
+"""Opening a terminal by its name, as leader of a session, makes it the controlling one."""
 
 
 class TerminalScreen:
@@ -67,9 +64,8 @@ class TerminalScreen:
             self._screen.write_process_input = self._answer  # type: ignore[method-assign]
         self._raw = bytearray()
         self._set_size(columns, rows)
-        hookline = list(argv[: len(nursery.HOOKLINE)]) == nursery.HOOKLINE
-        leader = [] if hookline else [sys.executable, "-c", _LEADER, os.ttyname(slave)]
-        self._process = nursery.Popen(
+        leader = [sys.executable, "-S", "-c", _LEADER, os.ttyname(slave)]
+        self._process = subprocess.Popen(
             [*leader, *argv],
             stdin=slave,
             stdout=slave,

@@ -33,7 +33,7 @@ from typing import Any, Literal
 
 import httpx2
 
-from . import nursery
+from .processes import store_environment
 
 WEB: dict[str, Any] = {"web-server": {"listen": "127.0.0.1:0"}, "access": {}}
 """Settings of :func:`web_plugins`: a port that the system chooses, and nobody let in."""
@@ -121,7 +121,7 @@ class Gateway:
 
     def start(self) -> None:
         """Start the gateway, again after it was killed."""
-        self.process = nursery.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-m", "hookline", "gateway"], **streams(self.folder)
         )
         assert self.process.stderr is not None
@@ -177,7 +177,7 @@ def free_port() -> int:
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run ``hookline`` on the home in a folder to its end."""
     words = [sys.executable, "-m", "hookline", *arguments]
-    return nursery.run(words, timeout=120, **streams(folder))
+    return subprocess.run(words, timeout=120, **streams(folder))
 
 
 def streams(folder: Path) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def streams(folder: Path) -> dict[str, Any]:
     own = {"HOME": str(folder), "HOOKLINE_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
     return {
         "cwd": folder,
-        "env": {"PATH": os.environ["PATH"], **own},
+        "env": {"PATH": os.environ["PATH"], **store_environment(), **own},
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,

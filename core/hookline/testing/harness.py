@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hookline_hookspecs import (
     Attachment,
     Audio,
+    Channel,
     Check,
     Context,
     Inbound,
     Notice,
     Plugin,
     Question,
+    Route,
     ToolResult,
     Turn,
     Usage,
@@ -251,6 +253,19 @@ class Harness:
         found: list[tuple[str, Check]] = []
         self.runtime.bus.gather("register_checks", lambda plugin: lambda check: found.append((plugin, check)))
         return found
+
+    def routes(self) -> list[Route]:
+        """Return the plugins' routes, as a web server gets them."""
+        found: list[Route] = []
+        self.runtime.bus.gather("register_routes", lambda plugin: found.append)
+        return found
+
+    def registered_channel(self, name: str) -> Channel:
+        """Return a channel that a plugin registered. Raises ``KeyError`` if there is none."""
+        channel = self.runtime.channels.get(name)
+        if channel is None:
+            raise KeyError(f"no plugin registered the channel {name}: {self.states()}")
+        return channel
 
     def _notice(self, event: Notice, ctx: TurnContext | None = None) -> None:
         self.notices.append(event)

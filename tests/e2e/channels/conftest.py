@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from support import nursery
 from support.channels.model_script import STEPS
 from support.channels.plugin_fakes import bot_api, multimedia, telegram, webhook
 
@@ -90,7 +89,7 @@ class House(telegram.Gateways):  # type: ignore[misc]
         """Start ``hookline`` in the workspace; nothing secret is in its environment."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         with (self.folder / f"{len(self.running):03}.log").open("wb") as log:
-            process = nursery.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "hookline", *arguments],
                 cwd=self.workspace,
                 env=base | {"HOOKLINE_HOME": str(self.home)} | env,

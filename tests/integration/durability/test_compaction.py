@@ -40,7 +40,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.plugin import NoConfig
 from hookline_openai import OpenAIProvider
 from hookline_openai.dialects import DIALECTS
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import anthropic_server, openai_rules
 from support.durability.computer import Computer, line_of, paired
@@ -260,7 +260,6 @@ SESSIONS = {
         st.sampled_from(("on", "PIN: keep to this", "/compact", "restart")), max_size=8
     ),
 }
-UNTIMED = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def play(seed: int, size: int, says: list[str]) -> None:
@@ -280,7 +279,7 @@ def play(seed: int, size: int, says: list[str]) -> None:
             world.harness.close()
 
 
-@settings(UNTIMED, max_examples=5)
+@settings(max_examples=5)
 @given(**SESSIONS)
 def test_every_request_is_valid_and_nothing_that_matters_is_lost(
     seed: int, size: int, says: list[str]
@@ -289,7 +288,7 @@ def test_every_request_is_valid_and_nothing_that_matters_is_lost(
 
 
 @pytest.mark.slow
-@settings(UNTIMED, max_examples=50)
+@settings(max_examples=100)
 @given(**SESSIONS)
 def test_every_request_of_many_sessions_is_valid(seed: int, size: int, says: list[str]) -> None:
     play(seed, size, says)

@@ -8,7 +8,6 @@ import sys
 from contextlib import closing
 
 import pytest
-from support import nursery
 from support.durability.computer import Computer
 from support.durability.model_wires import serving
 
@@ -130,7 +129,7 @@ def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> 
     before, n = used.database.read_bytes(), 1
     command = [sys.executable, "-c", KILLED_AT, str(used.home)]
     pipe = subprocess.PIPE
-    with nursery.Popen(command, stdin=pipe, stdout=pipe, text=True) as victim:
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as victim:
         while migrate(n) == -9:
             assert used.is_whole()
             assert migrate(0) == 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from typing import Any
 
 import pytest
-from support import nursery
 from support.machine import Machine
 from support.site_packages import Site
 
@@ -78,7 +78,7 @@ asyncio.run(main())
 def nothing_stays(machine: Machine) -> None:
     """Neither tool nor command nor hook of ``bad`` is live; those of ``good`` are."""
     command, env = [sys.executable, "-c", PROBE], machine.environment()
-    probe = nursery.run(command, env=env, cwd=machine.workspace, capture_output=True, check=True)
+    probe = subprocess.run(command, env=env, cwd=machine.workspace, capture_output=True, check=True)
     tools, commands, hooks = json.loads(probe.stdout)
     assert tools == ["good_tool"]
     assert "/help" in commands
@@ -435,7 +435,6 @@ def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, s
         "Distribution.entry_points = property(\n"
         "    lambda dist: EntryPoints(one for one in found(dist) if 'web-' not in one.name)\n)\n"
     )
-    machine.cold = True  # a process that reads this file
     machine.config("")
     assert machine.run("web").err.splitlines()[-1] == (
         "hookline: `hookline web` comes with plugin web-server, which is not installed; "

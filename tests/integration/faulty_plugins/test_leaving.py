@@ -139,7 +139,6 @@ def hit(machine: Machine, site: Site) -> Callable[..., Any]:
     """Run one turn with a plugin that does something to the process."""
 
     def run(act: str, *options: str) -> Any:
-        machine.cold = True
         site.dist("good", "good")
         site.dist("bad", "bad", bad(act))
         machine.config(CONFIG)

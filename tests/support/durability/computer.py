@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support import nursery
+from support.processes import store_environment
 
 PLUGINS = "plugins: {notebook: true, files: false, shell: false}\n"
 """The part of ``config.yaml`` that names plugins: those that cost time and do nothing here off."""
@@ -64,17 +64,12 @@ class Computer:
 
     def run_all(self, calls: Sequence[Sequence[str]], **env: str) -> list[Finished]:
         """Run several ``hookline`` at the same time, to their end."""
-        running = [self._started(nursery.Popen, arguments, env) for arguments in calls]
+        running = [self.start(*arguments, **env) for arguments in calls]
         return [finish(process) for process in running]
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        """Start ``hookline`` in an interpreter of its own; end it with :func:`finish`."""
-        return self._started(subprocess.Popen, arguments, env)
-
-    def _started(
-        self, kind: type[subprocess.Popen[str]], arguments: Sequence[str], env: Mapping[str, str]
-    ) -> subprocess.Popen[str]:
-        return kind(
+        """Start ``hookline``; end it with :func:`finish`."""
+        return subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.workspace,
             env=self._environment(env),
@@ -89,7 +84,7 @@ class Computer:
         # `titles` would ask the model once more, after a session's second message.
         own = {"HOOKLINE_HOME": str(self.home), "HOOKLINE_PLUGINS__TITLES": "false"}
         own["HOOKLINE_PLUGINS__USER_MODEL"] = "false"  # it asks the model beside the turns
-        return base | own | self.env | dict(extra)
+        return base | store_environment() | own | self.env | dict(extra)
 
     def messages(self, session: str) -> list[dict[str, Any]]:
         """The messages of a session as they are stored, each with its ``turn``."""

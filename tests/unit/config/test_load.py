@@ -434,7 +434,7 @@ def is_told(outcome: object) -> bool:
     return bool(told) and all(len(text) > 20 and text[-1] in ".?" for text in told)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     raw=st.one_of(
         st.binary(max_size=60),
@@ -468,7 +468,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(value=values)
 def test_a_value_in_a_variable_comes_out_as_it_went_in(tmp_path: Path, value: object) -> None:
     text = json.dumps(value, ensure_ascii=False)

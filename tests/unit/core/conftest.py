@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import nursery
 
 
 class Clock:
@@ -48,7 +47,7 @@ def python(tmp_path: Path) -> Python:
         variables |= {"XDG_CACHE_HOME": str(tmp_path / "cache")}
         if site is not None:
             variables |= {"PYTHONPATH": str(site)}
-        return nursery.run(
+        return subprocess.run(
             [sys.executable, "-c", textwrap.dedent(body), *arguments],
             env=kept | variables,
             capture_output=True,

@@ -252,7 +252,7 @@ def keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
 def test_any_session_keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
     keeps_the_rules(name, ops)
@@ -260,7 +260,6 @@ def test_any_session_keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
-@settings(max_examples=200, deadline=None)
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
 def test_many_sessions_keep_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
     keeps_the_rules(name, ops)

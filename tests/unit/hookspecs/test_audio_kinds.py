@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hookline_hookspecs.speech import KINDS, audio_kind, seconds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data"
@@ -92,6 +92,5 @@ HEADS = [data[:80] for data in (recording(0.1), *((DATA / file).read_bytes() for
 
 
 @given(head=st.sampled_from(HEADS), tail=st.binary(max_size=80), cut=st.integers(0, 80))
-@settings(max_examples=300, deadline=None)
 def test_broken_files_have_a_length(head: bytes, tail: bytes, cut: int) -> None:
     assert seconds(head[:cut] + tail) >= 0

@@ -27,7 +27,7 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, max_size=60).map("".join), st.integers(1, 400))
 @example("\n" * 400 + "x", 1)
 @example("```\nx\n```| a | b |\n|--|--|\n", 4)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
     text, start = text * times, 0
     while start < len(text):
@@ -51,7 +51,6 @@ def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
 
 
 @given(st.lists(PARTS, max_size=30).map("".join))
-@settings(max_examples=60, deadline=None)
 def test_nobody_is_called_and_no_address_is_a_link(text: str) -> None:
     rendered = content.render(text)
     outside = "".join(rendered.split("`")[::2]) if rendered.count("`") % 2 == 0 else ""

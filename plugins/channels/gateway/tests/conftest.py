@@ -19,7 +19,6 @@ from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
-from support import nursery
 
 SECRET = "correct horse battery staple"
 PATIENCE = 120
@@ -151,7 +150,7 @@ class Gateways:
     def spawn(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | {"HOOKLINE_HOME": str(self.home)} | self.env | env,

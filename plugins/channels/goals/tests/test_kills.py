@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import nursery
 
 PATIENCE = 120.0
 """Seconds until a test gives up; none waits for it to pass."""
@@ -60,7 +59,7 @@ class Life:
         """A gateway; it may be dead before it is ready."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         with (self.folder / f"{len(self.running):03}.log").open("wb") as log:
-            process = nursery.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "hookline", "gateway"],
                 cwd=self.folder,
                 env=base | {"HOOKLINE_HOME": str(self.home)} | env,

@@ -14,7 +14,6 @@ import pytest
 from hookline_hookspecs import CommandError
 from hookline_run import stdin
 from hookline_run.stdin import LARGEST, behind
-from support import nursery
 
 Feed = Callable[[bytes], None]
 
@@ -121,7 +120,7 @@ def test_without_a_prompt_a_pipe_is_the_prompt_if_anything_comes(
     steps = "steps: [{when: '^what is new\\?$', text: nothing}]\n"
     (tmp_path / "model.yaml").write_text(steps, "utf-8")
     command = [sys.executable, "-m", "hookline", "run", "--model", "scripted/model.yaml"]
-    with nursery.Popen(
+    with subprocess.Popen(
         command,
         cwd=tmp_path,
         env={**os.environ, "HOOKLINE_HOME": str(tmp_path / "home")},
@@ -155,7 +154,7 @@ def test_the_program_that_starts_it_may_keep_the_pipe_open(tmp_path: Path) -> No
     command = [sys.executable, "-m", "hookline", "run", "Review.", "--model", "scripted/model.yaml"]
     environment = {**os.environ, "HOOKLINE_HOME": str(tmp_path / "home")}
     started = time.monotonic()
-    with nursery.Popen(
+    with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdin=-1, stdout=-1, stderr=-1, text=True
     ) as process:
         assert process.stdout is not None

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import nursery
 from support.openai_server import OpenAIServer, Reply
 from support.terminal import TerminalScreen
 
@@ -78,10 +77,10 @@ def test_piped_the_answer_is_bare_and_waits_are_told(home: Path, serve: Any) -> 
     server = serve(busy("0.2"), ANSWER, busy("0.2"), ANSWER)
     options: dict[str, Any] = {"cwd": home, "env": environment(home, server), "text": True}
     options |= {"stdin": subprocess.DEVNULL, "capture_output": True, "check": True}
-    done = nursery.run(command("hello"), **options)
+    done = subprocess.run(command("hello"), **options)
     assert done.stdout == ANSWER
     assert done.stderr == "… rate-limited by openai; trying again in 0.2 s\n"
-    lines = nursery.run(command("hello", "--json"), **options).stdout.splitlines()
+    lines = subprocess.run(command("hello", "--json"), **options).stdout.splitlines()
     found = [json.loads(line) for line in lines]
     [notice] = [one for one in found if one["type"] == "notice"]
     assert notice["text"] == "rate-limited by openai; trying again in 0.2 s"
@@ -107,7 +106,7 @@ def test_what_the_locale_cannot_show_keeps_no_answer_back(home: Path, serve: Any
 
 def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
     server = serve(busy("50"))
-    with nursery.Popen(
+    with subprocess.Popen(
         command("hello", "--no-wait"),
         cwd=home,
         env=environment(home, server),

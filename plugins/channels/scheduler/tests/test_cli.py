@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import nursery
 
 SCRIPT = """
 steps:
@@ -52,7 +51,7 @@ class Installation:
         """Run a command to its end."""
         command = [sys.executable, "-m", "hookline", *words]
         environment = self.environment(**more)
-        return nursery.run(
+        return subprocess.run(
             command,
             env=environment,
             capture_output=True,
@@ -72,7 +71,7 @@ class Installation:
         """A process that lives."""
         pipe = subprocess.PIPE
         command = [sys.executable, "-m", "hookline", *words]
-        process = nursery.Popen(
+        process = subprocess.Popen(
             command,
             env=self.environment(**more),
             stdin=pipe,

@@ -20,7 +20,7 @@ ME = "U0BOT"
 TEXT = st.text(st.sampled_from("a<>&!@#[]()*_`~|\n :;/.é🙂"), max_size=60) | st.text(max_size=60)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TEXT)
 def test_what_is_written_mentions_nobody_and_stays(text: str) -> None:
     shown = rendered(text)
@@ -30,7 +30,7 @@ def test_what_is_written_mentions_nobody_and_stays(text: str) -> None:
     assert back == plain or "&" in text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TEXT.filter(str.strip), st.booleans())
 def test_a_payload_is_one_that_slack_takes(text: str, rich: bool) -> None:
     post = Post(rich=rich, choices=(Choice("A" * 100), Choice("b", "B & <C>", "danger")))
@@ -42,7 +42,7 @@ def test_a_payload_is_one_that_slack_takes(text: str, rich: bool) -> None:
         assert raw == text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TEXT, TEXT)
 def test_what_people_write_is_read_as_they_saw_it(before: str, after: str) -> None:
     sent = reading.escaped(before) + "<https://a.org|a.org>" + reading.escaped(after)
@@ -79,7 +79,7 @@ def test_shared_words_are_anothers_and_no_command() -> None:
     assert [one.source for one in found.origins] == ["quoted from Carl x (slack:U2)"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_strange_fields_lose_nothing(seed: int) -> None:
     event = {

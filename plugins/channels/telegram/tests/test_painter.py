@@ -8,7 +8,7 @@ import re
 import pytest
 from hookline_channelkit import paint
 from hookline_telegram.painter import TelegramHtml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from .telegram_text import parse
@@ -54,7 +54,6 @@ PIECES = st.sampled_from(
 @example("```word \n**")
 @example("> a\n> > b\n\n**`x`**")
 @example("[a `b`](http://x.y/\"'<>&)")
-@settings(deadline=None)
 def test_it_is_always_readable_and_loses_no_word(markdown: str) -> None:
     parsed = parse(paint(markdown, TelegramHtml()), "HTML")
     letters = re.sub(r"[^a-z🙂é]", "", html.unescape(parsed.text))

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import nursery
 from support.terminal import TerminalScreen
 
 HOOKLINE = [sys.executable, "-m", "hookline"]
@@ -32,7 +31,7 @@ class OnTerminal:
     def __init__(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
-        self._process = nursery.Popen(
+        self._process = subprocess.Popen(
             argv, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, start_new_session=True
         )
         os.close(slave)
@@ -199,7 +198,7 @@ def piped(env: dict[str, str], work: Path) -> Piped:
     """Runs ``hookline ARGUMENTS`` with ``stdin`` as text, to its end."""
 
     def run(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-        return nursery.run(
+        return subprocess.run(
             [*HOOKLINE, *arguments],
             input=stdin,
             env=env | more,

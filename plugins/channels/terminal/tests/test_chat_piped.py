@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import nursery
 
 Script = Callable[[str], str]
 ECHO = """
@@ -95,7 +94,7 @@ def test_nobody_approves_through_a_pipe(piped: Callable, script: Script) -> None
 def test_bytes_that_are_no_text_do_not_end_the_chat(
     env: dict[str, str], work: Path, script: Script
 ) -> None:
-    done = nursery.run(
+    done = subprocess.run(
         [sys.executable, "-m", "hookline", "chat", "--model", script(ECHO)],
         input=b"\xef\xbb\xbfone \xff\xfe\r\ntwo\n",
         env=env,

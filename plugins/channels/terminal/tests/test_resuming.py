@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import nursery
 from support.openai_server import OpenAIServer, Reply
 from support.terminal import TerminalScreen
 
@@ -164,7 +163,7 @@ def test_what_cannot_be_resumed_is_a_sentence(
 ) -> None:
     def hookline(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "hookline", *arguments]
-        return nursery.run(
+        return subprocess.run(
             argv, env=env, cwd=work, capture_output=True, encoding="utf-8", timeout=60, input=""
         )
 

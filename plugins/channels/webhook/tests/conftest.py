@@ -19,7 +19,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from support import nursery
 
 SECRET = "correct horse battery staple"
 PATIENCE = 120
@@ -182,7 +181,7 @@ class Gateways:
     def spawn(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | {"HOOKLINE_HOME": str(self.home)} | env,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hookline_webhook.body import BadBody, Delivery, read
 from hookline_webhook.signing import is_signed, signature
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
@@ -25,7 +25,6 @@ def body(**changed: Any) -> bytes:
 
 
 @given(IDS, IDS, IDS, TEXTS, st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_what_is_right_arrives_as_it_was_sent(
     id_: str, chat: str, user: str, text: str, ascii_: bool
 ) -> None:
@@ -40,7 +39,6 @@ def test_a_name_and_an_author_may_be_told() -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
 def test_any_bytes_are_read_or_refused_with_a_sentence(data: bytes) -> None:
     try:
         found = read(data)
@@ -93,7 +91,6 @@ KEY = b"0123456789abcdef"
 
 
 @given(st.binary(), st.binary(min_size=1))
-@settings(max_examples=100, deadline=None)
 def test_a_signature_fits_one_body_and_one_secret(data: bytes, other: bytes) -> None:
     right = signature(KEY, data)
     assert is_signed(KEY, data, [right])
@@ -102,7 +99,6 @@ def test_a_signature_fits_one_body_and_one_secret(data: bytes, other: bytes) -> 
 
 
 @given(st.lists(st.text(), max_size=3))
-@settings(max_examples=100, deadline=None)
 def test_nothing_else_is_a_signature(given_: list[str]) -> None:
     assert not is_signed(KEY, b"body", given_)
 

@@ -223,7 +223,7 @@ names = st.dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(names)
 def test_no_file_stops_a_start(tmp_path_factory: Any, entries: Any) -> None:
     folder = tmp_path_factory.mktemp("w")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Inbound
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .conftest import MARK, PATIENCE, Platform, Speaker, Town
@@ -148,9 +148,7 @@ FAULTS = ["kill before", "kill after", "away", "slow down", "bad markup", "lost"
 
 @pytest.mark.slow
 @given(st.dictionaries(st.integers(1, 25), st.sampled_from(FAULTS), max_size=5), st.booleans())
-@settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=10)
 def test_random_faults(
     tmp_path_factory: pytest.TempPathFactory, faults: dict[int, str], slow: bool
 ) -> None:

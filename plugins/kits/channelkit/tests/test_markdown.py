@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 from hookline_channelkit import Painter, paint
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -91,7 +91,6 @@ SOUP = st.lists(st.sampled_from([*MARKS, "word", "<b>", "&lt;", "| a |\n|---|\n"
 
 
 @given(SOUP.map("".join))
-@settings(max_examples=300, deadline=None)
 def test_the_dialect_is_always_well_formed_and_holds_every_word(markdown: str) -> None:
     parser = _Strict()
     parser.feed(paint(markdown, Html()))

@@ -9,7 +9,7 @@ import pytest
 import regex
 from hookline_channelkit import cut, length_of, split
 from hookline_channelkit.splitting import SMALLEST
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 UNITS = ("utf16", "chars", "bytes")
@@ -27,7 +27,6 @@ ROOMY = st.integers(2 * SMALLEST, 200)
 
 
 @given(TEXTS, LIMITS, st.sampled_from(UNITS))
-@settings(max_examples=400, deadline=None)
 def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
     length = length_of(unit)  # type: ignore[arg-type]
     pieces = list(cut(text, limit, length))
@@ -48,7 +47,6 @@ def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
 
 
 @given(TEXTS, LIMITS, st.integers(0, 10))
-@settings(max_examples=200, deadline=None)
 def test_going_on_from_a_piece_gives_the_same_pieces(text: str, limit: int, number: int) -> None:
     pieces = list(cut(text, limit))
     if number < len(pieces):
@@ -56,7 +54,6 @@ def test_going_on_from_a_piece_gives_the_same_pieces(text: str, limit: int, numb
 
 
 @given(st.lists(WORDS, max_size=120).map("".join), ROOMY, st.sampled_from(UNITS))
-@settings(max_examples=300, deadline=None)
 def test_characters_stay_whole(text: str, limit: int, unit: str) -> None:
     length = length_of(unit)  # type: ignore[arg-type]
     borders = {match.end() for match in regex.finditer(r"\X", text)}
@@ -68,7 +65,6 @@ BLOCKS = st.lists(st.tuples(st.sampled_from(["", "py", "c++ title"]), CODE), max
 
 
 @given(BLOCKS, st.integers(64, 200))
-@settings(max_examples=200, deadline=None)
 def test_every_piece_has_whole_fences_with_their_info(
     blocks: list[tuple[str, list[str]]], limit: int
 ) -> None:

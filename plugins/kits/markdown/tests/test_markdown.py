@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hookline_markdown import Answer, Blocks, render
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 LINES = st.sampled_from(
@@ -64,7 +64,6 @@ def test_a_link_shows_where_it_leads() -> None:
 
 
 @given(TEXTS)
-@settings(deadline=None)
 def test_all_words_are_shown(text: str) -> None:
     assert render(text, 80).count("words") == text.count("words")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from hookline_processlock import ProcessLock
-from support import nursery
 
 OTHER = """
 import sys
@@ -38,7 +37,7 @@ def another(storage: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process that holds its lock, and its id; it ends cleanly when its input does."""
     command = [sys.executable, "-c", OTHER, str(storage.dir)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with nursery.Popen(command, **pipes) as process:
+    with subprocess.Popen(command, **pipes) as process:
         assert process.stdout
         try:
             yield process, process.stdout.readline().strip()

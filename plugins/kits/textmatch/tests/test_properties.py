@@ -6,10 +6,9 @@ import re
 
 import pytest
 from hookline_textmatch import EditError, replace
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ODD = ["  ", "\t", "\n", "\r\n", "\r", "“", '"', "’", "'", "…", "...", "—", "--", "\\n", '\\"']
 ODD += ["e\u0301", "\u0301", "\u200b", "\u00a0", "日本", "😀", "\ud800", "\0", "\u1100\u1161", "{"]
 ANY = st.lists(st.sampled_from(["a", "b", "foo", " ", "x = 1", *ODD]), max_size=20).map("".join)
@@ -27,7 +26,6 @@ OF_BLOCK = re.compile(r"alpha|beta|gamma|[(+“日ï😀]|if")
 @given(text=ANYTHING, old=ANYTHING, new=ANYTHING, everywhere=st.booleans())
 @example(text="日本\r", old="日本\r\n\u00a0", new="b", everywhere=False)
 @example(text="a", old="a\n ", new="b", everywhere=False)
-@settings(UNTIMED, max_examples=400)
 def test_any_text_gives_an_edit_or_a_sentence(text, old, new, everywhere):
     try:
         edit = replace(text, old, new, replace_all=everywhere)
@@ -38,7 +36,6 @@ def test_any_text_gives_an_edit_or_a_sentence(text, old, new, everywhere):
 
 
 @given(before=ANYTHING, old=ANYTHING, after=ANYTHING, new=ANYTHING)
-@settings(UNTIMED)
 def test_exact_always_wins_and_puts_in_what_was_said(before, old, after, new):
     text = before + old + after
     assume(old.strip() and old != new and "\r" not in text + new)
@@ -71,7 +68,6 @@ def normal(text: str) -> str:
 
 
 @given(case=loose())
-@settings(UNTIMED)
 def test_a_loose_edit_changes_the_matched_region_alone(case):
     before, stored, after, old, new, _ = case
     assume(old != new)
@@ -85,7 +81,6 @@ def test_a_loose_edit_changes_the_matched_region_alone(case):
 
 
 @given(case=loose())
-@settings(UNTIMED)
 def test_a_loose_edit_equals_the_exact_edit_on_a_normalised_text(case):
     before, stored, after, old, new, _ = case
     text = before + stored + after
@@ -96,7 +91,6 @@ def test_a_loose_edit_equals_the_exact_edit_on_a_normalised_text(case):
 
 
 @given(case=loose(), ends=st.lists(ENDING, min_size=12, max_size=12))
-@settings(UNTIMED)
 def test_line_endings_are_kept_even_mixed_ones(case, ends):
     before, stored, after, old, _, _ = case
     lines = (before + stored + after).replace("\r\n", "\n").split("\n")
@@ -111,7 +105,6 @@ TYPESET = st.lists(st.sampled_from(["word", "two", " ", "5", *TYPED]), max_size=
 
 
 @given(before=TYPESET, after=TYPESET, new=st.sampled_from(["zebra", "", "a “b”", "'"]))
-@settings(UNTIMED)
 def test_typography_outside_the_changed_word_is_kept(before, after, new):
     before, after = ["<", *before, "‘"], ["’", *after, ">"]
 
@@ -134,7 +127,6 @@ ONE = st.tuples(st.just("target"), ENDING).map(lambda line: [line])
 @given(
     before=LINES, first=LINES, one=ONE, last=LINES, after=LINES, new=st.text("ab \n", max_size=8)
 )
-@settings(UNTIMED)
 def test_an_exact_edit_is_exact_whatever_the_endings(before, first, one, last, after, new):
     def stored(lines: list[tuple[str, str]]) -> str:
         return "".join(line + end for line, end in lines)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import ToolCall
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 ODD = [None, True, 0, -1.5, 10**400, "", "  ", "nonsense", [], [1], {}, {"a": 1}]
@@ -100,9 +100,6 @@ NAMES = ["action", "content", "old_text", "query", "category", "ttl_days", "oper
         st.sampled_from(NAMES),
         JSON | st.sampled_from(["add", "remove", "remember", "batch", "recall", "profile"]),
     )
-)
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_whatever_a_model_sends_gets_an_answer(mind: Any, arguments: dict[str, Any]) -> None:
     (result,) = mind.calls(ToolCall("", "memory", arguments))

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from support import nursery
 
 
 def test_an_edit_by_hand_is_kept(mind: Any) -> None:
@@ -207,7 +206,7 @@ def test_a_process_killed_at_any_step_leaves_a_whole_file(tmp_path: Path) -> Non
         notes.parent.mkdir(parents=True)
         notes.write_text(f"{old.strip()}\n", "utf-8")
         command = [sys.executable, "-c", textwrap.dedent(KILLED), str(home), str(step)]
-        code = nursery.run(command, capture_output=True).returncode
+        code = subprocess.run(command, capture_output=True).returncode
         text = notes.read_text("utf-8")
         assert text in (f"{old.strip()}\n", f"{new.strip()}\n")
         seen.add((code, text[:3]))
@@ -221,7 +220,6 @@ ENTRIES = st.lists(st.lists(LINES, min_size=1, max_size=3).map("\n".join), max_s
 
 
 @given(ENTRIES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_whatever_a_file_holds_is_read_and_written_again(
     texts: list[str], newline: str, bom: bool, closed: bool
 ) -> None:
@@ -250,7 +248,6 @@ OPERATION = st.fixed_dictionaries(
 
 @given(st.lists(st.lists(OPERATION, min_size=1, max_size=4), max_size=12))
 @example([[{"action": "add", "content": "a"}, {"action": "add", "content": "a "}]])
-@settings(max_examples=60, deadline=None)
 def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[dict[str, str]]]
 ) -> None:
@@ -295,7 +292,7 @@ harness.close()
 def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", ADDING, str(tmp_path), name]
-        return nursery.Popen(command, stderr=subprocess.PIPE)
+        return subprocess.Popen(command, stderr=subprocess.PIPE)
 
     for process in [start(name) for name in ("one", "two")]:
         _, errors = process.communicate()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hookline_session_search.snippet import WIDTH, snippet
 from hookline_session_search.tokens import MOST_WORDS, folded, query, stored
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 TEXTS = [
@@ -122,7 +122,6 @@ def table() -> Any:
         yield db
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80), st.data())
 @example("ǰ x", None)
 @example("a\u0345b \u1e9e ŉ ΐ", None)
@@ -138,7 +137,6 @@ def test_every_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None
         assert table.execute(sql, (match,)).fetchall() == [(1,)]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=20))
 def test_a_snippet_is_a_bounded_line_of_the_text(text: str, typed: str) -> None:
     line = snippet(text, query(typed).words)

@@ -21,7 +21,7 @@ import pytest
 from hookline_hookspecs import HooklineError
 from hookline_skills import lock
 from hookline_skills.installing import Installer, Wish
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .conftest import POISON, Bench, skill_text
@@ -208,9 +208,6 @@ def test_what_is_no_archive(bench: Bench, tmp_path: Path) -> None:
     assert "no folder and no archive" in refused(bench, tmp_path / "missing")
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(st.data())
 def test_damaged_archives_are_refused_or_whole(
     bench: Bench, tmp_path: Path, data: st.DataObject

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .conftest import POISON, REDACTED, SECRET, Bench, skill_text
@@ -313,9 +313,6 @@ def test_a_killed_process_leaves_every_file_whole(tmp_path: Path) -> None:
 NAMES = st.text(st.characters(codec="utf-8"), max_size=80)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(name=NAMES, file=NAMES)
 def test_no_name_and_no_path_leads_out(bench: Bench, tmp_path: Path, name: str, file: str) -> None:
     bench.create("known")

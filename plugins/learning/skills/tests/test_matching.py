@@ -9,7 +9,7 @@ import pytest
 from hookline_skills.config import SkillsConfig
 from hookline_skills.matching import Matcher, least
 from hookline_skills.words import words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .conftest import Bench, labelled
@@ -102,7 +102,6 @@ def test_a_removed_skill_is_forgotten() -> None:
     assert len(matcher) == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_text_is_a_query(description: str, text: str) -> None:
     matcher = Matcher()

@@ -225,7 +225,7 @@ def test_the_index_follows_the_disk(bench: Bench) -> None:
     assert library.match("flowers", 1) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(st.characters(codec="utf-8"), max_size=60_000))
 def test_pages_add_up(text: str) -> None:
     from hookline_skills.viewing import PAGE, _pages

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import yaml
 from hookline_teamskills import Signer
-from support import nursery
 
 from .conftest import skill_text
 
@@ -41,7 +40,7 @@ class Home:
         command = [sys.executable, "-m", "hookline", "--home", str(self.path), "skills", *words]
         env = {**os.environ, "HOOKLINE_CRASH_AT": crash}
         cwd = self.path.parent
-        return nursery.run(command, capture_output=True, text=True, cwd=cwd, env=env)
+        return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env)
 
     def log(self) -> list[tuple[int, str]]:
         rows = json.loads(self.run("log", "ship-it", "--json").stdout)

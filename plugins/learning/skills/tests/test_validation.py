@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import skills_ref
 from hookline_skills.validation import validate
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .conftest import labelled, skill_text
@@ -78,7 +78,6 @@ def same_verdict(folder: Path) -> None:
         assert sorted(expected) == sorted(found)
 
 
-@settings(max_examples=300, deadline=None)
 @given(text=texts(), folder=st.sampled_from(["deploy"] * 4 + ["日本", "fix", "ﬁx", "a" * 64]))
 def test_generated_skills(tmp_path_factory: pytest.TempPathFactory, text: str, folder: str) -> None:
     path = tmp_path_factory.mktemp("skills") / folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,6 @@ import pytest
 from hookline.testing import Harness, ScriptedModel, calls
 from hookline_hookspecs import Context, ModelRequest, Overloaded, Plugin, Turn, hookimpl, tool
 from hookline_titles import Titles
-from support import nursery
 
 Make = Callable[..., Harness]
 NAMED = "Moving the wiki to Postgres"
@@ -172,7 +172,7 @@ def run(home: Path, *words: str) -> str:
     """``hookline run`` with these words, in a process of its own."""
     command = [sys.executable, "-m", "hookline", "run", *words, "--session", "s", "--no-input"]
     environment = {**os.environ, "HOOKLINE_HOME": str(home)}
-    done = nursery.run(command, cwd=home, env=environment, capture_output=True, check=True)
+    done = subprocess.run(command, cwd=home, env=environment, capture_output=True, check=True)
     return done.stdout.decode().strip()
 
 

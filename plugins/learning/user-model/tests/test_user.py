@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import HooklineError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -177,7 +177,6 @@ LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15),
 
 
 @given(LINES, LINES, LINES)
-@settings(max_examples=100, deadline=None)
 def test_curation_keeps_every_line_of_a_person(
     pinned: list[str], by_hand: list[str], told: list[str]
 ) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from filelock import FileLock
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .conftest import Home
@@ -273,9 +273,7 @@ def test_a_backup_that_ends_early_is_told_as_that(home: Home, tmp_path: Path, le
     assert "cut.tar.zst is damaged, or no backup (it ends early); take another one" in told
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_no_changed_byte_passes(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, one_backup: bytes

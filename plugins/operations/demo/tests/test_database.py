@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from hookline_demo.command import demo
-from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 COMMAND = [sys.executable, "-m", "hookline", "demo", "database"]
@@ -24,7 +23,7 @@ def told(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run it with an empty home."""
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     env = {**kept, "HOME": str(folder), "TMPDIR": str(folder), **more}
-    found: Any = nursery.run(COMMAND, cwd=folder, env=env, capture_output=True, text=True)
+    found: Any = subprocess.run(COMMAND, cwd=folder, env=env, capture_output=True, text=True)
     return found  # type: ignore[no-any-return]
 
 

@@ -21,7 +21,6 @@ from hookline_demo import process
 from hookline_demo.screen import Screen
 from hookline_demo.stage import Stage
 from hookline_demo.turn import play
-from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
 ESCAPE = "\x1b"
@@ -74,12 +73,12 @@ class Newcomer:
     def hookline(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "hookline", *arguments]
         env = self.environment()
-        return nursery.run(
+        return subprocess.run(
             command, cwd=self.home, env=env, check=True, capture_output=True, text=True
         ).stdout
 
     def demo(self, *arguments: str, **more: str) -> Shown:
-        done = nursery.run(
+        done = subprocess.run(
             [sys.executable, "-m", "hookline", "demo", *arguments],
             cwd=self.home,
             env=self.environment(**more),

@@ -11,7 +11,7 @@ from hookline_demo.live import HEAD, TAIL, WIDTH, Live, shortened
 from hookline_demo.process import parsed
 from hookline_demo.record import Record
 from hookline_demo.screen import Screen
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 KINDS = ("start", "delta", "tool_call", "tool_result", "question", "notice", "error", "result")
@@ -39,7 +39,6 @@ def show(*given_lines: dict[str, Any]) -> str:
     return stream.getvalue()
 
 
-@settings(deadline=None)
 @given(st.lists(lines, max_size=8))
 def test_no_line_breaks_it_or_steers_the_terminal(several: list[dict[str, Any]]) -> None:
     record = Record()

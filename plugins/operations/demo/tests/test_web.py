@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hookline_demo.command import demo
 from hookline_demo.stories.web.visitor import Visitor
-from support import nursery
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 
@@ -40,7 +39,7 @@ def test_the_page_has_conversations_answers_and_leaves_nothing(
         "os.execv(sys.executable, [sys.executable, '-m', 'hookline', *sys.argv[1:]])"
     )
     shown: list[str] = []
-    with nursery.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", listens, "demo", "web", "--no-open"],
         cwd=tmp_path,
         env={**env, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -30,7 +31,6 @@ from hookline_insights import Insights, cli
 from hookline_insights.text import bar
 from hypothesis import given
 from hypothesis import strategies as st
-from support import nursery
 
 Make = Callable[..., Harness]
 Clock = Callable[[float], None]
@@ -307,7 +307,7 @@ def run(home: Path, *words: str) -> tuple[int, str, str]:
     """``hookline …``: exit code, stdout and stderr."""
     command = [sys.executable, "-m", "hookline", *words]
     environment = {**os.environ, "HOOKLINE_HOME": str(home), "PYTHONUTF8": "1"}
-    done = nursery.run(command, cwd=home, env=environment, capture_output=True, check=False)
+    done = subprocess.run(command, cwd=home, env=environment, capture_output=True, check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import nursery
 from support.openai_server import OpenAIServer, Reply
 from support.serving import serving
 
@@ -38,7 +37,7 @@ def doctor(home: Path, tmp_path: Path) -> Callable[..., Rows]:
     }
 
     def run(*options: str, **env: str) -> Rows:
-        done = nursery.run(
+        done = subprocess.run(
             [sys.executable, "-m", "hookline", "doctor", "--json", *options],
             env=kept | {"HOOKLINE_HOME": str(home)} | env,
             cwd=tmp_path,

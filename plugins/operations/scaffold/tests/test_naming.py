@@ -9,7 +9,7 @@ import tomllib
 from hookline_scaffold.kinds import KINDS
 from hookline_scaffold.naming import BadName, Names, named
 from hookline_scaffold.repository import FILES, render
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 NEARLY = st.from_regex(r"[a-z][a-z0-9]{0,70}(-[a-z0-9]{1,20}){0,4}", fullmatch=True)
@@ -23,7 +23,6 @@ def tried(text: str) -> Names | BadName:
         return refused
 
 
-@settings(deadline=None)
 @given(st.one_of(st.text(), NEARLY))
 @example("z-z")
 @example("c" * 63)

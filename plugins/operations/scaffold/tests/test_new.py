@@ -14,7 +14,6 @@ import pytest
 import typer
 from hookline.testing import PluginContract
 from hookline_scaffold import Scaffold
-from support import nursery
 from typer.testing import CliRunner
 
 New = Callable[..., Any]
@@ -271,7 +270,7 @@ def run(here: Path, *command: str) -> subprocess.CompletedProcess[str]:
     home.mkdir(exist_ok=True)
     (home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
     environment = {"HOOKLINE_HOME": str(home), "PATH": os.environ["PATH"]}
-    return nursery.run(
+    return subprocess.run(
         [sys.executable, *command], cwd=here, env=environment, capture_output=True, text=True
     )
 

@@ -8,7 +8,7 @@ import pytest
 from hookline_context_files import ContextFilesConfig
 from hookline_context_files.document import Document, NotText, Shares, decoded
 from hookline_context_files.sharing import LEAST, share
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -60,7 +60,6 @@ def test_what_has_no_room_is_counted(make_bench):
     assert found.endswith("[… 4 more files left out …]")
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400), st.integers(1, 400), st.floats(0, 1), st.floats(0, 1))
 def test_a_cut_text_fits_and_says_what_it_lacks(text, room, head, tail):
     shares = Shares(head, min(tail, 1 - head))
@@ -78,7 +77,6 @@ def test_a_cut_text_fits_and_says_what_it_lacks(text, room, head, tail):
     assert int(marker[1]) == len(text) - len(before) - len(after)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 20_000), max_size=60), st.integers(1, 20_000))
 def test_sharing_is_fair(lengths, budget):
     rooms = share(lengths, budget)
@@ -94,7 +92,6 @@ def test_sharing_is_fair(lengths, budget):
         assert rooms == lengths
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_text_or_refused(data):
     try:

@@ -7,7 +7,7 @@ import string
 
 import pytest
 from hookline_subdir_hints.touched import MOST_PATHS, touched_paths
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 NAME = st.text(string.ascii_lowercase + "éü 漢'\"&;|()<>*#\\", min_size=1, max_size=8)
@@ -58,20 +58,17 @@ def test_named_arguments_are_paths_and_others_are_not() -> None:
     assert touched_paths(arguments) == ["a", "b", "c", "d"]
 
 
-@settings(deadline=None)
 @given(PATH)
 def test_a_quoted_path_is_found_whatever_it_is(path: str) -> None:
     assert path in touched_paths({"command": f"cat {shlex.quote(path)}"})
     assert f"sub/{path}" in touched_paths({"command": f"cd sub && cat {shlex.quote(path)} | wc"})
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_command(command: str) -> None:
     assert all(isinstance(path, str) and path for path in touched_paths({"command": command}))
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["path", "file_path", "workdir", "cwd", "command", "x"]),

@@ -192,7 +192,7 @@ def test_any_bytes_are_an_answer_or_an_error(stream):
     with WildServer(http()) as server:
         made = provider(server, stream=stream)
 
-        @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+        @settings(suppress_health_check=list(HealthCheck))
         @given(
             st.lists(st.sampled_from(PARTS) | st.binary(max_size=40), max_size=6),
             st.sampled_from(["text/event-stream", "application/json", "x"]),

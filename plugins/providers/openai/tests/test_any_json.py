@@ -7,7 +7,7 @@ from hookline_hookspecs import Block, ModelResponse, ProviderError
 from hookline_openai.chat_answer import ChatAnswer
 from hookline_openai.responses_answer import ARGUMENTS, ENDS, TEXT, THINKING, ResponsesAnswer
 from hookline_providerkit import Failures, ServerSaid
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 KEYS = """type text id summary content refusal status output error reason arguments name call_id
@@ -70,7 +70,6 @@ def read(make, pieces, whole) -> ModelResponse | ProviderError:
     (ChatAnswer, CHUNK, CHUNK), (ResponsesAnswer, EVENT, RESPONSE),
 ])  # fmt: skip
 def test_nothing_a_server_sends_is_a_crash(make, piece, whole):
-    @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
     @given(st.lists(piece, max_size=4), whole)
     def check(pieces, body):
         result = read(make, pieces, body)

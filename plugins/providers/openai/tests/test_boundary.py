@@ -274,7 +274,7 @@ def test_any_bytes_are_an_answer_or_an_error(stream):
     with server:
         made = provider(server, stream=stream)
 
-        @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+        @settings(suppress_health_check=list(HealthCheck))
         @given(BYTES, st.sampled_from(["text/event-stream", "application/json", "x"]))
         def check(parts, kind):
             server.payload = http(*parts, kind=kind)

@@ -15,7 +15,7 @@ from hookline_hookspecs import (
     ToolResultBlock,
 )
 from hookline_openai.calls import CallPieces, read_calls
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.openai_server import Reply, Use
 
@@ -328,7 +328,6 @@ PIECE = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(PIECE | JSON, max_size=3) | JSON, max_size=6), st.booleans())
 def test_any_pieces_become_usable_calls(chunks, cut):
     pieces = CallPieces()

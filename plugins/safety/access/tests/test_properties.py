@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hookline_access import AccessConfig
 from hookline_access.codes import ALPHABET, CLAIM, PAIRING, new_code, shown, typed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 ENTRIES = st.lists(
@@ -15,7 +15,6 @@ WHO = st.sampled_from(["a", "b", "A", "*", ""]) | st.text(max_size=3)
 
 
 @given(ENTRIES, ENTRIES, WHO, st.sampled_from(["1", "2", "1 ", "*", ""]) | st.text(max_size=3))
-@settings(max_examples=200, deadline=None)
 def test_only_a_literal_entry_lets_anybody_in(
     allow: list[str], admins: list[str], channel: str, user: str
 ) -> None:
@@ -33,7 +32,6 @@ def test_only_a_literal_entry_lets_anybody_in(
         st.none() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers()),
     )
 )
-@settings(max_examples=200, deadline=None)
 def test_no_setting_switches_it_off(given_: dict[str, object]) -> None:
     config = AccessConfig.model_validate(given_)
     assert not config.allows("a", "1")
@@ -42,7 +40,6 @@ def test_no_setting_switches_it_off(given_: dict[str, object]) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_any_text_is_a_code_or_not(text: str) -> None:
     code = typed(text, PAIRING)
     assert code is None or (len(code) == PAIRING and set(code) <= set(ALPHABET))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from .conftest import Desk, undo_of
@@ -85,11 +85,7 @@ def module_desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
         harness.close()
 
 
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=40)
 @given(before=steps, turns=st.lists(steps, min_size=1, max_size=3), chosen=st.integers(0, 2))
 @example([("write", "a", b"one\n")], [[("delete", "a"), ("write", "a/c", b"one\n")]], 0)
 @example([("write", "a/c/d", b"one\n")], [[("delete", "a"), ("link", "a", "..")]], 0)

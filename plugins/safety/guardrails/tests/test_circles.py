@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import ToolCall, ToolResultBlock
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .conftest import SAME, Bench, look, refused
@@ -107,9 +107,7 @@ def test_a_call_that_is_no_tool_or_has_wrong_arguments_gets_its_own_answer(bench
     assert all(text.startswith("Error: ") for text in texts)
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 @given(asked=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), max_size=4))
 def test_no_call_is_run_more_than_three_times_within_ten(
     bench: Bench, asked: list[list[str]]

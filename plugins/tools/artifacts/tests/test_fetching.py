@@ -12,7 +12,7 @@ from hookline.testing import Clock, calls
 from hookline_artifacts import Artifacts
 from hookline_artifacts.search import search
 from hookline_hookspecs import Job, Origin, ToolError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .conftest import MARKER, Bench
@@ -223,7 +223,6 @@ def test_other_calls_run_beside_a_slow_search(
 PIECES = st.sampled_from([*"ab().*+?[]{}|^$\\-:,!=<>#1290 \n", "(?P<n>", "(?R)", "(?<=", "\\p{L}"])
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=25).map("".join), st.text("ab1\n ", max_size=80), st.data())
 def test_any_pattern_ends_in_matches_or_a_sentence(pattern: str, text: str, data: Any) -> None:
     start = data.draw(st.integers(0, len(text)))
@@ -238,7 +237,6 @@ def test_any_pattern_ends_in_matches_or_a_sentence(pattern: str, text: str, data
         assert "\n" not in match.text
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text("xy\n\r", max_size=200), st.integers(1, 60))
 def test_going_on_finds_what_one_search_finds(text: str, room: int) -> None:
     whole = search(text, "x", 0, 10**9).matches

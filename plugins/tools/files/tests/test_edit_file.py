@@ -7,7 +7,7 @@ import os
 
 import pytest
 from hookline_hookspecs import HooklineError, ToolError
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 STORED = {
@@ -44,7 +44,6 @@ def test_the_answer_is_the_one_of_the_contract(bench):
     ending=ENDINGS,
     stored=st.sampled_from([*STORED]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_an_edit_changes_the_matched_region_alone(bench, before, old, after, new, ending, stored):
     mark, encoding = STORED[stored]
     if stored == "legacy":
@@ -69,7 +68,6 @@ def test_an_edit_changes_the_matched_region_alone(bench, before, old, after, new
 
 
 @given(lines=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["\n", "\r\n"]))))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_mixed_line_endings_stay_as_they_are(bench, lines):
     text = "".join(line + end for line, end in lines)
     path = bench.put("a.txt", f"{text}TARGET\r\n{text}")

@@ -9,7 +9,7 @@ from pathlib import PurePath
 import pytest
 from hookline_files.patterns import FilePattern
 from hookline_hookspecs import Refused, ToolError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -241,7 +241,6 @@ PATTERNS = st.sampled_from(
 
 
 @given(lines=LINES, pattern=PATTERNS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_grep_finds_what_a_search_of_each_line_finds(bench, lines, pattern):
     bench.put("a.txt", "\n".join(lines) + "\n")
     expected = [f"a.txt:{n}: {s}" for n, s in enumerate(lines, 1) if re.search(pattern, s)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Host, Plugin, hookimpl
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -106,9 +106,6 @@ def test_any_answer_is_a_sentence(
         ),
         max_leaves=8,
     )
-)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_no_json_is_a_fault(studio: Any, server: Any, canned: Any, body: Any) -> None:
     server.canned[:] = [canned(200, json.dumps(body).encode())]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Attachment
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 GUARDED = pytest.mark.parametrize(
@@ -246,9 +246,6 @@ def test_a_large_answer_is_not_read_to_its_end(
 
 
 @given(name=st.text(max_size=60))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 def test_no_name_is_a_fault(studio: Any, server: Any, name: str) -> None:
     text = studio.text("describe_image", image=name)
     assert text.startswith(("Denied: ", "Error: "))

@@ -11,7 +11,7 @@ from hookline.testing import Harness, calls
 from hookline_hookspecs import Context, Deny, Excerpt, Plugin, ToolResult, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_osv import Osv
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 Check = Callable[..., ToolResult]
@@ -245,11 +245,7 @@ odd_advisories = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=25)
 @given(odd=st.lists(odd_advisories | json_values, max_size=3))
 def test_odd_advisories_hide_no_good_one(osv: Any, check: Check, odd: list[Any]) -> None:
     osv.vulns[LODASH] = [*odd, advisory("GHSA-good", fixed="4.17.21")]

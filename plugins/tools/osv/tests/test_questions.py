@@ -11,7 +11,7 @@ import yaml
 from hookline.testing import Harness, calls
 from hookline_hookspecs import ToolResult
 from hookline_osv import Osv
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 Check = Callable[..., ToolResult]
@@ -143,9 +143,6 @@ def test_a_range_is_refused(osv: Any, check: Check, version: str) -> None:
     assert not osv.asked
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     package=st.text(max_size=20),
     ecosystem=st.sampled_from(sorted(DATA)) | st.text(max_size=8),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hookline_hookspecs import Ask, Deny
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data"
@@ -162,19 +162,16 @@ FRAGMENTS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map(" ".join))
 def test_any_fragments_get_a_verdict(verdict: Judge, command: str) -> None:
     verdict(command)  # the fixture fails where the judge itself does
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=200), st.binary(max_size=200).map(lambda b: b.decode("latin-1"))))
 def test_any_text_gets_a_verdict(verdict: Judge, command: str) -> None:
     verdict(command)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     command=st.sampled_from([*DENIED, *STOPPED, *ORDINARY]),
     at=st.integers(0, 400),
@@ -201,7 +198,6 @@ HARMLESS = [
 JOINS = ["; ", " && ", " || ", "\n", " & ", "\n\n", ";\t"]
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     command=st.sampled_from(SINGLE),
     before=st.lists(st.sampled_from(HARMLESS), max_size=3),
@@ -216,13 +212,11 @@ def test_harmless_company_hides_nothing(
     assert verdict("".join(part + join for part in before) + command + after) is not None
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=8).map("".join))
 def test_an_act_is_seen_before_anything_unreadable(verdict: Judge, rest: str) -> None:
     assert verdict(f"rm -rf / \n{rest}") is not None
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=st.characters(blacklist_characters="'\0\r"), max_size=60))
 def test_quoted_text_is_only_text(verdict: Judge, text: str) -> None:
     assert verdict(f"echo '{text}'") is None

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from hookline_hookspecs import Ask, Deny
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data"
@@ -102,7 +102,6 @@ DISGUISES: list[Callable[[str], str]] = [
 """Ways to write any script that do the same."""
 
 
-@settings(max_examples=250, deadline=None)
 @given(command=st.sampled_from(EVERY), ways=st.lists(st.sampled_from(DISGUISES), max_size=3))
 def test_a_disguise_hides_nothing(
     verdict: Verdict, command: str, ways: list[Callable[[str], str]]
@@ -133,7 +132,6 @@ def _hyphenated(word: str, way: int) -> str:
     )[way % 9]
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data(), command=st.sampled_from(PLAIN))
 def test_other_spellings_of_the_words_hide_nothing(
     verdict: Verdict, data: Any, command: str
@@ -151,7 +149,6 @@ def test_other_spellings_of_the_words_hide_nothing(
 COMPANY = ["true", "ls -la", "x=1", "echo done", "git status -sb", "cat README.md"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     everyday=st.sampled_from([c for group in EVERYDAY.values() for c in group if "\n" not in c]),
     before=st.sampled_from(COMPANY),

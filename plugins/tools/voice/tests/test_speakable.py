@@ -6,7 +6,7 @@ import re
 
 import pytest
 from hookline_voice.speakable import pieces, shorten, speakable
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 CASES = {
@@ -39,7 +39,6 @@ def test_what_is_said(markdown: str, said: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab *_`#>[]()!|~\n-.:/<&\\0\t\ud800😀"), max_size=200))
-@settings(max_examples=150, deadline=None)
 def test_any_markdown_has_words_or_none(markdown: str) -> None:
     said = speakable(markdown)
     assert said == said.strip()
@@ -53,7 +52,6 @@ def test_hostile_markdown_ends(hostile: str) -> None:
 
 
 @given(text=st.text(max_size=300), longest=st.integers(1, 80))
-@settings(max_examples=150, deadline=None)
 def test_pieces_lose_no_word(text: str, longest: int) -> None:
     parts = pieces(text, longest)
     assert all(part and len(part) <= longest for part in parts)
@@ -61,7 +59,6 @@ def test_pieces_lose_no_word(text: str, longest: int) -> None:
 
 
 @given(text=st.text(max_size=300), longest=st.integers(1, 120), rest=st.text(max_size=60))
-@settings(max_examples=150, deadline=None)
 def test_a_shortened_text_fits(text: str, longest: int, rest: str) -> None:
     short = shorten(text, longest, rest)
     assert len(short) <= longest

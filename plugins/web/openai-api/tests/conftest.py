@@ -20,7 +20,6 @@ from typing import Any
 import httpx2
 import pytest
 from openai import OpenAI
-from support import nursery
 from support.openai_server import OpenAIServer, Reply, Use
 
 PATIENCE = 120
@@ -110,7 +109,7 @@ class Served:
     def spawn(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | {"HOOKLINE_HOME": str(self.home)} | env,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import httpx2
-from support import nursery
 from support.web import free_port, gateway, run, streams
 
 SCRIPT = 'steps: [{when: ".", text: "answered", repeat: true}]\n'
@@ -19,7 +19,7 @@ LEAN = dict.fromkeys(
 """Plugins that cost time and do nothing here."""
 
 
-def test_a_link_of_a_running_gateway_logs_in_once(tmp_path: Path) -> None:
+def test_web_link_of_running_gateway_works_once(tmp_path: Path) -> None:
     with gateway(tmp_path, SCRIPT, **LEAN) as running:
         link = running.link()
         assert link["url"] == f"{running.url}/login#{link['code']}"
@@ -40,7 +40,7 @@ def test_a_link_of_a_running_gateway_logs_in_once(tmp_path: Path) -> None:
         }
 
 
-def test_it_starts_the_gateway_and_needs_no_config_for_it(tmp_path: Path) -> None:
+def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "model.yaml").write_text(SCRIPT)
     port = free_port()
@@ -49,7 +49,7 @@ def test_it_starts_the_gateway_and_needs_no_config_for_it(tmp_path: Path) -> Non
     wired = streams(tmp_path)
     wired["env"] |= {"HOOKLINE_PLUGINS__WEB_SERVER__LISTEN": f"127.0.0.1:{port}"}
     words = [sys.executable, "-m", "hookline", "web", "--json"]
-    process = nursery.Popen(words, **wired)
+    process = subprocess.Popen(words, **wired)
     assert process.stdout is not None
     url = json.loads(process.stdout.readline())["url"]
     assert url.startswith(f"http://127.0.0.1:{port}/login#")
@@ -61,7 +61,7 @@ def test_it_starts_the_gateway_and_needs_no_config_for_it(tmp_path: Path) -> Non
     assert "nobody is admin" not in err
 
 
-def test_what_is_off_is_said_with_the_way_out(tmp_path: Path) -> None:
+def test_web_names_disabled_plugins(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "home" / "config.yaml").write_text("plugins: {web-ui: false}\n")
     done = run(tmp_path, "web", "--json")

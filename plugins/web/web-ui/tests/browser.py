@@ -18,7 +18,6 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
-from support import nursery
 
 PATIENCE = 60
 """Seconds until a test gives up; none waits for it to pass."""
@@ -123,7 +122,7 @@ class Extra(Plugin):
     async def gateway_stopping(self):
         pass
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     @hookimpl
     def on_voice(self, ctx, audio):
@@ -195,7 +194,7 @@ class Gateway:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         more = {"HOOKLINE_HOME": str(self.home), "PYTHONPATH": str(self.folder / "site")}
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | more | env,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hookline.io.http import GuardedHttp, HttpFailed, HttpRefused, NetworkPolicy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 CLASSES = {
@@ -347,7 +347,6 @@ NOISE = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
 @given(HOSTS, st.sampled_from(sorted(SPELLINGS)), NOISE, NOISE, st.sampled_from(PORTS))
 def test_no_decoration_lets_a_refused_address_pass(address, spelling, before, after, port):
     """Whatever host is read from a decorated address, it is never the refused one."""
@@ -363,7 +362,6 @@ def test_no_decoration_lets_a_refused_address_pass(address, spelling, before, af
         assert not host.rpartition(".")[2].isdigit()
 
 
-@settings(max_examples=300)
 @given(st.text(max_size=60))
 def test_judge_takes_any_text(text):
     for url in (text, "http://" + text, f"http://127.0.0.1{text}"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hookline.io.paths import PathGuard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 ATTEMPTS = yaml.load(
@@ -105,7 +105,6 @@ SIGNS = st.sampled_from(["", "\u200b", "\u2060", "\ufe0f", "\u00ad"])
 ENDS = st.sampled_from(["", "/", "/.", ".", "..", " ", ":s", "::$DATA"])
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(ATTEMPTS["write"]),
     case=CASES,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hookline.io.paths import PathGuard, PathRefused
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 HOME = ".hookline"
@@ -296,7 +296,6 @@ def test_a_mount_from_above_home_is_refused(person, tmp_path):
 STEP = st.sampled_from(["", ".", "project/..", "missing/..", f"{HOME}/..", "project/back", "./."])
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     before=st.lists(STEP, max_size=4).map("/".join),
     case=st.sampled_from([str, str.upper, str.title, str.swapcase]),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hookline.io.paths import MAX_PATH, PathGuard, PathRefused, known_places
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 DATA = Path(known_places.__file__).parent / "data"
@@ -464,7 +464,6 @@ PIECES = st.sampled_from(
 ANY_PATH = st.text(max_size=30) | st.lists(PIECES | st.text(max_size=5), max_size=6).map("/".join)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=ANY_PATH)
 def test_no_path_crashes_or_escapes(guard, place, path):
     with contextlib.suppress(OSError):
@@ -488,7 +487,6 @@ CASES = st.sampled_from([str, str.upper, str.title, str.swapcase, str.casefold])
 INVISIBLE = st.sampled_from(["", "\u200b", "\u200d", "\u2060", "\ufe0f", "\ufeff", "\u00ad"])
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     secret=st.sampled_from([s for s in SECRETS if not s.startswith("etc/")]),
     case=CASES,

@@ -13,7 +13,7 @@ import pytest
 from hookline.store.plugin_storage import PluginStorage, prepare_storage
 from hookline.testing import open_store
 from hookline_hookspecs import Store
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 T = TypeVar("T")
@@ -100,7 +100,6 @@ def in_a_store(work: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(), st.text())
 def test_any_text_is_stored_and_any_text_is_a_query(text: str, query: str) -> None:
     hits = in_a_store(lambda store: found(store, text, query))
@@ -112,7 +111,6 @@ LATIN = st.text("abcXYZéü019", min_size=1, max_size=8)
 NOISE = st.sampled_from([" ", "  ", ", ", "\n", '"', " AND ", "*", "(", "-", "."])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(CJK | LATIN, NOISE), min_size=1, max_size=6), st.data())
 def test_every_word_and_every_part_of_a_cjk_run_is_found(
     parts: list[tuple[str, str]], data: st.DataObject

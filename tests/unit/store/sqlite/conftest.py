@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import nursery
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ asyncio.run(start())
 """
 
     def start(body: str, home: Path, *arguments: str) -> subprocess.Popen[str]:
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-c", frame.format(body=textwrap.dedent(body)), str(home), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -18,10 +18,11 @@ from hookline_hookspecs import (
     Plugin,
     Session,
     Turn,
+    Usage,
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from . import wording
 from .config import GoalsConfig
@@ -57,7 +58,7 @@ class Goals(Plugin[GoalsConfig]):
 
     # Commands
 
-    @command("/goal", audience="everyone", immediate=True, theme="People and schedule")
+    @command("/goal", audience="everyone", immediate=True, category="People and schedule")
     async def goal(self, ctx: Context, args: str) -> str:
         """Work on a goal turn after turn: /goal TEXT; /goal shows it; pause, resume, clear."""
         inbound = ctx.turn.inbound
@@ -73,7 +74,7 @@ class Goals(Plugin[GoalsConfig]):
         return await self._set(ctx, "goal", args.strip())
 
     # Not immediate: it needs the chat's session, which a message may be about to begin.
-    @command("/background", audience="everyone", theme="People and schedule")
+    @command("/background", audience="everyone", category="People and schedule")
     async def background(self, ctx: Context, args: str) -> str:
         """Work on a goal beside the chat, and report: /background TEXT."""
         if not args.strip():
@@ -303,5 +304,4 @@ def _is_open(goal: Goal) -> bool:
 
 
 def _is_priced(ctx: Context) -> bool:
-    prices = Prices.of(ctx.host)
-    return prices.free(ctx.model) or prices.price(ctx.model) is not None
+    return Prices.of(ctx.host).cost(ctx.model, Usage()) is not None

@@ -21,8 +21,8 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
+from hookline_hookspecs.prices import Prices
 from hookline_markdown import fitted, one_line, readable, window_width
-from hookline_prices import Prices
 
 from .advice import for_command_line
 

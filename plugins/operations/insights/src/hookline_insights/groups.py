@@ -9,7 +9,7 @@ from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
 from hookline_hookspecs.host import Row
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .report import TOKENS, first_moment
 

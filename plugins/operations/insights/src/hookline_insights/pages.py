@@ -10,6 +10,7 @@ from datetime import date, datetime
 from typing import Any
 
 from hookline_hookspecs import Host, Page, Route, Usage
+from hookline_hookspecs.prices import FREE, Prices
 from hookline_hookspecs.web import (
     Action,
     Actions,
@@ -29,7 +30,6 @@ from hookline_hookspecs.web import (
     identity,
     query_params,
 )
-from hookline_prices import FREE, Prices
 
 from .report import QUARTER, TOKENS, BadDays, Report, read_days
 from .reporter import Reporter
@@ -82,7 +82,7 @@ class InsightsPage:
         return View("Insights", parts, f"{whose}, since {since:%Y-%m-%d}.")
 
     def _figures(self, found: Report) -> Part:
-        sums, money = found.totals, self._prices.formatted
+        sums, money = found.totals, self._prices.format
         saved = sums["saved"] or 0.0
         cache = f"the cache saved {money(saved)}" if round(saved, 4) > 0 else ""
         share = 100 * sums["cache_read"] / sums["input"] if sums["input"] else 0.0
@@ -157,7 +157,7 @@ class InsightsPage:
         ]
 
     def _cost(self, one: Mapping[str, Any]) -> str:
-        return FREE if one["free"] else self._prices.formatted(one["money"])
+        return FREE if one["free"] else self._prices.format(one["money"])
 
 
 def _learnt(learnt: Mapping[str, Any]) -> Sequence[Part]:

@@ -34,7 +34,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.audit import Audit, Kind
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .config import AuditConfig
 from .recorder import Recorder, Row, digest, person_here
@@ -99,7 +99,7 @@ class AuditPlugin(Plugin[AuditConfig]):
 
         AuditPage(self.host, lambda: self._service).register(register)
 
-    @command("/audit", audience="everyone", theme="People and schedule")
+    @command("/audit", audience="everyone", category="People and schedule")
     async def audit_command(self, ctx: Context, args: str) -> str:
         """Show who did what, for those who may: /audit [words to find]."""
         from .chat import answer

@@ -14,7 +14,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .config import BudgetConfig
 from .ledger import ALL, Key, Ledger
@@ -60,7 +60,7 @@ class Budget(Plugin[BudgetConfig]):
 
         return within
 
-    @command("/budget", audience="everyone", immediate=True, theme="Model and safety")
+    @command("/budget", audience="everyone", immediate=True, category="Model and safety")
     async def budget(self, ctx: Context, args: str) -> str:
         """Show what is left of today's budget."""
         lines = []

@@ -9,6 +9,7 @@ from typing import Any
 
 from hookline_hookspecs import Host
 from hookline_hookspecs.audit import session_deleted
+from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.web import (
     Action,
     Actions,
@@ -37,7 +38,6 @@ from hookline_hookspecs.web import (
     query_params,
     read_form,
 )
-from hookline_prices import Prices
 
 from ..service import inspection
 from ..sessions import body, called
@@ -101,7 +101,7 @@ class SessionPages:
 
     async def _row(self, row: Mapping[str, Any]) -> Row:
         spent = await money(self._host, row["id"])
-        told = Prices.of(self._host).formatted(spent) if row["tokens"] else ""
+        told = Prices.of(self._host).format(spent) if row["tokens"] else ""
         where = f"{row['channel']}:{row['chat']}"
         actions = [Action("Open", build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
         actions.append(_deletion(row))
@@ -172,7 +172,7 @@ class SessionPages:
             Stat("Turns", f"{row['turns']:,}"),
             Stat("Tokens in", f"{used.input:,}", cached),
             Stat("Tokens out", f"{used.output:,}"),
-            Stat("Cost", Prices.of(self._host).formatted(spent), row["model"]),
+            Stat("Cost", Prices.of(self._host).format(spent), row["model"]),
         ]
 
     async def _related(self, row: Mapping[str, Any]) -> Sequence[Part]:

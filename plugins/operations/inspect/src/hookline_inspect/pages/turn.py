@@ -12,6 +12,7 @@ from html import unescape
 from typing import Any
 
 from hookline_hookspecs import Host, Usage, origins_from_json
+from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
     Chart,
@@ -32,7 +33,6 @@ from hookline_hookspecs.web import (
     View,
     build_path,
 )
-from hookline_prices import Prices
 
 from .. import traces
 from ..output import tokens
@@ -96,8 +96,8 @@ class TurnView:
         for row in calls:
             cost = prices.cost(row["model"], _usage(row))
             money, known = money + (cost or 0.0), known and cost is not None
-        free = bool(calls) and all(prices.free(row["model"]) for row in calls)
-        cost_text = "free (local)" if free else prices.formatted(money if known else None)
+        free = bool(calls) and all(prices.is_free(row["model"]) for row in calls)
+        cost_text = "free (local)" if free else prices.format(money if known else None)
         share = (
             f"{100 * usage.cache_read / usage.input:.0f} % from the cache" if usage.input else ""
         )
@@ -153,7 +153,7 @@ class TurnView:
                     row["model"],
                     row["purpose"],
                     *(row[name] for name in ("input", "cache_read", "cache_write", "output")),
-                    prices.told(row["model"], _usage(row)),
+                    prices.describe(row["model"], _usage(row)),
                     broken(row["broken"]),
                 ]
             )

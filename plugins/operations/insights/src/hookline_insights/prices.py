@@ -1,21 +1,24 @@
-"""Finds the price of a model: the settings' own first, then the home's list, then the packaged."""
+"""The price of a model: of the settings, of the home's list, of the packaged list, of a library.
+
+The lists are dated overrides of the library ``genai-prices``, which has some 2,000 models more.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from hookline_hookspecs import Host, Usage
+from hookline_hookspecs import Usage
+from hookline_hookspecs.prices import Prices
 
-from .price import Price, formatted
-from .reading import BadPrices, PriceList, read_list
+from .genai import library_cost, library_version
+from .price_list import BadPrices, Price, PriceList, read_list
 
 NAME = "prices.yaml"
 """The file of the home, which ``hookline prices update`` writes."""
-FREE = "free (local)"
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 """The date that vendors append to a model's name; the price is that of the model."""
 
@@ -27,8 +30,8 @@ def packaged() -> PriceList:
     return read_list(path.read_text(encoding="utf-8"), NAME)
 
 
-class Prices:
-    """What tokens cost. Made once by a plugin; a list that changes meanwhile is read again.
+class ModelPrices(Prices):
+    """What tokens cost. Made once by the plugin; a list that changes meanwhile is read again.
 
     Args:
         home: Hookline's home, whose ``prices.yaml`` goes before the packaged list; None for the
@@ -40,55 +43,43 @@ class Prices:
     def __init__(
         self, home: Path | None = None, own: Mapping[str, Price] | None = None, sign: str = "$"
     ) -> None:
+        self.sign = sign
         self._path = home / NAME if home is not None else None
         self._own = own or {}
-        self._sign = sign
         self._read: tuple[int, PriceList | None] = (0, None)
         self._found: tuple[list[PriceList], dict[str, Price | None]] = ([], {})
 
-    @classmethod
-    def of(cls, host: Host) -> Prices:
-        """Return the prices that plugin ``insights`` offers, with its settings, or those of the
-        home."""
-        return host.services.get(cls) or cls(host.home)
-
     def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
-        """Return what ``usage`` of a model costs, in US dollars; None if its price is unknown.
-
-        ``model`` is ``provider/model``. Some models cost more where the prompt is long, so pass the
-        usage of one request, or of several with the length of their prompts in ``prompt``::
-
-            prices = Prices.of(host)
-            spent = prices.cost(response.model, response.usage)  # 0.0031, 0.0 for a local server
-            shown = prices.formatted(spent)  # "$0.0031", or "unknown"
-
-        """
-        if self.free(model):
+        """See :class:`Prices`."""
+        if self.is_free(model):
             return 0.0
+        length = usage.input if prompt is None else prompt
         price = self.price(model)
-        return price.cost(usage, usage.input if prompt is None else prompt) if price else None
+        return price.cost(usage, length) if price else library_cost(model, usage, length)
 
     def saved(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
-        """Return what the provider's cache saved of it, in dollars; negative if it cost more."""
+        """See :class:`Prices`."""
         plain = replace(usage, cache_read=0, cache_write=0, cache_write_1h=0)
         without, paid = self.cost(model, plain, prompt), self.cost(model, usage, prompt)
         return None if without is None or paid is None else without - paid
 
-    def formatted(self, money: float | None) -> str:
-        """Return an amount as people read it."""
-        return formatted(money, self._sign)
-
-    def told(self, model: str, usage: Usage, prompt: int | None = None) -> str:
-        """Return the cost in words: ``$0.0031``, ``free (local)`` or ``unknown``."""
-        return FREE if self.free(model) else self.formatted(self.cost(model, usage, prompt))
-
-    def free(self, model: str) -> bool:
-        """Return whether a model runs on a machine of one's own, such as ``ollama/qwen3:8b``."""
+    def is_free(self, model: str) -> bool:
+        """See :class:`Prices`."""
         provider = model.partition("/")[0]
         return model not in self._own and any(provider in one.free for one in self._lists())
 
+    def as_of(self, *models: str) -> str:
+        """See :class:`Prices`. Without models, the day of the list."""
+        if not models:
+            return self._lists()[0].date
+        listed = {model: self.price(model) for model in models if not self.is_free(model)}
+        days = {price.date for price in listed.values() if price is not None and price.date}
+        library = {library_version(model) for model, price in listed.items() if price is None}
+        sources = [min(days)] if days else []
+        return " and ".join([*sources, *filter(None, sorted(library))])
+
     def price(self, model: str) -> Price | None:
-        """Return the price of ``provider/model``, or None.
+        """Return the price of ``provider/model`` in the settings or a list, or None.
 
         A dated name is looked for without its date, and a provider that is in no list (a proxy, a
         company's gateway) by the bare name of the model.
@@ -113,17 +104,12 @@ class Prices:
             return None
         return next(_elsewhere(name, lists), None)
 
-    def date(self, *models: str) -> str:
-        """Return the day that the oldest price of these models is from; without any, the list's.
-
-        Empty if all prices of these models are the settings' own.
-        """
-        known = [price.date for model in models if (price := self.price(model))]
-        dated = [day for day in known if day]
-        return min(dated) if dated else "" if known else self._lists()[0].date
+    def models(self) -> Sequence[str]:
+        """See :class:`Prices`."""
+        return list(self.all())
 
     def all(self) -> dict[str, Price]:
-        """Return every known price by model."""
+        """Return every price of the settings and the lists by model."""
         found: dict[str, Price] = {}
         for one in reversed(self._lists()):
             found |= one.models

@@ -1,4 +1,4 @@
-"""Whether a gateway of this home serves the web, as another process sees it."""
+"""Finds the web server of a gateway that runs in another process."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hookline_hookspecs import Host
 from hookline_webkit.address import parse_address
 
 LISTENING = "listening"
-"""The value in the plugin's storage that tells where the server is."""
-ASK_SECONDS = 5.0
-_MOST_BYTES = 10_000
+"""The key in the plugin's storage under which a running server stores its address."""
+HEALTH_TIMEOUT_SECONDS = 5.0
+_MAX_HEALTH_BYTES = 10_000
 
 
-async def find(host: Host) -> str | None:
-    """Return the URL of the server that a gateway of this home runs, or None.
+async def find_running_url(host: Host) -> str | None:
+    """Return the URL of the web server of this home's gateway, or None.
 
-    It has to answer with the name that it has stored: what a killed gateway has left, or another
-    program on the port, is not taken for it.
+    The server must answer with the instance id that it stored, so that neither what a killed
+    gateway left behind nor another program on the port is mistaken for it.
     """
     found = await host.storage.kv.get(LISTENING)
     if not isinstance(found, dict):
@@ -31,18 +31,20 @@ async def find(host: Host) -> str | None:
 
 
 def _instance(address: str, tls: bool) -> str | None:
-    """The name by which a server answers, or None."""
+    """Return the instance id of a server, or None."""
     host, port = parse_address(address)
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     if tls:
         # The certificate is for the public name, and nothing secret is sent.
         context = ssl._create_unverified_context()  # noqa: S323
-        asking: HTTPConnection = HTTPSConnection(host, port, timeout=ASK_SECONDS, context=context)
+        asking: HTTPConnection = HTTPSConnection(
+            host, port, timeout=HEALTH_TIMEOUT_SECONDS, context=context
+        )
     else:
-        asking = HTTPConnection(host, port, timeout=ASK_SECONDS)
+        asking = HTTPConnection(host, port, timeout=HEALTH_TIMEOUT_SECONDS)
     try:
         asking.request("GET", "/healthz")
-        told = json.loads(asking.getresponse().read(_MOST_BYTES))
+        told = json.loads(asking.getresponse().read(_MAX_HEALTH_BYTES))
         return str(told["instance"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -50,8 +52,8 @@ def _instance(address: str, tls: bool) -> str | None:
         asking.close()
 
 
-def is_locked(home: Path) -> bool:
-    """Return whether a gateway runs on this home."""
+def is_gateway_running(home: Path) -> bool:
+    """Return whether a gateway is running on this home."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(home / "gateway.lock", mode=0o600)

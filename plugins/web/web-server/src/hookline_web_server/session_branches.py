@@ -1,4 +1,4 @@
-"""Copies of sessions up to a message (service ``SessionBranches``)."""
+"""The service ``SessionBranches``: copies sessions up to a message."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from hookline_hookspecs import Host, Transaction
 
-STEPS = ("messages", "sidecars", "rewrites", "turns", "steps")
+COPY_QUERIES = ("messages", "sidecars", "rewrites", "turns", "steps")
 
 
 class StoredSessionBranches:
     """Copies sessions in the store.
 
-    What a copy sends begins with the bytes that the session has sent, so that the provider's cache
-    still holds.
+    The prompt of a copy starts with the same bytes as that of its session, so that the provider's
+    cache still applies.
     """
 
     def __init__(self, host: Host) -> None:
@@ -22,8 +22,7 @@ class StoredSessionBranches:
     async def copy(
         self, session_id: str, new: str, chat: tuple[str, str], before: int | None = None
     ) -> bool:
-        """Store a copy as ``new``; return False if the session is not stored. Raises
-        ``StoreError``."""
+        """Copy a session to ``new``. Return False if it is not stored. Raises ``StoreError``."""
         now, (channel, chat_id) = self._host.now(), chat
 
         def work(transaction: Transaction) -> int:
@@ -34,7 +33,7 @@ class StoredSessionBranches:
             params: dict[str, Any] = {"id": session_id, "new": new, "before": cut}
             made = {**params, "channel": channel, "chat_id": chat_id, "now": now}
             copied = transaction.execute("branch_session", **made)
-            for step in STEPS if copied else ():
+            for step in COPY_QUERIES if copied else ():
                 transaction.execute(f"branch_{step}", **params, mark=f".{new[-8:]}")
             return copied
 

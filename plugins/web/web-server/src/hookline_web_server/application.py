@@ -1,4 +1,5 @@
-"""The ASGI application: rules, routes, who asks, limits, the handler, and what it returned."""
+"""The ASGI application: checks a request, finds its route, identifies the sender, and calls the
+handler."""
 
 from __future__ import annotations
 
@@ -18,39 +19,39 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from .answers import answer, refusal, wants_page
-from .audit import Audit
+from .active_requests import ActiveRequest, ActiveRequests
+from .audit_log import AuditLog
 from .config import WebServerConfig
-from .cookies import Cookies
-from .limits import Body, Rates, Slots, limited
+from .cookies import LoginCookie
+from .limits import ConcurrencyLimits, RateLimits, RequestBody, limit_body
 from .logins import Logins
 from .metrics import Metrics
-from .places import places
-from .rules import RAW_HEADERS, SAFE, Rules, Sender
-from .table import METHODS, MOUNT, Entry, Found, Table
-from .underway import UnderWay, Work
+from .placeholder_pages import placeholder_pages
+from .request_rules import RAW_HEADERS, SAFE, RequestRules, Sender
+from .responses import problem_response, to_response, wants_page
+from .route_table import METHODS, MOUNT, RouteEntry, RouteMatch, RouteTable
 
 Scope: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[Any], Awaitable[None]]
 SENDER = "hookline.sender"
-"""The key of the :class:`Sender` in a request's ASGI scope."""
-RATES = {"key": 120}
-"""Requests of one client in a minute, where a route names no rate."""
-MOST_FLASHES = 1000
+"""Key of the :class:`Sender` in the ASGI scope of a request."""
+DEFAULT_RATES = {"key": 120}
+"""Requests per minute by ``auth``, for routes without a rate of their own."""
+MAX_FLASHES = 1000
 UNBUFFERED = (b"x-accel-buffering", b"no")
-"""Tells nginx to pass on each event as it comes."""
+"""Tells nginx not to buffer a stream."""
 
 
-class Site:
+class Application:
     """Answers requests.
 
     Args:
         config: the plugin's settings.
         host: the plugin's host.
-        logins: who is logged in.
-        cookies: where a browser keeps that.
-        audit: where changes are noted.
-        metrics: where requests are counted.
+        logins: the browsers that are signed in.
+        cookies: the login cookie.
+        audit: records changes.
+        metrics: counts requests.
     """
 
     def __init__(
@@ -58,8 +59,8 @@ class Site:
         config: WebServerConfig,
         host: Host,
         logins: Logins,
-        cookies: Cookies,
-        audit: Audit,
+        cookies: LoginCookie,
+        audit: AuditLog,
         metrics: Metrics,
     ) -> None:
         self._host = host
@@ -67,52 +68,52 @@ class Site:
         self._cookies = cookies
         self._audit = audit
         self._metrics = metrics
-        self.rules = Rules(config)
-        self.rates = Rates(host.now)
-        self._slots = Slots()
-        self._table = Table()
+        self.rules = RequestRules(config)
+        self.rates = RateLimits(host.now)
+        self._slots = ConcurrencyLimits()
+        self._table = RouteTable()
         self._plugins: object = None
         self._looked = 0.0
         self._flashes: OrderedDict[str, Redirect] = OrderedDict()
-        self.under_way = UnderWay(host)
-        logins.on_revoked(self.under_way.end_device)
+        self.active_requests = ActiveRequests(host)
+        logins.on_revoked(self.active_requests.end_device)
 
-    # The routes
+    # Routes
 
     @property
-    def table(self) -> Table:
-        """The routes of the plugins that are on, as of a second ago at most."""
+    def table(self) -> RouteTable:
+        """The routes of all plugins that are on, at most a second old."""
         if time.monotonic() - self._looked > 1.0:
             self._looked = time.monotonic()
             found = self._host.registered(Route)
             names = [(plugin, route.method, route.path) for plugin, route in found]
             if names != self._plugins:
                 self._plugins = names
-                self._table = Table.of(found)
-                self._table.complete("web-server", places())
-                for fault in self._table.faults:
+                self._table = RouteTable.from_routes(found)
+                self._table.add_missing("web-server", placeholder_pages())
+                for fault in self._table.errors:
                     self._host.log.error("%s", fault)
         return self._table
 
     def count_streams(self) -> int:
-        """Return how many streams are open."""
+        """Return the number of open streams."""
         return self._slots.streams
 
-    # A request
+    # Requests
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        response, body = _Sending(send, self._metrics), Body(receive)
+        response, body = _ResponseSender(send, self._metrics), RequestBody(receive)
         request = Request(scope, body)
         try:
-            await self._answered(request, body, response)
+            await self._respond(request, body, response)
         except ClientDisconnect:
-            response.label = response.label or "gone"
+            response.label = response.label or "disconnected"
         except Exception as error:
-            if response.is_started:
-                self._host.log.error("a response broke off", exc_info=error)
+            if response.has_started:
+                self._host.log.error("a response failed after it had started", exc_info=error)
                 raise
             problem = _problem(error, self._host)
             if problem.status != 408:
@@ -121,58 +122,67 @@ class Site:
         finally:
             response.count()
 
-    async def _refuse(self, request: Request, problem: Problem, send: _Sending) -> None:
+    async def _refuse(self, request: Request, problem: Problem, send: _ResponseSender) -> None:
         try:
-            refused = await refusal(request, problem, self._host.services.get(Renderer))
+            refused = await problem_response(request, problem, self._host.services.get(Renderer))
         except Exception:
-            self._host.log.exception("a problem could not be shown")
-            refused = Response("The server failed; its log says why.", 500)
+            self._host.log.exception("could not render a problem")
+            refused = Response("Internal error. See the server's log.", 500)
         await refused(request.scope, request.receive, send)
 
-    async def _answered(self, request: Request, receive: Any, send: _Sending) -> None:
+    async def _respond(self, request: Request, receive: Any, send: _ResponseSender) -> None:
         scope: Any = request.scope
         sender = scope[SENDER] = self.rules.check(scope)
         method, path = scope["method"], scope["raw_path"].decode("ascii")
         found = self.table.find(method, path)
         if found is None:
-            # Who is not logged in learns nothing of which paths there are.
-            await self._known(request, sender)
-            raise self._missing(method, path)
+            # Without a login, nobody learns which paths exist.
+            await self._require_login(request, sender)
+            raise self._not_found_problem(method, path)
         send.label = found.entry.name
-        again = self._asking(request, found.entry, sender)
-        who = await self._admitted(request, found.entry, sender, again)
+        again = self._identity_check(request, found.entry, sender)
+        who = await self._authorize(request, found.entry, sender, again)
         scope[IDENTITY], scope["path_params"] = who, dict(found.params)
         if who is None or again is None:
-            await self._served(scope, receive, send, found, None)
+            await self._call_within_limits(scope, receive, send, found, None)
         else:
-            with self.under_way.entered(who, again) as work:
-                await self._ending(self._served(scope, receive, send, found, work), work, send)
+            with self.active_requests.entered(who, again) as work:
+                await self._until_logged_out(
+                    self._call_within_limits(scope, receive, send, found, work), work, send
+                )
             if who.is_operator and method not in SAFE and send.status < 400:
                 self._audit.add(who, f"{method} {scope['path']}", send.status)
 
-    async def _ending(self, serving: Awaitable[None], work: Work, send: _Sending) -> None:
-        """Serve, unless the device is logged out meanwhile: then the response ends."""
+    async def _until_logged_out(
+        self, serving: Awaitable[None], work: ActiveRequest, send: _ResponseSender
+    ) -> None:
+        """Wait for the response, which ends early if the device is signed out."""
         try:
             await serving
         except asyncio.CancelledError:
             if not work.is_ended:
                 raise
-            if not send.is_started:
-                raise _unknown() from None
+            if not send.has_started:
+                raise _not_logged_in() from None
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _served(
-        self, scope: Any, receive: Any, send: _Sending, found: Found, work: Work | None
+    async def _call_within_limits(
+        self,
+        scope: Any,
+        receive: Any,
+        send: _ResponseSender,
+        found: RouteMatch,
+        work: ActiveRequest | None,
     ) -> None:
-        """Call the handler within the limits, and send what it returns."""
+        """Call the handler within the limits, and send its response."""
         entry = found.entry
         async with self._slots.other(is_known=work is not None) as release:
-            taking = limited(receive, entry.route.max_bytes, scope["headers"])
+            taking = limit_body(receive, entry.route.max_bytes, scope["headers"])
             if entry.route.method == MOUNT:
                 root = scope.get("root_path", "") + found.root
                 await entry.route.handler({**scope, "root_path": root}, taking, send)
                 return
-            response = await self._handled(Request(scope, taking), entry)
+            response = await self._call_handler(Request(scope, taking), entry)
             if not _is_stream(response) or scope["method"] == "HEAD":
                 only_head = Response(None, response.status_code, response.headers)
                 answered = only_head if _is_stream(response) else response
@@ -185,7 +195,7 @@ class Site:
                 release()
                 await response(scope, taking, send)
 
-    async def _handled(self, request: Request, entry: Entry) -> Response:
+    async def _call_handler(self, request: Request, entry: RouteEntry) -> Response:
         renderer = self._host.services.get(Renderer)
         is_page = request.method == "GET" and wants_page(request.scope)
         who: Identity | None = request.scope[IDENTITY]
@@ -194,60 +204,60 @@ class Site:
         handler = entry.route.handler
         if iscoroutinefunction(handler):
             returned = await handler(request)
-        else:  # a plain function may read files or wait; the loop goes on meanwhile
+        else:  # a plain function may block
             returned = await run_in_threadpool(handler, request)
             if isawaitable(returned):
                 returned = await returned
         if isinstance(returned, Redirect) and returned.message and device:
             self._flashes[device] = returned
-            while len(self._flashes) > MOST_FLASHES:
+            while len(self._flashes) > MAX_FLASHES:
                 self._flashes.popitem(last=False)
-        return await answer(request, returned, renderer)
+        return await to_response(request, returned, renderer)
 
-    def _missing(self, method: str, path: str) -> Problem:
+    def _not_found_problem(self, method: str, path: str) -> Problem:
         allowed = self.table.methods(path)
         if not allowed:
-            return Problem(404, "not_found", "There is nothing at this address.")
+            return Problem(404, "not_found", "Page not found.")
         allow = ", ".join([*(["HEAD"] if "GET" in allowed else []), *allowed])
-        known = method if method in (*METHODS, "HEAD", "OPTIONS", "TRACE", "CONNECT") else "this"
-        text = f"Nothing takes {known} at this address."
+        is_known = method in (*METHODS, "HEAD", "OPTIONS", "TRACE", "CONNECT")
+        text = f"{method if is_known else 'This method'} is not allowed here."
         return Problem(405, "wrong_method", text, headers={"Allow": allow})
 
-    # Who asks
+    # Identity and permission
 
-    def _asking(
-        self, request: Request, entry: Entry, sender: Sender
+    def _identity_check(
+        self, request: Request, entry: RouteEntry, sender: Sender
     ) -> Callable[[], Awaitable[Identity]] | None:
-        """What says who asks, now and later; None where the handler sees to that."""
+        """Return a function that identifies the sender, or None if the route needs nobody."""
         if entry.auth == "none":
             return None
         if entry.auth == "key":
-            return partial(self._by_key, request)
-        return partial(self._by_cookie, request, sender)
+            return partial(self._identify_by_key, request)
+        return partial(self._identify_by_cookie, request, sender)
 
-    async def _admitted(
+    async def _authorize(
         self,
         request: Request,
-        entry: Entry,
+        entry: RouteEntry,
         sender: Sender,
         asking: Callable[[], Awaitable[Identity]] | None,
     ) -> Identity | None:
-        """Return who asks, if they may. Raises :class:`Problem`."""
+        """Return the sender if they may call the route. Raises :class:`Problem`."""
         if asking is None:
             return None
         who = await asking()
         if entry.auth != "key":
-            self.rules.check_own(dict(request.scope), sender)
+            self.rules.require_own_origin(dict(request.scope), sender)
         if not self.may_call(who, entry):
-            raise self._forbidden(who)
-        rate = getattr(entry.route, "rate", 0) or RATES.get(entry.auth, 0)
+            raise self._forbidden_problem(who)
+        rate = getattr(entry.route, "rate", 0) or DEFAULT_RATES.get(entry.auth, 0)
         if rate:
             self.rates.take(entry.name if entry.auth != "key" else "key", who.device, rate)
         return who
 
-    def may_call(self, who: Identity, entry: Entry) -> bool:
-        """Return whether somebody may call a route: the table of roles says so, or without one
-        whom the route is for."""
+    def may_call(self, who: Identity, entry: RouteEntry) -> bool:
+        """Return whether a person may call a route, by the permissions of their role; without
+        ``access`` by the route's ``auth``."""
         permissions = self._host.services.get(RolePermissions)
         if permissions is not None:
             method = "GET" if entry.route.method == MOUNT else entry.route.method
@@ -256,27 +266,27 @@ class Site:
             return entry.name == "POST /logout"
         return entry.auth != "operator" or who.is_operator
 
-    def _forbidden(self, who: Identity) -> Problem:
+    def _forbidden_problem(self, who: Identity) -> Problem:
         if who.role == "auditor":
-            told = "An auditor may read the audit and the insights, and nothing else."
-            return Problem(403, "forbidden", told, "Open /audit or /insights.")
-        return Problem(403, "forbidden", "Only the operator may do this.")
+            message = "Auditors may only read the audit log and the insights."
+            return Problem(403, "forbidden", message, "Open /audit or /insights.")
+        return Problem(403, "forbidden", "Only an admin may do this.")
 
-    async def _known(self, request: Request, sender: Sender) -> None:
+    async def _require_login(self, request: Request, sender: Sender) -> None:
         if request.scope["path"].startswith("/v1"):
-            await self._by_key(request)
+            await self._identify_by_key(request)
         else:
-            await self._by_cookie(request, sender)
+            await self._identify_by_cookie(request, sender)
 
-    async def _by_cookie(self, request: Request, sender: Sender) -> Identity:
+    async def _identify_by_cookie(self, request: Request, sender: Sender) -> Identity:
         token = self._cookies.read(request, sender)
         who = await self._logins.identify(token) if token else None
         if who is None:
-            raise _unknown()
-        request.scope[IDENTITY] = who  # a page that says no has the navigation, too
+            raise _not_logged_in()
+        request.scope[IDENTITY] = who  # so that an error page has the navigation
         return who
 
-    async def _by_key(self, request: Request) -> Identity:
+    async def _identify_by_key(self, request: Request) -> Identity:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             for keys in self._host.services.all(Keys):
@@ -286,14 +296,14 @@ class Site:
         raise Problem(
             401,
             "unauthorized",
-            "The API key is missing or not known.",
-            "Send `Authorization: Bearer KEY`; `hookline api keys add NAME` makes a key.",
+            "The API key is missing or unknown.",
+            "Send `Authorization: Bearer KEY`. Create a key with `hookline api keys add NAME`.",
             {"WWW-Authenticate": "Bearer"},
         )
 
 
-class _Sending:
-    """Sends a response, with the headers that every response has."""
+class _ResponseSender:
+    """Sends a response with the default headers."""
 
     def __init__(self, send: Send, metrics: Metrics) -> None:
         self._send = send
@@ -303,15 +313,15 @@ class _Sending:
         self.status = 0
         self.is_stream = False
         self.rest: Callable[[], Awaitable[None]] | None = None
-        """What is to be done when all is sent, before the connection may be closed."""
+        """Awaited when all is sent, before the connection may be closed."""
 
     @property
-    def is_started(self) -> bool:
+    def has_started(self) -> bool:
         """Whether the status has been sent."""
         return self.status != 0
 
     async def __call__(self, message: Any) -> None:
-        """Send a part of the response."""
+        """Send one message of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = list(message.get("headers", ()))
@@ -336,12 +346,12 @@ def _is_stream(response: Response) -> bool:
     return str(headers.get("content-type", "")).startswith("text/event-stream")
 
 
-def _unknown() -> Problem:
-    return Problem(401, "unauthorized", "You are not logged in.", "Run `hookline web` for a link.")
+def _not_logged_in() -> Problem:
+    return Problem(401, "unauthorized", "You are not signed in.", "Run `hookline web` for a link.")
 
 
 def _problem(error: Exception, host: Host) -> Problem:
-    """What the sender is told of an error."""
+    """Return the problem that is shown for an error."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
@@ -350,6 +360,6 @@ def _problem(error: Exception, host: Host) -> Problem:
     if isinstance(error, StoreError):
         host.log.error("the store failed: %s", error)
         fix, later = "Try again in a few seconds.", {"Retry-After": "5"}
-        return Problem(503, "store", "The database cannot be used at the moment.", fix, later)
-    host.log.error("a request failed", exc_info=error)
-    return Problem(500, "failed", "The server failed.", "The log of the gateway says why.")
+        return Problem(503, "store", "The database is unavailable.", fix, later)
+    host.log.error("request failed", exc_info=error)
+    return Problem(500, "failed", "Internal error.", "See the gateway's log.")

@@ -1,26 +1,78 @@
-"""Reads a list of prices and names the line of whatever is wrong in it."""
+"""A list of prices: what it holds, and how it is read from YAML.
+
+Whatever is wrong in a list is named with its line, all of it at once.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from .price import RATES, Price, Rates
+from hookline_hookspecs import Usage
 
 if TYPE_CHECKING:
     from yaml import Node
 
-LARGEST = 1_000_000
-"""Characters of a list. A list of all models that are sold has a tenth of it."""
-MOST_DOLLARS = 100_000.0
+MILLION = 1_000_000
+MAX_LIST_CHARS = 1_000_000
+"""A list of all models that are sold has a tenth of it."""
+MAX_DOLLARS = 100_000.0
 _MODEL = re.compile(r"[^\s/]+/\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars for a million tokens of each kind.
+
+    What is None costs as much as other input: ``cache_read`` and ``cache_write`` as ``input``,
+    ``cache_write_1h`` (tokens cached for an hour) as ``cache_write``.
+    """
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    cache_write_1h: float | None = None
+
+    def cost(self, usage: Usage) -> float:
+        """Return what ``usage`` costs, in dollars."""
+        read = self.input if self.cache_read is None else self.cache_read
+        write = self.input if self.cache_write is None else self.cache_write
+        write_1h = write if self.cache_write_1h is None else self.cache_write_1h
+        short = usage.cache_write - usage.cache_write_1h
+        paid = usage.fresh * self.input + usage.cache_read * read + usage.output * self.output
+        return (paid + short * write + usage.cache_write_1h * write_1h) / MILLION
+
+
+RATES = tuple(field.name for field in fields(Rates))
 _KEYS = {"date", "free", "models"}
 _MODEL_KEYS = {*RATES, "long_prompt", "date", "source"}
 _LONG_KEYS = {*RATES, "above"}
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of one model.
+
+    ``long`` are the rates of a request whose prompt has more than ``above`` tokens, for all of its
+    tokens; None where length does not matter. ``date`` is the day that the price was read
+    (``2026-10-24``), ``source`` where.
+    """
+
+    rates: Rates
+    date: str
+    source: str = ""
+    above: int = 0
+    long: Rates | None = None
+
+    def cost(self, usage: Usage, prompt: int) -> float:
+        """Return what ``usage`` costs, in dollars, of requests with ``prompt`` tokens of input."""
+        rates = self.long if self.long is not None and prompt > self.above else self.rates
+        return rates.cost(usage)
 
 
 class BadPrices(ValueError):
@@ -48,8 +100,8 @@ def read_list(text: str, name: str) -> PriceList:
     """
     import yaml
 
-    if len(text) > LARGEST:
-        raise BadPrices([f"{name}: has more than {LARGEST:,} characters"])
+    if len(text) > MAX_LIST_CHARS:
+        raise BadPrices([f"{name}: has more than {MAX_LIST_CHARS:,} characters"])
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, ten times as fast
         root = yaml.compose(text, Loader=loader)
@@ -77,17 +129,17 @@ class _Reader:
     def read(self, root: Node | None) -> PriceList | None:
         parts = self._mapping(root, "the list", _KEYS)
         if not parts.keys() >= {"date", "models"}:
-            self._wrong(root, "`date: YYYY-MM-DD` and `models:` are needed")
+            self._add_problem(root, "`date: YYYY-MM-DD` and `models:` are needed")
             return None
         day = self._date(parts["date"])
         free = parts.get("free")
         if free is not None and type(free.value) is not list:
-            self._wrong(free, "free: is not a list of providers")
+            self._add_problem(free, "free: is not a list of providers")
             free = None
         models = {}
         for model, node in self._pairs(parts["models"], "models"):
             if not _MODEL.fullmatch(model):
-                self._wrong(node, f"{model}: is not written as provider/model")
+                self._add_problem(node, f"{model}: is not written as provider/model")
             models[model] = self._price(node, model, day)
         names = frozenset(str(one.value) for one in free.value) if free is not None else frozenset()
         return PriceList(day, models, names)
@@ -108,7 +160,7 @@ class _Reader:
     def _rates(self, node: Node, whose: str, parts: Mapping[str, Node]) -> Rates:
         for name in ("input", "output"):
             if name not in parts:
-                self._wrong(node, f"{whose}: {name} is missing")
+                self._add_problem(node, f"{whose}: {name} is missing")
         found = {
             name: self._number(parts[name], node, f"{whose}: {name}")
             for name in RATES
@@ -122,8 +174,10 @@ class _Reader:
         except ValueError:
             number = math.nan
         # Not nan, which compares as false, and not a price for a single token.
-        if not 0 <= number <= (MOST_DOLLARS if not whose.endswith("above") else math.inf):
-            self._wrong(node or above, f"{whose} is not a number from 0 to {MOST_DOLLARS:,.0f}")
+        if not 0 <= number <= (MAX_DOLLARS if not whose.endswith("above") else math.inf):
+            self._add_problem(
+                node or above, f"{whose} is not a number from 0 to {MAX_DOLLARS:,.0f}"
+            )
             return 0.0
         return number
 
@@ -131,28 +185,28 @@ class _Reader:
         try:
             return date.fromisoformat(str(node.value)).isoformat()
         except ValueError:
-            self._wrong(node, "date: is not a day such as 2026-10-24")
+            self._add_problem(node, "date: is not a day such as 2026-10-24")
             return ""
 
     def _mapping(self, node: Node | None, whose: str, known: set[str]) -> dict[str, Node]:
         parts = dict(self._pairs(node, whose))
         for key in parts.keys() - known:
             keys = ", ".join(sorted(known))
-            self._wrong(parts[key], f"{whose}: {key} is not a key; there are {keys}")
+            self._add_problem(parts[key], f"{whose}: {key} is not a key; there are {keys}")
         return parts
 
     def _pairs(self, node: Node | None, whose: str) -> Iterator[tuple[str, Any]]:
         if node is None or getattr(node, "id", "") != "mapping":
-            self._wrong(node, f"{whose}: is not a mapping of keys and values")
+            self._add_problem(node, f"{whose}: is not a mapping of keys and values")
             return
         seen = set()
         for key, value in node.value:
             name = str(key.value)
             if name in seen:
-                self._wrong(key, f"{name} is there twice")
+                self._add_problem(key, f"{name} is there twice")
             seen.add(name)
             yield name, value
 
-    def _wrong(self, node: Node | None, sentence: str) -> None:
+    def _add_problem(self, node: Node | None, sentence: str) -> None:
         line = f", line {node.start_mark.line + 1}" if node is not None else ""
         self.problems.append(f"{self._name}{line}: {sentence}")

@@ -1,6 +1,6 @@
-"""The pages and requests by which a browser logs in and out.
+"""The routes by which a browser signs in and out.
 
-``/login#CODE`` posts the code that is behind the ``#``, which no server and no log ever sees.
+The page ``/login#CODE`` posts the code, so that it is in no URL that a server or a log sees.
 """
 
 from __future__ import annotations
@@ -15,30 +15,32 @@ from hookline_webkit.assets import Assets
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from .answers import local
-from .cookies import Cookies
-from .limits import Rates
-from .logins import Logins, OtherPerson
-from .rules import Rules, Sender
+from .cookies import LoginCookie
+from .limits import RateLimits
+from .logins import Logins, OtherPersonLoggedIn
+from .request_rules import RequestRules, Sender
+from .responses import local_path
 
-ATTEMPTS = 5
-"""Logins that one address may try in a minute."""
-LONGEST_CODE = 100
+MAX_LOGINS_PER_MINUTE = 5
+"""From one address."""
+MAX_CODE_CHARS = 100
 THEME = "hookline-theme"
-"""The cookie in which pages keep the theme that was chosen; it says nothing else."""
+"""The cookie with the chosen theme."""
 
 
 class LoginPages:
-    """The routes ``/login``, ``/logout`` and what they need.
+    """The routes ``/login`` and ``/logout``.
 
     Args:
-        logins: who is logged in.
-        cookies: where a browser keeps that.
-        rules: what a request that changes something keeps.
-        rates: counts attempts.
+        logins: the browsers that are signed in.
+        cookies: the login cookie.
+        rules: checks the origin of a login.
+        rates: limits login attempts.
     """
 
-    def __init__(self, logins: Logins, cookies: Cookies, rules: Rules, rates: Rates) -> None:
+    def __init__(
+        self, logins: Logins, cookies: LoginCookie, rules: RequestRules, rates: RateLimits
+    ) -> None:
         self._logins = logins
         self._cookies = cookies
         self._rules = rules
@@ -56,7 +58,7 @@ class LoginPages:
         yield SiteRoute("POST", "/logout", self.logout, auth="person")
 
     async def page(self, request: Request) -> Response:
-        """The page, which is the same for everybody but for the theme chosen on the other pages."""
+        """Return the login page."""
         theme = request.cookies.get(THEME)
         chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
         page = self._assets.text("login.html").replace("{theme}", chosen)
@@ -65,48 +67,49 @@ class LoginPages:
         return HTMLResponse(page)
 
     async def icon(self, request: Request) -> Response:
-        """The icon, for browsers that ask for it where no page names one."""
+        """Return the icon, which browsers request even if no page links to it."""
         headers = {"Cache-Control": "public, max-age=86400"}
         return Response(self._assets.text("icon.svg"), 200, headers, "image/svg+xml")
 
     async def robots(self, request: Request) -> Response:
-        """Nothing here is for search engines."""
+        """Keep search engines away."""
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
     async def who(self, request: Request) -> dict[str, Any]:
-        """Who this browser is logged in as, so that the page need not ask for a link."""
+        """Return who is signed in, so that the page can skip asking for a link."""
         who = await self._current(request, _sender(request))
         return {"name": who.name if who is not None else None}
 
     async def login(self, request: Request) -> Response:
-        """Take a code: ``{"code", "next"?, "switch"?}`` becomes ``{"next"}`` and a cookie."""
+        """Sign in with a code: ``{"code", "next"?, "switch"?}`` returns ``{"next"}`` and a
+        cookie."""
         sender = _sender(request)
-        self._rules.check_own(dict(request.scope), sender)
-        self._rates.take("login", sender.address, ATTEMPTS)
-        code, wanted, switch = _asked(await request.body())
+        self._rules.require_own_origin(dict(request.scope), sender)
+        self._rates.take("login", sender.address, MAX_LOGINS_PER_MINUTE)
+        code, wanted, switch = _parse_login(await request.body())
         before = await self._current(request, sender)
         agent = request.headers.get("user-agent", "")
         try:
             login = await self._logins.redeem(code, agent, before, switch=switch)
-        except OtherPerson as error:
-            fix = "Logging in by it ends the login that this browser has."
+        except OtherPersonLoggedIn as error:
+            fix = "Using it signs you out first."
             raise Problem(409, "other_person", f"{error}.", fix) from None
         if login is None:
             raise Problem(
                 401,
                 "bad_code",
-                "This link was used already, or is older than 10 minutes.",
-                "Run `hookline web` for a new one, or ask who sent it to you.",
+                "This link has been used already or has expired.",
+                "Run `hookline web` for a new one, or ask the person who sent it.",
             )
-        wanted = local(wanted)
+        wanted = local_path(wanted)
         if login.identity.role == "auditor" and wanted == "/":
-            wanted = "/insights"  # the first of the two pages that are theirs
+            wanted = "/insights"  # auditors have no chat
         response = JSONResponse({"next": wanted})
         self._cookies.write(response, sender, login.token)
         return response
 
     async def logout(self, request: Request) -> Response:
-        """Log this browser out."""
+        """Sign this browser out."""
         await self._logins.revoke(identity(request).device)
         response = Response(status_code=303, headers={"Location": "/login"})
         response.headers["Clear-Site-Data"] = '"cache", "storage"'
@@ -124,11 +127,11 @@ def _sender(request: Request) -> Sender:
     return sender
 
 
-def _asked(body: bytes) -> tuple[str, str, bool]:
+def _parse_login(body: bytes) -> tuple[str, str, bool]:
     try:
         asked = json.loads(body)
         code, wanted = asked["code"], asked.get("next") or "/"
-        if isinstance(code, str) and isinstance(wanted, str) and 0 < len(code) <= LONGEST_CODE:
+        if isinstance(code, str) and isinstance(wanted, str) and 0 < len(code) <= MAX_CODE_CHARS:
             return code, wanted, asked.get("switch") is True
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass

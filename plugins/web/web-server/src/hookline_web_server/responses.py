@@ -1,4 +1,4 @@
-"""What a handler returns, as an HTTP response; and problems, as programs and people read them."""
+"""Turns what handlers return, and problems, into HTTP responses for programs or people."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from hookline_hookspecs.web import (
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-PROGRAMS = ("/api/", "/v1/")
-"""Below these, everything is JSON."""
+API_PREFIXES = ("/api/", "/v1/")
+"""Below these paths every response is JSON."""
 _TYPES = {
     **dict.fromkeys((400, 405, 408, 413, 415, 421), "invalid_request_error"),
     401: "authentication_error",
@@ -29,14 +29,16 @@ _TYPES = {
     404: "not_found_error",
     429: "rate_limit_error",
 }
-"""What OpenAI calls a problem, by its status."""
+"""OpenAI's error types by status."""
 _IN_NAMES = frozenset(ascii_letters + digits + "._-")
 
 
 def wants_page(scope: Mapping[str, Any]) -> bool:
-    """Return whether the answer is a page: everywhere but below :data:`PROGRAMS`, unless the
-    request asks for JSON and not for HTML, or sends JSON, as no form does."""
-    if scope["path"].startswith(PROGRAMS):
+    """Return whether to answer with a page.
+
+    Not below :data:`API_PREFIXES`, and not if the request accepts JSON but no HTML, or sends JSON.
+    """
+    if scope["path"].startswith(API_PREFIXES):
         return False
     headers = scope["headers"]
     accept = b",".join(value for name, value in headers if name == b"accept")
@@ -44,8 +46,8 @@ def wants_page(scope: Mapping[str, Any]) -> bool:
     return b"text/html" in accept or not (sends or b"json" in accept)
 
 
-async def answer(request: Request, returned: Any, renderer: Renderer | None) -> Response:
-    """Return what a handler returned as a response. Raises ``TypeError`` for what is none."""
+async def to_response(request: Request, returned: Any, renderer: Renderer | None) -> Response:
+    """Return the response for what a handler returned. Raises ``TypeError`` for other types."""
     if isinstance(returned, Response):
         return returned
     if isinstance(returned, View):
@@ -55,10 +57,10 @@ async def answer(request: Request, returned: Any, renderer: Renderer | None) -> 
         return JSONResponse(view_as_json(returned), returned.status)
     if isinstance(returned, Redirect):
         if wants_page(request.scope):
-            return Response(status_code=303, headers={"Location": local(returned.path)})
+            return Response(status_code=303, headers={"Location": local_path(returned.path)})
         return JSONResponse(view_as_json(returned))
     if isinstance(returned, Download):
-        return download(returned)
+        return _download_response(returned)
     if isinstance(returned, Content):
         headers = {**returned.headers, "Content-Type": returned.content_type}
         return Response(returned.body, returned.status, headers)
@@ -70,34 +72,39 @@ async def answer(request: Request, returned: Any, renderer: Renderer | None) -> 
         return JSONResponse(returned)
     if callable(returned):  # another framework's response: an ASGI application
         return returned  # type: ignore[no-any-return]
-    raise TypeError(f"a handler returned {type(returned).__name__}, which is no response")
+    raise TypeError(f"a handler returned {type(returned).__name__}, which cannot be sent")
 
 
-def local(path: str) -> str:
-    """Return a path of this server, whatever was given: never another server's address."""
+def local_path(path: str) -> str:
+    """Return ``path`` if it is a path of this server, with unsafe characters quoted; otherwise
+    ``/``."""
     is_local = path.startswith("/") and not path.startswith(("//", "/\\"))
     sound = is_local and all(32 < ord(one) < 127 for one in path) and "\\" not in path
     return path if sound else quote(path, safe="/?=&%#+,;:@!~*'()") if is_local else "/"
 
 
-def download(given: Download) -> Response:
-    """Return a file that a browser keeps and never opens."""
-    ascii_name = "".join(one if one in _IN_NAMES else "_" for one in given.name)
-    name = f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(given.name, safe='')}"
-    headers = {"Content-Disposition": name, "Content-Type": given.content_type}
-    return Response(given.body, headers=headers)
+def _download_response(download: Download) -> Response:
+    """Return the response for a file, which browsers save and never open."""
+    ascii_name = "".join(one if one in _IN_NAMES else "_" for one in download.name)
+    name = (
+        f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(download.name, safe='')}"
+    )
+    headers = {"Content-Disposition": name, "Content-Type": download.content_type}
+    return Response(download.body, headers=headers)
 
 
-async def refusal(request: Request, problem: Problem, renderer: Renderer | None) -> Response:
-    """Return a problem as JSON for a program, as a page for a person."""
+async def problem_response(
+    request: Request, problem: Problem, renderer: Renderer | None
+) -> Response:
+    """Return the response for a problem: JSON for a program, a page for a person."""
     if not wants_page(request.scope):
-        return JSONResponse(_as_read(request, problem), problem.status, problem.headers)
+        return JSONResponse(_problem_json(request, problem), problem.status, problem.headers)
     if problem.status == 401 and request.method in ("GET", "HEAD"):
         sent, query = request.scope["raw_path"], request.scope["query_string"]
         asked = (sent + (b"?" + query if query else b"")).decode("ascii", "replace")
         where = (
             "/login"
-            if asked == "/" or local(asked) != asked
+            if asked == "/" or local_path(asked) != asked
             else f"/login?next={quote(asked, safe='/')}"
         )
         return Response(status_code=303, headers={"Location": where, **problem.headers})
@@ -111,8 +118,8 @@ async def refusal(request: Request, problem: Problem, renderer: Renderer | None)
     return response
 
 
-def _as_read(request: Request, problem: Problem) -> Any:
-    """A problem as JSON; below ``/v1`` with all that a client of OpenAI's API expects of one."""
+def _problem_json(request: Request, problem: Problem) -> Any:
+    """Return a problem as JSON; below ``/v1`` with the fields of OpenAI's errors."""
     told = problem.as_json()
     if request.scope["path"].startswith("/v1/"):
         kind = _TYPES.get(problem.status, "server_error")
@@ -122,7 +129,7 @@ def _as_read(request: Request, problem: Problem) -> Any:
 
 
 def _page(problem: Problem) -> str:
-    """A page for where no plugin makes any."""
+    """Return a page without a renderer."""
     fix = f"<p>{escape(problem.fix)}</p>" if problem.fix else ""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'

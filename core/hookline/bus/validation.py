@@ -1,9 +1,9 @@
-"""Checks what plugins return: the type of every field of a dataclass."""
+"""Checks what plugins return: its type, and that of every field of a dataclass."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 Fits: TypeAlias = Callable[[Any], bool]
 
 
-def wrong_field(value: object) -> TypeError | None:
+def field_error(value: object) -> TypeError | None:
     """Return the error for the first field of a dataclass whose value has the wrong type."""
     kind: Any = type(value)
     if hasattr(kind, "__dataclass_fields__"):
@@ -54,3 +54,19 @@ def _fits(hint: Any) -> Fits:
         )
     wanted: Any = {dict: Mapping, float: (int, float)}.get(origin, origin)
     return lambda value: isinstance(value, wanted)
+
+
+def unexpected_type(value: object, *wanted: Any) -> TypeError:
+    """Return the error for a ``value`` that is none of ``wanted``, types or descriptions."""
+    names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
+    return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
+
+
+def type_error(value: object, *kinds: type) -> TypeError | None:
+    """Return the error for a ``value`` that is none of ``kinds`` or has a wrong field, or None."""
+    return field_error(value) if isinstance(value, kinds) else unexpected_type(value, *kinds)
+
+
+def as_sequence(result: Any) -> Sequence[Any]:
+    """Return one or several contributions as a sequence."""
+    return result if isinstance(result, (list, tuple)) else (result,)

@@ -1,4 +1,4 @@
-"""What ``hookline web`` shows on a terminal: a QR code, and a browser."""
+"""Shows a login link: as a QR code in the terminal, or in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import webbrowser
 
 
 def qr_code(url: str) -> str:
-    """Return the QR code of a URL in block characters; empty where they cannot be shown."""
+    """Return a URL as a QR code in block characters; empty if the terminal cannot show them."""
     import segno
 
     shown = io.StringIO()
@@ -22,7 +22,7 @@ def qr_code(url: str) -> str:
 
 
 def open_browser(url: str) -> bool:
-    """Open a browser with a window of its own; False where there is none."""
+    """Open a browser. Return False if there is none with a window."""
     if sys.platform.startswith("linux"):
         if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             return False

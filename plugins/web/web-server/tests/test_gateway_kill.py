@@ -11,7 +11,7 @@ from .test_command import LEAN, SCRIPT
 
 
 @pytest.mark.slow
-def test_a_login_outlives_the_gateway_and_ends_with_the_person(tmp_path: Path) -> None:
+def test_login_survives_gateway_kill_and_ends_with_person(tmp_path: Path) -> None:
     with gateway(tmp_path, SCRIPT, **LEAN) as running, running.client("mia") as mia:
         running.stop()
         running.start()  # what the killed one left in the store is not taken for a server

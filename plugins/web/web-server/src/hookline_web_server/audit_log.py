@@ -1,6 +1,6 @@
-"""What operators changed through the web, and who came in: kept for 90 days.
+"""The changes that operators made through the web server, and the logins, of the last 90 days.
 
-Only which address was sent to is kept, never what was sent: that may hold secrets.
+Only the path of a request is stored, never its body, which may hold secrets.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from hookline_hookspecs import Host, Transaction
 from hookline_hookspecs.caching import LaterWrites
 from hookline_hookspecs.web import Identity, WebChange
 
-KEPT_SECONDS = 90 * 86400.0
-LONGEST = 300
-"""Characters of what is noted."""
+RETENTION_SECONDS = 90 * 86400.0
+MAX_ACTION_CHARS = 300
 
 
-class Audit:
+class AuditLog:
     """The table ``web_server_audit``."""
 
     def __init__(self, host: Host) -> None:
@@ -24,28 +23,28 @@ class Audit:
         self._later = LaterWrites(host)
 
     def add(self, who: Identity, what: str, status: int) -> None:
-        """Note that somebody did something; stored within a second."""
+        """Record an action. It is stored within a second."""
         at = self._host.now()
 
         def work(tx: Transaction) -> None:
-            tx.execute("prune_audit", before=at - KEPT_SECONDS)
+            tx.execute("prune_audit", before=at - RETENTION_SECONDS)
             tx.execute(
                 "add_audit",
                 at=at,
                 person=who.person,
                 device=who.device,
-                what=what[:LONGEST],
+                what=what[:MAX_ACTION_CHARS],
                 status=status,
             )
 
         self._later.add(work)
 
     async def flush(self) -> None:
-        """Store what waits."""
+        """Store pending records."""
         await self._later.flush()
 
     async def newest(self, limit: int) -> Sequence[WebChange]:
-        """Return the newest entries, newest first."""
+        """Return the newest records, newest first."""
         await self.flush()
         rows = await self._host.storage.fetch("newest_audit", limit=limit)
         return [

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Plugin
-from hookline_web_server.table import MOUNT, Entry
+from hookline_web_server.route_table import MOUNT, RouteEntry
 from support.web import Site
 
 from .conftest import KEY, Serve
@@ -24,18 +24,18 @@ AUDITED = ("/audit", "/insights")
 """The pages of an auditor; all else is refused to them."""
 
 
-def entries(site: Site) -> list[Entry]:
+def entries(site: Site) -> list[RouteEntry]:
     """Every route that answers at once."""
-    found: list[Entry] = site.server.server.site.table.entries
+    found: list[RouteEntry] = site.server.server.application.table.entries
     assert len(found) > 15
     return [one for one in found if one.path not in (*ENDLESS, *ASIDE)]
 
 
-def method(entry: Entry) -> str:
+def method(entry: RouteEntry) -> str:
     return "GET" if entry.route.method == MOUNT else entry.route.method
 
 
-def is_let_in(entry: Entry, who: str) -> int:
+def is_let_in(entry: RouteEntry, who: str) -> int:
     """0 for who is let in, else the status of the refusal, by what the route says of itself."""
     if entry.auth == "none":
         return 0
@@ -72,12 +72,12 @@ async def everybody(site: Site) -> None:
                     assert found.status_code != 500, told
 
 
-def test_every_route_is_for_whom_it_says(serve: Serve) -> None:
+def test_route_access_of_test_plugins(serve: Serve) -> None:
     serve(everybody)
 
 
 @pytest.mark.slow
-def test_every_route_of_every_plugin_is_for_whom_it_says(serve: Serve) -> None:
+def test_route_access_of_all_plugins(serve: Serve) -> None:
     async def story(site: Site) -> None:
         assert len({entry.plugin for entry in entries(site)}) > 8
         await everybody(site)
@@ -108,9 +108,9 @@ FOREIGN: list[tuple[str, dict[str, str], int]] = [
 HOSTS = ("host", "dotted")
 
 
-def test_no_route_answers_another_site(serve: Serve) -> None:
+def test_foreign_origin_is_refused_everywhere(serve: Serve) -> None:
     async def story(site: Site) -> None:
-        every = site.server.server.site.table.entries
+        every = site.server.server.application.table.entries
         async with site.client() as operator:
             own = operator.headers.pop("Origin")
             operator.headers["Authorization"] = f"Bearer {KEY}"
@@ -123,7 +123,7 @@ def test_no_route_answers_another_site(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_change_without_any_origin_is_refused_unless_a_key_came_with_it(serve: Serve) -> None:
+def test_change_without_origin_needs_key(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as operator:
             del operator.headers["Origin"]
@@ -138,7 +138,7 @@ def test_a_change_without_any_origin_is_refused_unless_a_key_came_with_it(serve:
     serve(story)
 
 
-def test_reading_leaves_the_database_as_it_was(serve: Serve, tmp_path: Path) -> None:
+def test_get_requests_leave_database_unchanged(serve: Serve, tmp_path: Path) -> None:
     async def story(site: Site) -> Any:
         async with site.client() as operator, site.client(None) as nobody:
             await site.server.audit.flush()

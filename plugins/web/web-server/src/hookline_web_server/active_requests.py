@@ -1,4 +1,4 @@
-"""Requests under way, so that those of who may not come in any more end at once."""
+"""The running requests, which end at once when their sender is signed out."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from hookline_hookspecs import Host
 from hookline_hookspecs.web import Identity, Problem
 
-LOOK_SECONDS = 1.0
-"""Between two looks at whether a stream's reader may still come in; another process may have logged
-them out."""
+ACCESS_CHECK_SECONDS = 1.0
+"""Between two checks that the reader of a stream is still allowed in. Another process may have
+signed them out."""
 
 
 @dataclass(slots=True)
-class Work:
-    """A request of somebody; ``check`` says again who they are, and raises ``Problem``."""
+class ActiveRequest:
+    """A running request. ``check`` identifies its sender again, and raises ``Problem``."""
 
     who: Identity
     check: Callable[[], Awaitable[Identity]]
@@ -26,8 +26,8 @@ class Work:
     is_ended: bool = False
 
 
-class UnderWay:
-    """The requests under way of people and clients.
+class ActiveRequests:
+    """The running requests of people and clients.
 
     Args:
         host: the plugin's host.
@@ -35,59 +35,61 @@ class UnderWay:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._works: dict[asyncio.Task[Any], Work] = {}
+        self._works: dict[asyncio.Task[Any], ActiveRequest] = {}
 
     @contextmanager
-    def entered(self, who: Identity, check: Callable[[], Awaitable[Identity]]) -> Iterator[Work]:
-        """Know the running task as somebody's request."""
+    def entered(
+        self, who: Identity, check: Callable[[], Awaitable[Identity]]
+    ) -> Iterator[ActiveRequest]:
+        """Track the current task as a request."""
         task = asyncio.current_task()
         assert task is not None
-        work = self._works[task] = Work(who, check)
+        work = self._works[task] = ActiveRequest(who, check)
         try:
             yield work
         finally:
             self._works.pop(task, None)
 
     def count(self) -> int:
-        """Return how many requests are under way."""
+        """Return the number of running requests."""
         return len(self._works)
 
     def end_device(self, device: str) -> None:
-        """End what a device has under way, except the request that logs it out."""
+        """End the requests of a device, except the one that signs it out."""
         for task, work in list(self._works.items()):
             if work.who.device == device and task is not asyncio.current_task():
                 _end(task, work)
 
     def end_streams(self) -> None:
-        """End all streams, because the server stops; browsers come back by themselves."""
+        """End all streams because the server stops. Browsers reconnect by themselves."""
         for task, work in list(self._works.items()):
             if work.is_stream:
                 _end(task, work)
 
     async def watch(self) -> None:
-        """End the streams of who may not come in any more, for ever."""
+        """Keep ending the streams of people who are no longer allowed in."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            judged: dict[Identity, bool] = {}  # eight tabs of a person are one question
+            await asyncio.sleep(ACCESS_CHECK_SECONDS)
+            judged: dict[Identity, bool] = {}  # one check for all tabs of a person
             for task, work in list(self._works.items()):
                 if not work.is_stream or work.is_ended:
                     continue
                 if work.who not in judged:
                     judged[work.who] = await self._may_stay(work)
-                    await asyncio.sleep(0)  # others may go on in between
+                    await asyncio.sleep(0)  # let other tasks run
                 if not judged[work.who]:
                     _end(task, work)
 
-    async def _may_stay(self, work: Work) -> bool:
+    async def _may_stay(self, work: ActiveRequest) -> bool:
         try:
             return await work.check() == work.who
         except Problem:
             return False
         except Exception as error:
-            self._host.log.warning("whether a stream may go on is not known: %s", error)
+            self._host.log.warning("cannot check whether a stream may continue: %s", error)
             return True
 
 
-def _end(task: asyncio.Task[Any], work: Work) -> None:
+def _end(task: asyncio.Task[Any], work: ActiveRequest) -> None:
     work.is_ended = True
     task.cancel()

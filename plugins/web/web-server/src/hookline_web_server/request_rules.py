@@ -1,5 +1,5 @@
-"""What every request has to keep before anything else looks at it: whom it is for, where it comes
-from, and that there is only one way to read it."""
+"""Checks of every request before anything else: its host, its origin, and that it is
+unambiguous."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hookline_webkit.address import is_loopback
 from .config import WebServerConfig
 
 SAFE = ("GET", "HEAD", "OPTIONS")
-ONCE = (
+SINGLE_HEADERS = (
     *(b"host", b"origin", b"content-length", b"content-type", b"authorization", b"cookie"),
     *(b"transfer-encoding", b"sec-fetch-site", b"sec-fetch-mode", b"x-forwarded-proto"),
 )
-"""Headers of which a second one is another opinion; a proxy may have believed the other."""
-LONGEST_PATH = 8192
+"""Headers that may occur only once. A proxy may have read the other one of two."""
+MAX_PATH_BYTES = 8192
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -35,7 +35,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(self), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-"""On every response that does not say otherwise."""
+"""Defaults for every response."""
 RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
@@ -44,10 +44,10 @@ class Sender:
     """Where a request comes from.
 
     Attributes:
-        address: the client's, as far as trusted proxies tell.
-        is_direct: whether it came without a proxy that tells of itself.
-        host: the header ``Host``, in lower case.
-        is_https: whether the browser speaks HTTPS.
+        address: the client's address, as reported by trusted proxies.
+        is_direct: whether no proxy has added its headers.
+        host: the header ``Host`` in lower case.
+        is_https: whether the browser uses HTTPS.
     """
 
     address: str
@@ -57,17 +57,17 @@ class Sender:
 
     @property
     def is_local(self) -> bool:
-        """Whether it was sent on this machine, to this machine, and not passed on."""
+        """Whether it was sent from this machine to this machine, without a proxy."""
         return self.is_direct and is_loopback(self.address) and _name(self.host) in LOOPBACK
 
     @property
     def origin(self) -> str:
-        """The origin of the page that it was sent from, if it is our own."""
+        """The origin of our own pages for this sender."""
         return f"{'https' if self.is_https else 'http'}://{self.host}"
 
 
-class Rules:
-    """The rules of one server.
+class RequestRules:
+    """The checks of one server.
 
     Args:
         config: the plugin's settings.
@@ -81,32 +81,32 @@ class Rules:
         self._trusted = [ipaddress.ip_network(one, strict=False) for one in config.trusted_proxies]
 
     def check(self, scope: dict[str, Any]) -> Sender:
-        """Return where a request comes from. Raises :class:`Problem` for one that breaks a rule.
+        """Check a request and return its sender. Raises :class:`Problem`.
 
-        ``scope`` gets the client's address and scheme as trusted proxies tell them.
+        Sets the client's address and scheme in ``scope``, as reported by trusted proxies.
         """
         headers = _headers(scope)
-        _check_shape(scope, headers)
+        _check_unambiguous(scope, headers)
         sender = self._sender(scope, headers)
         self._check_host(sender.host)
         scope["client"] = (sender.address, (scope.get("client") or ("", 0))[1])
         scope["scheme"] = "https" if sender.is_https else "http"
-        self._check_foreign(scope, headers, sender)
+        self._check_origin(scope, headers, sender)
         return sender
 
-    def check_own(self, scope: dict[str, Any], sender: Sender) -> None:
-        """Refuse a request that changes something and was not sent from one of our own pages."""
+    def require_own_origin(self, scope: dict[str, Any], sender: Sender) -> None:
+        """Refuse a request that changes something unless one of our own pages sent it."""
         if scope["method"] in SAFE:
             return
         headers = _headers(scope)
         is_vouched = headers.get(b"sec-fetch-site") == "same-origin"
-        if is_vouched or self._is_own(headers.get(b"origin"), sender):
+        if is_vouched or self._is_own_origin(headers.get(b"origin"), sender):
             return
         raise Problem(
             403,
             "foreign_origin",
-            "Requests that change something are taken from Hookline's own pages alone.",
-            f"A program sends the header Origin: {sender.origin}.",
+            "Only Hookline's own pages may change something.",
+            f"Programs: send the header Origin: {sender.origin}.",
         )
 
     def _sender(self, scope: dict[str, Any], headers: dict[bytes, str]) -> Sender:
@@ -124,7 +124,9 @@ class Rules:
         return Sender(address, is_direct, host, is_https)
 
     def _is_public(self, host: str) -> bool:
-        return self._public.scheme == "https" and host in _spellings(self._public.netloc, "443")
+        return self._public.scheme == "https" and host in _with_and_without_port(
+            self._public.netloc, "443"
+        )
 
     def _is_trusted(self, address: str) -> bool:
         if not self._trusted or not _is_address(address):
@@ -134,7 +136,10 @@ class Rules:
 
     def _check_host(self, host: str) -> None:
         default = "443" if self._public.scheme == "https" else "80"
-        if host in _spellings(self._public.netloc, default) or host in self._config.hosts:
+        if (
+            host in _with_and_without_port(self._public.netloc, default)
+            or host in self._config.hosts
+        ):
             return
         if _name(host) in self._names and _is_port(host):
             return
@@ -142,76 +147,76 @@ class Rules:
         raise Problem(
             421,
             "wrong_host",
-            f"This server is not called {shown or 'nothing'}.",
-            f"If it is to be, write into config.yaml: plugins: {{web-server: {{hosts: "
+            f"This server does not answer to the host name {shown or '(none)'}.",
+            f"To allow it, add to config.yaml: plugins: {{web-server: {{hosts: "
             f'["{_name(shown)}"]}}}}; behind a proxy: public_url: https://{_name(shown)}',
         )
 
-    def _check_foreign(
+    def _check_origin(
         self, scope: dict[str, Any], headers: dict[bytes, str], sender: Sender
     ) -> None:
-        """Refuse what another site's page sends; following a link is all it may have done."""
+        """Refuse requests from pages of other sites, except a followed link."""
         site, mode = headers.get(b"sec-fetch-site"), headers.get(b"sec-fetch-mode")
         origin = headers.get(b"origin")
         own_site = site in (None, "same-origin", "none")
         follows_link = mode == "navigate" and scope["method"] in ("GET", "HEAD") and origin is None
         if site == "same-origin" and scope["method"] not in SAFE:
-            return  # the browser vouches, also where a proxy has changed Host
-        own_origin = origin is None or self._is_own(origin, sender) or site == "same-origin"
+            return  # the browser guarantees it, even if a proxy has changed Host
+        own_origin = origin is None or self._is_own_origin(origin, sender) or site == "same-origin"
         if (own_site or follows_link) and own_origin:
             return
         raise Problem(
             403,
             "foreign_origin",
-            "Another site's page sent this request.",
-            "Open Hookline's own address; behind a proxy set web-server.public_url to it.",
+            "A page of another site sent this request.",
+            "Open Hookline at its own address. Behind a proxy, set web-server.public_url to it.",
         )
 
-    def _is_own(self, origin: str | None, sender: Sender) -> bool:
+    def _is_own_origin(self, origin: str | None, sender: Sender) -> bool:
         if origin is None:
             return False
         return origin.lower() in (sender.origin, self._config.public_url)
 
 
 def _headers(scope: dict[str, Any]) -> dict[bytes, str]:
-    """The headers by name, the last of each."""
+    """Return the headers by name; of several with the same name, the last."""
     return {name: value.decode("latin-1") for name, value in scope["headers"]}
 
 
-def _check_shape(scope: dict[str, Any], headers: dict[bytes, str]) -> None:
-    """Refuse what two readers could read in two ways."""
+def _check_unambiguous(scope: dict[str, Any], headers: dict[bytes, str]) -> None:
+    """Refuse a request that two parsers could read differently."""
     names: Sequence[bytes] = [name for name, _ in scope["headers"]]
     raw = bytes(scope.get("raw_path") or b"")
     pieces = raw.decode("ascii", "replace").lower().split("/")
     dots = {"..", ".", "%2e", "%2e%2e", ".%2e", "%2e."}
     wrong = ""
     if b"host" not in headers:
-        wrong = "it has no Host"
+        wrong = "no Host header"
     elif b"transfer-encoding" in headers and b"content-length" in headers:
-        wrong = "it has two lengths"
-    elif twice := next((name for name in ONCE if names.count(name) > 1), None):
-        wrong = f"its header {twice.decode()} is there twice"
-    elif not raw.startswith(b"/") or len(raw) > LONGEST_PATH:
-        wrong = "its path does not begin with a slash, or is too long"
+        wrong = "both Content-Length and Transfer-Encoding"
+    elif twice := next((name for name in SINGLE_HEADERS if names.count(name) > 1), None):
+        wrong = f"duplicate header {twice.decode()}"
+    elif not raw.startswith(b"/") or len(raw) > MAX_PATH_BYTES:
+        wrong = "the path does not start with a slash or is too long"
     elif any(byte <= 32 or byte >= 127 or byte in b'"<>\\^`{|}' for byte in raw):
-        wrong = "its path holds a character that has to be percent-encoded"
+        wrong = "the path has a character that must be percent-encoded"
     elif dots & set(pieces):
-        wrong = "its path holds . or .."
+        wrong = "the path contains . or .."
     elif any(ord(one) < 32 or ord(one) == 127 for one in scope["path"]):
-        wrong = "its path holds a control character"
+        wrong = "the path contains a control character"
     if wrong:
-        raise Problem(400, "bad_request", f"The request is not sound: {wrong}.")
+        raise Problem(400, "bad_request", f"Invalid request: {wrong}.")
 
 
-def _spellings(netloc: str, port: str) -> tuple[str, ...]:
-    """A host with and without the port that its scheme has anyway."""
+def _with_and_without_port(netloc: str, port: str) -> tuple[str, ...]:
+    """Return a host with and without the default port of its scheme."""
     if not netloc:
         return ()
     return (netloc, f"{netloc}:{port}", netloc.removesuffix(f":{port}"))
 
 
 def _name(host: str) -> str:
-    """A ``Host`` without its port and brackets."""
+    """Return a host without port and brackets."""
     name = host.rpartition(":")[0] if _has_port(host) else host
     return name.removeprefix("[").removesuffix("]")
 

@@ -1,4 +1,5 @@
-"""Pages that have their place in the navigation also while the plugin that brings them is off."""
+"""Placeholders for the standard pages of plugins that are off, so that the navigation stays the
+same."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 from hookline_hookspecs import Page, Route
 from hookline_hookspecs.web import Code, Link, Row, SiteRoute, Table, View
 
-PLACES = (
+PAGES = (
     ("Sessions", "/sessions", 20, "inspect"),
     ("Plugins", "/plugins", 30, "configure"),
     ("Insights", "/insights", 40, "insights"),
@@ -19,17 +20,17 @@ PLACES = (
     ("People", "/people", 80, "access"),
     ("Doctor", "/doctor", 90, "inspect"),
 )
-"""Title, path, order and the plugin of each page that people may rely on."""
+"""Title, path, order and plugin of each standard page."""
 
 
-def places() -> Iterable[Route]:
-    """Return a route for each place, that tells the operator how to have the page."""
-    for title, path, order, plugin in PLACES:
+def placeholder_pages() -> Iterable[Route]:
+    """Return a route for each page, which says how to switch its plugin on."""
+    for title, path, order, plugin in PAGES:
         show = partial(_show, title, plugin)
         yield SiteRoute("GET", path, show, page=Page(title, order=order))
 
 
 async def _show(title: str, plugin: str, request: Any) -> View:
     row = Row([Link(plugin, f"/plugins/{plugin}"), Code(f"hookline plugins enable {plugin}")])
-    told = f"This page comes from the plugin {plugin}, which is off."
-    return View(title, [Table(["Plugin", "To have it"], [row])], told)
+    subtitle = f"This page needs the plugin {plugin}, which is off."
+    return View(title, [Table(["Plugin", "Command"], [row])], subtitle)
