@@ -72,7 +72,7 @@ __all__ = [
     "Excerpt",
     "Failure",
     "Feature",
-    "Fenced",
+    "Fenced", "FileRisk",
     "Fragment",
     "GatewayHost",
     "GatewayService",
