@@ -11,7 +11,7 @@ import pytest
 from hookline.store.plugin_storage import PluginStorage, prepare_storage
 from hookline_hookspecs import Store
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.host import Transaction
+from hookline_hookspecs.storage import Transaction
 
 MIGRATION = """
 CREATE TABLE my_facts_fact (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
