@@ -16,6 +16,7 @@ from hookline_hookspecs.gateway import WorkDistribution
 from hookline_hookspecs.host import Host
 from hookline_hookspecs.network import Http
 from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.secrets import ProcessFilter
 from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus

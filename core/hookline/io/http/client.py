@@ -18,7 +18,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from urllib.parse import urlencode, urljoin
 
-from hookline_hookspecs.host import RequestOptions
+from hookline_hookspecs.network import RequestOptions
 
 from .errors import HttpFailed, HttpRefused
 from .judge import Target, parse_url
