@@ -8,7 +8,7 @@ from hookline_hookspecs.errors import ConfigError, SettingsError
 
 from .choose import ModelChoice, NoModel, choose_model, provider_settings, split_model
 from .drivers import find_driver, open_secret_sources
-from .load import Loaded, effective, load, plugin_commands, validate_settings
+from .load import Loaded, effective, load, validate_settings
 from .model import Config, ConfigFile, PluginEntry
 from .source import ConfigSource, parse
 
@@ -16,6 +16,6 @@ from .source import ConfigSource, parse
 __all__ = [
     "Config", "ConfigError", "ConfigFile", "ConfigSource", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
     "SettingsError", "choose_model", "effective", "find_driver", "load", "open_secret_sources", "parse",
-    "plugin_commands", "provider_settings", "split_model", "validate_settings",
+    "provider_settings", "split_model", "validate_settings",
 ]
 # fmt: on

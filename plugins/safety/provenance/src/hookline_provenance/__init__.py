@@ -35,7 +35,6 @@ from hookline_hookspecs import (
     merge_origins,
 )
 from hookline_hookspecs.file_origins import FileOrigins
-from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
 from . import named
@@ -254,17 +253,6 @@ class Provenance(Plugin[ProvenanceConfig]):
         from .slash import Slash
 
         return Slash(self.proposals, self.trust)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``proposals`` and ``trust``."""
-        from .cli import Commands
-
-        named = Commands(self.proposals, self.trust)
-        register(
-            "proposals", named.proposals, help="What waits for your word; accept or reject it."
-        )
-        register("trust", named.trust, help="Hosts, people and tools whose words count as yours.")
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
