@@ -17,6 +17,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.plugin import NoConfig
+from hookline_insights import Insights
 from hookline_inspect import Inspect
 
 Make = Callable[..., Any]
@@ -61,9 +62,9 @@ models: {test/model: {input: 2, output: 10, cache_read: 0.2, cache_write: 2.5,
 """
 
 
-def test_usage_tells_money_where_the_price_is_known(harness: Make) -> None:
+def test_usage_shows_money_where_the_price_is_known(harness: Make) -> None:
     big = Usage(input=6000, output=100)
-    h = harness(Inspect, model=[answer(READ), answer(big), answer(big), answer(big)])
+    h = harness(Inspect, Insights, model=[answer(READ), answer(big), answer(big), answer(big)])
     h.home.mkdir(exist_ok=True)
     (h.home / "prices.yaml").write_text(LIST, "utf-8")
     h.send("x")
@@ -83,7 +84,7 @@ def test_usage_tells_money_where_the_price_is_known(harness: Make) -> None:
 
 
 def test_usage_of_a_local_server_is_free(harness: Make) -> None:
-    h = harness(Inspect, model=[answer(READ)])
+    h = harness(Inspect, Insights, model=[answer(READ)])
     h.home.mkdir(exist_ok=True)
     (h.home / "prices.yaml").write_text(LIST.replace("[here]", "[test]"), "utf-8")
     h.send("x")
