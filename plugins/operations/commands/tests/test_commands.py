@@ -363,7 +363,7 @@ async def answer(h: Any, text: str, number: str) -> str:
     """What a command answers while a turn is running, which nobody waits for here."""
     inbound = Inbound("terminal", "default", "tester", f"q{number}", text)
     submission = await h.runtime.dispatcher.submit(inbound, "ask")
-    await submission.confirm()
+    await submission.mark_delivered()
     return str(submission.turn.reply)
 
 

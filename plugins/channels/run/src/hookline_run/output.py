@@ -253,7 +253,7 @@ class Failures:
 
 def unshown(submission: Submission) -> list[str]:
     """Answers of interrupted turns that nobody has seen yet."""
-    return [f"Finished from before: {text}" for text in submission.unshown]
+    return [f"Finished from before: {text}" for text in submission.undelivered]
 
 
 def interruption(event: Delta) -> str:

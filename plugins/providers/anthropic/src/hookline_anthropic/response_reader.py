@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     ToolCall,
     Usage,
 )
-from hookline_hookspecs.events import ModelStop
+from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import LimitExceeded, Limits, token_count
 
 STOPS: Mapping[str | None, ModelStop] = {

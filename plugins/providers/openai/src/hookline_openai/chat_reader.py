@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
-from hookline_hookspecs.events import ModelStop
+from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import ErrorInResponse
 
 from .json_values import as_mappings, as_string
