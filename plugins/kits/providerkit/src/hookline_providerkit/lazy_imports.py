@@ -1,9 +1,9 @@
-"""Imports an SDK without the hundreds of modules that its packages of types only pass on.
+"""Imports an SDK without the hundreds of modules of types that most programs never use.
 
-``openai.types`` and its like are packages whose ``__init__`` does nothing but import a name from
-each of their modules, and ``import openai`` executes it although a client needs a tenth of them. In
-:func:`lazily` such a package gets its names one at a time, when they are asked for (PEP 562). For
-whoever uses it, nothing else changes: every name, submodule, ``dir`` and ``import *`` is there.
+``openai.types`` and its like are packages whose ``__init__`` only imports names from their modules.
+``import openai`` executes all of them, although a client needs a tenth. Within
+:func:`lazy_imports` such a package imports a name when it is first used (PEP 562). Every name,
+submodule, ``dir`` and ``import *`` works as before.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 
 @contextmanager
-def lazily(*packages: str) -> Iterator[None]:
+def lazy_imports(*packages: str) -> Iterator[None]:
     """Import ``packages``, such as ``"openai.types"``, and those inside them lazily meanwhile.
 
-    A package whose ``__init__`` does more than pass names on is imported as always.
+    A package whose ``__init__`` does more than re-export names is imported as usual.
     """
     finder = _Finder(packages)
     sys.meta_path.insert(0, finder)
@@ -33,13 +33,13 @@ def lazily(*packages: str) -> Iterator[None]:
 
 
 class _Finder:
-    """Finds the packages named, on ``sys.path``, and gives them a loader that is lazy."""
+    """Finds the named packages and gives them the lazy loader."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = packages
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """As in ``importlib.abc.MetaPathFinder``; None for whatever is not to be lazy."""
+        """As in ``importlib.abc.MetaPathFinder``; None for any other module."""
         if not any(name == one or name.startswith(f"{one}.") for one in self._packages):
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -50,11 +50,11 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Executes a package's ``__init__`` by noting where its names come from."""
+    """Reads from a package's ``__init__`` where its names come from, instead of executing it."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Make a lazy module, or execute it as always."""
-        names = passed_on(self.get_data(self.path))
+        """Make a lazy module, or execute it as usual."""
+        names = reexported_names(self.get_data(self.path))
         if names is None:
             super().exec_module(module)
             return
@@ -77,10 +77,10 @@ class _Loader(SourceFileLoader):
         vars(module)["__dir__"] = lambda: sorted({*vars(module), *names})
 
 
-def passed_on(source: bytes) -> dict[str, tuple[str, str]] | None:
-    """The module and the attribute behind each name that an ``__init__`` imports from its package.
+def reexported_names(source: bytes) -> dict[str, tuple[str, str]] | None:
+    """Return module and attribute of each name that an ``__init__`` imports from its package.
 
-    None if the source does anything else, or a name is also that of a module.
+    None if the source does anything else, or if a name is also that of a module.
     """
     names: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(source).body:

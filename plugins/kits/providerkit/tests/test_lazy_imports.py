@@ -1,4 +1,4 @@
-"""Packages of types that are imported lazily: what is left out, and that nobody can tell."""
+"""Packages of types that are imported lazy_imports: what is left out, and that nobody can tell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_providerkit import lazily
+from hookline_providerkit import lazy_imports
 
 FILES = {
     "__init__.py": "from . import types\nfrom .types import Late as Late\n",
@@ -48,9 +48,9 @@ def loaded() -> set[str]:
 
 
 def imported() -> Any:
-    """The package, imported lazily."""
+    """The package, imported lazy_imports."""
     invalidate_caches()
-    with lazily("an_sdk.types"):
+    with lazy_imports("an_sdk.types"):
         return import_module("an_sdk")
 
 
@@ -113,10 +113,10 @@ def test_a_package_that_does_more_is_imported_as_always(sdk: Path, line: str) ->
 @pytest.mark.usefixtures("sdk")
 def test_afterwards_and_elsewhere_imports_are_what_they_were() -> None:
     finders = list(sys.meta_path)
-    with lazily("another.types"):
+    with lazy_imports("another.types"):
         import_module("an_sdk")
     assert "an_sdk.types.early" in loaded()
     assert sys.meta_path == finders
-    with pytest.raises(ZeroDivisionError), lazily("an_sdk.types"):
+    with pytest.raises(ZeroDivisionError), lazy_imports("an_sdk.types"):
         _ = 1 / 0
     assert sys.meta_path == finders

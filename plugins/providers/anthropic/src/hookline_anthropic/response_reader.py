@@ -1,7 +1,7 @@
-"""What the model answered: the events of a stream, or one whole message, as neutral blocks.
+"""Reads a response: the events of a stream, or a message in one piece, as neutral blocks.
 
-Events and messages are taken as plain data, so that a kind of block or event that is newer than
-this code is passed over instead of failing the answer.
+Events and messages are plain data, so that a block or event that is newer than this code is skipped
+instead of failing the response.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hookline_hookspecs import (
     Usage,
 )
 from hookline_hookspecs.requests import ModelStop
-from hookline_providerkit import Exceeded, Limits, count
+from hookline_providerkit import LimitExceeded, Limits, token_count
 
 STOPS: Mapping[str | None, ModelStop] = {
     "end_turn": "end",
@@ -35,48 +35,48 @@ STOPS: Mapping[str | None, ModelStop] = {
     "model_context_window_exceeded": "context",
     None: "incomplete",
 }
-"""The API's ``stop_reason``; one that is not known here counts as ``end``."""
+"""The API's ``stop_reason``; an unknown one counts as ``end``."""
 
-_PIECES = {
+_DELTA_FIELDS = {
     "text_delta": "text",
     "thinking_delta": "thinking",
     "signature_delta": "signature",
     "input_json_delta": "partial_json",
 }
-_SHOWN = ("text", "thinking")
+_SHOWN_KINDS = ("text", "thinking")
 
 
 class StreamReader:
-    """Puts a message together from the events of a stream and shows its pieces."""
+    """Assembles a message from the events of a stream, and passes its pieces on."""
 
     def __init__(self, on_delta: DeltaSink, limits: Limits) -> None:
         self._on_delta = on_delta
-        self._most = limits.blocks
+        self._max_blocks = limits.blocks
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
 
     @property
-    def begun(self) -> bool:
+    def has_message(self) -> bool:
         """Whether a message has started."""
         return bool(self._message)
 
     def feed(self, event: Any) -> None:
-        """Take one event; an unknown one is passed over.
+        """Add one event; an unknown one is skipped.
 
         Raises:
-            Exceeded: there are more blocks than an answer may have.
+            LimitExceeded: there are more blocks than a response may have.
         """
-        if len(self._blocks) > self._most:
-            raise Exceeded(f"its answer holds more than {self._most} parts")
+        if len(self._blocks) > self._max_blocks:
+            raise LimitExceeded(f"more than {self._max_blocks} parts")
         match event:
             case {"type": "content_block_delta", "index": int(index), "delta": {"type": str(kind)}}:
-                self._piece(index, _PIECES.get(kind, ""), event["delta"])
+                self._add_piece(index, _DELTA_FIELDS.get(kind, ""), event["delta"])
             case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
                 self._blocks[index] = block
-                for name in _SHOWN:
-                    self._piece(index, name, block)
+                for name in _SHOWN_KINDS:
+                    self._add_piece(index, name, block)
             case {"type": "message_start", "message": dict(message)}:
                 self._message = self._message or message
                 self._usage |= _present(message.get("usage"))
@@ -84,24 +84,24 @@ class StreamReader:
                 self._message |= _present(event.get("delta"))
                 self._usage |= _present(event.get("usage"))
 
-    def _piece(self, index: int, name: str, holder: Mapping[str, Any]) -> None:
+    def _add_piece(self, index: int, name: str, holder: Mapping[str, Any]) -> None:
         text = holder.get(name)
         if not isinstance(text, str) or not text or not name:
             return
         self._pieces.setdefault((index, name), []).append(text)
-        if name in _SHOWN:
-            self._blocks.setdefault(index, {"type": name})  # shown, so it belongs to the answer
+        if name in _SHOWN_KINDS:
+            self._blocks.setdefault(index, {"type": name})  # shown, so it belongs to the response
         if name == "text":
             self._on_delta(Delta(text))
         elif name == "thinking":
             self._on_delta(Delta(text, "thinking"))
 
     def message(self) -> dict[str, Any]:
-        """The whole message so far, in the shape of one that was not streamed."""
+        """Return the message so far, in the shape of one that was not streamed."""
         content = []
         for index, block in sorted(self._blocks.items()):
             whole = dict(block)
-            for name in _PIECES.values():
+            for name in _DELTA_FIELDS.values():
                 pieces = self._pieces.get((index, name))
                 if pieces:
                     whole["input" if name == "partial_json" else name] = "".join(pieces)
@@ -116,7 +116,7 @@ def _present(data: Any) -> dict[str, Any]:
 
 
 def read_message(message: Mapping[str, Any], model: str) -> ModelResponse:
-    """A message of the API as a response. ``model`` is what was asked, ``provider/model``."""
+    """Return a message of the API as a response of ``provider/model``."""
     given = message.get("stop_reason")
     reason = given if isinstance(given, str) else None
     blocks: list[Block] = []
@@ -127,14 +127,14 @@ def read_message(message: Mapping[str, Any], model: str) -> ModelResponse:
             calls.add(call_id)
             blocks.append(_call(data, call_id, reason))
         else:
-            blocks += _said(data)
+            blocks += _text_blocks(data)
     stop = STOPS.get(reason, "end")
     return ModelResponse(
         tuple(blocks), stop, read_usage(message.get("usage")), raw=message, model=model
     )
 
 
-def _said(data: Any) -> list[Block]:
+def _text_blocks(data: Any) -> list[Block]:
     match data:
         case {"type": "text", "text": str(text)} if text:
             return [TextBlock(text)]
@@ -149,9 +149,9 @@ def _said(data: Any) -> list[Block]:
             return []
 
 
-def _call_id(data: Mapping[str, Any], taken: set[str], seed: str) -> str:
+def _call_id(data: Mapping[str, Any], used: set[str], seed: str) -> str:
     given = data.get("id")
-    if isinstance(given, str) and given and given not in taken:
+    if isinstance(given, str) and given and given not in used:
         return given
     return "toolu_" + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]
 
@@ -166,25 +166,25 @@ def _call(data: Mapping[str, Any], call_id: str, reason: str | None) -> ToolCall
         try:
             arguments = json.loads(arguments, parse_constant=_no_constant)
         except (ValueError, RecursionError) as problem:
-            return ToolCall(call_id, name, {}, _unreadable(name, reason, problem))
+            return ToolCall(call_id, name, {}, _arguments_error(name, reason, problem))
     if not isinstance(arguments, dict):
         error = f"the arguments of {name} must be a JSON object; send the call again"
         return ToolCall(call_id, name, {}, error)
     return ToolCall(call_id, name, arguments)
 
 
-def _unreadable(name: str, reason: str | None, problem: Exception) -> str:
+def _arguments_error(name: str, reason: str | None, problem: Exception) -> str:
     if reason in ("max_tokens", None):
         return f"the call of {name} was cut off before its end; send it again, with less in it"
     return f"the arguments of {name} were not valid JSON ({problem}); send the call again"
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not JSON")
 
 
 def read_usage(usage: Any) -> Usage:
-    """Token counts, from 0; ``input`` takes in what was read from and written to the cache."""
+    """Return token counts; ``input`` includes what was read from and written to the cache."""
     read = _count(usage, "cache_read_input_tokens")
     written = _count(usage, "cache_creation_input_tokens")
     counts = usage if isinstance(usage, Mapping) else {}
@@ -201,4 +201,4 @@ def read_usage(usage: Any) -> Usage:
 
 def _count(data: Any, key: str) -> int:
     value = data.get(key) if isinstance(data, Mapping) else None
-    return count(value)
+    return token_count(value)

@@ -1,4 +1,4 @@
-"""What a server says of a failure: its words, its codes, its status, and when to come back."""
+"""Reads a server's error: its text, codes and status, and when to retry."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_DEEPEST = 8
-"""Errors inside errors that are looked at."""
-QUOTED = 400
-"""Characters of a server's own words that an error repeats."""
-_LOOKED_AT = 20_000
-"""Characters of a body that are looked at."""
+_MAX_DEPTH = 8
+"""Of errors inside errors."""
+MAX_QUOTED_CHARS = 400
+"""Characters of a server's text that an error sentence quotes."""
+_MAX_READ_CHARS = 20_000
+"""Characters of a body that are read."""
 _TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 _TAG = re.compile(r"<(script|style).*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
-_STATUS_OF = {
+_STATUS_BY_CODE = {
     "invalid_request_error": 400,
     "invalid_prompt": 400,
     "invalid_api_key": 401,
@@ -38,35 +38,35 @@ _STATUS_OF = {
     "overloaded": 529,
     "overloaded_error": 529,
 }
-"""The status that goes with an error's ``code`` or ``type``, for errors that come in a stream."""
+"""The status of an error's ``code`` or ``type``, for errors that come in a stream."""
 
 
-def words(body: Any, hidden: Callable[[str], str] = str) -> str:
-    """A server's own words out of any shape of error body, in one line of bounded length.
+def error_text(body: Any, redact: Callable[[str], str] = str) -> str:
+    """Return the text of an error body of any shape, in one line of bounded length.
 
-    Empty if there are none. A web page is told by its title, or else by its text. ``hidden`` takes
-    secrets out, before the text is cut.
+    Empty if there is none. Of a web page, the title is quoted, or else its text. ``redact`` removes
+    secrets before the text is cut.
     """
-    text = hidden(_text(_parsed(body))[:_LOOKED_AT])
-    if is_page(text):
+    text = redact(_text(_parsed(body))[:_MAX_READ_CHARS])
+    if is_html(text):
         title = _TITLE.search(text)
         text = html.unescape(title[1] if title else _TAG.sub(" ", text))
         text = " ".join(text.split())
         text = f"a web page, {text!r}" if text else "a web page"
     line = " ".join(text.split()).rstrip(".")
     line = "".join(letter for letter in line if letter.isprintable())
-    return line if len(line) <= QUOTED else line[:QUOTED] + "…"
+    return line if len(line) <= MAX_QUOTED_CHARS else line[:MAX_QUOTED_CHARS] + "…"
 
 
-def is_page(body: Any) -> bool:
-    """Whether a body is a web page, or another document with tags."""
+def is_html(body: Any) -> bool:
+    """Return whether a body is a web page, or another document with tags."""
     return isinstance(body, str) and body.lstrip()[:1] == "<"
 
 
-def codes(body: Any) -> str:
-    """The codes and types that an error body names, those of an error inside it included."""
+def error_codes(body: Any) -> str:
+    """Return the codes and types in an error body, and in errors inside it."""
     found: list[str] = []
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if not isinstance(body, Mapping):
             break
         found += [code for key in ("code", "type") if (code := _scalar(body.get(key)))]
@@ -74,30 +74,30 @@ def codes(body: Any) -> str:
     return " ".join(found)
 
 
-def status_of(body: Any) -> int:
-    """The HTTP status that an error body amounts to; 0 if it does not say."""
-    for _ in range(_DEEPEST):
+def error_status(body: Any) -> int:
+    """Return the HTTP status that an error body stands for; 0 if it does not say."""
+    for _ in range(_MAX_DEPTH):
         if not isinstance(body, Mapping):
             break
         for key in ("code", "status", "type"):
             value = _scalar(body.get(key))
             if len(value) == 3 and value.isascii() and value.isdecimal() and value[0] in "45":
                 return int(value)
-            if value in _STATUS_OF:
-                return _STATUS_OF[value]
+            if value in _STATUS_BY_CODE:
+                return _STATUS_BY_CODE[value]
         body = body.get("error")
     return 0
 
 
 def _scalar(value: Any) -> str:
-    """A code as text: empty for what no code is."""
+    """Return a code as text; empty for anything else."""
     if isinstance(value, str):
-        return value[:QUOTED]
+        return value[:MAX_QUOTED_CHARS]
     return str(value) if isinstance(value, int) and 0 < value < 1_000_000 else ""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait according to ``retry-after-ms`` or ``retry-after`` (seconds or a date)."""
+    """Return the seconds to wait by ``retry-after-ms`` or ``retry-after`` (seconds or a date)."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) / unit
@@ -114,23 +114,23 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _parsed(body: Any) -> Any:
     if not isinstance(body, bytes):
         return body
-    text = body[:_LOOKED_AT].decode("utf-8", "replace")
+    text = body[:_MAX_READ_CHARS].decode("utf-8", "replace")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
 
 
-def _text(body: Any, deepest: int = _DEEPEST) -> str:
+def _text(body: Any, depth: int = _MAX_DEPTH) -> str:
     if isinstance(body, str):
         return body
-    if not deepest:
+    if not depth:
         return ""
     if isinstance(body, Mapping):
         for key in ("message", "error", "detail", "msg", "error_description"):
-            if found := _text(body.get(key), deepest - 1):
+            if found := _text(body.get(key), depth - 1):
                 return found
-        return codes(body)
+        return error_codes(body)
     if isinstance(body, list):
-        return "; ".join(filter(None, (_text(one, deepest - 1) for one in body[:3])))
+        return "; ".join(filter(None, (_text(one, depth - 1) for one in body[:3])))
     return ""

@@ -1,4 +1,4 @@
-"""The answer of ``/responses``, from a stream of events or in one piece."""
+"""Reads a response of ``/responses``, from a stream of events or in one piece."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any, Literal
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
 from hookline_hookspecs.requests import ModelStop
-from hookline_providerkit import Exceeded, Limits, ServerSaid
+from hookline_providerkit import ErrorInResponse, LimitExceeded, Limits
 
-from .calls import PartialCall, add_arguments, read_calls
-from .shapes import mapping, mappings, string
+from .json_values import as_mapping, as_mappings, as_string
+from .tool_calls import PartialCall, add_arguments, read_calls
 from .usage import read_usage
 
-TEXT = ("response.output_text.delta", "response.refusal.delta")
-THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
-ARGUMENTS = "response.function_call_arguments.delta"
-ENDS = ("response.completed", "response.incomplete", "response.failed")
+TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
+THINKING_EVENTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+ARGUMENTS_EVENT = "response.function_call_arguments.delta"
+END_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
-MOST_ITEMS = Limits().blocks
+MAX_ITEMS = Limits().blocks
 REASONS: dict[str, ModelStop] = {"max_output_tokens": "length", "content_filter": "refusal"}
-"""``incomplete_details.reason``; a word that is not here means ``incomplete``."""
+"""``incomplete_details.reason``; any other value means ``incomplete``."""
 
 
-class ResponsesAnswer:
-    """Collects an answer and tells ``sink`` each piece as it comes."""
+class ResponsesReader:
+    """Collects a response and passes each piece to ``sink`` as it comes."""
 
     def __init__(self, sink: DeltaSink | None) -> None:
         self._sink = sink
@@ -34,44 +34,44 @@ class ResponsesAnswer:
         self._id = ""
 
     def add(self, event: Any) -> None:
-        """Take one event of a stream. What is not known is passed over.
+        """Add one event of a stream; an unknown one is skipped.
 
         Raises:
-            Exceeded: there are more items than an answer may have.
-            ServerSaid: the event is an error, or says that the response failed.
+            LimitExceeded: there are more items than a response may have.
+            ErrorInResponse: the event is an error, or says that the response failed.
         """
         if not isinstance(event, dict):
             return
         kind, index = event.get("type"), event.get("output_index")
         if not isinstance(index, int):
             index = 0
-        if len(self._items) > MOST_ITEMS or len(self._pieces) > MOST_ITEMS:
-            raise Exceeded(f"its answer holds more than {MOST_ITEMS} parts")
-        if kind in TEXT:
-            self._show(index, string(event.get("delta")), "text")
-        elif kind in THINKING:
-            self._show(index, string(event.get("delta")), "thinking")
-        elif kind == ARGUMENTS:
-            self._pieces.setdefault(index, []).append(string(event.get("delta")))
+        if len(self._items) > MAX_ITEMS or len(self._pieces) > MAX_ITEMS:
+            raise LimitExceeded(f"more than {MAX_ITEMS} parts")
+        if kind in TEXT_EVENTS:
+            self._add_piece(index, as_string(event.get("delta")), "text")
+        elif kind in THINKING_EVENTS:
+            self._add_piece(index, as_string(event.get("delta")), "thinking")
+        elif kind == ARGUMENTS_EVENT:
+            self._pieces.setdefault(index, []).append(as_string(event.get("delta")))
         elif kind == "response.output_item.added":
-            self._items[index] = mapping(event.get("item"))
+            self._items[index] = as_mapping(event.get("item"))
         elif kind == "response.output_item.done":
-            self._items[index] = mapping(event.get("item"))
+            self._items[index] = as_mapping(event.get("item"))
             self._pieces.pop(index, None)
-        elif kind in ENDS:
-            self._end(mapping(event.get("response")))
+        elif kind in END_EVENTS:
+            self._end(as_mapping(event.get("response")))
         elif kind == "error" or event.get("error"):
-            raise ServerSaid(event.get("error") or event)
+            raise ErrorInResponse(event.get("error") or event)
 
-    def whole(self, body: Any) -> None:
-        """Take an answer that was not streamed.
+    def add_whole(self, body: Any) -> None:
+        """Add a response that was not streamed.
 
         Raises:
-            ServerSaid: the body is an error, or no answer at all.
+            ErrorInResponse: the body is an error, or not a response.
         """
         if not isinstance(body, dict) or not isinstance(body.get("output"), list):
             error = body.get("error") if isinstance(body, dict) else None
-            raise ServerSaid(error or body)
+            raise ErrorInResponse(error or body)
         self._end(body)
         if self._sink is not None:
             for block in self.response("", None).blocks:
@@ -81,22 +81,22 @@ class ResponsesAnswer:
                     self._sink(Delta(block.text))
 
     def response(self, model: str, raw: Any) -> ModelResponse:
-        """What was collected, as a response of ``model``."""
-        items = mappings(self._final.get("output")) or self._collected()
+        """Return what was collected, as a response of ``model``."""
+        items = as_mappings(self._final.get("output")) or self._collected()
         found = [block for item in items for block in _blocks(item)]
         partials = [block for block in found if isinstance(block, PartialCall)]
         cut = self._final.get("status") != "completed"
-        calls = iter(read_calls(partials, string(self._final.get("id")), cut))
+        calls = iter(read_calls(partials, as_string(self._final.get("id")), cut))
         blocks: list[Block] = [
             next(calls) if isinstance(block, PartialCall) else block for block in found
         ]
         usage = read_usage(self._final.get("usage"))
         return ModelResponse(tuple(blocks), self._stop(items, bool(partials)), usage, raw, model)
 
-    def _show(self, index: int, text: str, kind: Literal["text", "thinking"]) -> None:
+    def _add_piece(self, index: int, text: str, kind: Literal["text", "thinking"]) -> None:
         if text:
             self._pieces.setdefault(index, []).append(text)
-            # What was shown belongs to the answer, whatever it was announced as.
+            # What was shown belongs to the response, whatever type the item had.
             item = "message" if kind == "text" else "reasoning"
             self._items.setdefault(index, {"type": item})
             if self._sink is not None:
@@ -105,10 +105,10 @@ class ResponsesAnswer:
     def _end(self, response: Mapping[str, Any]) -> None:
         self._final = response
         if response.get("status") == "failed":
-            raise ServerSaid(response.get("error") or "the response failed")
+            raise ErrorInResponse(response.get("error") or "the response failed")
 
     def _collected(self) -> list[dict[str, Any]]:
-        """The items of a stream that ended early; a piece of an item counts as far as it came."""
+        """Return the items of a stream that ended early, as far as they came."""
         return [
             _completed(item, "".join(self._pieces.get(index, ())))
             for index, item in sorted(self._items.items())
@@ -117,16 +117,16 @@ class ResponsesAnswer:
     def _stop(self, items: Iterable[dict[str, Any]], calls: bool) -> ModelStop:
         ended: ModelStop
         done = self._final.get("status") == "completed"
-        details = mapping(self._final.get("incomplete_details"))
-        ended = "end" if done else REASONS.get(string(details.get("reason")), "incomplete")
+        details = as_mapping(self._final.get("incomplete_details"))
+        ended = "end" if done else REASONS.get(as_string(details.get("reason")), "incomplete")
         if ended == "incomplete":
-            return ended  # a call may be missing, or one of several
+            return ended  # tool calls may be missing
         if calls:
             return "tools"
         if any(
             part.get("type") == "refusal"
             for item in items
-            for part in mappings(item.get("content"))
+            for part in as_mappings(item.get("content"))
         ):
             return "refusal"
         return ended
@@ -147,15 +147,15 @@ def _completed(item: dict[str, Any], text: str) -> dict[str, Any]:
 def _blocks(item: dict[str, Any]) -> list[TextBlock | ThinkingBlock | PartialCall]:
     match item.get("type"):
         case "message":
-            parts = mappings(item.get("content"))
-            text = "".join(string(p.get("text")) or string(p.get("refusal")) for p in parts)
+            parts = as_mappings(item.get("content"))
+            text = "".join(as_string(p.get("text")) or as_string(p.get("refusal")) for p in parts)
             return [TextBlock(text)] if text else []
         case "reasoning":
-            thoughts = mappings(item.get("summary")) + mappings(item.get("content"))
-            text = "\n\n".join(filter(None, (string(t.get("text")) for t in thoughts)))
+            thoughts = as_mappings(item.get("summary")) + as_mappings(item.get("content"))
+            text = "\n\n".join(filter(None, (as_string(t.get("text")) for t in thoughts)))
             return [ThinkingBlock(text)] if text else []
         case "function_call":
-            call = PartialCall(string(item.get("call_id")), string(item.get("name")))
+            call = PartialCall(as_string(item.get("call_id")), as_string(item.get("name")))
             add_arguments(call, item.get("arguments"))
             return [call]
     return []

@@ -1,6 +1,7 @@
-"""Tool calls as they come off the wire, in pieces and with every fault that servers have.
+"""Tool calls of a response: assembled from pieces, and repaired where servers get them wrong.
 
-:class:`CallPieces` puts streamed pieces together, :func:`read_calls` makes tool calls of them.
+:class:`ToolCallAssembler` puts streamed pieces together; :func:`read_calls` makes tool calls of
+them.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from hookline_hookspecs import ToolCall
-from hookline_providerkit import Exceeded, Limits
+from hookline_providerkit import LimitExceeded, Limits
 
-from .shapes import mapping, mappings, string
+from .json_values import as_mapping, as_mappings, as_string
 
-MOST_PIECED = Limits().calls
-"""Calls that are put together at most; an answer with more is refused."""
-QUOTED = 120
-"""How many characters of unreadable arguments an error quotes."""
+MAX_CALLS = Limits().calls
+"""A response with more is refused."""
+MAX_QUOTED_CHARS = 120
+"""Characters of unreadable arguments that an error quotes."""
 
 
 @dataclass(slots=True)
 class PartialCall:
-    """A tool call so far. ``given`` are arguments that came as an object, not as text."""
+    """A tool call so far; ``given`` are arguments that came as an object instead of text."""
 
     id: str = ""
     name: str = ""
@@ -38,8 +39,8 @@ class PartialCall:
         return bool(self.text) or self.given is not None
 
 
-class CallPieces:
-    """The tool calls of one answer, put together from streamed pieces.
+class ToolCallAssembler:
+    """The tool calls of one response, assembled from streamed pieces.
 
     The wire gives each piece the ``index`` of its call, the id and name once. Servers leave the
     index out, repeat id or name, send the name in pieces, give every call the index 0, or invent
@@ -51,18 +52,18 @@ class CallPieces:
         self._by_index: dict[Any, PartialCall] = {}
 
     def add(self, pieces: object) -> None:
-        """Take the ``tool_calls`` of one chunk. Raises ``Exceeded``."""
-        for position, piece in enumerate(mappings(pieces)):
-            self._take(piece, position)
+        """Add the ``tool_calls`` of one chunk. Raises ``LimitExceeded``."""
+        for position, piece in enumerate(as_mappings(pieces)):
+            self._add_piece(piece, position)
 
     def add_whole(self, calls: object) -> None:
-        """Take the ``tool_calls`` of an answer in one piece: each is a call of its own."""
-        for call in mappings(calls):
-            self._take(call | {"index": len(self.calls)}, 0)
+        """Add the ``tool_calls`` of a response in one piece: each is a call of its own."""
+        for call in as_mappings(calls):
+            self._add_piece(call | {"index": len(self.calls)}, 0)
 
-    def _take(self, piece: Mapping[str, Any], position: int) -> None:
-        function = mapping(piece.get("function"))
-        call_id, name = string(piece.get("id")), string(function.get("name"))
+    def _add_piece(self, piece: Mapping[str, Any], position: int) -> None:
+        function = as_mapping(piece.get("function"))
+        call_id, name = as_string(piece.get("id")), as_string(function.get("name"))
         index = piece.get("index")
         if isinstance(index, int):
             call = self._indexed(index, call_id, name)
@@ -89,8 +90,8 @@ class CallPieces:
         return last
 
     def _new(self) -> PartialCall:
-        if len(self.calls) >= MOST_PIECED:
-            raise Exceeded(f"its answer holds more than {MOST_PIECED} tool calls")
+        if len(self.calls) >= MAX_CALLS:
+            raise LimitExceeded(f"more than {MAX_CALLS} tool calls")
         call = PartialCall()
         self.calls.append(call)
         return call
@@ -101,7 +102,7 @@ def _other_id(call: PartialCall, call_id: str) -> bool:
 
 
 def add_arguments(call: PartialCall, arguments: object) -> None:
-    """Take (a piece of) a call's arguments, whatever a server holds for arguments."""
+    """Add arguments, or a piece of them, in any form that servers send."""
     if isinstance(arguments, str):
         if arguments:
             call.text.append(arguments)
@@ -112,24 +113,27 @@ def add_arguments(call: PartialCall, arguments: object) -> None:
 
 
 def read_calls(partials: Iterable[PartialCall], salt: str, cut: bool) -> tuple[ToolCall, ...]:
-    """The calls of an answer, each with an id of its own.
+    """Return the calls of a response, each with an id of its own.
 
-    ``salt`` is the answer's id, from which missing ids are made. ``cut`` says that the answer
-    ended before its end, so that arguments that never came are a fault and not an empty object.
+    Args:
+        partials: the calls as they came.
+        salt: the response's id, from which missing ids are made.
+        cut: the response ended early, so that missing arguments are an error and not an empty
+            object.
     """
     salt = salt or uuid.uuid4().hex
     calls: list[ToolCall] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     for position, partial in enumerate(partials):
         call_id = partial.id
-        if not call_id or call_id in taken:
-            call_id = _made_id(salt, position)
-        taken.add(call_id)
+        if not call_id or call_id in used:
+            call_id = _make_id(salt, position)
+        used.add(call_id)
         calls.append(_read(partial, call_id, cut))
     return tuple(calls)
 
 
-def _made_id(salt: str, position: int) -> str:
+def _make_id(salt: str, position: int) -> str:
     return (
         "call_" + hashlib.sha256(f"{salt}/{position}".encode("utf-8", "replace")).hexdigest()[:24]
     )
@@ -137,7 +141,7 @@ def _made_id(salt: str, position: int) -> str:
 
 def _read(partial: PartialCall, call_id: str, cut: bool) -> ToolCall:
     if not partial.name.strip():
-        return ToolCall(call_id, "", {}, "The tool call has no name; call a tool by its name.")
+        return ToolCall(call_id, "", {}, "The tool call has no name. Call a tool by its name.")
     if partial.given is not None:
         return ToolCall(call_id, partial.name, partial.given)
     text = "".join(partial.text)
@@ -151,14 +155,14 @@ def _read(partial: PartialCall, call_id: str, cut: bool) -> ToolCall:
         if isinstance(arguments, dict):
             return ToolCall(call_id, partial.name, arguments)
         fault = "are not a JSON object"
-    return ToolCall(call_id, partial.name, {}, _complaint(partial.name, fault, text))
+    return ToolCall(call_id, partial.name, {}, _arguments_error(partial.name, fault, text))
 
 
-def _complaint(name: str, fault: str, text: str) -> str:
-    begin = text[:QUOTED] + ("…" if len(text) > QUOTED else "")
+def _arguments_error(name: str, fault: str, text: str) -> str:
+    begin = text[:MAX_QUOTED_CHARS] + ("…" if len(text) > MAX_QUOTED_CHARS else "")
     return (
-        f"The arguments of {name} {fault}: {begin or '(nothing)'} – "
-        "send the call again with one complete JSON object."
+        f"The arguments of {name} {fault}: {begin or '(nothing)'}. "
+        "Send the call again with one complete JSON object."
     )
 
 
