@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from hookline.secrets import redacted
 from hookline_hookspecs import Check, CommandError, Configuration, HooklineError, Host
 from hookline_hookspecs.cli import command_line, with_plugin
+from hookline_hookspecs.secrets import redacted
 
 from ..autofix import apply_fixes
 from ..checks import FILES
