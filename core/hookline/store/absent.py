@@ -11,6 +11,12 @@ class AbsentStore:
     """Can be opened and closed; everything else raises ``StoreError`` with ``reason``."""
 
     dialect = "none"
+    is_shared = False
+    conninfo: str | None = None
+
+    def changes_of(self, _prefix: str) -> int | None:
+        """Nobody writes."""
+        return None
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

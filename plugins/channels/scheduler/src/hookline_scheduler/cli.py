@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
 import typer
+from hookline_hookspecs.channels import TERMINAL
 
 from . import wording
 from .complaint import Complaint
 from .desk import Desk
 from .jobs import Chat
-from .service import TERMINAL
 
 FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""

@@ -25,13 +25,14 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_imports import Importer, LateImporter
 
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .desk import Desk
 from .jobs import Chat, Jobs
-from .service import BEGIN, RESULT, TERMINAL, Service, own
+from .service import BEGIN, RESULT, Service, own
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli

@@ -20,6 +20,7 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
+from hookline_hookspecs.channels import Channel
 
 from .account import Account
 from .arrivals import Arrival
@@ -81,8 +82,8 @@ class KitOptions:
         )
 
 
-class Kit:
-    """A network channel over a :class:`Wire` (protocol ``Channel``).
+class Kit(Channel):
+    """A network channel over a :class:`Wire`.
 
     Its name is the plugin's, so that one kind may be there several times (``telegram:work``).
     :class:`ChannelPlugin` makes, registers and closes it.

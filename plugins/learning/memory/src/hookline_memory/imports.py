@@ -7,6 +7,7 @@ from typing import Any
 
 from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Origin, Refused, Transaction
+from hookline_hookspecs.channels import TERMINAL
 from hookline_imports import Item, Outcome, Receipt
 
 from .changes import SURE, Changes
@@ -17,7 +18,7 @@ from .log import Source, add_entry
 from .notechanges import Full
 from .notes import chars_of, entry_of
 from .operations import Operation
-from .places import TERMINAL, Places
+from .places import Places
 from .wording import Complaint, one_line, storable
 
 KINDS = frozenset({"note", "fact"})

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_chatfiles import Chat
+from hookline_hookspecs.channels import TERMINAL
 
 from .notefile import NoteFile
 
-TERMINAL = "terminal"
 FILE = "MEMORY.md"
 GLOBAL = f"memories/{FILE}"
 

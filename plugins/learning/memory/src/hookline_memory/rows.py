@@ -11,12 +11,13 @@ from typing import Any
 
 from hookline_chatfiles import Chat, LearnedSource
 from hookline_hookspecs import Host, origins_to_json
+from hookline_hookspecs.channels import TERMINAL
 from hookline_origins.kept import read
 
 from .changes import Changes
 from .facts import Facts
 from .log import Entry, Source, newest
-from .places import TERMINAL, Places
+from .places import Places
 from .wording import Complaint, one_line
 
 SEARCHED = 100_000

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from hookline_hookspecs import CommandError, Host
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .claims import Claims
@@ -20,7 +21,7 @@ from .codes import PAIRING, shown, typed
 from .config import EVERYBODY, AccessConfig
 from .door import Door
 from .imports import forget, proposed
-from .people import LOGGED, TERMINAL, People, Person, Role
+from .people import LOGGED, People, Person, Role
 from .wording import on_one_line
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]

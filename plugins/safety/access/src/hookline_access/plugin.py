@@ -28,6 +28,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 from hookline_imports import Importer, LateImporter
 
@@ -39,7 +40,7 @@ from .config import EVERYBODY, AccessConfig
 from .directory import Directory
 from .door import Door, Request
 from .notices import Notices
-from .people import LONGEST_ID, TERMINAL, People, Person, Role
+from .people import LONGEST_ID, People, Person, Role
 from .permissions import Permitted
 from .roles import table
 from .turns import Turns, command_in
