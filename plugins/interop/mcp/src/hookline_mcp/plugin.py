@@ -23,7 +23,6 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.channels import TERMINAL
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .bridge import LIMIT, Finder, Found
 from .calls import Calls, is_here
@@ -231,10 +230,3 @@ class Mcp(Plugin[McpConfig]):
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Say which servers wait for approval."""
         register(Check("servers", self._checked))
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline mcp …``."""
-        from .cli import Commands
-
-        Commands(self).register(register)
