@@ -6,7 +6,7 @@ import hashlib
 
 from hookline_hookspecs import Host, Origin, Refused
 from hookline_hookspecs.channels import TERMINAL
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .complaint import Complaint
 from .config import SchedulerConfig

@@ -26,7 +26,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.channels import TERMINAL
-from hookline_imports import Importer, LateImporter
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .complaint import Complaint
 from .config import SchedulerConfig

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.chat_files import Chat
 
 from .notefile import NoteFile
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hookline_hookspecs import Host
 from hookline_hookspecs.channels import TERMINAL
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .config import EVERYBODY
 from .people import People, Person, Role
