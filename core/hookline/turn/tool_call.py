@@ -19,7 +19,7 @@ from typing import Any
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
-from hookline_hookspecs.questions import Question
+from hookline_hookspecs.questions import APPROVAL_CHOICES, Question, Refusal
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from hookline_hookspecs import Host, Origin, Refused, Transaction
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.importers import Item, Outcome, Receipt
 
