@@ -1,4 +1,4 @@
-"""``hookline gateway``, as Typer reads it."""
+"""The command ``hookline gateway``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Run(Protocol):
     def __call__(self, *, turns: bool) -> Awaitable[None]: ...
 
 
-def gateway_of(run: Run) -> Callable[..., Awaitable[None]]:
+def gateway_command(run: Run) -> Callable[..., Awaitable[None]]:
     """The command that calls ``run``."""
 
     async def gateway(
@@ -22,7 +22,7 @@ def gateway_of(run: Run) -> Callable[..., Awaitable[None]]:
             bool, typer.Option("--no-turns", help="Receive, store and send; workers run the turns.")
         ] = False,
     ) -> None:
-        """Run every channel that is on until SIGTERM or SIGINT."""
+        """Serve every enabled channel until SIGTERM or SIGINT."""
         await run(turns=not no_turns)
 
     return gateway
