@@ -35,7 +35,6 @@ from .message_changes import MessageChanges
 
 if TYPE_CHECKING:
     from filelock import FileLock
-    from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Gateway", "GatewayConfig"]
 
@@ -106,20 +105,6 @@ class Gateway(Plugin[GatewayConfig]):
         if turn.session.kind != "chat" or turn.session.channel == "terminal":
             return None
         return await self._changes.notices(turn.session.channel, turn.session.chat_id)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline gateway`` and ``hookline health``."""
-        from .command import gateway_command
-        from .health import health_command
-
-        register(
-            "gateway",
-            gateway_command(self.gateway),
-            help="Serve every enabled channel until stopped.",
-        )
-        summary = "Check the gateway: exit code 0 if it runs well, else 1."
-        register("health", health_command(self.host.home), help=summary)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

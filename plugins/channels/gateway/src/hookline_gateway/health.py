@@ -1,16 +1,14 @@
-"""``hookline health``: whether the gateway is running well, from ``gateway.state``."""
+"""Reads ``gateway.state`` and says whether the gateway runs well."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from hookline_hookspecs import CheckResult
 
 from .state import ENDED, NAME, READY, STOPPED
@@ -18,22 +16,6 @@ from .state import ENDED, NAME, READY, STOPPED
 MAX_HEARTBEAT_AGE = 60.0
 """Seconds; with an older heartbeat the gateway hangs."""
 _MAX_STATE_BYTES = 1_000_000
-
-
-def health_command(home: Path) -> Callable[..., None]:
-    """The command for one home."""
-
-    def health(
-        json: Annotated[bool, typer.Option("--json", help="Print the state as JSON.")] = False,
-    ) -> None:
-        """Check whether the gateway of this home is running well."""
-        problem, found = read_health(home)
-        said = problem or f"The gateway is up: {', '.join(found['channels'])}."
-        sys.stdout.write((_as_json(problem, found, said) if json else said) + "\n")
-        if problem is not None:
-            raise SystemExit(1)
-
-    return health
 
 
 def health_check(home: Path) -> CheckResult:
@@ -46,10 +28,6 @@ def health_check(home: Path) -> CheckResult:
     age = max(0.0, time.time() - found["heartbeat"])
     names = ", ".join(found["channels"]) or "no channel"
     return CheckResult(True, f"up with {names}; its last heartbeat was {age:.0f} s ago")
-
-
-def _as_json(problem: str | None, found: Mapping[str, Any], said: str) -> str:
-    return json.dumps({"ok": problem is None, "detail": said, **found}, ensure_ascii=False)
 
 
 def read_health(home: Path) -> tuple[str | None, dict[str, Any]]:
