@@ -153,7 +153,7 @@ class FeishuClient(kit.ListeningClient):
                 every = max(1.5, self._config.edit_every)
                 self._has_cards, self.limits = False, replace(LIMITS, edits=20, edit_every=every)
                 self.host.log.warning(
-                    "cards are not available; streaming with up to 20 edits per message: %s", error
+                    "no cards; streaming with up to 20 edits per message: %s", error
                 )
         if options.choices or (options.rich and options.final and content.has_table(text)):
             made = content.card(text, rich=options.rich, choices=options.choices, chat=chat)

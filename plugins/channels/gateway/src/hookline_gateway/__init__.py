@@ -27,9 +27,10 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.gateway import GatewayCommand
+from hookline_hookspecs.parts import is_command
 from pydantic import BaseModel, Field
 
-from .authors import is_command, with_author
+from .authors import with_author
 from .buttons import Questions
 from .message_changes import MessageChanges
 

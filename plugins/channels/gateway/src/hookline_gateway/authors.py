@@ -19,6 +19,8 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from hookline_hookspecs import Inbound
+from hookline_hookspecs.inbound import is_private_chat
+from hookline_hookspecs.parts import is_command
 
 OPEN, CLOSE = "⟦", "⟧"
 QUOTED = "quoted from "
@@ -53,19 +55,6 @@ def with_author(inbound: Inbound) -> Inbound:
     if line and words and name.casefold() in COMMANDS_FOR_THE_MODEL:
         words = _with(line, rest[0])
     return replace(inbound, text=f"{name} {words}".rstrip())
-
-
-def is_command(text: str) -> bool:
-    """True for a text that core handles as a command and never gives to the model."""
-    first, *_ = text.split(None, 1) or [""]
-    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
-
-
-def is_private_chat(inbound: Inbound) -> bool:
-    """True in a chat with one person, as the channel says, else by the ids."""
-    if inbound.private is None:
-        return inbound.chat_id == inbound.user_id
-    return inbound.private
 
 
 def _with(line: str, text: str) -> str:

@@ -14,8 +14,7 @@ from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, replace
 
 from hookline_hookspecs import Deny, Host, Inbound, Reply, WorkDistribution
-
-from .authors import is_private_chat
+from hookline_hookspecs.inbound import is_private_chat
 
 Chat = tuple[str, str]
 MAX_CHATS = 2048

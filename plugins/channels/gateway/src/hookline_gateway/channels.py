@@ -27,11 +27,6 @@ HOLD_TIMEOUT = 2.0
 """Seconds to wait for channels before going on without those that other gateways own."""
 
 
-def is_shared(channel: Channel) -> bool:
-    """True for a channel that several gateways may serve at once, such as an HTTP listener."""
-    return bool(getattr(channel, "shared", False))
-
-
 class CannotStart(HooklineError):
     """A channel cannot start; the text says which and why."""
 
@@ -66,7 +61,7 @@ class ChannelRunner:
             hold = holds[channel.name]
             if hold.done():
                 hold.result()
-            if hold.done() or is_shared(channel):
+            if hold.done() or channel.shared:
                 await self._start(channel)
             if not hold.done():
                 self._watching.append(asyncio.create_task(self._start_later(channel, hold)))
@@ -95,14 +90,14 @@ class ChannelRunner:
 
     async def _start_later(self, channel: Channel, hold: asyncio.Task[None]) -> None:
         """Start a channel when the gateway that owns it has ended."""
-        if not is_shared(channel):
+        if not channel.shared:
             self._state.set_channel(channel.name, WAITING)
             write_line(
                 f"hookline: another gateway owns channel {channel.name}; waiting for it to end"
             )
         try:
             await hold
-            if not is_shared(channel):
+            if not channel.shared:
                 await self._start(channel)
         except Exception as error:
             write_line(f"hookline: {error}")

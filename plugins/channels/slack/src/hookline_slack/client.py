@@ -38,7 +38,7 @@ STREAM_SECONDS = 240.0
 PAGE = 200
 SHARE_TIMEOUT = 20.0
 """Until a file stands in its channel: Slack shares it some time after it has said ok."""
-MAX_CLOCK_DIFFERENCE = 60.0
+CLOCK_SKEW = 60.0
 """Seconds that are looked back further, for clocks that differ."""
 CLOCK_PRECISION = 2.0
 """Seconds by which Slack's clock may be misjudged: it tells whole ones."""
@@ -366,9 +366,7 @@ class SlackClient(kit.ListeningClient):
 
     async def _find(self, chat: str, since: float, is_it: Callable[[Json], bool]) -> str | None:
         channel, thread = split(chat)
-        pages = self._messages(
-            channel, thread, since - MAX_CLOCK_DIFFERENCE, include_all_metadata=True
-        )
+        pages = self._messages(channel, thread, since - CLOCK_SKEW, include_all_metadata=True)
         found = [one["ts"] async for one in pages if is_it(one)]
         return f"{channel}:{found[0]}" if found else None
 

@@ -29,7 +29,7 @@ REQUEST_SLACK = 5.0
 UPDATES = ["message", "edited_message", "callback_query"]
 ALBUM_PAUSE, MAX_ALBUM_POLLS = 0.5, 4
 """Seconds to wait for further pictures of an album, and how often; each is its own update."""
-MAX_UPDATES = 100
+UPDATE_PAGE = 100
 """Updates in one answer (core.telegram.org/bots/api, getUpdates)."""
 
 
@@ -77,7 +77,7 @@ class Receiver:
         for _ in range(MAX_ALBUM_POLLS):
             if (
                 "media_group_id" not in updates[-1].get("message", {})
-                or len(updates) >= MAX_UPDATES
+                or len(updates) >= UPDATE_PAGE
             ):
                 break
             await asyncio.sleep(ALBUM_PAUSE)
