@@ -10,6 +10,7 @@ import pytest
 from support.terminal import TerminalScreen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "question"),
     [

@@ -72,6 +72,7 @@ def audited(machine: Machine) -> list[str]:
     return [row["verdict"] for row in rows if row["detail"]["tool"] == "db_write"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", [TAKE, CLEAR])
 @pytest.mark.parametrize("point", ["db-begun", "db-committed"])
 def test_a_kill_in_a_write(
@@ -103,6 +104,7 @@ def test_a_kill_in_a_write(
     assert stock() == ([(1, 10), (2, 20), (3, 31)] if done else BEFORE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["db-begun", "db-committed"])
 def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
     machine: Machine, tmp_path: Path, point: str
@@ -125,6 +127,7 @@ def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
     assert audited(machine) == ["begun", "ran" if point == "db-committed" else "not done"]
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_the_same_time(
     machine: Machine, stock: Callable[[], list[Any]]
 ) -> None:

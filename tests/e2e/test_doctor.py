@@ -145,6 +145,7 @@ FAULTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [

@@ -18,6 +18,7 @@ from support.reliability.stage import judge, judge_replies, stage
 from support.reliability.wire import Line
 
 
+@pytest.mark.slow
 def test_a_small_storm_loses_nothing() -> None:
     """What the short form does, with one kill in twelve."""
     result = run("storm", messages=20, kills=2, chats=4)

@@ -117,6 +117,7 @@ def own_git(root: Path) -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.slow
 def test_work_is_done_broken_and_put_back(machine: Machine, repository: Path, say: Say) -> None:
     assert len(contents(repository)) > 1000
     worked(say(MEND, "The test of the price fails. Mend it."), 5)

@@ -76,6 +76,7 @@ def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         return {name: sorted(db.execute(f'SELECT * FROM "{name}"'), key=repr) for name in names}
 
 
+@pytest.mark.slow
 def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
     moving: Machine, postgres_url: str, tmp_path: Path
 ) -> None:
@@ -156,6 +157,7 @@ def test_nothing_is_copied_while_another_process_works_there(
         assert moving.run("store", "copy", "sqlite", postgres_url).code == 0 or source != "sqlite"
 
 
+@pytest.mark.slow
 def test_migrate_store_makes_every_table_and_says_so(machine: Machine, postgres_url: str) -> None:
     for store in ("sqlite", postgres_url):
         env = {"HOOKLINE_STORE": store}

@@ -149,6 +149,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", BROKEN)
 def test_one_that_is_broken_says_so_and_stops_nothing(
     talking: Machine, outside: Path, fault: str
@@ -163,6 +164,7 @@ def test_one_that_is_broken_says_so_and_stops_nothing(
     assert ("post_tool" if fault == "hook" else "the moon is wrong") in row["reason"]
 
 
+@pytest.mark.slow
 def test_a_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -> None:
     install(outside, "tally", BROKEN["setup"])
     machine.config("plugins:\n  tally: true\n")
@@ -174,6 +176,7 @@ def test_a_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -
     assert any(not r["ok"] and "tally" in r["detail"] and r["fix"] for r in doctor.json)
 
 
+@pytest.mark.slow
 def test_strict_mode_lets_a_plugins_error_through(talking: Machine, outside: Path) -> None:
     install(outside, "tally", BROKEN["setup"])
     talking.config("plugins: {tally: true, terminal: false, demo: false}\n")
@@ -183,6 +186,7 @@ def test_strict_mode_lets_a_plugins_error_through(talking: Machine, outside: Pat
     assert "hello" not in done.out
 
 
+@pytest.mark.slow
 def test_two_dists_with_one_name_are_refused(talking: Machine, outside: Path) -> None:
     install(outside, "tally", TALLY)
     info = outside / "acme_tally-1.2.dist-info"
@@ -197,6 +201,7 @@ def test_two_dists_with_one_name_are_refused(talking: Machine, outside: Path) ->
     assert "evil-tally" in row["reason"]
 
 
+@pytest.mark.slow
 def test_one_that_is_installed_but_not_named_is_never_imported(
     talking: Machine, outside: Path
 ) -> None:
@@ -241,6 +246,7 @@ class Loud(Plugin):
 '''
 
 
+@pytest.mark.slow
 def test_what_a_plugin_prints_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
     install(outside, "loud", LOUD)
     talking.config("plugins: {loud: true}\n")
@@ -250,6 +256,7 @@ def test_what_a_plugin_prints_is_no_part_of_an_answer(outside: Path, talking: Ma
         assert word in done.err
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other_plugin_unless_it_may_be_theirs(
     outside: Path, talking: Machine
 ) -> None:

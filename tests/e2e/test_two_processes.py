@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
 from support.machine import Machine
 
 
@@ -45,6 +46,7 @@ def test_on_one_session_the_second_waits_for_the_first(machine: Machine) -> None
     )
 
 
+@pytest.mark.slow
 def test_on_two_sessions_they_go_side_by_side(machine: Machine) -> None:
     first = held(machine, "a")
     model = machine.script({"text": "second answer"})
@@ -58,6 +60,7 @@ def test_on_two_sessions_they_go_side_by_side(machine: Machine) -> None:
     assert machine.said("b") == [("user", "second"), ("assistant", "second answer")]
 
 
+@pytest.mark.slow
 def test_a_crowd_on_a_fresh_home_loses_nothing(talking: Machine) -> None:
     crowd = [talking.start("run", f"number {n}", "--session", f"s{n}") for n in range(3)]
     done = [talking.wait(process) for process in crowd]

@@ -73,6 +73,7 @@ def api(house: DiscordHouse) -> Any:
     return house.discord
 
 
+@pytest.mark.slow
 def test_the_admin_is_answered_and_heard(house: DiscordHouse, api: Any) -> None:
     api.say(BOSS, "hello")
     assert api.find("Hello", BOSS).text == r"**Hello**, *you* & `me` \<there>"

@@ -55,6 +55,7 @@ def code_in(text: str) -> str:
     return text.splitlines()[0].split()[-1]
 
 
+@pytest.mark.slow
 def test_the_admin_is_answered_and_the_claim_code_works_once(house: House, api: Any) -> None:
     api.say(BOSS, "hello")
     shown = api.find("Hello", BOSS)

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from support.databases.servers import SICK
 from support.databases.skill_model import NAMES, Practice, queries, reference
+from support.matrices import sampled
 
 Make = Callable[[str], Practice]
 SLOW = "SELECT sum(total) FROM orders WHERE person = 7"
@@ -82,7 +83,7 @@ def test_duckdb_sequence_and_double_index(duck: Practice) -> None:
     assert "birth_date" in told["Columns that are text where they could be a type"]
 
 
-@pytest.mark.parametrize("skill", NAMES)
+@sampled("skill", NAMES)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_every_query_runs(request: pytest.FixtureRequest, engine: str, skill: str) -> None:
     asked = request.getfixturevalue({"sqlite": "sqlite", "duckdb": "duck"}[engine])

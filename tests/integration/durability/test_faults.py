@@ -190,6 +190,7 @@ def problems(home: Path, disk: Disk, n: int) -> Iterator[str]:
         yield "a writing tool ran twice"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_wherever_the_disk_fails_the_turn_fails_and_the_next_goes_on(
     template: Path, kind: str

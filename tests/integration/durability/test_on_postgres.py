@@ -22,6 +22,7 @@ SMOKE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("postgres_server")
 def test_what_stands_on_sqlite_stands_on_postgresql() -> None:
     options = ["-p", "support.on_postgres", "-n0", "-q", "-m", "not slow", "--no-header"]

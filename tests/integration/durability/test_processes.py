@@ -33,6 +33,7 @@ def test_in_one_session_turns_are_not_interleaved(computer: Computer) -> None:
     assert computer.is_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_in_many_sessions_nothing_is_lost(computer: Computer, crowd: int) -> None:
     sessions = [f"s{number}" for number in range(crowd)]

@@ -202,6 +202,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 CONFIG = "plugins:\n  good: {}\n  bad: {}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -240,6 +241,7 @@ def test_nothing_of_one_that_came_half_way_stays(machine: Machine, site: Site, c
     nothing_stays(machine)
 
 
+@pytest.mark.slow
 def test_bad_values_are_named_with_their_place(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     config = "class Config(BaseModel):\n    times: int = 1\n"
@@ -253,6 +255,7 @@ def test_bad_values_are_named_with_their_place(machine: Machine, site: Site) -> 
     nothing_stays(machine)
 
 
+@pytest.mark.slow
 def test_settings_without_a_schema_do_not_stop_what_shows_them(
     machine: Machine, site: Site
 ) -> None:
@@ -276,6 +279,7 @@ SLOW = plugin(before="time.sleep(2.3)")
 """A little longer than an import may take without a word."""
 
 
+@pytest.mark.slow
 def test_a_slow_import_is_a_warning_and_the_plugin_is_on(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", SLOW)
     machine.config("plugins: {bad: true}\n")
@@ -294,6 +298,7 @@ ODD_DISTS: dict[str, bytes] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry_points", ODD_DISTS.values(), ids=ODD_DISTS)
 def test_metadata_that_is_garbage(machine: Machine, site: Site, entry_points: bytes) -> None:
     site.dist("good", "good")
@@ -318,6 +323,7 @@ def test_two_dists_with_one_name(machine: Machine, site: Site) -> None:
     nothing_stays(machine)
 
 
+@pytest.mark.slow
 def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(before="raise KeyboardInterrupt"))
     machine.config("plugins: {bad: true}\n")
@@ -328,6 +334,7 @@ def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, 
     assert machine.run("run", "hi").out == "hello\n"
 
 
+@pytest.mark.slow
 def test_what_ends_the_process_at_its_import_can_be_switched_off(
     machine: Machine, site: Site
 ) -> None:
@@ -350,6 +357,7 @@ CLI = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", CLI.values(), ids=CLI)
 def test_a_plugins_command_line_that_is_wrong_leaves_the_others(
     machine: Machine, site: Site, act: str
@@ -387,6 +395,7 @@ GROUP = """
 """
 
 
+@pytest.mark.slow
 def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP))
     machine.config(CONFIG)
@@ -396,6 +405,7 @@ def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, 
     assert "Count what is kept." in machine.run("count", "--help").out
 
 
+@pytest.mark.slow
 def test_two_plugins_with_one_command_are_both_named(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP))
     site.dist("good", "good", plugin(GROUP).replace("bad", "good"))
@@ -428,6 +438,7 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, site: Site) -> None:
     (site.path / "sitecustomize.py").write_text(
         "from importlib.metadata import Distribution, EntryPoints\n"
@@ -442,6 +453,7 @@ def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, s
     )
 
 
+@pytest.mark.slow
 def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> None:
     machine.config("max_iterations: [many]\n")
     health = machine.run("health")
@@ -453,6 +465,7 @@ def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> 
     assert "No such command" not in asking.err
 
 
+@pytest.mark.slow
 def test_a_dist_that_breaks_what_reads_the_config_is_a_sentence(
     machine: Machine, site: Site
 ) -> None:

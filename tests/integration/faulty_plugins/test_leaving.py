@@ -147,6 +147,7 @@ def hit(machine: Machine, site: Site) -> Callable[..., Any]:
     return run
 
 
+@pytest.mark.slow
 def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machine) -> None:
     done = hit("raise KeyboardInterrupt")
     assert done.code == 130

@@ -16,6 +16,7 @@ from hookline_hookspecs import HOOKS, Deny, ModelRequest, Plugin, hookimpl, tool
 from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, SCRIPT, company, ears, visit, works
+from support.matrices import sampled
 
 from .test_raising import assert_survived
 
@@ -40,7 +41,7 @@ def assign(event: Any) -> None:
     setattr(event, first_field(event), "changed")
 
 
-@pytest.mark.parametrize("hook", EVENTFUL)
+@sampled("hook", EVENTFUL)
 def test_an_assignment_to_an_event_is_refused_and_named(
     harness: Make, caplog: Any, hook: str
 ) -> None:

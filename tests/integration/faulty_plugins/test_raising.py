@@ -23,6 +23,7 @@ from support.healthy_plugin import (
     visit,
     works,
 )
+from support.matrices import sampled
 
 Make = Callable[..., Any]
 MOON = "the moon is wrong"
@@ -75,7 +76,7 @@ def assert_survived(found: Visit, hook: str) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
-@pytest.mark.parametrize("hook", CALLED)
+@sampled("hook", CALLED)
 def test_a_hook_that_raises(harness: Make, caplog: Any, hook: str, asynchronous: bool) -> None:
     if asynchronous and hook.startswith("register_"):
         pytest.skip("it is called synchronously")
@@ -160,7 +161,7 @@ def _chained() -> BaseException:
     return error
 
 
-@pytest.mark.parametrize(("fault", "hook"), crossed(FAULTS, KINDS))
+@sampled(("fault", "hook"), crossed(FAULTS, KINDS))
 def test_whatever_it_raises(harness: Make, caplog: Any, fault: str, hook: str) -> None:
     h = company(harness, raising(hook, FAULTS[fault]()))
     found = visit(h)
@@ -168,7 +169,7 @@ def test_whatever_it_raises(harness: Make, caplog: Any, fault: str, hook: str) -
     assert named(found, hook, caplog.text)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@sampled("fault", FAULTS)
 def test_whatever_it_raises_after_it_has_waited(harness: Make, caplog: Any, fault: str) -> None:
     h = company(harness, acting("pre_prompt", lambda: later(FAULTS[fault]())))
     found = visit(h)
@@ -199,7 +200,7 @@ def test_whatever_middleware_raises(harness: Make, fault: str) -> None:
     assert all("plugin bad failed in around_tool" in text for text in found.results.values())
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@sampled("fault", FAULTS)
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
 def test_whatever_its_tool_raises(harness: Make, fault: str, asynchronous: bool) -> None:
     class Bad(Plugin[NoConfig]):

@@ -65,6 +65,7 @@ OTHER_POINTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point",
     [
@@ -94,6 +95,7 @@ def reviews(server: OpenAIServer) -> int:
     return sum(REVIEW in message for message in last)
 
 
+@pytest.mark.slow
 def test_what_no_wait_leaves_is_done_by_the_next_process(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
@@ -107,6 +109,7 @@ def test_what_no_wait_leaves_is_done_by_the_next_process(machine: Machine) -> No
     assert reviews(server) == 3
 
 
+@pytest.mark.slow
 def test_two_processes_that_start_together_do_it_once(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
@@ -120,6 +123,7 @@ def test_two_processes_that_start_together_do_it_once(machine: Machine) -> None:
     assert whole(machine) == ({"count-files"}, [NOTE])
 
 
+@pytest.mark.slow
 def test_killed_before_anything_follows_the_reply_it_is_done_by_the_next(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
@@ -133,6 +137,7 @@ def test_killed_before_anything_follows_the_reply_it_is_done_by_the_next(machine
     assert whole(machine) == ({"count-files"}, [NOTE])
 
 
+@pytest.mark.slow
 def test_killed_by_somebody_after_the_reply_it_is_done_by_the_next(machine: Machine) -> None:
     begun = threading.Event()
 

@@ -126,6 +126,7 @@ def test_a_conversation_that_goes_on_is_moved_again_unless_it_went_on_here(desk:
     old.close()
 
 
+@pytest.mark.slow
 def test_a_home_of_openclaw(desk: Desk) -> None:
     homes.openclaw(desk)
     rows = desk.rows("apply", "openclaw")
@@ -142,6 +143,7 @@ def test_a_home_of_openclaw(desk: Desk) -> None:
     assert desk.texts() == []
 
 
+@pytest.mark.slow
 def test_a_home_of_nanobot(desk: Desk) -> None:
     homes.nanobot(desk)
     rows = desk.rows("apply", "nanobot", "--only session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from support.matrices import sampled
 from support.security.world import World, attacks, data, opened, quick, shown
 
 SOURCES, ACTIONS, COUNTERPARTS = (
@@ -39,7 +40,7 @@ def held(world: World, source: str, kind: str, name: str, mode: str) -> None:
             assert "It would: " in question.preview
 
 
-@pytest.mark.parametrize(("source", "kind", "name", "mode"), quick())
+@sampled(("source", "kind", "name", "mode"), quick())
 def test_what_was_read_is_not_obeyed(
     world: World, source: str, kind: str, name: str, mode: str
 ) -> None:
@@ -55,7 +56,7 @@ def test_no_source_is_obeyed_by_anybody(
     held(world, source, kind, name, mode)
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("kind", "number"),
     [(kind, n) for kind, found in COUNTERPARTS.items() for n in range(len(found))],
 )

@@ -14,6 +14,7 @@ import yaml
 from hookline_guards.paths import MAX_PATH, PathGuard, PathRefused
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 DATA = Path(hookline_places.__file__).parent / "data"
 GROUPS = yaml.load((DATA / "credentials.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)[
@@ -217,7 +218,7 @@ def test_short_aliases_of_secrets_are_refused(guard, path):
     refused(guard, path)
 
 
-@pytest.mark.parametrize("name", [p for g in GROUPS for p in g["paths"]])
+@sampled("name", [p for g in GROUPS for p in g["paths"]])
 def test_every_pattern_of_the_data_refuses_something(guard, name):
     assert name == name.lower()
     refused(guard, name.replace("*", "x").replace("?", "x"))
