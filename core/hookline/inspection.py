@@ -21,7 +21,7 @@ from .plugins.loader import Loading, Plugins
 from .sessions.manager import Sessions
 from .sessions.prompt import tool_json
 
-MOST_FAILURES = 1000
+MAX_STORED_FAILURES = 1000
 """Different failures of plugins that one process keeps."""
 
 
@@ -40,7 +40,7 @@ class CoreInspection:
         engine.bus.signals.connect("plugin_failed", self._note)
 
     def _note(self, event: PluginFailure, **_rest: Any) -> None:
-        if event in self._failures or len(self._failures) < MOST_FAILURES:
+        if event in self._failures or len(self._failures) < MAX_STORED_FAILURES:
             self._failures[event] = clock.now()
 
     def hooks(self) -> Mapping[str, list[str]]:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from .events import Question, Session
     from .host import Context
 
-F = TypeVar("F", bound="Callable[[Any, Any, str], Said | Awaitable[Said]]")
+F = TypeVar("F", bound="Callable[[Any, Any, str], CommandReply | Awaitable[CommandReply]]")
 COMMAND_MARK = "hookline_command"
 
-Said: TypeAlias = "str | Question | None"
+CommandReply: TypeAlias = "str | Question | None"
 Completions: TypeAlias = Callable[[str, str], "Awaitable[Sequence[tuple[str, str]]]"]
 Audience: TypeAlias = Literal["everyone", "turn", "session", "admins", "operator"]
 """Who may give a slash command, from the widest to the narrowest; see :class:`Command`."""
-CommandRun: TypeAlias = Callable[["Context", str], "Said | Awaitable[Said]"]
+CommandRun: TypeAlias = Callable[["Context", str], "CommandReply | Awaitable[CommandReply]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Command:
     ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for no answer.
     If it returns a :class:`Question`, its text is shown unchanged and its choices as buttons, on
     channels that have them. An ``immediate`` command runs even during a turn; others wait until
-    the turn ends. ``theme`` is the heading under which ``/help`` shows it; the plugin's name by
+    the turn ends. ``category`` is the heading under which ``/help`` shows it; the plugin's name by
     default. ``complete(session_id, typed)`` returns ``(argument, description)`` pairs for a channel
     that can complete what a person types.
 
@@ -50,7 +50,7 @@ class Command:
     aliases: tuple[str, ...] = ()
     immediate: bool = False
     audience: Audience = "admins"
-    theme: str = ""
+    category: str = ""
     complete: Completions | None = None
 
 
@@ -60,7 +60,7 @@ def command(
     audience: Audience = "admins",
     aliases: tuple[str, ...] = (),
     immediate: bool = False,
-    theme: str = "",
+    category: str = "",
     complete: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Make a plugin's method ``(self, ctx, args) -> str | None`` a slash command.
@@ -71,7 +71,7 @@ def command(
 
     def mark(function: F) -> F:
         options = {"aliases": aliases, "immediate": immediate, "audience": audience}
-        setattr(function, COMMAND_MARK, (name, options | {"theme": theme, "complete": complete}))
+        setattr(function, COMMAND_MARK, (name, options | {"category": category, "complete": complete}))
         return function
 
     return mark

@@ -55,7 +55,7 @@ class Plugin(_Hooks, Generic[C]):
     its channel, and part of the names of its tools and commands. In a channel that is multiple, a
     user id means the same person in each, and holds no colon.
     """
-    adds_to_reply_only: ClassVar[bool] = False
+    preserves_streaming: ClassVar[bool] = False
     """True if ``pre_reply`` never removes text, so that replies may still be streamed."""
     config_class: ClassVar[type[BaseModel]] = NoConfig
 

@@ -20,14 +20,21 @@ from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
 
 from ..bus.deadline import finish
-from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, expect_fault, is_fault
+from ..bus.implementation import (
+    Implementation,
+    MiddlewareError,
+    PluginRefused,
+    describe,
+    is_plugin_error,
+    reraise_control_flow,
+)
 from ..bus.monitor import BlockedLoop
 from ..bus.registration import Deadlines, Registry
-from ..bus.shapes import listed, mistake_in, wrong_type
 from ..bus.signals import SignalHub
+from ..bus.validation import as_sequence, type_error, unexpected_type
 
 log = logging.getLogger("hookline.bus")
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """Consecutive failures after which a plugin is off for the session (DESIGN §3)."""
 
 E = TypeVar("E")
@@ -86,10 +93,10 @@ class Bus(Registry):
         """Return the implementations of ``hook`` in call order."""
         return self.table[hook]
 
-    def withholds_deltas(self) -> bool:
+    def must_buffer_reply(self) -> bool:
         """Return True if a plugin may change a reply, so that it must not be streamed."""
         plugins = [getattr(impl.function, "__self__", None) for impl in self.table["pre_reply"]]
-        return not all(getattr(plugin, "adds_to_reply_only", False) for plugin in plugins)
+        return not all(getattr(plugin, "preserves_streaming", False) for plugin in plugins)
 
     async def observe(self, hook: str, ctx: Any, event: Any) -> None:
         """Call every implementation, then send the signal."""
@@ -102,8 +109,8 @@ class Bus(Registry):
         found: list[tuple[str, E]] = []
         for impl in self._enabled(hook, ctx):
             result = await self._step(impl, ctx, event, kind)
-            items = () if result is None else listed(result)
-            found += [(impl.plugin, item) for item in items if mistake_in(item, kind) is None]
+            items = () if result is None else as_sequence(result)
+            found += [(impl.plugin, item) for item in items if type_error(item, kind) is None]
         self.signals.send(hook, event, ctx)
         return found
 
@@ -175,7 +182,7 @@ class Bus(Registry):
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
 
         Raises:
-            AroundFault: a middleware itself failed or returned the wrong type.
+            MiddlewareError: a middleware itself failed or returned the wrong type.
         """
         call = core
         for impl in reversed(self.table[hook]):
@@ -199,7 +206,7 @@ class Bus(Registry):
             except PluginRefused:
                 raise
             except BaseException as error:
-                expect_fault(error)
+                reraise_control_flow(error)
                 self._record_failure(impl, None, error)
 
     def registered(self, kind: type[E]) -> list[tuple[str, E]]:
@@ -212,7 +219,7 @@ class Bus(Registry):
 
         def add(plugin: str, part: Any) -> None:
             if not isinstance(part, kind):
-                raise wrong_type(part, kind)
+                raise unexpected_type(part, kind)
             found.append((plugin, part))
 
         self.gather(_HOOK_OF[kind], lambda plugin: partial(add, plugin))
@@ -265,9 +272,9 @@ class Bus(Registry):
         try:
             result = await self.attempt(impl, ctx, event)
             if result is not None and kinds:
-                failure = self._mistake_in(impl, result, kinds)
+                failure = self._result_error(impl, result, kinds)
         except BaseException as error:
-            expect_fault(error)
+            reraise_control_flow(error)
             result, failure = None, error
         if failure is not None:
             self._record_failure(impl, ctx, failure)
@@ -283,27 +290,27 @@ class Bus(Registry):
         return result
 
     @staticmethod
-    def _mistake_in(impl: Implementation, result: Any, kinds: tuple[type, ...]) -> Exception | None:
-        items = listed(result) if impl.spec.kind == "collect" else (result,)
-        wrong = (mistake_in(item, *kinds) for item in items if item is not None)
+    def _result_error(impl: Implementation, result: Any, kinds: tuple[type, ...]) -> Exception | None:
+        items = as_sequence(result) if impl.spec.kind == "collect" else (result,)
+        wrong = (type_error(item, *kinds) for item in items if item is not None)
         return next(filter(None, wrong), None)
 
     async def _middleware(self, impl: Implementation, ctx: Any, event: Any) -> Any:
-        """Return the middleware of an implementation, or None. Raises ``AroundFault``."""
+        """Return the middleware of an implementation, or None. Raises ``MiddlewareError``."""
         try:
             made = await self.attempt(impl, ctx, event)
             if made is None or callable(made):
                 return made
-            raise wrong_type(made, "middleware: async def mw(event, call_next)")
+            raise unexpected_type(made, "middleware: async def mw(event, call_next)")
         except BaseException as error:
-            expect_fault(error)
+            reraise_control_flow(error)
             self._record_failure(impl, ctx, error)
-            raise AroundFault(impl, error) from error
+            raise MiddlewareError(impl, error) from error
 
     async def _enclose(
         self, impl: Implementation, ctx: Any, middleware: Any, inner: Call[E], kind: Any, event: Any
     ) -> Any:
-        """Run ``inner(event)`` inside a middleware. Raises ``AroundFault`` if that itself fails."""
+        """Run ``inner(event)`` inside a middleware. Raises ``MiddlewareError`` if that itself fails."""
         inner_errors: list[BaseException] = []
 
         async def call_next(changed: Any) -> E:
@@ -318,17 +325,17 @@ class Bus(Registry):
         failure: BaseException | None = None
         try:
             result = await middleware(event, call_next)
-            if (wrong := mistake_in(result, kind)) is not None:
+            if (wrong := type_error(result, kind)) is not None:
                 raise wrong
             return result
         except BaseException as error:
             failure = error
             # If it is the same object, the inner call failed, not the middleware.
-            meant = isinstance(error, (AroundFault, ProviderError))
-            if meant or not is_fault(error) or any(error is one for one in inner_errors):
+            meant = isinstance(error, (MiddlewareError, ProviderError))
+            if meant or not is_plugin_error(error) or any(error is one for one in inner_errors):
                 raise
             self._record_failure(impl, ctx, error)
-            raise AroundFault(impl, error) from error
+            raise MiddlewareError(impl, error) from error
         finally:
             if self.observers:
                 self.notify_observers(ctx, impl.step(event, result, start, failure))
@@ -345,10 +352,10 @@ class Bus(Registry):
         off = False
         if ctx is not None and impl.spec.kind != "around" and not self._is_guard(plugin):
             failures = ctx.failures[plugin] = ctx.failures.get(plugin, 0) + 1
-            off = failures >= MOST_FAILURES
+            off = failures >= MAX_FAILURES
         if off:
             ctx.disabled.add(plugin)
-            often = f"failed {MOST_FAILURES} times in a row ({hook}: {reason})"
+            often = f"failed {MAX_FAILURES} times in a row ({hook}: {reason})"
             ctx.notify(f"Plugin {plugin} {often} and is off for this session.")
         self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
 

@@ -13,7 +13,7 @@ from hookline_hookspecs import HookSpec, Step
 from ..bus.deadline import HookTimeout
 from ..text import clean, redacted
 
-LONGEST_REASON = 500
+MAX_REASON_CHARS = 500
 """The maximum number of characters shown of an error; the log has all of it."""
 
 
@@ -43,7 +43,7 @@ class Implementation:
         return Step(spec.name, self.plugin, spec.kind, event, result, start, seconds, error)
 
 
-class AroundFault(Exception):
+class MiddlewareError(Exception):
     """A middleware itself failed, not the call it wraps."""
 
     def __init__(self, impl: Implementation, cause: BaseException) -> None:
@@ -51,7 +51,7 @@ class AroundFault(Exception):
         self.plugin = impl.plugin
 
 
-def is_fault(error: BaseException) -> bool:
+def is_plugin_error(error: BaseException) -> bool:
     """Return True if ``error`` is a failure of the code that raised it.
 
     False for errors that must propagate: Ctrl-C, and a cancellation that was requested.
@@ -65,13 +65,13 @@ def is_fault(error: BaseException) -> bool:
     return not isinstance(error, KeyboardInterrupt)
 
 
-def expect_fault(error: BaseException) -> None:
+def reraise_control_flow(error: BaseException) -> None:
     """Raise ``error`` again if it must propagate."""
-    if not is_fault(error):
+    if not is_plugin_error(error):
         raise error
 
 
-def words(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return ``str(error)``, cleaned for storage, without secrets; empty if ``str`` fails."""
     try:
         return redacted(clean(str(error)))
@@ -83,11 +83,11 @@ def describe(error: BaseException, deadline: float | None = None) -> str:
     """Describe an error in one line for people."""
     if isinstance(error, HookTimeout):
         return f"no answer within {deadline:g} s" if deadline else "it ran too long"
-    text = words(error).strip().split("\n")[0][:LONGEST_REASON]
+    text = error_text(error).strip().split("\n")[0][:MAX_REASON_CHARS]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return `` (FILE:LINE)`` of the innermost frame outside core and the import system, if any."""
     found, trace = "", error.__traceback__
     while trace is not None:

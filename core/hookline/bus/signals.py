@@ -12,7 +12,7 @@ from typing import Any
 import blinker
 from hookline_hookspecs import PluginFailure
 
-from ..bus.implementation import describe, expect_fault
+from ..bus.implementation import describe, reraise_control_flow
 from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
 log = logging.getLogger("hookline.signals")
@@ -73,7 +73,7 @@ class SignalHub:
                     task = self._tasks.keep(plugin_task(result))
                     task.add_done_callback(partial(_report_failure, source))
             except BaseException as error:
-                expect_fault(error)
+                reraise_control_flow(error)
                 _warn(source, error)
             finally:
                 self._calling.discard(receiver)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
 
-from ..bus.implementation import PluginRefused, describe, is_fault, words
+from ..bus.implementation import PluginRefused, describe, error_text, is_plugin_error
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -57,9 +57,9 @@ class Commands:
                 if inspect.isawaitable(result):
                     result = await result
         except BaseException as error:
-            if ctx.engine.strict or not is_fault(error):
+            if ctx.engine.strict or not is_plugin_error(error):
                 raise
-            return f"{command.name} failed: {words(error) or describe(error)}"
+            return f"{command.name} failed: {error_text(error) or describe(error)}"
         return result if isinstance(result, Question) else clean(str(result)) if result else ""
 
 

@@ -19,7 +19,7 @@ from hookline_hookspecs import Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
-from ..bus.implementation import PluginRefused, describe, expect_fault, place_of, words
+from ..bus.implementation import PluginRefused, describe, error_location, error_text, reraise_control_flow
 from ..config import PluginEntry, SettingsError, validate_settings
 from ..dispatch.commands import Commands
 from ..dispatch.outbox import Channels
@@ -66,17 +66,17 @@ class Plugins:
     classes: Mapping[str, Any]
     loadings: dict[str, Loading] = field(default_factory=dict)
 
-    def load(self, leave: Collection[str] = ()) -> None:
-        """Import, check, make and register what is switched on, except names in ``leave``."""
+    def load(self, skip: Collection[str] = ()) -> None:
+        """Import, check, make and register what is switched on, except names in ``skip``."""
         for rank, entry in enumerate(self.engine.loaded.plugins.values()):
             loading = self.loadings[entry.name] = Loading(entry)
             if entry.error:
                 loading.state, loading.reason = "failed", entry.error
-            elif entry.name in leave:
+            elif entry.name in skip:
                 loading.state = "on" if entry.enabled else "off"
             elif entry.enabled:
                 self._load_one(loading, rank)
-        for loading, reason in self._lacking():
+        for loading, reason in self._missing_requirements():
             self._fail(loading, reason, None)
 
     def _load_one(self, loading: Loading, rank: int) -> None:
@@ -94,9 +94,9 @@ class Plugins:
             self._register_parts(loading)
             loading.state = "on"
         except BaseException as error:
-            expect_fault(error)
+            reraise_control_flow(error)
             known = isinstance(error, (PluginRefused, SettingsError))
-            reason = words(error) if known else describe(error) + place_of(error)
+            reason = error_text(error) if known else describe(error) + error_location(error)
             self._fail(loading, reason, error)
 
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
@@ -134,11 +134,11 @@ class Plugins:
         loading.tools.append(tool)
 
     def _add_command(self, loading: Loading, command: Command) -> None:
-        command = replace(command, theme=command.theme or loading.entry.name)
+        command = replace(command, category=command.category or loading.entry.name)
         self.commands.register(command, loading.entry.name)
         loading.commands.append(command)
 
-    def _lacking(self) -> Iterator[tuple[Loading, str]]:
+    def _missing_requirements(self) -> Iterator[tuple[Loading, str]]:
         """Plugins that are on and need one that is not, with the reason; until there are none."""
         for loading in [*self.loadings.values(), *self.loadings.values()] * 2:
             if loading.plugin is None or loading.state != "on":
@@ -175,13 +175,13 @@ class Plugins:
                 await bus.attempt(impl, None, loading.host)
                 await asyncio.sleep(0)  # Tasks it has spawned start, so that they can clean up.
             except BaseException as error:
-                expect_fault(error)
+                reraise_control_flow(error)
                 await self._undo(loading)
                 reason = describe(error, impl.deadline)
                 self._fail(loading, f"setup: {reason}", error)
         for loading in self.loadings.values():
             loading.is_set_up = loading.state == "on"
-        for loading, reason in self._lacking():
+        for loading, reason in self._missing_requirements():
             await self.teardown([loading.entry.name])
             self._fail(loading, reason, None)
         bus.gather("register_channels", lambda plugin: lambda channel: self.channels.register(channel, plugin))
@@ -196,7 +196,7 @@ class Plugins:
                 try:
                     await bus.attempt(impl, None, loading.host)
                 except BaseException as error:
-                    expect_fault(error)
+                    reraise_control_flow(error)
                     reason = describe(error, impl.deadline)
                     log.warning("plugin %s failed in teardown: %s", impl.plugin, reason)
         for name in names:

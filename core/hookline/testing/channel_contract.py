@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import pytest
 from hookline_hookspecs import Plugin
 
-from .lives import LINES, Lives, wait_for
+from .gateway_process import LINES, GatewayProcess, wait_for
 
 CORE_POINTS = (
     *("after-receive", "after-commit", "before-model", "mid-stream", "after-model"),
@@ -90,19 +90,19 @@ class ChannelContract:
         made.close()
 
     @pytest.fixture
-    def lives(self, fake: ChannelPlatform, tmp_path: Path) -> Iterator[Lives]:
+    def lives(self, fake: ChannelPlatform, tmp_path: Path) -> Iterator[GatewayProcess]:
         """The processes."""
-        made = Lives(type(self).plugin, tmp_path / "home", fake.config)
+        made = GatewayProcess(type(self).plugin, tmp_path / "home", fake.config)
         yield made
         made.kill()
 
-    def test_messages_are_answered_in_order(self, lives: Lives, fake: ChannelPlatform) -> None:
+    def test_messages_are_answered_in_order(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
         """Those of one chat in the order in which they were written, other chats beside them."""
         lives.start()
         said = self._say(fake, "a", 6)
         self._expect(fake, said)
 
-    def test_a_message_that_comes_twice_is_answered_once(self, lives: Lives, fake: ChannelPlatform) -> None:
+    def test_a_message_that_comes_twice_is_answered_once(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
         """The platform delivers again what it believes was lost, before and after a restart."""
         lives.start()
         fake.say(0, "[b0] hello")
@@ -115,7 +115,7 @@ class ChannelContract:
         fake.say(0, "[b1] hello")
         self._expect(fake, {0: ["b0", "b1"]})
 
-    def test_a_long_answer_is_whole(self, lives: Lives, fake: ChannelPlatform) -> None:
+    def test_a_long_answer_is_whole(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
         """Its pieces add up to the original."""
         lives.start()
         fake.say(0, "[c0] long")
@@ -126,14 +126,14 @@ class ChannelContract:
             wrong = [n for n in range(LINES) if found.count(str(n)) != 1]
             _fail(f"of a long answer the lines {wrong[:10]} are missing, repeated or out of order.")
 
-    def test_a_send_without_an_answer_stands_once(self, lives: Lives, fake: ChannelPlatform) -> None:
+    def test_a_send_without_an_answer_stands_once(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
         """The request arrived and the connection broke: look whether the message is there."""
         lives.start()
         fake.drop(1)
         said = self._say(fake, "d", 2)
         self._expect(fake, said)
 
-    def test_what_is_written_while_nobody_runs_is_answered(self, lives: Lives, fake: ChannelPlatform) -> None:
+    def test_what_is_written_while_nobody_runs_is_answered(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
         """In order, after the next start."""
         lives.start()
         said = self._say(fake, "e", 2)
@@ -143,7 +143,7 @@ class ChannelContract:
         lives.start()
         self._expect(fake, {chat: [*said[chat], *more[chat]] for chat in said})
 
-    def test_it_may_be_killed_anywhere(self, lives: Lives, fake: ChannelPlatform) -> None:
+    def test_it_may_be_killed_anywhere(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
         """At every named point: nothing is lost, nothing stands twice."""
         wanted: dict[int, list[str]] = {0: [], 1: []}
         for life, point in enumerate(self.points):

@@ -17,11 +17,11 @@ from hookline.bus.implementation import PluginRefused, describe
 from hookline.plugins.discovery import GROUP
 from hookline.sessions.context import TurnContext, idle_context
 
-from . import hostile, settings
-from .encounter import meet
-from .fresh import NotImportable, heavy_imports
+from . import hostile_events, settings
 from .harness import Harness, plugin_name
-from .leaks import Belongings, tasks
+from .heavy_imports import NotImportable, heavy_imports
+from .hook_fuzzing import check_hook
+from .resource_leaks import ResourceSnapshot, tasks
 
 Make = Callable[..., Harness]
 ANSWERS = ["Very well."] * 500
@@ -177,8 +177,8 @@ class PluginContract:
         for hook in HOOKS:
             for implementation in h.runtime.bus.implementations(hook):
                 if implementation.plugin == self._name():
-                    cases = hostile.events(hook, folder, list(h.runtime.engine.tools.values()))
-                    complaints += h.run(meet(h.runtime.bus, implementation, ctx, cases))
+                    cases = hostile_events.events(hook, folder, list(h.runtime.engine.tools.values()))
+                    complaints += h.run(check_hook(h.runtime.bus, implementation, ctx, cases))
         if complaints:
             _fail("\n".join(complaints))
 
@@ -220,11 +220,11 @@ class PluginContract:
         self._turn(bare)
         bare.close()
         h = self._open(harness)
-        before = Belongings.now()
+        before = ResourceSnapshot.now()
         self._turn(h)
         left = h.run(_close_and_list_tasks(h))
         h.close()
-        left += before.left()
+        left += before.leaked()
         if left:
             _fail(
                 f"{self._name()} leaves behind: {', '.join(left)}. End it in `teardown`; what "

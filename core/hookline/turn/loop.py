@@ -15,7 +15,7 @@ from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResult
 from hookline_hookspecs.origins import merge_origins
 
 from .. import clock
-from ..bus.implementation import AroundFault, describe, words
+from ..bus.implementation import MiddlewareError, describe, error_text
 from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.history import forget_cold_context
@@ -103,11 +103,11 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
     if not isinstance(error, Exception) or _to_resume(ctx.active_turn, error):
         raise _to_resume(ctx.active_turn, error) or error
     if isinstance(error, ProviderError):
-        failure = Failure(error.kind, words(error), error)
+        failure = Failure(error.kind, error_text(error), error)
     else:
-        if not isinstance(error, AroundFault):
+        if not isinstance(error, MiddlewareError):
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
-        failure = Failure("internal", (not ctx.engine.strict and words(error)) or describe(error), error)
+        failure = Failure("internal", (not ctx.engine.strict and error_text(error)) or describe(error), error)
     outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
     outcome.reply = _after_partial(getattr(error, "partial", ""), failure.text)
     await ctx.engine.bus.observe("on_error", ctx, failure)
@@ -118,7 +118,7 @@ def _to_resume(turn: ActiveTurn, error: BaseException | None) -> StoreError | No
 
     Where it has failed a plugin around the call, a turn that is resumed already is answered.
     """
-    cause = error.__cause__ if isinstance(error, AroundFault) and not turn.resumed else error
+    cause = error.__cause__ if isinstance(error, MiddlewareError) and not turn.resumed else error
     return cause if turn.inbox_id is not None and isinstance(cause, StoreError) else None
 
 

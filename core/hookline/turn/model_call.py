@@ -22,7 +22,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
     Raises:
         ProviderError: the provider could not answer.
-        AroundFault: a plugin around the call failed by itself.
+        MiddlewareError: a plugin around the call failed by itself.
     """
     bus = ctx.engine.bus
     keeper, given = StableKeeper(ctx, request), request
@@ -70,7 +70,7 @@ def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
 
     Of a request beside the turn's own only the waits are, as long as a person waits too.
     """
-    withheld = not answers or ctx.engine.bus.withholds_deltas()
+    withheld = not answers or ctx.engine.bus.must_buffer_reply()
     waited = answers or ctx.command is not None or (ctx.active is not None and not ctx.active.outcome.stop)
 
     def show(delta: Delta) -> None:

@@ -22,8 +22,8 @@ from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.tools import Tool
 
-from ..bus.implementation import AroundFault, describe, expect_fault
-from ..bus.shapes import wrong_field
+from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
+from ..bus.validation import field_error
 from ..sessions.context import TurnContext
 from ..text import clean, redacted
 
@@ -156,7 +156,7 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
 
     try:
         return await ctx.engine.bus.around("around_tool", ctx, replace(call), run, ToolResult)
-    except AroundFault as fault:
+    except MiddlewareError as fault:
         return _failure(call, f"Error: {fault}; the tool did not run to its end")
 
 
@@ -240,7 +240,7 @@ async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict
     except HooklineError as error:
         return _failure(call, f"Error: {error}")
     except BaseException as error:
-        expect_fault(error)
+        reraise_control_flow(error)
         log.warning("tool %s failed", tool.name, exc_info=error)
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
 
@@ -258,7 +258,7 @@ def _result(call: ToolCall, value: object) -> ToolResult:
         value = ToolResult(call, **{field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, ToolResult):
         value = replace(value, call=call)
-        if (wrong := wrong_field(value)) is not None:
+        if (wrong := field_error(value)) is not None:
             raise wrong
         return value
     if isinstance(value, str):

@@ -101,7 +101,7 @@ class TurnHooks:
         """Before the reply is stored for delivery: formatting, text to speech.
 
         If any plugin implements it, nothing is streamed, because text that was shown cannot be
-        taken back. ``adds_to_reply_only = True`` declares that the plugin only adds text.
+        taken back. ``preserves_streaming = True`` declares that the plugin only adds text.
         """
 
     @spec("first", 300, asks=True)

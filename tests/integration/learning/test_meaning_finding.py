@@ -118,13 +118,13 @@ def test_the_text_that_is_looked_for_is_asked_once_for_all(
 
 
 def test_chats_stay_apart(house: Callable[..., Any]) -> None:
-    from hookline_hookspecs import Likeness
+    from hookline_hookspecs import SemanticIndex
 
     home = house()
     home.remember(*FACTS)
     home.say("we bought a new vehicle yesterday", session="one")
     home.fill()
-    likeness = home.harness.runtime.engine.services.get(Likeness)
+    likeness = home.harness.runtime.engine.services.get(SemanticIndex)
 
     def near(corpus: str, text: str, scope: str | None) -> dict[str, float]:
         return dict(home.harness.run(likeness.nearest(corpus, text, scope=scope)))

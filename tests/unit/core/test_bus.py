@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hookline.bus.bus import Bus
-from hookline.bus.implementation import AroundFault, PluginRefused
+from hookline.bus.implementation import MiddlewareError, PluginRefused
 from hookline_hookspecs import (
     HOOKS,
     Answer,
@@ -865,7 +865,7 @@ async def test_a_middlewares_own_fault_names_it(middleware: Any, bus: Bus) -> No
     bus.register("outer", Wrap(_passes), 0)
     bus.register("broken", Wrap(middleware), 1)
     heard = failures(bus)
-    with pytest.raises(AroundFault, match="broken") as caught:
+    with pytest.raises(MiddlewareError, match="broken") as caught:
         await run(bus)
     assert caught.value.plugin == "broken"
     assert [failure.plugin for failure in heard] == ["broken"]
@@ -880,7 +880,7 @@ async def test_a_factory_that_fails_is_a_fault_and_the_call_does_not_run(bus: Bu
 
     bus.register("broken", raising("around_tool", ValueError("no")), 0)
     for _ in range(5):
-        with pytest.raises(AroundFault, match="broken"):
+        with pytest.raises(MiddlewareError, match="broken"):
             await run(bus, core)
     assert ran == []
 
@@ -896,7 +896,7 @@ async def test_an_inner_error_passes_through_unblamed(bus: Bus) -> None:
 
 async def test_an_inner_error_that_middleware_turns_into_another_is_its_own(bus: Bus) -> None:
     bus.register("translates", Wrap(_translates), 0)
-    with pytest.raises(AroundFault, match=r"translates.*my own words"):
+    with pytest.raises(MiddlewareError, match=r"translates.*my own words"):
         await run(bus, _inner_error)
 
 

@@ -63,7 +63,7 @@ def _clean() -> None:
 class Everything(Plugin[NoConfig]):
     """Implements each hook of a turn and guards: ``danger`` is refused, ``careful`` asks."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     @hookimpl
     def on_message(self, ctx: Any, inbound: Inbound) -> None:

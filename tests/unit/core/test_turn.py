@@ -619,7 +619,7 @@ class Listener:
 
 def test_deltas_are_shown_while_nobody_may_take_words_back(harness: Make) -> None:
     class Adds(Plugin[NoConfig]):
-        adds_to_reply_only = True
+        preserves_streaming = True
 
         @hookimpl
         def pre_reply(self, ctx: Any, reply: Reply) -> Reply:

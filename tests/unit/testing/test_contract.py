@@ -566,7 +566,7 @@ class LeavesFileOfATurn(Leaves):
 
 @pytest.fixture
 def _tidy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("hookline.testing.leaks.GRACE", 0.1)
+    monkeypatch.setattr("hookline.testing.resource_leaks.THREAD_END_TIMEOUT", 0.1)
     yield
     for one in Leaves.left:
         if isinstance(one, threading.Event):

@@ -23,7 +23,7 @@ from .service import APP, SECRET
 class Voices(Base[NoConfig]):
     """Hears the same words in every voice message and answers with a recording."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
     recording = Path()
 
     @hookimpl

@@ -34,7 +34,7 @@ def mp4() -> bytes:
 class Voices(Plugin[NoConfig]):
     """Hears the same words in every voice message and answers with a recording."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
     recording = Path()
 
     @hookimpl

@@ -31,7 +31,7 @@ from .conftest import ANN, opus, png
 class Voices(Plugin[NoConfig]):
     """Hears the same words in every voice note and answers with a recording."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
     recording = Path()
     """Where the recording of the answers lies."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness
-from hookline_hookspecs import Corpus, Host, Likeness, Plugin, hookimpl
+from hookline_hookspecs import Host, Plugin, SearchableCorpus, SemanticIndex, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_semantic import Semantic
 from support.embeddings import Embeddings, embeddings
@@ -37,11 +37,11 @@ class Notes(Plugin[NoConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Offer them."""
-        host.services.add(Corpus, self.held)
+        host.services.add(SearchableCorpus, self.held)
 
     async def nearest(self, text: str, scope: str | None = None) -> dict[str, float]:
         """What is like a text."""
-        likeness = self.host.services[Likeness]
+        likeness = self.host.services[SemanticIndex]
         return await likeness.nearest("memory", text, scope=scope)
 
 

@@ -113,7 +113,7 @@ def test_a_command_that_is_not_there_names_the_one_that_is_meant(
 
 
 def test_help_is_plain_where_letters_differ_in_width() -> None:
-    known = [Command("/new", "Begin anew.", lambda _ctx, _args: "", ("/reset",), theme="Talk")]
+    known = [Command("/new", "Begin anew.", lambda _ctx, _args: "", ("/reset",), category="Talk")]
     assert listed(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]
 
 

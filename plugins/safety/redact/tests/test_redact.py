@@ -59,10 +59,10 @@ def test_replies_are_left_and_streamed(harness: MakeHarness) -> None:
     h = harness(Redact, model=["It is bob@example.com."])
     assert h.send("Which address?").text == "It is bob@example.com."
     assert not h.hooks["pre_reply"]
-    assert not h.runtime.bus.withholds_deltas()
+    assert not h.runtime.bus.must_buffer_reply()
 
 
 def test_replies_are_redacted_where_it_is_wanted(harness: MakeHarness) -> None:
     h = harness(Redact, config={"outbound": True}, model=["It is bob@example.com."])
     assert h.send("Which address?").text == "It is [REDACTED:email]."
-    assert h.runtime.bus.withholds_deltas()
+    assert h.runtime.bus.must_buffer_reply()

@@ -122,7 +122,7 @@ class Extra(Plugin):
     async def gateway_stopping(self):
         pass
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     @hookimpl
     def on_voice(self, ctx, audio):

@@ -57,7 +57,7 @@ class Goals(Plugin[GoalsConfig]):
 
     # Commands
 
-    @command("/goal", audience="everyone", immediate=True, theme="People and schedule")
+    @command("/goal", audience="everyone", immediate=True, category="People and schedule")
     async def goal(self, ctx: Context, args: str) -> str:
         """Work on a goal turn after turn: /goal TEXT; /goal shows it; pause, resume, clear."""
         inbound = ctx.turn.inbound
@@ -73,7 +73,7 @@ class Goals(Plugin[GoalsConfig]):
         return await self._set(ctx, "goal", args.strip())
 
     # Not immediate: it needs the chat's session, which a message may be about to begin.
-    @command("/background", audience="everyone", theme="People and schedule")
+    @command("/background", audience="everyone", category="People and schedule")
     async def background(self, ctx: Context, args: str) -> str:
         """Work on a goal beside the chat, and report: /background TEXT."""
         if not args.strip():

@@ -86,7 +86,7 @@ class Scheduler(Plugin[SchedulerConfig]):
 
         SchedulePages(self.host, lambda: self.desk).register(register)
 
-    @command("/schedule", audience="everyone", theme="People and schedule")
+    @command("/schedule", audience="everyone", category="People and schedule")
     async def command(self, ctx: Context, args: str) -> str:
         """What runs by itself in this chat: /schedule add WHEN | PROMPT."""
         inbound = ctx.turn.inbound

@@ -69,12 +69,12 @@ class Terminal(Plugin[TerminalConfig]):
 
         return await told(ctx, ran)
 
-    @command("/expand", audience="everyone", immediate=True, theme="Conversation")
+    @command("/expand", audience="everyone", immediate=True, category="Conversation")
     def expand(self, _ctx: Context, _args: str) -> str:
         """Show all of the last result that was folded (Ctrl-O); again, of the one before."""
         return "Results are folded in the terminal's chat alone."
 
-    @command("/copy", audience="everyone", immediate=True, theme="Conversation")
+    @command("/copy", audience="everyone", immediate=True, category="Conversation")
     def copy(self, _ctx: Context, _args: str) -> str:
         """Copy the last answer to the clipboard, or its last block of code: /copy code."""
         return "/copy works in the terminal's chat alone."

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hookline_hookspecs import Context, HooklineError, Host, Likeness, ToolOutput, fuse
+from hookline_hookspecs import Context, HooklineError, Host, SemanticIndex, ToolOutput, fuse
 
 from .calls import is_here
 from .catalog import Entry
@@ -69,7 +69,7 @@ class Finder:
         return ToolOutput("\n".join([*rows, *told]), data=shown)
 
     async def entries(self) -> list[tuple[str, str, str]]:
-        """Every approved tool for a comparison by meaning (:class:`hookline_hookspecs.Corpus`)."""
+        """Every approved tool, for a search by meaning."""
         return [
             (full_name(server.name, name), "", meaning(server.name, name, pin.description))
             for server, entry in self._approved()
@@ -86,7 +86,7 @@ class Finder:
     async def _fitting(self, here: dict[str, Any], query: str, limit: int) -> list[str]:
         """The tools that fit, by words and by meaning where a plugin can tell."""
         found = self._search(here, query, MOST)
-        likeness = self._host.services.get(Likeness)
+        likeness = self._host.services.get(SemanticIndex)
         if likeness is None or query.strip() in here:
             return found[:limit]
         near = await likeness.nearest(self.name, query, limit=ALIKE)
@@ -103,7 +103,7 @@ class Finder:
                 for pin in (entry.tools[tool],)
             )
             self._of = mark
-            likeness = self._host.services.get(Likeness)
+            likeness = self._host.services.get(SemanticIndex)
             if likeness is not None:
                 likeness.changed(self.name)
         if query.strip() in here:

@@ -12,10 +12,10 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
-    Corpus,
     HooklineError,
     Host,
     Plugin,
+    SearchableCorpus,
     Tool,
     ToolOutput,
     ToolServers,
@@ -86,7 +86,7 @@ class Mcp(Plugin[McpConfig]):
     def setup(self, host: Host) -> None:
         """Take the servers that clients bring with a session; let tools be compared by meaning."""
         host.services.provide(ToolServers, self.lent)
-        host.services.add(Corpus, self._finder)
+        host.services.add(SearchableCorpus, self._finder)
 
     def _offer_lent(self) -> None:
         if not self._bridged:

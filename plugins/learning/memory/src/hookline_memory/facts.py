@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_chatfiles import Chat
-from hookline_hookspecs import Host, Likeness, Origin, Transaction
+from hookline_hookspecs import Host, Origin, SemanticIndex, Transaction
 from hookline_origins.kept import is_outside
 from hookline_warmkit import RowCache, changes
 
@@ -87,7 +87,7 @@ class Facts:
             return []
         now = self._host.now()
         found = await self._by_words(chat, text, now, half_life_days)
-        likeness = self._host.services.get(Likeness)
+        likeness = self._host.services.get(SemanticIndex)
         if likeness is None:
             return found
         near = await likeness.nearest(CORPUS, text, scope=scope_of(chat), limit=CANDIDATES)
@@ -102,7 +102,7 @@ class Facts:
         return joined(found, alike, now, half_life_days)
 
     async def entries(self) -> list[tuple[str, str, str]]:
-        """Every fact for a comparison by meaning (:class:`hookline_hookspecs.Corpus`)."""
+        """Every fact for a comparison by meaning (:class:`hookline_hookspecs.SearchableCorpus`)."""
         return [
             (str(row["id"]), scope_of(Chat(row["channel"], row["chat_id"])), row["content"])
             for row in await self.all()
@@ -110,7 +110,7 @@ class Facts:
 
     async def tell(self, changes: Sequence[Mapping[str, Any]]) -> None:
         """Say to who compares facts by meaning what was changed; what is gone is erased there."""
-        likeness = self._host.services.get(Likeness)
+        likeness = self._host.services.get(SemanticIndex)
         facts = [one for one in changes if one["kind"] == "fact"]
         if likeness is None or not facts:
             return

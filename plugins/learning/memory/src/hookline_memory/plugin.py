@@ -12,7 +12,6 @@ from hookline_hookspecs import (
     Check,
     Context,
     ContextBlock,
-    Corpus,
     Effect,
     Host,
     Job,
@@ -20,6 +19,7 @@ from hookline_hookspecs import (
     Plugin,
     Reviewer,
     Route,
+    SearchableCorpus,
     Section,
     Session,
     Tool,
@@ -84,7 +84,7 @@ class Memory(Plugin[MemoryConfig]):
     def setup(self, host: Host) -> None:
         """Offer to take in what another program remembers; let facts be compared by meaning."""
         host.services.add(Importer, LateImporter(frozenset({"note", "fact"}), self._importer))
-        host.services.add(Corpus, self.facts)
+        host.services.add(SearchableCorpus, self.facts)
 
     def _importer(self) -> Importer:
         from .imports import MemoryImporter
@@ -169,7 +169,7 @@ class Memory(Plugin[MemoryConfig]):
 
     # What a person does
 
-    @command("/memory", audience="everyone", theme="Knowledge")
+    @command("/memory", audience="everyone", category="Knowledge")
     async def slash_memory(self, ctx: Context, args: str) -> str:
         """Show the notes and facts of this chat; /memory forget TEXT or #N."""
         return await self._slash().run(ctx, args)

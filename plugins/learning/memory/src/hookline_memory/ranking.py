@@ -31,8 +31,8 @@ DAY = 86_400.0
 class Ranking:
     """A fact and its rank: ``score`` decides, ``relevance`` is that of the texts alone.
 
-    ``likeness`` is that of their meaning (:class:`hookline_hookspecs.Likeness`), 0 where nothing
-    compares it."""
+    ``likeness`` is that of their meaning (:class:`~hookline_hookspecs.SemanticIndex`), 0 where
+    nothing compares it."""
 
     fact: Fact
     relevance: float

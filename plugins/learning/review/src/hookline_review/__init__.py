@@ -70,7 +70,7 @@ class _UnderWay:
 class Review(Plugin[ReviewConfig]):
     """Runs the reviewers that plugins register."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     def __init__(self, config: ReviewConfig, host: Host) -> None:
         super().__init__(config, host)

@@ -38,7 +38,7 @@ class Comparing:
     async def nearest(
         self, corpus: str, text: str, scope: str | None, limit: int
     ) -> dict[str, float]:
-        """See :class:`~hookline_hookspecs.Likeness`."""
+        """See :class:`~hookline_hookspecs.SemanticIndex`."""
         if corpus not in self._config.corpora or not text.strip():
             return {}
         try:

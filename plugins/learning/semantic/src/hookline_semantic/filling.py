@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Corpus, HooklineError, Host, Refused
+from hookline_hookspecs import HooklineError, Host, Refused, SearchableCorpus
 
 from .breaker import Breaker
 from .config import SemanticConfig
@@ -99,7 +99,7 @@ class Filling:
         if everything:
             await self._drop_what_is_off()
             await self._cohort()
-        for corpus in self._host.services.all(Corpus):
+        for corpus in self._host.services.all(SearchableCorpus):
             if corpus.name in self._config.corpora and (everything or corpus.name in self._dirty):
                 self._dirty.discard(corpus.name)
                 try:
@@ -112,7 +112,7 @@ class Filling:
 
     async def _drop_what_is_off(self) -> None:
         kept = {row["corpus"] for row in await self._host.storage.fetch("counts")}
-        offered = {MESSAGES, *(corpus.name for corpus in self._host.services.all(Corpus))}
+        offered = {MESSAGES, *(corpus.name for corpus in self._host.services.all(SearchableCorpus))}
         for corpus in kept - {COHORT} - (offered & set(self._config.corpora)):
             await self._kept.forget_corpus(corpus)
 
@@ -126,7 +126,7 @@ class Filling:
             made = await self._vectors([one.text for one in missing])
             await self._kept.put(zip(missing, made, strict=True))
 
-    async def _corpus(self, corpus: Corpus, done: Filled) -> None:
+    async def _corpus(self, corpus: SearchableCorpus, done: Filled) -> None:
         self._kept.begin(corpus.name)
         entries = [(key, scope, text) for key, scope, text in await corpus.entries()]
         missing = await self._kept.missing(corpus.name, entries)

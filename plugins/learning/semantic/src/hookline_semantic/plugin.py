@@ -1,4 +1,4 @@
-"""The plugin: offers :class:`~hookline_hookspecs.Likeness`, and fills it behind the replies."""
+"""The plugin: offers :class:`~hookline_hookspecs.SemanticIndex`, and fills it after replies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hookline_hookspecs import (
     HooklineError,
     Host,
     Job,
-    Likeness,
     Plugin,
+    SemanticIndex,
     Turn,
     hookimpl,
 )
@@ -43,7 +43,7 @@ class Semantic(Plugin[SemanticConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Offer the ranking; nothing is loaded or asked before it is used."""
-        host.services.provide(Likeness, self)
+        host.services.provide(SemanticIndex, self)
 
     def parts(self) -> Parts:
         """What does the work; made when it is first needed. Raises ``HooklineError``."""
@@ -58,7 +58,7 @@ class Semantic(Plugin[SemanticConfig]):
     async def nearest(
         self, corpus: str, text: str, *, scope: str | None = None, limit: int = 20
     ) -> dict[str, float]:
-        """See :class:`~hookline_hookspecs.Likeness`."""
+        """See :class:`~hookline_hookspecs.SemanticIndex`."""
         try:
             comparing = self.parts().comparing
         except HooklineError as error:
@@ -67,7 +67,7 @@ class Semantic(Plugin[SemanticConfig]):
         return await comparing.nearest(corpus, text, scope, limit)
 
     def changed(self, corpus: str) -> None:
-        """See :class:`~hookline_hookspecs.Likeness`."""
+        """See :class:`~hookline_hookspecs.SemanticIndex`."""
         try:
             self.parts().filling.changed(corpus)
         except HooklineError as error:
@@ -76,7 +76,7 @@ class Semantic(Plugin[SemanticConfig]):
             self._soon()
 
     async def forget(self, corpus: str, keys: Iterable[str]) -> None:
-        """See :class:`~hookline_hookspecs.Likeness`."""
+        """See :class:`~hookline_hookspecs.SemanticIndex`."""
         try:
             await self.parts().kept.forget(corpus, keys)
         except HooklineError as error:

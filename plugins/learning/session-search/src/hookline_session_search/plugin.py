@@ -10,9 +10,9 @@ from hookline_hookspecs import (
     Context,
     Host,
     Job,
-    Likeness,
     Plugin,
     Refused,
+    SemanticIndex,
     ToolError,
     ToolOutput,
     Turn,
@@ -115,7 +115,7 @@ class SessionSearch(Plugin):
         from .search import search, shown
 
         storage = self.host.storage
-        likeness = self.host.services.get(Likeness)
+        likeness = self.host.services.get(SemanticIndex)
         found = await search(storage, self._index, wanted, likeness)
         if not found.complete:
             self._fill_on()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hookline_hookspecs import Likeness, Origin, Storage, fuse
+from hookline_hookspecs import Origin, SemanticIndex, Storage, fuse
 from hookline_hookspecs.host import Row
 
 from .index import AT_ONCE, Index, chat_number
@@ -48,7 +48,7 @@ class Found:
 
 
 async def search(
-    storage: Storage, index: Index, wanted: Wanted, likeness: Likeness | None = None
+    storage: Storage, index: Index, wanted: Wanted, likeness: SemanticIndex | None = None
 ) -> Found:
     """Return the best matches by BM25, newer ones first among equals; with ``likeness``, fused with
     the messages that are most like the query."""
@@ -63,7 +63,7 @@ async def search(
 
 
 async def _fused(
-    storage: Storage, hits: Sequence[Row], wanted: Wanted, likeness: Likeness
+    storage: Storage, hits: Sequence[Row], wanted: Wanted, likeness: SemanticIndex
 ) -> Sequence[Row]:
     """The hits and what is like the query, in one ranking."""
     scope = None if wanted.chat is None else "\n".join(wanted.chat)

@@ -11,10 +11,10 @@ from hookline_hookspecs import (
     Context,
     ContextBlock,
     Host,
-    Likeness,
     Message,
     Origin,
     Refused,
+    SemanticIndex,
     Turn,
     fuse,
     merge_origins,
@@ -94,7 +94,7 @@ class Injector:
         found = await asyncio.to_thread(self._library.match, text, max(most, 2))
         enough = least([score for _, score in found], self._config.threshold)
         fitting = {skill.name: skill for skill, score in found[:most] if score >= enough}
-        likeness = self._host.services.get(Likeness)
+        likeness = self._host.services.get(SemanticIndex)
         if likeness is None:
             return list(fitting.values())
         near = await likeness.nearest(self._library.name, text, limit=most)

@@ -131,7 +131,7 @@ class Library:
             return [(known[match.name], match.score) for match in found]
 
     async def entries(self) -> list[tuple[str, str, str]]:
-        """What every skill is for (:class:`hookline_hookspecs.Corpus`)."""
+        """What every skill is for (:class:`hookline_hookspecs.SearchableCorpus`)."""
         skills = await asyncio.to_thread(self.skills)
         return [(one.name, "", one.purpose) for one in skills.values()]
 

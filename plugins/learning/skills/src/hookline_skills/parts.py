@@ -137,7 +137,7 @@ class SkillTexts:
         self._parts = parts
 
     async def entries(self) -> list[tuple[str, str, str]]:
-        """See :class:`hookline_hookspecs.Corpus`."""
+        """See :class:`hookline_hookspecs.SearchableCorpus`."""
         if not self._parts.any:
             return []
         return await self._parts.library.entries()

@@ -13,7 +13,6 @@ from hookline_hookspecs import (
     CheckResult,
     Context,
     ContextBlock,
-    Corpus,
     Effect,
     Host,
     Job,
@@ -21,6 +20,7 @@ from hookline_hookspecs import (
     Refused,
     Reviewer,
     Route,
+    SearchableCorpus,
     Section,
     Session,
     ToolCall,
@@ -55,7 +55,7 @@ class Skills(Plugin[SkillsConfig]):
     def setup(self, host: Host) -> None:
         """Offer to take in another program's skills; let skills be compared by meaning."""
         host.services.add(Importer, LateImporter(frozenset({"skill"}), self._importer))
-        host.services.add(Corpus, SkillTexts(self.parts))
+        host.services.add(SearchableCorpus, SkillTexts(self.parts))
 
     def _importer(self) -> Importer:
         from .imports import SkillImporter
@@ -162,7 +162,7 @@ class Skills(Plugin[SkillsConfig]):
 
     # For people
 
-    @command("/skills", audience="everyone", theme="Knowledge")
+    @command("/skills", audience="everyone", category="Knowledge")
     async def slash_skills(self, ctx: Context, args: str) -> str:
         """List the skills; with words, those that match. `propose NAME` offers one to the team."""
         from .slash import listing, propose
@@ -177,7 +177,7 @@ class Skills(Plugin[SkillsConfig]):
 
         return await offered(self.parts, typed)
 
-    @command("/skill", audience="everyone", theme="Knowledge", complete=_complete_skill)
+    @command("/skill", audience="everyone", category="Knowledge", complete=_complete_skill)
     async def slash_skill(self, ctx: Context, args: str) -> str:
         """Send a skill with your next message: /skill NAME."""
         from .slash import ask_for

@@ -96,7 +96,7 @@ class UserModel(Plugin[UserModelConfig]):
         """Curate the portrait; the plugin does so itself, with one request to a model."""
         register(Reviewer("user-model", run=self._curator.curate, turns=TURNS, at_end=AT_END))
 
-    @command("/user", audience="everyone", theme="Knowledge")
+    @command("/user", audience="everyone", category="Knowledge")
     async def slash_user(self, ctx: Context, args: str) -> str:
         """Show what is known of you here; /user pin, unpin, clear, history, restore."""
         return await self._slash().run(ctx, args)

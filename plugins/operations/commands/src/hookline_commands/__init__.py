@@ -40,7 +40,7 @@ class Commands(Plugin):
         names = [(one.name[1:], one.help) for one in self._conversations.commands()]
         return sorted((name, told) for name, told in names if name.startswith(wanted))
 
-    @command("/help", audience="everyone", immediate=True, theme="Help", complete=_complete_help)
+    @command("/help", audience="everyone", immediate=True, category="Help", complete=_complete_help)
     async def help(self, ctx: Context, args: str) -> str:
         """List the commands; /help all says what each does, /help NAME all about one."""
         from .listing import about, listed, shortly
@@ -63,13 +63,13 @@ class Commands(Plugin):
         commands = self._conversations.commands()
         return {name.casefold() for one in commands for name in (one.name, *one.aliases)}
 
-    @command("/new", audience="session", aliases=("/reset",), theme="Conversation")
+    @command("/new", audience="session", aliases=("/reset",), category="Conversation")
     async def new(self, ctx: Context, _args: str) -> str:
         """End this session and begin a new one."""
         await self._conversations.end(ctx)
         return f"New session. /resume {ctx.session.id} goes back to the one before."
 
-    @command("/stop", audience="turn", immediate=True, theme="Conversation")
+    @command("/stop", audience="turn", immediate=True, category="Conversation")
     async def stop(self, ctx: Context, _args: str) -> str:
         """Stop the running turn."""
         stopped = await self._conversations.stop(ctx.turn.inbound)
@@ -80,7 +80,7 @@ class Commands(Plugin):
 
         return await offered(self.host, session_id, typed)
 
-    @command("/model", audience="session", theme="Model and safety", complete=_complete_model)
+    @command("/model", audience="session", category="Model and safety", complete=_complete_model)
     async def model(self, ctx: Context, args: str) -> str:
         """Show the model, or choose another: /model provider/model."""
         if not args:
@@ -93,7 +93,7 @@ class Commands(Plugin):
             return str(error)
         return f"Model: {args}"
 
-    @command("/retry", audience="turn", theme="Conversation")
+    @command("/retry", audience="turn", category="Conversation")
     async def retry(self, ctx: Context, _args: str) -> str:
         """Undo the last turn and run its message again."""
         text = await self._conversations.undo(ctx)
@@ -107,14 +107,14 @@ class Commands(Plugin):
 
         return await offered(self.host, session_id, typed)
 
-    @command("/undo", audience="turn", theme="Conversation", complete=_complete_undo)
+    @command("/undo", audience="turn", category="Conversation", complete=_complete_undo)
     async def undo(self, ctx: Context, args: str) -> str:
         """Remove the last turn from the conversation, or the last ones: /undo 3. Files stay."""
         from .undoing import undo
 
         return await undo(ctx, args)
 
-    @command("/title", audience="session", theme="Sessions")
+    @command("/title", audience="session", category="Sessions")
     async def title(self, ctx: Context, args: str) -> str:
         """Show the session's title, or set it: /title TEXT."""
         if args:
@@ -130,7 +130,7 @@ class Commands(Plugin):
         rows = await sessions_of(self.host, here[0], typed.strip(), limit=50)
         return [(row["id"], line_of(row).partition("  ")[2]) for row in rows]
 
-    @command("/resume", audience="session", theme="Sessions", complete=_complete_resume)
+    @command("/resume", audience="session", category="Sessions", complete=_complete_resume)
     async def resume(self, ctx: Context, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
         from .resume import choices, name_of, sessions_of
@@ -154,7 +154,7 @@ class Commands(Plugin):
         name = name_of(found[0])
         return f"Session {session_id}." + (f" It is about “{name}”." if name else "")
 
-    @command("/export", audience="operator", theme="Sessions")
+    @command("/export", audience="operator", category="Sessions")
     async def export(self, ctx: Context, args: str) -> str:
         """Write this session to a file, Markdown or .json: /export [FILE]."""
         from .export import content, target, write
@@ -171,7 +171,7 @@ class Commands(Plugin):
             return f"The file could not be written: {error.strerror or error}"
         return f"The session is in {file}."
 
-    @command("/init", audience="operator", theme="Conversation")
+    @command("/init", audience="operator", category="Conversation")
     def init(self, ctx: Context, args: str) -> str:
         """Have AGENTS.md written from the project, or improved: /init [WHAT MATTERS]."""
         from importlib.resources import files
@@ -181,7 +181,7 @@ class Commands(Plugin):
         self._conversations.rerun(ctx, text + wish)
         return ""
 
-    @command("/queue", audience="everyone", immediate=True, theme="Conversation")
+    @command("/queue", audience="everyone", immediate=True, category="Conversation")
     async def queue(self, ctx: Context, args: str) -> str:
         """Show how many messages wait, or add one to the queue: /queue TEXT."""
         if args:
@@ -189,7 +189,7 @@ class Commands(Plugin):
         waiting = self._conversations.queued(ctx.turn.inbound)
         return "1 message waits." if waiting == 1 else f"{waiting} messages wait."
 
-    @command("/steer", audience="turn", immediate=True, theme="Conversation")
+    @command("/steer", audience="turn", immediate=True, category="Conversation")
     async def steer(self, ctx: Context, args: str) -> str:
         """Speak into the running turn at its next step: /steer TEXT."""
         if not args:
@@ -198,7 +198,7 @@ class Commands(Plugin):
             return "Told."
         return await self._enqueue(ctx, args)
 
-    @command("/whoami", audience="everyone", immediate=True, theme="People and schedule")
+    @command("/whoami", audience="everyone", immediate=True, category="People and schedule")
     def whoami(self, ctx: Context, _args: str) -> str:
         """Show who you are here."""
         inbound = ctx.turn.inbound

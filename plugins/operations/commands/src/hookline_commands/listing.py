@@ -1,4 +1,4 @@
-"""What ``/help`` says: the commands by theme, what each of them does, or all about one."""
+"""What ``/help`` says: the commands by category, what each of them does, or all about one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from hookline_hookspecs import Audience, Command
 
-THEMES = (
+CATEGORIES = (
     "Conversation",
     "Sessions",
     "Model and safety",
@@ -17,7 +17,7 @@ THEMES = (
     "People and schedule",
     "Help",
 )
-"""The order of the standard themes; others follow by name."""
+"""The order of the standard categories; others follow by name."""
 ROWS = 20
 """Lines of a list that fits onto a screen of 24 with the line that asked for it."""
 COLUMNS = 79
@@ -42,36 +42,36 @@ SCREENS = frozenset({"terminal"})
 
 
 def shortly(commands: Sequence[Command], channel: str) -> str:
-    """A table of the names by theme, or what each does where all of that fits onto a screen."""
+    """A table of the names by category, or what each does where all of that fits onto a screen."""
     whole = listed(commands, channel)
     if channel not in SCREENS or whole.count("\n") < ROWS:
         return whole
-    themes = by_theme(commands)
-    width = max(map(len, themes))
+    categories = by_theme(commands)
+    width = max(map(len, categories))
     rows = []
-    for theme in sorted(themes, key=_place):
-        names = [one.name for one in themes[theme]] + [LEAVE] * (theme == THEMES[0])
-        fill = {"initial_indent": f"{theme:{width}}  ", "subsequent_indent": " " * (width + 2)}
+    for category in sorted(categories, key=_place):
+        names = [one.name for one in categories[category]] + [LEAVE] * (category == CATEGORIES[0])
+        fill = {"initial_indent": f"{category:{width}}  ", "subsequent_indent": " " * (width + 2)}
         rows += textwrap.wrap(" ".join(names), COLUMNS, break_on_hyphens=False, **fill)
     return "\n".join([*rows, "", "/help NAME tells what one does, /help all what each does."])
 
 
 def by_theme(commands: Sequence[Command]) -> dict[str, list[Command]]:
-    """The commands of each theme, in their order."""
-    themes: dict[str, list[Command]] = {}
+    """The commands of each category, in their order."""
+    categories: dict[str, list[Command]] = {}
     for one in commands:
-        themes.setdefault(one.theme, []).append(one)
-    return themes
+        categories.setdefault(one.category, []).append(one)
+    return categories
 
 
 def listed(commands: Sequence[Command], channel: str) -> str:
-    """One command a line under the heading of its theme."""
-    themes = by_theme(commands)
+    """One command a line under the heading of its category."""
+    categories = by_theme(commands)
     width = max((len(_named(one)) for one in commands), default=0)
     parts = []
-    for theme in sorted(themes, key=_place):
-        rows = [_row(one, width if channel in SCREENS else 0) for one in themes[theme]]
-        parts.append("\n".join([theme, *rows]))
+    for category in sorted(categories, key=_place):
+        rows = [_row(one, width if channel in SCREENS else 0) for one in categories[category]]
+        parts.append("\n".join([category, *rows]))
     return "\n\n".join([*parts, "/help NAME tells more about one."])
 
 
@@ -109,8 +109,8 @@ def _told(one: Command) -> str:
     return "\n\n".join(lines)
 
 
-def _place(theme: str) -> tuple[int, str]:
-    return (THEMES.index(theme) if theme in THEMES else len(THEMES), theme)
+def _place(category: str) -> tuple[int, str]:
+    return (CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES), category)
 
 
 def _named(one: Command) -> str:

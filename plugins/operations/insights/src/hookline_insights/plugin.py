@@ -90,7 +90,7 @@ class Insights(Plugin[InsightsConfig]):
             raise ToolError(str(error)) from error
         return ToolOutput(self._reporter.text(found), data=asdict(found))
 
-    @command("/insights", audience="everyone", theme="Sessions")
+    @command("/insights", audience="everyone", category="Sessions")
     async def insights_command(self, ctx: Context, args: str) -> str:
         """Show what was used over the last days: /insights 30 [by person|chat|database|skill]."""
         try:

@@ -110,35 +110,35 @@ class Inspect(Plugin[InspectConfig]):
         """``hookline plugins purge``."""
         await self._commands().purge(**options)
 
-    @command("/status", audience="everyone", immediate=True, theme="Sessions")
+    @command("/status", audience="everyone", immediate=True, category="Sessions")
     async def slash_status(self, ctx: Context, args: str) -> str:
         """Show the session, what is running, and what it cost."""
         from .slash import status
 
         return await status(ctx)
 
-    @command("/sessions", audience="everyone", theme="Sessions")
+    @command("/sessions", audience="everyone", category="Sessions")
     async def slash_sessions(self, ctx: Context, args: str) -> str:
         """List this chat's sessions."""
         from .slash import sessions
 
         return await sessions(ctx)
 
-    @command("/plugins", audience="everyone", immediate=True, theme="Help")
+    @command("/plugins", audience="everyone", immediate=True, category="Help")
     async def slash_plugins(self, ctx: Context, args: str) -> str:
         """List the plugins and their states."""
         from .slash import plugins
 
         return await plugins(ctx)
 
-    @command("/usage", audience="everyone", theme="Sessions")
+    @command("/usage", audience="everyone", category="Sessions")
     async def slash_usage(self, ctx: Context, args: str) -> str:
         """Show the tokens this session has used, and what its input cost."""
         from .usage import usage
 
         return await usage(ctx)
 
-    @command("/context", audience="everyone", theme="Sessions")
+    @command("/context", audience="everyone", category="Sessions")
     async def slash_context(self, ctx: Context, args: str) -> str:
         """Show what fills the model's window, in estimated tokens."""
         from .usage import context

@@ -91,7 +91,7 @@ class Compaction(Plugin[CompactionConfig]):
 
         return middleware
 
-    @command("/compact", audience="session", aliases=("/compress",), theme="Conversation")
+    @command("/compact", audience="session", aliases=("/compress",), category="Conversation")
     async def compact(self, ctx: Context, args: str) -> str:
         """Shorten the history: /compact, or /compact WHAT TO KEEP IN VIEW."""
         from .shorten import Aim, SummaryFailed

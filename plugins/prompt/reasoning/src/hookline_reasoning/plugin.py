@@ -50,7 +50,7 @@ class Reasoning(Plugin[ReasoningConfig]):
         return [(level, "") for level in (*LEVELS, DEFAULT) if level.startswith(typed.casefold())]
 
     # Not immediate: within a turn, a model that has begun to think would have to go on without.
-    @command("/reasoning", audience="everyone", theme="Model and safety", complete=_complete)
+    @command("/reasoning", audience="everyone", category="Model and safety", complete=_complete)
     async def command(self, ctx: Context, args: str) -> str:
         """Show how much the model thinks, or choose: /reasoning off, low, medium, high, default."""
         wanted = args.strip().casefold()

@@ -344,7 +344,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     # What admins write
 
-    @command("/answer", audience="admins", immediate=True, theme="Model and safety")
+    @command("/answer", audience="admins", immediate=True, category="Model and safety")
     async def answer(self, ctx: Context, args: str) -> str:
         """Answer an approval that an admin is asked: /answer CODE once|session|always|deny."""
         if not await self._may_decide(ctx):
@@ -368,7 +368,7 @@ class AccessControl(Plugin[AccessConfig]):
         self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)
         return _said(choice)
 
-    @command("/pair", audience="admins", immediate=True, theme="People and schedule")
+    @command("/pair", audience="admins", immediate=True, category="People and schedule")
     async def pair(self, ctx: Context, args: str) -> str:
         """Let an unknown person in, as an admin: /pair [CODE or CHANNEL:USER] [block]."""
         if not await self._may_decide(ctx):

@@ -231,13 +231,13 @@ class Approvals(Plugin[ApprovalsConfig]):
             return None
         return replace(inbound, text=f"/approve {inbound.text.strip() or '…'}")
 
-    @command("/approve", audience="everyone", immediate=True, theme="Model and safety")
+    @command("/approve", audience="everyone", immediate=True, category="Model and safety")
     async def approve(self, ctx: Context, args: str) -> str | Question:
         """Allow what waits: /approve [once|session|always]; /approve ? shows it."""
         typed = args.casefold() or ONCE
         return await self._answered(ctx, SESSION if typed == "session" else typed, args)
 
-    @command("/deny", audience="everyone", immediate=True, theme="Model and safety")
+    @command("/deny", audience="everyone", immediate=True, category="Model and safety")
     async def deny(self, ctx: Context, args: str) -> str | Question:
         """Refuse what waits for approval: /deny, or /deny WHY, which the model reads."""
         return await self._answered(ctx, DENY, "", args.strip())
@@ -303,7 +303,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         text = "\n".join(["That is none of the choices, so nothing was allowed.", *numbered, HOW])
         return self._shown_as(ctx, waiting, text)
 
-    @command("/grants", audience="everyone", theme="Model and safety")
+    @command("/grants", audience="everyone", category="Model and safety")
     async def grants(self, ctx: Context, args: str) -> str:
         """Show what may be done without asking, or take it back: /grants revoke N."""
         from .listing import listed, wanted

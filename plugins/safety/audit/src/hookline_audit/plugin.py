@@ -99,7 +99,7 @@ class AuditPlugin(Plugin[AuditConfig]):
 
         AuditPage(self.host, lambda: self._service).register(register)
 
-    @command("/audit", audience="everyone", theme="People and schedule")
+    @command("/audit", audience="everyone", category="People and schedule")
     async def audit_command(self, ctx: Context, args: str) -> str:
         """Show who did what, for those who may: /audit [words to find]."""
         from .chat import answer

@@ -60,7 +60,7 @@ class Budget(Plugin[BudgetConfig]):
 
         return within
 
-    @command("/budget", audience="everyone", immediate=True, theme="Model and safety")
+    @command("/budget", audience="everyone", immediate=True, category="Model and safety")
     async def budget(self, ctx: Context, args: str) -> str:
         """Show what is left of today's budget."""
         lines = []

@@ -221,7 +221,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         "/rewind",
         audience="session",
         aliases=("/rollback",),
-        theme="Conversation",
+        category="Conversation",
         complete=_complete_rewind,
     )
     async def rewind(self, ctx: Context, args: str) -> str:

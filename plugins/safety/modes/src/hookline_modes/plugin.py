@@ -53,7 +53,7 @@ ACCEPTED = "/accept the plan"
 class SessionModes(Plugin[ModesConfig]):
     """Keeps a mode for each session, and holds its tool calls to it."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     def __init__(self, config: ModesConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -223,7 +223,7 @@ class SessionModes(Plugin[ModesConfig]):
         "/mode",
         audience="session",
         immediate=True,
-        theme="Model and safety",
+        category="Model and safety",
         complete=_complete_mode,
     )
     async def mode(self, ctx: Context, args: str) -> str:
@@ -252,7 +252,7 @@ class SessionModes(Plugin[ModesConfig]):
         chosen = await self._records.next_of(ctx.channel, ctx.session.chat_id)
         return chosen or self.config.default
 
-    @command("/accept", audience="session", theme="Model and safety")
+    @command("/accept", audience="session", category="Model and safety")
     async def accept(self, ctx: Context, args: str) -> str:
         """Accept the plan: leave plan mode and have the plan carried out."""
         conversations = self.host.services[Conversations]

@@ -240,12 +240,12 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     # People
 
-    @command("/proposals", audience="operator", theme="Model and safety")
+    @command("/proposals", audience="operator", category="Model and safety")
     async def proposals_(self, ctx: Context, args: str) -> str:
         """Show what waits for the operator's word; /proposals accept ID or reject ID."""
         return await self._slash().proposals(ctx, args)
 
-    @command("/trust", audience="operator", theme="Model and safety")
+    @command("/trust", audience="operator", category="Model and safety")
     async def trust_(self, ctx: Context, args: str) -> str:
         """Show who is trusted; /trust add HOST or PERSON, /trust remove WHAT."""
         return await self._slash().trust(ctx, args)

@@ -43,7 +43,7 @@ _DESCRIBE = "Describe this picture: what it shows, and the text in it."
 class Multimedia(Plugin[MultimediaConfig]):
     """Makes and describes pictures, speaks and transcribes."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     def __init__(self, config: MultimediaConfig, host: Host) -> None:
         super().__init__(config, host)

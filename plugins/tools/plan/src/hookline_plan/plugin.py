@@ -98,7 +98,7 @@ class Plans(Plugin):
             return ToolOutput("The plan is empty.", data=data, shown="The plan is empty.")
         return ToolOutput(f"Plan: {plans.progress(made)}.", data=data, shown=plans.board(made))
 
-    @command("/plan", audience="everyone", immediate=True, theme="Conversation")
+    @command("/plan", audience="everyone", immediate=True, category="Conversation")
     async def show(self, ctx: Context, args: str) -> str:
         """Show the plan: /plan, or forget it: /plan clear."""
         what = args.strip().casefold()

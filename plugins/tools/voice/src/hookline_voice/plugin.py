@@ -45,7 +45,7 @@ COMMON = ("mp3", "wav")
 class Voice(Plugin[VoiceConfig]):
     """Hears voice messages and answers them with voice."""
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     @hookimpl
     def setup(self, host: Host) -> None:

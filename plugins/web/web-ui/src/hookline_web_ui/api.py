@@ -111,7 +111,7 @@ class Api:
                         "name": one.name,
                         "help": one.help,
                         "aliases": list(one.aliases),
-                        "theme": one.theme,
+                        "theme": one.category,
                         "immediate": one.immediate,
                         "audience": one.audience,
                         "completes": one.complete is not None,

@@ -55,10 +55,10 @@ class NotImportable(Exception):
 
 
 def heavy_packages() -> frozenset[str]:
-    """Return the import names in ``heavy.yaml``."""
+    """Return the import names in ``heavy_packages.yaml``."""
     import yaml
 
-    text = (files(__package__) / "heavy.yaml").read_text("utf-8")
+    text = (files(__package__) / "heavy_packages.yaml").read_text("utf-8")
     groups: dict[str, list[str]] = yaml.safe_load(text)
     return frozenset(name for names in groups.values() for name in names)
 

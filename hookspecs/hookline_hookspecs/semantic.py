@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Corpus(Protocol):
+class SearchableCorpus(Protocol):
     """Texts of a plugin that may be found by their meaning. Added as a service:
-    ``host.services.add(Corpus, corpus)``."""
+    ``host.services.add(SearchableCorpus, corpus)``."""
 
     name: str
     """What the texts are, such as ``memory``; no two corpora have the same."""
@@ -20,7 +20,7 @@ class Corpus(Protocol):
         confined to, such as a chat; empty where that means nothing."""
 
 
-class Likeness(Protocol):
+class SemanticIndex(Protocol):
     """Compares texts by meaning; offered by a plugin. Without one, and whenever it cannot tell in
     time, only words are compared."""
 

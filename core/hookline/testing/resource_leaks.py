@@ -12,32 +12,32 @@ from pathlib import Path
 
 OPEN_FILES = Path("/proc/self/fd")
 """The system's list of this process's open files; does not exist on every system."""
-GRACE = 5.0
+THREAD_END_TIMEOUT = 5.0
 """Seconds that a thread may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Belongings:
+class ResourceSnapshot:
     """The live threads and the open files, with the number of times each is open."""
 
     threads: frozenset[threading.Thread]
     files: Counter[str]
 
     @classmethod
-    def now(cls) -> Belongings:
+    def now(cls) -> ResourceSnapshot:
         """Return those of this process."""
         return cls(frozenset(threading.enumerate()), _open_files())
 
-    def left(self) -> list[str]:
+    def leaked(self) -> list[str]:
         """Describe what exists now but did not then, after giving threads time to end."""
-        until, pause = time.monotonic() + GRACE, 0.01
-        while (left := self._left()) and time.monotonic() < until:
+        until, pause = time.monotonic() + THREAD_END_TIMEOUT, 0.01
+        while (left := self._leaked()) and time.monotonic() < until:
             gc.collect()  # a file may be garbage that is still open
             time.sleep(pause := 2 * pause)
         return left
 
-    def _left(self) -> list[str]:
-        now = Belongings.now()
+    def _leaked(self) -> list[str]:
+        now = ResourceSnapshot.now()
         threads = [f"thread {t.name!r}" for t in now.threads - self.threads if t.is_alive()]
         return sorted(threads) + [f"open file {name}" for name in now.files - self.files]
 

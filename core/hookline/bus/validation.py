@@ -14,22 +14,22 @@ def _field_check() -> Callable[[object], TypeError | None]:
     return find_driver("hookline.services", "fields") or (lambda _: None)
 
 
-def wrong_field(value: object) -> TypeError | None:
+def field_error(value: object) -> TypeError | None:
     """Return the error for the first field of a dataclass of the wrong type; without the guards, None."""
     return _field_check()(value)
 
 
-def wrong_type(value: object, *wanted: Any) -> TypeError:
+def unexpected_type(value: object, *wanted: Any) -> TypeError:
     """Return the error for a ``value`` that is none of ``wanted``, types or descriptions."""
     names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
     return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
 
 
-def mistake_in(value: object, *kinds: type) -> TypeError | None:
+def type_error(value: object, *kinds: type) -> TypeError | None:
     """Return the error for a ``value`` that is none of ``kinds`` or has a wrong field, or None."""
-    return wrong_field(value) if isinstance(value, kinds) else wrong_type(value, *kinds)
+    return field_error(value) if isinstance(value, kinds) else unexpected_type(value, *kinds)
 
 
-def listed(result: Any) -> Sequence[Any]:
+def as_sequence(result: Any) -> Sequence[Any]:
     """Return one or several contributions as a sequence."""
     return result if isinstance(result, (list, tuple)) else (result,)

@@ -28,7 +28,7 @@ SLOWLY = " in many words" * 10
 _WORDS = re.compile(r"\[(\w+)\] (\w+)")
 
 
-class Lives:
+class GatewayProcess:
     """Processes with one plugin's channel on one home, one after the other.
 
     Args:

@@ -10,10 +10,10 @@ from hookline_hookspecs import HOOKS, Answer, Ask, ContextBlock, Deny, ModelResp
 from hookline.bus.bus import Bus
 from hookline.bus.deadline import HookTimeout
 from hookline.bus.implementation import Implementation, describe
-from hookline.bus.shapes import listed
+from hookline.bus.validation import as_sequence
 from hookline.sessions.context import TurnContext
 
-from .hostile import Case, answer
+from .hostile_events import Case, answer
 
 MOST = 3
 """The maximum number of complaints about one hook; more are likely to be the same."""
@@ -21,7 +21,7 @@ CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": Contex
 INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
 
 
-async def meet(bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]) -> list[str]:
+async def check_hook(bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]) -> list[str]:
     """Call one hook of a plugin with every event; return a sentence for each problem."""
     complaints: list[str] = []
     for case in cases:
@@ -81,7 +81,7 @@ def _judged(hook: str, result: Any, given: Any, case: Case) -> str | None:
         "guard": (type(given), Deny) if HOOKS[hook].rewrites else (Deny, Ask, Answer),
         "first": (str,),
     }
-    items = listed(result) if kind == "collect" else (result,)
+    items = as_sequence(result) if kind == "collect" else (result,)
     return next((c for i in items if (c := _wrong_type(i, wanted[kind], case))), None)
 
 
