@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hookline_sandbox import Method, found
 from support.machine import Machine
+from support.sandboxes import skip_unless_git_can_write
 
 
 def told(machine: Machine, command: str, *options: str) -> str:
@@ -44,6 +45,7 @@ def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
 
 @pytest.mark.slow
 def test_what_a_checkpoint_brings_back_is_done_and_can_be_rewound(repository: Machine) -> None:
+    skip_unless_git_can_write()
     machine = repository
     options = ("--no-input", "--session", "s")
     assert told(machine, "git checkout -- .", *options).endswith("[exit code 0]")
