@@ -17,6 +17,8 @@ from hookline_hookspecs import Ask, Deny
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("persons_home")
+
 DATA = Path(__file__).parent / "data"
 HOSTILE: dict[str, list[str]] = yaml.load(
     (DATA / "hostile.classes.yaml").read_text("utf-8"), yaml.CSafeLoader

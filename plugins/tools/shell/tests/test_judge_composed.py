@@ -14,6 +14,8 @@ from hookline_hookspecs import Deny
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("persons_home")
+
 ACTS: list[dict[str, Any]] = yaml.load(
     (files("hookline_shell.judge") / "data" / "acts.yaml").read_text("utf-8"), yaml.CSafeLoader
 )

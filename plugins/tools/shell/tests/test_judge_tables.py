@@ -11,6 +11,8 @@ import pytest
 import yaml
 from hookline_hookspecs import Deny
 
+pytestmark = pytest.mark.usefixtures("persons_home")
+
 Verdict = Callable[..., object]
 ACT = ["rm", "-rf", "/"]
 SCRIPT = "rm -rf /"
