@@ -25,7 +25,7 @@ session:
 """
 
 
-def test_where_the_config_is(machine: Machine, tmp_path: Path) -> None:
+def test_config_path_prints_the_file(machine: Machine, tmp_path: Path) -> None:
     assert machine.run("config", "path").out == f"{machine.home / 'config.yaml'}\n"
     other = tmp_path / "other home"
     assert machine.run("--home", other, "config", "path").out == f"{other / 'config.yaml'}\n"
@@ -86,7 +86,7 @@ WRONG = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_told_with_file_line_and_key(machine: Machine, text: str) -> None:
+def test_config_error_names_file_line_and_key(machine: Machine, text: str) -> None:
     path = machine.config(text + "\n")
     machine.without.clear()
     line, key, words = WRONG[text]
@@ -100,7 +100,7 @@ def test_what_is_wrong_is_told_with_file_line_and_key(machine: Machine, text: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["run hello", "gateway", "memory list"])
-def test_what_is_wrong_is_told_once(machine: Machine, command: str) -> None:
+def test_config_error_is_printed_once(machine: Machine, command: str) -> None:
     machine.config("model: nowhere\n")
     done = machine.run(*command.split())
     assert (done.code, done.out) == (2, "")

@@ -41,7 +41,7 @@ def test_a_url_with_a_password_goes_into_the_vault(
 
 
 @pytest.mark.slow
-def test_without_a_vault_a_password_is_not_written_anywhere(
+def test_db_add_without_a_vault_writes_no_password(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: false}\n")

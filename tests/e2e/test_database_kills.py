@@ -106,7 +106,7 @@ def test_a_kill_in_a_write(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", ["db-begun", "db-committed"])
-def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
+def test_db_recovery_in_two_processes_reports_once(
     machine: Machine, tmp_path: Path, point: str
 ) -> None:
     file = tmp_path / "shop.db"
@@ -128,7 +128,7 @@ def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
 
 
 @pytest.mark.slow
-def test_two_processes_that_write_at_the_same_time(
+def test_db_write_in_two_processes_at_once(
     machine: Machine, stock: Callable[[], list[Any]]
 ) -> None:
     """Each write that is said to be done is done once, and no other."""

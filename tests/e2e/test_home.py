@@ -103,7 +103,7 @@ def test_a_home_that_may_not_be_written_is_told_in_a_sentence(talking: Machine) 
     assert is_sentence(done.err)
 
 
-def test_without_any_variable_at_all(talking: Machine) -> None:
+def test_home_is_found_without_environment_variables(talking: Machine) -> None:
     model = talking.env.pop("HOOKLINE_MODEL")
     inherited = {k: v for k, v in talking.environment().items() if k == "PYTHONPATH"}
     home = talking.home

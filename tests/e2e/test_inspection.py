@@ -60,7 +60,7 @@ def test_plugins_list_and_info(machine: Machine, whole: None) -> None:
 
 
 @pytest.mark.slow
-def test_hooks(machine: Machine) -> None:
+def test_hooks_command_lists_implementations(machine: Machine) -> None:
     rows = machine.run("hooks", "--json").json
     assert [row["name"] for row in rows] == list(HOOKS)
     assert all(set(row) == {"name", "kind", "deadline", "impls"} for row in rows)
@@ -74,7 +74,7 @@ def test_hooks(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_prompt_adds_up(machine: Machine) -> None:
+def test_prompt_command_adds_up(machine: Machine) -> None:
     machine.config("operator_message: Mind the wombats.\n")
     found = machine.run("prompt", "--json").json
     assert set(found) >= {"system", "tools", "sha256", "tokens", "by_plugin"}

@@ -44,7 +44,7 @@ def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_checkpoint_brings_back_is_done_and_can_be_rewound(repository: Machine) -> None:
+def test_destructive_command_with_checkpoint_runs_and_can_be_rewound(repository: Machine) -> None:
     skip_unless_git_can_write()
     machine = repository
     options = ("--no-input", "--session", "s")
@@ -60,7 +60,9 @@ def test_what_a_checkpoint_brings_back_is_done_and_can_be_rewound(repository: Ma
 
 
 @pytest.mark.slow
-def test_without_checkpoints_it_is_refused_with_nobody_there(repository: Machine) -> None:
+def test_destructive_command_without_checkpoint_is_denied_when_nobody_is_there(
+    repository: Machine,
+) -> None:
     repository.config("plugins: {checkpoints: false}\n")
     assert told(repository, "git checkout -- .", "--no-input").startswith("Denied: ")
     assert (repository.workspace / "a.txt").read_text() == "work\n"

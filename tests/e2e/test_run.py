@@ -14,7 +14,7 @@ from support.machine import Machine, is_sentence
 from support.model_servers import openai
 
 
-def test_without_a_model_it_names_the_variables_and_the_demo(machine: Machine) -> None:
+def test_run_without_a_model_names_the_variables_and_the_demo(machine: Machine) -> None:
     for command in (["run", "hello"], ["chat"], ["gateway"]):
         done = machine.run(*command)
         assert (done.code, done.out) == (2, "")
@@ -134,7 +134,7 @@ def test_a_denied_tool_leaves_0(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_no_picture_is_refused(talking: Machine) -> None:
+def test_run_refuses_an_image_that_is_none(talking: Machine) -> None:
     (talking.workspace / "photo.png").write_text("not a picture")
     wrong = talking.run("run", "see", "--image", "photo.png")
     absent = talking.run("run", "see", "--image", "absent.png")

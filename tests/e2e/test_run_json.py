@@ -93,7 +93,7 @@ def test_a_config_error_ends_in_a_result(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_no_model_and_a_missing_picture_end_in_a_result_too(talking: Machine) -> None:
+def test_run_json_without_model_or_picture_ends_in_a_result(talking: Machine) -> None:
     picture = talking.run("run", "look", "--json", "--image", "absent.png")
     unset = talking.run("run", "look", "--json", env={"HOOKLINE_MODEL": "null"})
     for done in (picture, unset):

@@ -78,7 +78,7 @@ SHOWN = {
 
 
 @pytest.mark.slow
-def test_what_shows_nothing_private_still_runs(guarded: Machine) -> None:
+def test_bash_may_run_hookline_commands_that_show_nothing_private(guarded: Machine) -> None:
     said = by_model(guarded, *(f"{HOOKLINE} --home {guarded.home} {words}" for words in SHOWN))
     for shown, text in zip(SHOWN.values(), said, strict=True):
         assert shown in text
@@ -134,7 +134,9 @@ SHED_MORE = (
 @linux_only
 @pytest.mark.parametrize("ways", [SHED, pytest.param(SHED_MORE, marks=pytest.mark.slow)])
 @pytest.mark.slow
-def test_where_it_comes_from_cannot_be_hidden(guarded: Machine, ways: tuple[str, ...]) -> None:
+def test_self_administration_is_refused_however_it_is_started(
+    guarded: Machine, ways: tuple[str, ...]
+) -> None:
     attack = f"{HOOKLINE} --home {guarded.home} config set operator_message"
     attacks = [way.format(attack=f"{attack} way-{n}") for n, way in enumerate(ways)]
     by_model(guarded, *attacks)

@@ -146,7 +146,7 @@ def gateway(machine: Machine, **expected: int) -> Finished:
 
 
 @pytest.mark.slow
-def test_two_channels_of_a_kind_keep_their_chats_tables_and_folders_apart(pigeons: Machine) -> None:
+def test_channels_of_one_kind_keep_their_data_apart(pigeons: Machine) -> None:
     home, work = letters(pigeons, "home", "ann hi", "ann hi"), letters(pigeons, "work", "ann hi")
     pigeons.config(
         "plugins:\n"
@@ -180,7 +180,7 @@ def test_two_channels_of_a_kind_keep_their_chats_tables_and_folders_apart(pigeon
 
 
 @pytest.mark.slow
-def test_one_alone_may_have_a_name_of_its_own(pigeons: Machine) -> None:
+def test_single_named_channel_works(pigeons: Machine) -> None:
     pigeons.config(f'plugins:\n  "pigeon:work": {{mail: {letters(pigeons, "work")}}}\n')
     found = rows(pigeons)
     assert (found["pigeon:work"]["state"], found["pigeon:work"]["version"]) == ("on", "1.0")
@@ -212,7 +212,7 @@ def test_names_and_kinds_that_cannot_be_are_told_by_list(pigeons: Machine) -> No
 
 
 @pytest.mark.slow
-def test_they_are_switched_by_their_names(pigeons: Machine) -> None:
+def test_named_channels_are_enabled_and_disabled_by_name(pigeons: Machine) -> None:
     path = pigeons.config("# mine\nplugins:\n  titles: false\n")
     mail = letters(pigeons, "work")
 
@@ -240,7 +240,7 @@ def test_they_are_switched_by_their_names(pigeons: Machine) -> None:
         ("disable", "pigeon:wrok", "there is no plugin pigeon:wrok."),
     ],
 )
-def test_what_cannot_be_switched_is_a_sentence(
+def test_enable_of_an_invalid_name_is_a_sentence(
     pigeons: Machine, verb: str, name: str, said: str
 ) -> None:
     done = pigeons.run("plugins", verb, name)

@@ -84,9 +84,7 @@ def test_an_edit_by_hand_is_kept_and_reaches_the_others(node: Callable[[str], Ma
 
 
 @pytest.mark.slow
-def test_of_two_edits_at_once_one_counts_and_the_other_is_kept(
-    node: Callable[[str], Machine],
-) -> None:
+def test_shared_file_conflict_keeps_both_edits(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
     looked(there)
@@ -120,7 +118,7 @@ def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
 
 
 @pytest.mark.slow
-def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
+def test_shared_files_skip_links_and_binary_files(
     node: Callable[[str], Machine], tmp_path: Path
 ) -> None:
     here, there = node("here"), node("there")
@@ -139,16 +137,14 @@ def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_on_sqlite_nothing_is_shared(machine: Machine) -> None:
+def test_shared_files_are_off_on_sqlite(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     calls(machine, "memory", action="add", content="Prefers tea")
     assert not (machine.home / "plugins" / "kits" / "storage").exists()
 
 
 @pytest.mark.slow
-def test_what_another_process_of_the_home_has_brought_is_no_edit(
-    node: Callable[[str], Machine],
-) -> None:
+def test_shared_file_synced_by_another_process_is_no_edit(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     known = there.home / "plugins" / "kits" / "storage" / "shared-files.json"
     calls(here, "memory", action="add", content="First")

@@ -92,7 +92,7 @@ def unmarked(messages: Any) -> Any:
 
 @pytest.mark.slow
 @WIRES
-def test_two_runs_share_a_conversation(machine: Machine, serve: Serve) -> None:
+def test_runs_of_one_session_share_a_conversation(machine: Machine, serve: Serve) -> None:
     (machine.workspace / "dot.png").write_bytes(PNG)
     wire = serve([[("list_dir", {})], "A dot.", "It was a dot, as I said."])
     with wire.server:

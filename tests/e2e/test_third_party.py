@@ -87,7 +87,9 @@ def states(machine: Machine) -> dict[str, str]:
     return {row["name"]: row["state"] for row in machine.run("plugins", "list", "--json").json}
 
 
-def test_it_works_when_named_and_is_gone_when_not(machine: Machine, outside: Path) -> None:
+def test_third_party_plugin_works_when_named_and_is_gone_when_not(
+    machine: Machine, outside: Path
+) -> None:
     machine.config("plugins:\n  tally: true\n")
     assert states(machine)["tally"] == "missing"
     install(outside, "tally", TALLY)
@@ -151,7 +153,7 @@ BROKEN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", BROKEN)
-def test_one_that_is_broken_says_so_and_stops_nothing(
+def test_broken_third_party_plugin_is_reported_and_stops_nothing(
     talking: Machine, outside: Path, fault: str
 ) -> None:
     install(outside, "tally", BROKEN[fault])
@@ -187,7 +189,7 @@ def test_strict_mode_lets_a_plugins_error_through(talking: Machine, outside: Pat
 
 
 @pytest.mark.slow
-def test_two_dists_with_one_name_are_refused(talking: Machine, outside: Path) -> None:
+def test_third_party_name_clash_is_refused(talking: Machine, outside: Path) -> None:
     install(outside, "tally", TALLY)
     info = outside / "acme_tally-1.2.dist-info"
     twin = outside / "evil_tally-6.6.dist-info"
@@ -202,9 +204,7 @@ def test_two_dists_with_one_name_are_refused(talking: Machine, outside: Path) ->
 
 
 @pytest.mark.slow
-def test_one_that_is_installed_but_not_named_is_never_imported(
-    talking: Machine, outside: Path
-) -> None:
+def test_third_party_plugin_not_named_is_never_imported(talking: Machine, outside: Path) -> None:
     install(outside, "tally", "from pathlib import Path\nPath('imported').touch()\n" + TALLY)
     assert talking.run("run", "hello").code == 0
     assert talking.run("--help").code == 0
@@ -247,7 +247,7 @@ class Loud(Plugin):
 
 
 @pytest.mark.slow
-def test_what_a_plugin_prints_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
+def test_plugin_print_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
     install(outside, "loud", LOUD)
     talking.config("plugins: {loud: true}\n")
     done = talking.run("run", "hello")

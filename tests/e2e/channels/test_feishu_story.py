@@ -106,7 +106,7 @@ def test_a_picture_comes_with_the_answer(house: FeishuHouse, feishu: Any) -> Non
     assert feishu.wait(pictures) == [multimedia.make_png()]
 
 
-def test_somebody_unknown_is_let_in_by_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
+def test_pairing_request_is_accepted_by_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
     feishu.say(house.hers, "hello")
     feishu.find("I do not know you yet.", house.hers)
     code = feishu.texts(house.hers)[0].splitlines()[0].split()[-1].strip("*`")

@@ -102,7 +102,7 @@ def test_a_picture_comes_with_the_answer(slack: Any) -> None:
     assert slack.data[picture["id"]] == multimedia.make_png()
 
 
-def test_somebody_unknown_is_let_in_by_the_admins_button(slack: Any) -> None:
+def test_pairing_request_is_accepted_by_the_admins_button(slack: Any) -> None:
     slack.say(HERS, "hello", ANN)
     refused = rules.words_of(slack.find("I do not know you yet.", HERS))
     asked = slack.find(f"slack:{ANN}", MINE)

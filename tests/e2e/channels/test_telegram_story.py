@@ -138,7 +138,7 @@ def test_a_strangers_press_in_a_group_changes_nothing(house: House, api: Any) ->
 
 
 @pytest.mark.slow
-def test_somebody_unknown_is_let_in_by_the_admins_button(house: House, api: Any) -> None:
+def test_pairing_request_is_accepted_by_the_admins_button(house: House, api: Any) -> None:
     ann = telegram.ANN
     api.say(ann, "hello")
     code = code_in(api.wait(lambda: api.texts(ann))[0])

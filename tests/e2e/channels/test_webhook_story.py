@@ -66,7 +66,7 @@ def test_a_picture_comes_with_the_answer(house: House) -> None:
     assert Path(picture["path"]).read_bytes() == multimedia.make_png()
 
 
-def test_what_is_not_signed_is_not_heard(house: House) -> None:
+def test_webhook_ignores_unsigned_messages(house: House) -> None:
     body = webhook.message("u1", "hello", chat=ADMIN, user=ADMIN)
     url = f"http://127.0.0.1:{house.port}/webhook"
     for headers in ({}, webhook.signed(body, "another secret of a good length")):
@@ -98,7 +98,7 @@ def test_a_dangerous_command_waits_for_an_answer(
     assert folder.exists() == (name == "denied")
 
 
-def test_what_others_write_in_a_group_answers_no_question(house: House) -> None:
+def test_question_is_not_answered_by_other_group_members(house: House) -> None:
     folder = house.folder_to_remove("grouped")
     house.post("g1", "hello", "guest")
     house.post("g2", f"/pair {code_in(house.replies.answer_to('g1'))}", ADMIN)
@@ -122,7 +122,7 @@ def code_in(text: str) -> str:
     return text.splitlines()[0].split()[-1]
 
 
-def test_somebody_unknown_is_let_in_by_the_admin(house: House) -> None:
+def test_pairing_request_is_accepted_by_the_admin(house: House) -> None:
     house.post("p1", "hello", "ann")
     code = code_in(house.replies.answer_to("p1"))
     request = said(house, "webhook:ann wrote", ADMIN)

@@ -189,7 +189,7 @@ class Late(Plugin):
         return "now"
 
 
-def test_what_is_switched_on_comes_with_the_next_session(harness: MakeHarness) -> None:
+def test_enabled_plugin_comes_with_the_next_session(harness: MakeHarness) -> None:
     before = harness(model=["one"])
     before.send("hello")
     before.close()

@@ -39,7 +39,7 @@ def test_sqlite_slow_statement(sqlite: Practice) -> None:
     assert "orders" in told["Tables by number of entries"].split("\n")[2]
 
 
-def test_sqlite_indexes(sqlite: Practice) -> None:
+def test_skill_finds_missing_sqlite_indexes(sqlite: Practice) -> None:
     told = sqlite.follow("Which indexes are missing or redundant?", "db-index")
     missing = told["Foreign keys without an index"]
     assert "| orders | person | people |" in missing
@@ -61,7 +61,7 @@ def test_sqlite_numbers_that_end(sqlite: Practice) -> None:
 
 
 @pytest.mark.slow
-def test_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
+def test_skill_finds_a_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
     writer = sqlite3.connect(tmp_path / "prod.db", isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     told = sqlite.follow("The app says: database is locked. Who holds it?", "db-locks")

@@ -131,7 +131,7 @@ def killed(computer: Computer, cell: Cell) -> Iterator[Killed]:
 
 @pytest.mark.slow
 @matrix("after-receive")
-def test_what_was_not_stored_was_not_acknowledged_and_leaves_nothing(killed: Killed) -> None:
+def test_kill_before_storing_acknowledges_and_leaves_nothing(killed: Killed) -> None:
     assert killed.shown == ""
     assert killed.computer.rows("SELECT count(*) FROM inbox") == [0]
     second = killed.go_on()

@@ -210,7 +210,7 @@ CONFIG = "plugins:\n  good: {}\n  bad: {}\n"
         for number, (name, case) in enumerate(REFUSED.items())
     ],
 )
-def test_one_that_cannot_be_switched_on(
+def test_unloadable_plugin_is_listed_with_its_reason(
     machine: Machine, site: Site, body: str, words: list[str]
 ) -> None:
     site.dist("good", "good")
@@ -234,7 +234,7 @@ LATE = (
 
 
 @pytest.mark.parametrize("case", LATE)
-def test_nothing_of_one_that_came_half_way_stays(machine: Machine, site: Site, case: str) -> None:
+def test_failed_plugin_leaves_nothing_registered(machine: Machine, site: Site, case: str) -> None:
     site.dist("good", "good")
     site.dist("bad", "bad", REFUSED[case][0])
     machine.config(CONFIG)
@@ -310,7 +310,7 @@ def test_metadata_that_is_garbage(machine: Machine, site: Site, entry_points: by
     runs(machine)
 
 
-def test_two_dists_with_one_name(machine: Machine, site: Site) -> None:
+def test_dists_with_one_plugin_name_are_refused_and_named(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     site.dist("bad", "bad", plugin())
     site.dist("worse", "bad", plugin())
@@ -335,9 +335,7 @@ def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, 
 
 
 @pytest.mark.slow
-def test_what_ends_the_process_at_its_import_can_be_switched_off(
-    machine: Machine, site: Site
-) -> None:
+def test_plugin_that_exits_at_import_can_be_switched_off(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(before="import os; os._exit(9)"))
     path = machine.config("plugins: {bad: true}\n")
     assert machine.run("config", "check").code == 9, "it does end the process"
@@ -406,7 +404,7 @@ def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, 
 
 
 @pytest.mark.slow
-def test_two_plugins_with_one_command_are_both_named(machine: Machine, site: Site) -> None:
+def test_duplicate_commands_name_both_plugins(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP))
     site.dist("good", "good", plugin(GROUP).replace("bad", "good"))
     machine.config(CONFIG)

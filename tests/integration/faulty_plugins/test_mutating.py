@@ -110,7 +110,9 @@ IN_PLACE = ("a new key", "another value", "deep inside", "emptied")
 
 @pytest.mark.parametrize("change", IN_PLACE)
 @pytest.mark.parametrize("hook", ["post_tool", "post_model"])
-def test_other_hooks_cannot_change_it_either(harness: Make, hook: str, change: str) -> None:
+def test_tool_call_cannot_be_changed_by_hooks_that_only_see_it(
+    harness: Make, hook: str, change: str
+) -> None:
     def act(event: Any) -> None:
         for call in event.message.tool_calls if hook == "post_model" else (event.call,):
             CHANGES[change](call)

@@ -73,7 +73,9 @@ ASKING = [h for h in CALLED if h not in TELLING]
 
 
 @sampled(("hook", "wrong"), crossed(ASKING, WRONG))
-def test_the_wrong_type(harness: Make, caplog: Any, hook: str, wrong: str) -> None:
+def test_hook_return_of_the_wrong_type_is_named(
+    harness: Make, caplog: Any, hook: str, wrong: str
+) -> None:
     h = company(harness, acting(hook, WRONG[wrong]))
     found = visit(h)
     assert_survived(found, hook)

@@ -96,7 +96,7 @@ def reviews(server: OpenAIServer) -> int:
 
 
 @pytest.mark.slow
-def test_what_no_wait_leaves_is_done_by_the_next_process(machine: Machine) -> None:
+def test_review_skipped_by_no_wait_is_done_by_the_next_process(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
         first = machine.run("run", "How many?", "--session", "s", "--no-wait")
@@ -110,7 +110,7 @@ def test_what_no_wait_leaves_is_done_by_the_next_process(machine: Machine) -> No
 
 
 @pytest.mark.slow
-def test_two_processes_that_start_together_do_it_once(machine: Machine) -> None:
+def test_review_is_done_once_by_two_processes(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
         first = machine.run("run", "How many?", "--session", "s", "--no-wait")

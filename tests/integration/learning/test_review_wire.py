@@ -79,7 +79,7 @@ USED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
 
 
 @pytest.mark.slow
-def test_on_the_openai_wire_a_review_begins_with_the_same_bytes(machine: Machine) -> None:
+def test_review_on_the_openai_wire_replays_the_same_bytes(machine: Machine) -> None:
     fake = openai_server
     machine.env["HOOKLINE_MODEL"] = "openai/gpt-5"
     with fake.OpenAIServer(script(fake, lambda _n: fake.Reply("Nothing to save."))) as server:

@@ -58,15 +58,13 @@ def test_a_home_without_a_file_has_the_defaults(tmp_path: Path) -> None:
         ("{}", {"HOOKLINE_PLUGINS__ONE": "false"}),
     ],
 )
-def test_what_only_the_package_reads_is_refused(
-    tmp_path: Path, text: str, env: dict[str, str]
-) -> None:
+def test_plain_config_refuses_yaml_syntax(tmp_path: Path, text: str, env: dict[str, str]) -> None:
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigError, match="needs the package hookline-configfile"):
         load(tmp_path, env)
 
 
-def test_so_are_secrets_in_a_file(tmp_path: Path) -> None:
+def test_plain_config_refuses_a_dotenv_file(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A_KEY=abcdefgh\n")
     with pytest.raises(ConfigError, match="needs the package hookline-configfile"):
         load(tmp_path, {})

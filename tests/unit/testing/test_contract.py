@@ -347,7 +347,7 @@ def with_settings(model: type[BaseModel]) -> Any:
         ),
     ],
 )
-def test_what_is_wrong_with_settings_is_told(
+def test_contract_reports_faulty_settings(
     complaint: Any, test: str, model: Any, attributes: dict[str, Any], sentence: str
 ) -> None:
     assert sentence in complaint(test, with_settings(model), **attributes)
@@ -464,7 +464,9 @@ class Swallows(Plugin[NoConfig]):
         (Swallows, r"swallows\.around_tool returned str where ToolResult is wanted"),
     ],
 )
-def test_what_a_hook_does_not_survive_is_told(complaint: Any, kind: Any, sentence: str) -> None:
+def test_contract_reports_hooks_that_fail_on_hostile_events(
+    complaint: Any, kind: Any, sentence: str
+) -> None:
     said = complaint("test_it_survives_hostile_events", kind)
     assert re.search(sentence, said)
     assert len(said) < 2_000
@@ -585,7 +587,7 @@ def _tidy(monkeypatch: pytest.MonkeyPatch) -> Any:
         (LeavesFileOfATurn, "turns.log"),
     ],
 )
-def test_what_outlives_a_plugin_is_told(complaint: Any, kind: Any, left: str) -> None:
+def test_contract_reports_what_outlives_a_plugin(complaint: Any, kind: Any, left: str) -> None:
     if kind in (LeavesFile, LeavesFileOfATurn) and not Path("/proc/self/fd").is_dir():
         pytest.skip("this system does not list open files")
     said = complaint("test_its_teardown_leaves_nothing", kind)
@@ -655,7 +657,7 @@ class Choir(Plugin[NoConfig]):
         (Nests, "nests:other: ValueError: plugin nests brings a channel nest already"),
     ],
 )
-def test_two_that_share_a_name_are_told(complaint: Any, kind: Any, told: str) -> None:
+def test_contract_reports_duplicate_names(complaint: Any, kind: Any, told: str) -> None:
     said = complaint("test_several_of_it_stand_side_by_side", kind)
     assert told in said
     assert "Use `host.plugin` in the names" in said
@@ -676,7 +678,7 @@ class Sneaks(Plugin[NoConfig]):
         host._engine.bus.signals.connect("settled", lambda event, ctx=None: None)
 
 
-def test_what_a_failing_setup_leaves_is_told(complaint: Any) -> None:
+def test_contract_reports_what_a_failing_setup_leaves(complaint: Any) -> None:
     said = complaint("test_a_failing_setup_leaves_nothing", Sneaks)
     for left in ("service Clock", "listener to settled"):
         assert left in said
