@@ -64,6 +64,7 @@ def chat(api: DiscordApi, gateways: Gateways, request: pytest.FixtureRequest) ->
     return 500_000_000_000_000_000 + abs(hash(request.node.name)) % 10**6
 
 
+@pytest.mark.slow
 def test_a_message_is_answered(api: DiscordApi, chat: int) -> None:
     api.say(chat, "hello there")
     shown = api.find("hello back", chat)

@@ -12,6 +12,7 @@ import skills_ref
 from hookline_skills.validation import validate
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 from .conftest import labelled, skill_text
 
@@ -97,7 +98,7 @@ def test_every_name(tmp_path: Path, name: str) -> None:
         same_verdict(path)
 
 
-@pytest.mark.parametrize("value", VALUES)
+@sampled("value", VALUES)
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_field_with_every_value(tmp_path: Path, field: str, value: str) -> None:
     front = f"name: deploy\ndescription: Deploys.\n{field}: {value}"

@@ -11,6 +11,7 @@ import pytest
 from hookline_guards.paths import PathGuard, PathRefused
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 HOME = ".hookline"
 INSIDE = [
@@ -69,7 +70,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@sampled("spelling", SPELLINGS)
 @pytest.mark.parametrize("path", INSIDE)
 def test_home_is_refused_from_above_in_every_spelling(guard, person, path, spelling, monkeypatch):
     monkeypatch.setenv("HOME", str(person))
