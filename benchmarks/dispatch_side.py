@@ -16,7 +16,7 @@ from typing import Any
 from hookline.bus.bus import Bus
 from hookline.config import load
 from hookline.runtime import Runtime
-from hookline.sessions.context import TurnContext, idle_context
+from hookline.sessions.context import TurnContext, detached_context
 from hookline_hookspecs import ToolCall, hookimpl
 from worker import Sample, work
 
@@ -64,7 +64,7 @@ async def side(_job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
     """The three buses, and a context as a turn has it."""
     buses = {"empty": bus_of(None), "sync": bus_of(Plain), "async": bus_of(Asynchronous)}
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder:
-        ctx = idle_context(Runtime(load(Path(folder), {}), Path(folder)).engine)
+        ctx = detached_context(Runtime(load(Path(folder), {}), Path(folder)).engine)
 
         async def sample() -> Mapping[str, float]:
             return {name: await microseconds(bus, ctx) for name, bus in buses.items()}

@@ -72,7 +72,7 @@ async def run_turn(runtime: Runtime, session: str) -> str:
         RuntimeError: the turn failed; the text is its reply.
     """
     submission = await runtime.dispatcher.submit(inbound(session), "no")
-    await submission.confirm()
+    await submission.mark_delivered()
     turn = submission.turn
     if turn.stop != "done":
         raise RuntimeError(f"a turn ended with {turn.stop}: {turn.reply}")

@@ -97,7 +97,7 @@ async def run_turn(runtime: Runtime, number: int, session: str = SESSION) -> Non
     message, says = f"{session}-{number}", TURNS[number].says
     inbound = Inbound("terminal", "default", "bench", message, says, session_id=session)
     submission = await runtime.dispatcher.submit(inbound, "yes")
-    await submission.confirm()
+    await submission.mark_delivered()
     await runtime.finish_background(30.0)
     turn = submission.turn
     if turn.stop != "done":

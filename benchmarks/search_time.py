@@ -26,7 +26,7 @@ from typing import Any
 
 from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
-from hookline.sessions.context import idle_context
+from hookline.sessions.context import detached_context
 from hookline_hookspecs import Job
 from hookline_session_search.tokens import query as prepared
 
@@ -132,7 +132,7 @@ async def measure(messages: int, count: int) -> list[tuple[str, ...]]:
             plain = stored_bytes(path)
             plugin: Any = runtime.plugins.loadings["session-search"].plugin
             seconds = await index(plugin, path, messages)
-            ctx = idle_context(runtime.engine, "terminal", "chat0").of("session-search")
+            ctx = detached_context(runtime.engine, "terminal", "chat0").of("session-search")
             rows = []
             with closing(sqlite3.connect(path)) as db:
                 for kind, queries in corpus.queries(count, texts).items():

@@ -92,7 +92,7 @@ class CoreInspection:
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and all that was said in it."""
-        async with self._sessions.own(session_id):
+        async with self._sessions.lock(session_id):
             await self._journal.delete_session(session_id)
 
 

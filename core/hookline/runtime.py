@@ -17,9 +17,12 @@ from .bus.monitor import BlockMonitor
 from .config import Loaded, find_driver
 from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
+from .dispatch.gateway_host import CoreGatewayHost
 from .dispatch.local_work import LocalWork
 from .dispatch.outbox import Channels, Outbox
-from .dispatch.recovery import Recovery
+from .dispatch.plugin_turns import PluginTurns
+from .dispatch.processor import MessageProcessor
+from .dispatch.recovery import SessionRecovery
 from .engine import Engine
 from .home import make_home
 from .inspection import CoreConfiguration, CoreInspection
@@ -60,9 +63,12 @@ class Runtime:
         self.channels = Channels()
         self.outbox = Outbox(engine, self.channels)
         self.sessions = Sessions(engine)
-        self.dispatcher = Dispatcher(engine, self.sessions, self.commands, self.outbox)
-        self.recovery = Recovery(engine, self.sessions, self.dispatcher, self.outbox)
-        make_host = partial(PluginHost, engine, self.sessions, self.recovery)
+        processor = MessageProcessor(engine, self.sessions, self.commands, self.outbox)
+        recovery = SessionRecovery(engine, self.sessions, self.outbox, processor)
+        self.dispatcher = Dispatcher(engine, self.sessions, self.commands, self.outbox, processor, recovery)
+        self.gateway_host = CoreGatewayHost(engine, self.sessions, self.dispatcher, recovery, self.outbox)
+        turns = PluginTurns(engine, self.sessions, processor, recovery)
+        make_host = partial(PluginHost, engine, self.sessions, self.channels, self.dispatcher, turns)
         self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
         self._monitor = BlockMonitor(self.plugins.instances, self.bus.report_block)
         self.finish_background = engine.background.finish
@@ -78,7 +84,7 @@ class Runtime:
             await open_vault(engine.loaded.source, engine.home, engine.storage)
         self._monitor.start()
         engine.services[Conversations] = self.dispatcher
-        engine.services[GatewayHost] = self.recovery
+        engine.services[GatewayHost] = self.gateway_host
         engine.services[Store] = engine.store
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
         self.plugins.load()

@@ -10,25 +10,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from .events import Inbound, Question, Session, Turn
 from .host import Context
+from .inbound import Inbound
 from .messages import Message
 from .parts import Command
+from .questions import Question
+from .turns import Session, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
     """The result of a message.
 
-    ``turn`` is complete; ``question`` is the one it ended with, if any. ``unshown`` are answers of
-    the session's interrupted turns that nobody has seen yet. Await ``confirm()`` after showing
+    ``turn`` is complete; ``question`` is the one it ended with, if any. ``undelivered`` are answers of
+    the session's interrupted turns that nobody has seen yet. Await ``mark_delivered()`` after showing
     these and the reply; otherwise they are shown again.
     """
 
     turn: Turn
     question: Question | None
-    unshown: tuple[str, ...]
-    confirm: Callable[[], Awaitable[None]]
+    undelivered: tuple[str, ...]
+    mark_delivered: Callable[[], Awaitable[None]]
 
 
 class Conversations(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from .events import Reply
+from .replies import Reply
 
 
 class GatewayHost(Protocol):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 
 import yaml
-from hookline_prices import packaged
+from hookline_insights.prices import packaged
 
 
-def test_the_prices_are_those_that_hookline_prices_shows() -> None:
+def test_demo_prices_match_the_listed_prices() -> None:
     table = yaml.safe_load((files("hookline_demo") / "prices.yaml").read_text("utf-8"))
     listed = packaged().models
     for row in table["models"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -38,3 +39,18 @@ def test_slash_command_declares_its_audience(place: str) -> None:
     audience = declared.get("audience")
     assert isinstance(audience, ast.Constant), f"{place}: add audience=… to the command"
     assert audience.value in get_args(Audience)
+
+
+@pytest.mark.parametrize("audience", ["turn", "session", "operator"])
+def test_page_lists_the_commands_of_an_audience(audience: str) -> None:
+    page = (ROOT / "docs" / "gateway.md").read_text("utf-8")
+    (row,) = re.findall(rf"^\| `{audience}` \| (.*?) \|", page, re.MULTILINE)
+    declared = {
+        str(call.args[0].value)
+        for place, call in COMMANDS.items()
+        if isinstance(call.args[0], ast.Constant) and not place.startswith("examples")
+        for word in call.keywords
+        if word.arg == "audience"
+        if isinstance(word.value, ast.Constant) and word.value.value == audience
+    }
+    assert set(re.findall(r"/\w+", row)) == declared

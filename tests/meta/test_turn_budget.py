@@ -49,9 +49,10 @@ CALLS = 4
 PLAIN = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 6}
 """To the end of everything that follows a reply. The transactions: the message and the beginning of
 the turn; its end; what follows."""
-FIRST = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 8}
+FIRST = {"transactions": 3, "reads": 2, "threads": 5, "tasks": 2, "encodings": 8}
 """The first turn of a session in a process that has begun others: the session's row goes with the
-beginning of the turn, and neither its prompt nor its tools are encoded anew."""
+beginning of the turn, and neither its prompt nor its tools are encoded anew. It is looked for when
+its message is checked, and again by its owner."""
 FIRST_TURNS = 5
 ITERATION = {"transactions": 1, "threads": 2, "encodings": 10}
 """One response with one call of a tool that only reads."""
@@ -136,7 +137,7 @@ async def standard(home: Path) -> AsyncIterator[Runtime]:
 async def in_the_terminal(runtime: Runtime, text: str, session: str = "s") -> None:
     inbound = Inbound("terminal", "default", "me", new_id(), text, session_id=session)
     submission = await runtime.dispatcher.submit(inbound, "no")
-    await submission.confirm()
+    await submission.mark_delivered()
     assert submission.turn.reply == "an answer"
 
 

@@ -47,7 +47,7 @@ class Commands:
         if found is None:
             return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
         plugin, command, args = found
-        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound, mode=ctx.mode)
+        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, message=inbound, mode=ctx.mode)
         if command.audience == "operator" and not ctx.operator:
             return f"{command.name} works only in the terminal and in an admin's private chat."
         try:

@@ -38,7 +38,7 @@ def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
     """Where a message comes from: the person, and what was forwarded or attached."""
     found, terminal = [*inbound.origins], inbound.channel == TERMINAL
     if inbound.user_id:
-        own = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound)
+        own = TurnContext(ctx.engine, ctx.state, ctx.active, message=inbound)
         kind: OriginKind = "operator" if terminal else "admin" if own.operator else "person"
         found.insert(0, Origin(kind, f"{inbound.channel}:{inbound.user_id}"))
     if inbound.forwarded:

@@ -25,16 +25,16 @@ class Lane:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     queued: int = 0
     state: SessionState | None = None
-    entering: asyncio.Task[object] | None = None
+    waiting_task: asyncio.Task[object] | None = None
     """The task that waits for the session, which another process may work in."""
-    given_up: bool = False
+    is_cancelled: bool = False
 
-    def give_up(self) -> bool:
+    def cancel_wait(self) -> bool:
         """End the wait for the session; False if nothing waits."""
-        if self.entering is None or self.given_up:
+        if self.waiting_task is None or self.is_cancelled:
             return False
-        self.given_up = True
-        return self.entering.cancel()
+        self.is_cancelled = True
+        return self.waiting_task.cancel()
 
     @asynccontextmanager
     async def take_turn(self) -> AsyncIterator[None]:

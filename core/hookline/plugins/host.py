@@ -11,13 +11,19 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
-from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
+from hookline_hookspecs.channels import Channel
+from hookline_hookspecs.host import Context
+from hookline_hookspecs.network import Http
+from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.services import ServiceType
 
 from .. import clock
 from ..bus.signals import SignalHub
-from ..dispatch.recovery import Recovery
+from ..dispatch.dispatcher import Dispatcher
+from ..dispatch.outbox import Channels
+from ..dispatch.plugin_turns import PluginTurns
 from ..engine import Engine
-from ..sessions.context import PluginContext, TurnContext, current, idle_context
+from ..sessions.context import PluginContext, TurnContext, current, detached_context
 from ..sessions.manager import Sessions
 from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
@@ -99,10 +105,21 @@ def _name(protocol: object) -> str:
 class PluginHost:
     """Core as one plugin sees it (protocol ``Host``)."""
 
-    def __init__(self, engine: Engine, sessions: Sessions, recovery: Recovery, plugin: str, package: str) -> None:
-        self._engine, self._sessions, self._package = engine, sessions, package
-        self._dispatcher = dispatcher = recovery.dispatcher
-        self._channels = recovery.outbox.channels
+    def __init__(
+        self,
+        engine: Engine,
+        sessions: Sessions,
+        channels: Channels,
+        dispatcher: Dispatcher,
+        turns: PluginTurns,
+        plugin: str,
+        package: str,
+    ) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._channels = channels
+        self._turns = turns
+        self._package = package
         self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self._cleanup = ExitStack()
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
@@ -111,7 +128,7 @@ class PluginHost:
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
         self.receive, self.registered = dispatcher.receive, engine.bus.registered
-        self.fork = dispatcher.run_fork
+        self.fork = turns.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
 
     @cached_property
@@ -156,8 +173,8 @@ class PluginHost:
         if isinstance(ctx, PluginContext):
             return ctx.base
         if session_id is None:
-            return current.get() or idle_context(self._engine)
-        state = await self._sessions.peek(session_id)
+            return current.get() or detached_context(self._engine)
+        state = await self._sessions.load_readonly(session_id)
         if state is None:
             raise LookupError(f"there is no session {session_id}")
         return TurnContext(self._engine, state)
@@ -181,7 +198,7 @@ class PluginHost:
     ) -> Turn:
         """Run a turn of a session of its own, through the same path as every turn."""
         base = parent.base if isinstance(parent, PluginContext) else None
-        return await self._dispatcher.run_nested(prompt, base, kind, **options)
+        return await self._turns.run_nested(prompt, base, kind, **options)
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""

@@ -15,11 +15,19 @@ from typing import Any
 from urllib.parse import quote
 
 from hookline_hookspecs.errors import Refused
-from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Question, Rewrite, Session, Turn
-from hookline_hookspecs.host import Access, Paths, Stash
+from hookline_hookspecs.history import Rewrite
+from hookline_hookspecs.host import Stash
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.learning import Excerpt, Lesson
 from hookline_hookspecs.messages import Message, ToolCall
+from hookline_hookspecs.offers import Access
 from hookline_hookspecs.origins import Effect, Origin
+from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.replies import Notice
 from hookline_hookspecs.tools import Tool
+from hookline_hookspecs.turns import Session, Turn
+from hookline_hookspecs.verdicts import Deny
 
 from .. import clock
 from ..engine import Engine
@@ -43,16 +51,17 @@ def current_chat() -> str:
 class TurnContext:
     """The context of a turn, or of a session in which no turn is under way.
 
-    ``command`` is the message that is a command, while that runs, and ``mode`` who answers what it
-    asks (see ``ActiveTurn``). ``failures`` are failures in a row by plugin and ``disabled`` the
-    plugins that are off for the session; both are read at every call of a hook.
+    ``message`` is the message at hand that is no turn's: a command while it runs, or one that is
+    being checked. ``mode`` says who answers what a command asks (see ``ActiveTurn``). ``failures``
+    are failures in a row by plugin and ``disabled`` the plugins that are off for the session; both
+    are read at every call of a hook.
     """
 
     engine: Engine
     state: SessionState
     active: ActiveTurn | None = None
     tool: Tool | None = None
-    command: Inbound | None = None
+    message: Inbound | None = None
     mode: str = "no"
     failures: dict[str, int] = field(init=False)
     disabled: set[str] = field(init=False)
@@ -89,13 +98,13 @@ class TurnContext:
         if self.active is None:
             return Turn("", self.state.record, self.inbound)
         now = self.active.snapshot()
-        return now if self.command is None else replace(now, inbound=self.command)
+        return now if self.message is None else replace(now, inbound=self.message)
 
     @property
     def inbound(self) -> Inbound:
-        """The message of the command or turn at hand; outside of both, one without text."""
-        if self.command is not None:
-            return self.command
+        """The message at hand; one without text where there is none."""
+        if self.message is not None:
+            return self.message
         if self.active is not None:
             return self.active.inbound
         record = self.state.record
@@ -213,10 +222,13 @@ class PluginContext:
         return await self.base.engine.bus.first("on_question", self.base, question, str)
 
 
-def idle_context(engine: Engine, channel: str = "", chat_id: str = "") -> TurnContext:
-    """A context outside of any session."""
+def detached_context(engine: Engine, message: Inbound | None = None) -> TurnContext:
+    """A context outside of any session, for a ``message`` that has none yet, or for no message."""
+    channel, chat_id = (message.channel, message.chat_id) if message is not None else ("", "")
+    workspace = message.workspace if message is not None else None
     record = Session("", channel, chat_id, None, clock.now(), kind="none")
-    return TurnContext(engine, SessionState(record, EMPTY, "", workspace_of(engine, channel, chat_id)))
+    state = SessionState(record, EMPTY, "", workspace or workspace_of(engine, channel, chat_id))
+    return TurnContext(engine, state, message=message)
 
 
 def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:

@@ -77,7 +77,7 @@ def _numbered(first: int, turn_id: str, messages: Sequence[Message]) -> list[Ent
     return [Entry(first + n, turn_id, message) for n, message in enumerate(messages)]
 
 
-def forget_cold_context(state: SessionState) -> list[Statement]:
+def drop_expired_context(state: SessionState) -> list[Statement]:
     """Drop the context blocks of earlier turns once the provider's cache has expired.
 
     Returns the statements that do the same in the store.

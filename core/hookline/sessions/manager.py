@@ -16,8 +16,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import SLOTS, Inbound, Message, Origin
-from hookline_hookspecs.events import Notice, Section, Session, ToolSchema
 from hookline_hookspecs.inspection import StablePrompt
+from hookline_hookspecs.prompt import Section
+from hookline_hookspecs.replies import Notice
+from hookline_hookspecs.requests import ToolSchema
+from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..bus.implementation import describe
@@ -30,9 +33,9 @@ from .prompt import EMPTY, assemble, core_sections, stable_prompt, tool_json
 from .state import Entry, SessionFlags, SessionState, refresh_version, session_version
 
 log = logging.getLogger("hookline.sessions")
-LOADED = 512
+MAX_CACHED_SESSIONS = 512
 """Idle sessions kept in memory."""
-SLACK = 64
+EVICTION_SLACK = 64
 """How many more there may be before the oldest are dropped, all at once."""
 WAIT_FOR_OWNER = 30.0
 """Seconds to wait for a session that another process works on."""
@@ -62,11 +65,12 @@ class Sessions:
     # Finding and owning
 
     @asynccontextmanager
-    async def enter(self, inbound: Inbound) -> AsyncIterator[tuple[SessionState, bool]]:
+    async def acquire(self, inbound: Inbound, found: str) -> AsyncIterator[tuple[SessionState, bool]]:
         """Own the session that ``inbound`` belongs to; create or succeed it where needed.
 
-        A named session leads to its latest successor. Yields its state and whether ``inbound`` has
-        been received before.
+        A named session leads to its latest successor. ``found`` is the id of the session that the
+        chat had when its message was checked, empty for none. Yields the state and whether
+        ``inbound`` has been received before.
 
         Raises:
             StoreError: another process kept the session for longer than 30 s.
@@ -75,13 +79,14 @@ class Sessions:
         inherited: tuple[Origin, ...] = ()
         chat = (inbound.channel, inbound.chat_id)
         last = self._last.get(chat)
-        session_id = inbound.session_id or (last.record.id if last else await journal.active_session(*chat))
-        session_id = session_id or new_session_id()
+        session_id = inbound.session_id or (last.record.id if last else found) or new_session_id()
         while True:
-            async with self.own(session_id):
-                row = await journal.session_for_owner(session_id, stem(session_id), inbound)
-                if row["id"] is not None and not inbound.session_id and row["active"] != session_id:
-                    session_id = row["active"] or new_session_id()
+            async with self.lock(session_id):
+                row = await journal.session_for_owner(session_id, base_session_id(session_id), inbound)
+                active = row["active"]
+                is_stored = row["id"] is not None
+                if not inbound.session_id and active != session_id and (active is not None or is_stored):
+                    session_id = active or new_session_id()
                     continue
                 if row["id"] is None:
                     record = Session(session_id, *chat, None, clock.now())
@@ -106,7 +111,7 @@ class Sessions:
                 return
 
     @asynccontextmanager
-    async def own(self, session_id: str) -> AsyncIterator[None]:
+    async def lock(self, session_id: str) -> AsyncIterator[None]:
         """Own a session among the tasks of this process and all processes; a longer wait is told.
 
         Raises:
@@ -132,6 +137,20 @@ class Sessions:
             session_id = row["successor"]
         return session_id if row is not None and row["ended"] is None else None
 
+    async def current(self, inbound: Inbound) -> SessionState | None:
+        """The state of the session that ``inbound`` belongs to, for looking at; None if it has none.
+
+        The store is not asked about a session in memory that the chat was last talked in.
+        """
+        if inbound.session_id is not None:
+            known = self._states.get(inbound.session_id)
+        else:
+            known = self._last.get((inbound.channel, inbound.chat_id))
+        if known is not None and self._states.get(known.record.id) is known:
+            return known
+        session_id = await self.find(inbound)
+        return await self.load_readonly(session_id) if session_id is not None else None
+
     def _expired(self, state: SessionState) -> bool:
         limits, now = self._engine.config.session, clock.now()
         idle, age = now - state.last_used, 0.0 if state.record.id in self._reopened else now - state.record.created
@@ -146,7 +165,7 @@ class Sessions:
         if state is None or state.version != version:
             state = await self._read(row)
             state.version = version
-        await self.keep(state)
+        await self.cache(state)
         return state
 
     async def _read(self, row: Mapping[str, Any]) -> SessionState:
@@ -162,8 +181,8 @@ class Sessions:
         await read_history(self._engine.journal, state)
         return state
 
-    async def peek(self, session_id: str) -> SessionState | None:
-        """A stored session's state for looking at, without owning it."""
+    async def load_readonly(self, session_id: str) -> SessionState | None:
+        """The state of a stored session, for looking at without owning it."""
         state = self._states.get(session_id)
         if state is not None:
             return state
@@ -179,7 +198,7 @@ class Sessions:
         """The state in memory, if any."""
         return self._states.get(session_id)
 
-    async def keep(self, state: SessionState) -> None:
+    async def cache(self, state: SessionState) -> None:
         """Keep a session's state in memory; plugins see ``start_of_session`` the first time."""
         self._states[state.record.id] = state
         self._states.move_to_end(state.record.id)
@@ -188,12 +207,12 @@ class Sessions:
             ctx = TurnContext(self._engine, state)
             with ctx.activate():
                 await self._engine.bus.observe("start_of_session", ctx, state.record)
-        if len(self._states) > LOADED + SLACK:
-            for session_id in list(self._states)[: len(self._states) - LOADED]:
+        if len(self._states) > MAX_CACHED_SESSIONS + EVICTION_SLACK:
+            for session_id in list(self._states)[: len(self._states) - MAX_CACHED_SESSIONS]:
                 if self._states[session_id].active is None:
                     del self._states[session_id]
 
-    def forget(self, session_id: str) -> None:
+    def evict(self, session_id: str) -> None:
         """Drop a session from memory; the store has it."""
         self._states.pop(session_id, None)
 
@@ -222,7 +241,7 @@ class Sessions:
 
         Its own rows hold only what is added. Raises ``LookupError`` if there is none.
         """
-        old = await self.peek(session_id)
+        old = await self.load_readonly(session_id)
         if old is None or await self._engine.journal.session(session_id) is None:
             raise LookupError(f"there is no session {session_id}")
         record = replace(old.record, id=new_id(), created=clock.now(), parent_id=session_id)
@@ -239,7 +258,7 @@ class Sessions:
         state.pending.creating = self._engine.journal.new_session(
             state.record, state.stable, model=state.model, workspace=str(state.workspace), summary=state.summary
         )
-        await self.keep(state)
+        await self.cache(state)
 
     async def store(self, state: SessionState) -> None:
         """Store a new session now; a turn does it with its first message."""
@@ -249,7 +268,7 @@ class Sessions:
 
     async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
         """Store a new session that begins with ``messages``; False if there is one of its id."""
-        async with self.own(record.id):
+        async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
             state = await self.create(record)
@@ -260,7 +279,7 @@ class Sessions:
 
     async def archive(self, record: Session, said: Sequence[tuple[float, Message]], ended: float) -> bool:
         """Store a session that was held elsewhere and has ended; False if there is one of its id."""
-        async with self.own(record.id):
+        async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
             creating = self._engine.journal.new_session(record, EMPTY, model="", workspace="", summary=None)
@@ -273,7 +292,7 @@ class Sessions:
         with ctx.activate():
             await self._engine.bus.observe("end_of_session", ctx, state.record)
         await self._engine.journal.end_session(state.record.id, successor)
-        self.forget(state.record.id)
+        self.evict(state.record.id)
 
     # Changing
 
@@ -308,7 +327,7 @@ class Sessions:
         if (row := await self._engine.journal.session(session_id)) is not None and not row["system"]:  # archived
             await self._engine.journal.refreeze(session_id, await assembled(self._engine, await self._read(row)))
         await self._engine.journal.update_session("reopen_session", session_id, now=clock.now())
-        self.forget(session_id)
+        self.evict(session_id)
 
     def workspace(self, record: Session) -> Path:
         """Where the session's tools work; a chat's own folder is made if need be."""
@@ -371,12 +390,12 @@ def _successor(session_id: str, inbound: Inbound) -> str:
     """The id that follows ``session_id``: a chosen name is numbered, other ids are new."""
     if inbound.session_id is None or _GENERATED.fullmatch(session_id):
         return new_session_id()
-    name = stem(session_id)
+    name = base_session_id(session_id)
     number = 1 if name == session_id else int(session_id.rpartition("~")[2])
     return f"{name}~{number + 1}"
 
 
-def stem(session_id: str) -> str:
+def base_session_id(session_id: str) -> str:
     """The name a person chose, of which ``session_id`` is the first session or a successor."""
     name, _, number = session_id.rpartition("~")
     return name if name and number.isdigit() else session_id

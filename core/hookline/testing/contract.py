@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from hookline.bus.implementation import PluginRefused, describe
 from hookline.plugins.discovery import GROUP
-from hookline.sessions.context import TurnContext, idle_context
+from hookline.sessions.context import TurnContext, detached_context
 
 from . import hostile_events, settings
 from .harness import Harness, plugin_name
@@ -312,7 +312,7 @@ class PluginContract:
                 f"settings (`config`), plugins (`needs`) or `services` with which it starts."
             )
         seen = h.plugin(_Probe).seen
-        return seen[-1] if seen else idle_context(h.runtime.engine)
+        return seen[-1] if seen else detached_context(h.runtime.engine)
 
     # About the plugin
 

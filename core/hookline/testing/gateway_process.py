@@ -142,7 +142,7 @@ async def _serve(pipe: Connection, kind: str, home: Path, config: Mapping[str, A
     own = [one for one in host.channels() if one.network and one.name != "fake"]
     if not own:
         raise AssertionError(f"{kind} registers no network channel: {harness.states()}")
-    await runtime.recovery.recover()
+    await runtime.gateway_host.recover()
     for channel in own:
         await channel.start()
     pipe.send("ready")

@@ -141,7 +141,7 @@ class Harness:
             system=system,
         )
         submission = await runtime.dispatcher.submit(inbound, approve)
-        await submission.confirm()
+        await submission.mark_delivered()
         await runtime.finish_background(30.0)
         turn = submission.turn
         return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[heard:]))

@@ -96,7 +96,7 @@ class PageClient:
         runtime = await self._harness.aopen()
         inbound = Inbound(who.channel, who.name, who.name, uuid4().hex, text, session_id=session, private=True)
         submission = await runtime.dispatcher.submit(inbound, "ask")
-        await submission.confirm()
+        await submission.mark_delivered()
         await runtime.finish_background(30.0)
 
     def stored(self) -> dict[str, Any]:

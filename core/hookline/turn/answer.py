@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, cast, get_args
 
 from hookline_hookspecs.errors import BadRequest, NetworkError, ProviderError
-from hookline_hookspecs.events import ModelResponse, ModelStop
 from hookline_hookspecs.messages import Block, TextBlock, ThinkingBlock, ToolCall
+from hookline_hookspecs.requests import ModelResponse, ModelStop
 
 from ..text import clean_json, new_id
 
@@ -19,7 +19,7 @@ LONGEST_TEXT = 4_000_000
 _WHOLE = frozenset(get_args(ModelStop)) - {"incomplete"}
 
 
-def whole(model: str, response: ModelResponse) -> ModelResponse:
+def require_complete(model: str, response: ModelResponse) -> ModelResponse:
     """The response, if it has come to its end and is not larger than any answer.
 
     Raises:
@@ -38,7 +38,7 @@ def whole(model: str, response: ModelResponse) -> ModelResponse:
     raise error
 
 
-def storable(response: ModelResponse, used: Set[str] = frozenset()) -> ModelResponse:
+def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> ModelResponse:
     """The response with text that can be stored, and an id for each tool call that is not in ``used``."""
     seen = set(used)
 

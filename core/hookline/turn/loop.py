@@ -10,22 +10,25 @@ from dataclasses import replace
 
 from hookline_hookspecs import Block, ContextBlock, Delta
 from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError, StoreError
-from hookline_hookspecs.events import Failure, ModelRequest, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.requests import ModelRequest, ModelResponse
+from hookline_hookspecs.steps import Failure
+from hookline_hookspecs.tool_results import ToolResult
 
 from .. import clock
 from ..bus.implementation import MiddlewareError, describe, error_text
 from ..engine import Engine
 from ..sessions.context import TurnContext
-from ..sessions.history import forget_cold_context
+from ..sessions.history import drop_expired_context
 from ..sessions.prompt import envelope, notices
 from ..sessions.state import ActiveTurn, set_question
 from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
-from .answer import storable
+from .answer import sanitize_response
 from .model_call import call_model, turn_request
-from .tool_call import inner_call, run_calls
+from .tool_call import resolve_bridge, run_calls
 
 log = logging.getLogger("hookline.turn")
 PAUSES = (0.5, 2.0)
@@ -43,7 +46,7 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
     ctx = TurnContext(engine, state, turn)
 
     async def begin() -> None:
-        forgotten = forget_cold_context(state)
+        forgotten = drop_expired_context(state)
         await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
         found = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
         turn.blocks = (*notices(state), *(block for _, block in found))
@@ -56,10 +59,10 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         state.version = (row["now"], (state.version[1] if state.version else 0) + 1, None, state.model, None)
         turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, first))
 
-    await carry_out(ctx, begin)
+    await run_lifecycle(ctx, begin)
 
 
-async def carry_out(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> None:
+async def run_lifecycle(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> None:
     """Begin, loop, end: whatever happens in between, the turn ends and its history is complete."""
     turn = ctx.active_turn
     turn.task = asyncio.current_task()
@@ -89,7 +92,7 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
         if ctx.engine.closing:
             # The process is ending: the next one resumes the turn from the journal.
             raise
-        outcome.stop, outcome.reply = "stopped", _after_partial("".join(turn.streamed), "Stopped.")
+        outcome.stop, outcome.reply = "stopped", append_to_partial("".join(turn.streamed), "Stopped.")
         if not turn.stopping:
             return True
         uncancel(turn.task)
@@ -100,8 +103,8 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
 
 async def _failed(ctx: TurnContext, error: BaseException) -> None:
     outcome = ctx.active_turn.outcome
-    if not isinstance(error, Exception) or _to_resume(ctx.active_turn, error):
-        raise _to_resume(ctx.active_turn, error) or error
+    if not isinstance(error, Exception) or resumable_error(ctx.active_turn, error):
+        raise resumable_error(ctx.active_turn, error) or error
     if isinstance(error, ProviderError):
         failure = Failure(error.kind, error_text(error), error)
     else:
@@ -109,11 +112,11 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
         failure = Failure("internal", (not ctx.engine.strict and error_text(error)) or describe(error), error)
     outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
-    outcome.reply = _after_partial(getattr(error, "partial", ""), failure.text)
+    outcome.reply = append_to_partial(getattr(error, "partial", ""), failure.text)
     await ctx.engine.bus.observe("on_error", ctx, failure)
 
 
-def _to_resume(turn: ActiveTurn, error: BaseException | None) -> StoreError | None:
+def resumable_error(turn: ActiveTurn, error: BaseException | None) -> StoreError | None:
     """The store's error, if it has failed a turn whose message is stored: that is left open, and resumed.
 
     Where it has failed a plugin around the call, a turn that is resumed already is answered.
@@ -122,7 +125,7 @@ def _to_resume(turn: ActiveTurn, error: BaseException | None) -> StoreError | No
     return cause if turn.inbox_id is not None and isinstance(cause, StoreError) else None
 
 
-def _after_partial(shown: str, text: str) -> str:
+def append_to_partial(shown: str, text: str) -> str:
     """``text`` after what was shown of an answer, which so stays in the reply and the history."""
     return "\n\n".join(filter(None, [clean(shown).strip(), text]))
 
@@ -136,7 +139,7 @@ async def _loop(ctx: TurnContext) -> None:
         response = await _ask(ctx, turn_request(ctx, state.messages(), final=final))
         turn.iterations += 1
         asked = () if final else response.message.tool_calls
-        calls = [inner_call(ctx, call) for call in asked]
+        calls = [resolve_bridge(ctx, call) for call in asked]
         await _record(ctx, _message_to_store(response, asked), calls, response)
         await engine.bus.observe("post_model", ctx, _with_calls(response, calls))
         if response.stop == "pause" and not calls and turn.iterations < limit:
@@ -163,7 +166,7 @@ async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     turn = ctx.active_turn
     for _attempt in range(2):
         used = {call.id for entry in turn.entries for call in entry.message.tool_calls}
-        response = storable(await _streamed(ctx, request), used)
+        response = sanitize_response(await _streamed(ctx, request), used)
         turn.usage = turn.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
@@ -224,7 +227,7 @@ async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     finally:
         # A stopped turn has exactly one result for each call too; a turn that is resumed, by the
         # next process or once the store works, leaves its calls open.
-        if not (ctx.engine.closing or _to_resume(turn, sys.exception())):
+        if not (ctx.engine.closing or resumable_error(turn, sys.exception())):
             _append_results(ctx, calls)
 
 

@@ -8,12 +8,13 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, crash
-from hookline_hookspecs.events import ModelRequest, ModelResponse, Step
+from hookline_hookspecs.requests import ModelRequest, ModelResponse
+from hookline_hookspecs.steps import Step
 
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.prompt import envelope
-from .answer import storable, whole
+from .answer import require_complete, sanitize_response
 from .prefix import PrefixKeeper, StableKeeper
 
 
@@ -46,7 +47,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             answer = await provider.send(wire, sink)
             if ctx.active is not None:
                 ctx.active.streamed.append("")
-            response = whole(asked.model, answer)
+            response = require_complete(asked.model, answer)
             usage = response.usage.priced(getattr(provider, "cache_price", CachePrice()))
             model = response.model or asked.model
             response = replace(response, model=model, usage=usage, broken=broken)
@@ -71,7 +72,7 @@ def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
     Of a request beside the turn's own only the waits are, as long as a person waits too.
     """
     withheld = not answers or ctx.engine.bus.must_buffer_reply()
-    waited = answers or ctx.command is not None or (ctx.active is not None and not ctx.active.outcome.stop)
+    waited = answers or ctx.message is not None or (ctx.active is not None and not ctx.active.outcome.stop)
 
     def show(delta: Delta) -> None:
         if answers and delta.kind != "waiting":
@@ -128,4 +129,4 @@ async def ask_auxiliary(
     )
     response = await call_model(ctx, request)
     await ctx.engine.journal.record_usage(session, ctx.active.id if ctx.active else "", "auxiliary", response)
-    return storable(response).text
+    return sanitize_response(response).text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from hookline_hookspecs.events import ModelRequest, PrefixBreak, WireRequest
+from hookline_hookspecs.requests import ModelRequest, PrefixBreak, WireRequest
 
 from ..bus.implementation import Implementation
 from ..sessions.context import TurnContext
@@ -27,7 +27,7 @@ class StableKeeper:
         if not self._applies or self._first or (after.system, after.tools) == self._kept:
             return after
         part = "system prompt" if after.system != self._kept[0] else "tools"
-        _name_offender(self._ctx, implementation, part)
+        _report_prefix_change(self._ctx, implementation, part)
         return replace(after, system=self._kept[0], tools=self._kept[1])
 
     async def freeze(self, request: ModelRequest) -> None:
@@ -41,7 +41,7 @@ class StableKeeper:
             await self._ctx.engine.journal.refreeze(state.record.id, state.stable)
 
 
-def _name_offender(ctx: TurnContext, implementation: Implementation, part: str) -> None:
+def _report_prefix_change(ctx: TurnContext, implementation: Implementation, part: str) -> None:
     plugin = implementation.plugin
     told = f"tried to change the {part} in the middle of the session; the change was not sent"
     ctx.engine.bus.signals.send_failure(plugin, implementation.spec.name, f"it {told}", ctx=ctx)
@@ -54,16 +54,16 @@ class PrefixKeeper:
     def __init__(self, ctx: TurnContext, wire: WireRequest) -> None:
         self._ctx = ctx
         self._rendered = wire.stable
-        self._culprit = "core"
+        self._changed_by = "core"
 
     def check(self, implementation: Implementation, before: WireRequest, after: WireRequest) -> WireRequest:
         """Note the plugin that changed the prefix; the stable tier is put back."""
         if after.stable != self._rendered:
             after = replace(after, stable=self._rendered)
-            _name_offender(self._ctx, implementation, "stable prompt")
+            _report_prefix_change(self._ctx, implementation, "stable prompt")
         kept = after.fragments[: len(before.fragments)] == before.fragments
         if not kept or after.fields.get("system") != before.fields.get("system"):
-            self._culprit = implementation.plugin
+            self._changed_by = implementation.plugin
         return after
 
     def remember(self, model: str, wire: WireRequest) -> PrefixBreak | None:
@@ -74,7 +74,7 @@ class PrefixKeeper:
         last = prefix.get(model)
         prefix[model] = now
         place = _first_difference(last, now) if last is not None else None
-        return None if place is None else PrefixBreak(place[0], self._culprit, *place[1:], model)
+        return None if place is None else PrefixBreak(place[0], self._changed_by, *place[1:], model)
 
 
 _Sent: TypeAlias = "tuple[dict[str, bytes], tuple[bytes, ...]]"

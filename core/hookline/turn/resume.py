@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Inbound, ToolCall
-from hookline_hookspecs.events import Failure, ToolResult
+from hookline_hookspecs.steps import Failure
+from hookline_hookspecs.tool_results import ToolResult
 
 from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import stored_inbound, stored_origins
-from .loop import answer_calls, carry_out
+from .loop import answer_calls, run_lifecycle
 
 MAX_RESUMES = 3
 """How often other processes resume a turn before it ends with an error: it may be what kills them."""
@@ -66,7 +67,7 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
                 turn.finish_call(engine.journal, ToolResult(call, UNKNOWN, ok=False))
         await answer_calls(ctx, calls)
 
-    await carry_out(ctx, begin)
+    await run_lifecycle(ctx, begin)
     return turn
 
 

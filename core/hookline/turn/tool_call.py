@@ -17,10 +17,13 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
-from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOutput, ToolResult
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.steps import Step
+from hookline_hookspecs.tool_results import ToolOutput, ToolResult
 from hookline_hookspecs.tools import Tool
+from hookline_hookspecs.verdicts import Answer, Ask, Deny
 
 from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
 from ..bus.validation import field_error
@@ -36,7 +39,7 @@ LONGEST = 400_000
 """Characters of a result that core passes on at most; a plugin cuts earlier."""
 
 
-class _Settled(Exception):
+class CallResolved(Exception):
     """The call has a result without being run."""
 
     def __init__(
@@ -45,7 +48,7 @@ class _Settled(Exception):
         self.result = ToolResult(call, text, ok, origins=origins, shown=shown)
 
 
-def inner_call(ctx: TurnContext, call: ToolCall) -> ToolCall:
+def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
     """The call of a deferred tool that a call of a bridge stands for, under its id; others as they are."""
     tools = ctx.engine.tools
     bridge = tools.get(call.name)
@@ -78,13 +81,13 @@ async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     for read_only, group in groupby(calls, lambda call: ctx.engine.tools.is_read_only(call.name)):
         neighbours = list(group)
         if read_only and len(neighbours) > 1:
-            await _side_by_side(ctx, neighbours)
+            await _run_parallel(ctx, neighbours)
         else:
             for call in neighbours:
                 await run_call(ctx, call)
 
 
-async def _side_by_side(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
+async def _run_parallel(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
             for call in calls:
@@ -101,7 +104,7 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, offered)  # its own: calls may run side by side
         call = _with_checked_arguments(offered, call)
         result = await _allowed_run(ctx, offered, call)
-    except _Settled as settled:
+    except CallResolved as settled:
         result = settled.result
     result = await ctx.engine.bus.pipeline(
         "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
@@ -115,13 +118,13 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
 
 def _offered(ctx: TurnContext, tool: Tool | None, call: ToolCall) -> Tool:
     if call.error:
-        raise _Settled(call, f"Error: {call.error}")
+        raise CallResolved(call, f"Error: {call.error}")
     names = [schema.name for schema in ctx.state.stable.tools]
     if call.name not in names and not (tool is not None and _is_reached(ctx, tool)):
         told = f"there is no tool {call.name!r}; the tools are: {', '.join(names) or 'none'}"
-        raise _Settled(call, f"Error: {told}")
+        raise CallResolved(call, f"Error: {told}")
     if tool is None:
-        raise _Settled(call, f"Error: tool {call.name} is no longer available")
+        raise CallResolved(call, f"Error: tool {call.name} is no longer available")
     return tool
 
 
@@ -136,7 +139,7 @@ def _with_checked_arguments(tool: Tool, call: ToolCall) -> ToolCall:
     try:
         return replace(call, arguments=tool.check(call.arguments))
     except ToolError as error:
-        raise _Settled(call, f"Error: {error}") from None
+        raise CallResolved(call, f"Error: {error}") from None
 
 
 async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
@@ -150,7 +153,7 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
             if _fingerprint(asked) != approved:
                 asked = _with_checked_arguments(tool, asked)
                 await _judge(ctx, tool, asked)
-        except _Settled as settled:
+        except CallResolved as settled:
             return settled.result
         return await _execute(ctx, tool, asked)
 
@@ -166,21 +169,21 @@ def _fingerprint(call: ToolCall) -> str:
 
 
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
-    """The fingerprint of a call that may run. Raises ``_Settled`` if it may not or is answered already."""
+    """The fingerprint of a call that may run. Raises ``CallResolved`` if it may not or is answered already."""
     judged, before = replace(call), _fingerprint(call)
     decision = await ctx.engine.bus.guard("pre_tool", ctx, judged)
     if _fingerprint(judged) != before:
-        raise _Settled(call, "Denied: a plugin changed the arguments while they were judged")
+        raise CallResolved(call, "Denied: a plugin changed the arguments while they were judged")
     plugin, verdict = decision.plugin, decision.verdict
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
     if isinstance(verdict, Answer):
-        raise _Settled(call, verdict.text, ok=True, origins=verdict.origins or tool.origins)
+        raise CallResolved(call, verdict.text, ok=True, origins=verdict.origins or tool.origins)
     denial = await _ask(ctx, call, verdict) if isinstance(verdict, Ask) else verdict
     if denial is not None:
         shown = denial.shown or denial.reason
         ctx.notify(f"{tool.name} was refused: {shown}", plugin)
-        raise _Settled(call, f"Denied: {denial.reason}", shown=f"Denied: {shown}")
+        raise CallResolved(call, f"Denied: {denial.reason}", shown=f"Denied: {shown}")
     return before
 
 
@@ -230,7 +233,7 @@ async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict
         if tool.is_async:
             value = await tool.run(**arguments)
         else:
-            work = partial(copy_context().run, _plain, tool, arguments)
+            work = partial(copy_context().run, _run_sync, tool, arguments)
             async with ctx.state.threads:
                 value = await asyncio.get_running_loop().run_in_executor(_THREADS, work)
         await ctx.active_turn.pass_point("mid-tool")
@@ -245,7 +248,7 @@ async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
 
 
-def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
+def _run_sync(tool: Tool, arguments: dict[str, Any]) -> Any:
     try:
         return tool.run(**arguments)
     except (StopIteration, GeneratorExit) as error:

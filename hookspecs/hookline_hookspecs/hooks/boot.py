@@ -12,7 +12,8 @@ from ..parts import Check, Job, Reviewer, Route
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..host import Channel, Host
+    from ..channels import Channel
+    from ..host import Host
     from ..tools import Tool
 
 T = TypeVar("T")

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..events import Audio, Deny, Inbound, Section, Session
     from ..host import Context
+    from ..inbound import Audio, Inbound
+    from ..prompt import Section
+    from ..turns import Session
+    from ..verdicts import Deny
 
 
 class SessionHooks:
@@ -39,7 +42,9 @@ class SessionHooks:
         """For every inbound message, once stored and before its turn: access, limits, rewriting.
 
         Return a changed message, ``Deny`` to refuse it (the reason is the reply; an empty reason
-        refuses silently), or None to leave it unchanged.
+        refuses silently), or None to leave it unchanged. ``ctx.session`` is the session of the
+        message; its id is empty, and nothing is stored, if there is none yet. A refused message
+        begins none.
         """
 
     @spec("first", 120)

@@ -140,7 +140,7 @@ async def say(core: Runtime, text: str) -> tuple[str, str]:
     inbound = Inbound("terminal", "default", "", f"id of {text}", text, session_id="s")
     try:
         submission = await core.dispatcher.submit(inbound, "no")
-        await submission.confirm()
+        await submission.mark_delivered()
         await core.finish_background(PATIENCE)
     except HooklineError as error:
         return "raised", str(error)
@@ -224,7 +224,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
         await channel.say("next", message_id="m2")
         while {reply.in_reply_to for reply in channel.sent} < set(said):
             await asyncio.sleep(0.05)
-            await core.recovery.recover()  # as the gateway does now and then
+            await core.gateway_host.recover()  # as the gateway does now and then
         await core.finish_background(PATIENCE)
         counts = Counter(reply.in_reply_to for reply in channel.sent if not reply.repeated)
         return iter([f"answers by message: {dict(counts)}"] if max(counts.values()) > 1 else [])

@@ -47,7 +47,7 @@ async def test_two_runtimes_find_each_others_sessions(tmp_path: Path) -> None:
 
 async def test_two_runtimes_answer_each_message_once_and_in_order(tmp_path: Path) -> None:
     async with serving(tmp_path) as one, serving(tmp_path) as other:
-        recover = other._runtime.recovery.recover
+        recover = other._runtime.gateway_host.recover
         for number in range(8):
             channel = (one, other)[number % 2]
             channel.fail = number % 3 == 1
@@ -72,6 +72,6 @@ async def test_reply_goes_to_the_chat_its_message_came_from(tmp_path: Path) -> N
         inbound = Inbound("elsewhere", "other", "user", "m", "from elsewhere", session_id=session)
         await runtime.dispatcher.receive(inbound)
         await runtime.finish_background(10)
-        await runtime.recovery.recover()
+        await runtime.gateway_host.recover()
         assert [reply.text for reply in await elsewhere.replies(1)] == ["3"]
         assert [reply.text for reply in channel.sent] == ["1"]

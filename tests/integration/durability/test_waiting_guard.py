@@ -35,7 +35,7 @@ REFUSED = "Your message could not be checked, so it was not read. Please send it
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline.dispatch.dispatcher.STORE_PAUSE", 0.02)
-    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (0.01, 0.02, 0.03))
+    monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (0.01, 0.02, 0.03))
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ async def test_a_guard_that_goes_on_failing_refuses_in_the_messages_place(
 async def test_stop_does_not_wait_while_a_guard_is_asked_again(
     harness: Make, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (600.0,))
+    monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (600.0,))
     model = Echo()
     h, doorman = await guarded(harness, kind, 1, model, Commands, on_message=600.0)
     model.may_answer.clear()
@@ -195,7 +195,7 @@ async def test_while_postgresql_keeps_a_guard_waiting_no_message_is_refused(
     harness: Make, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # More than the lock lasts for: the database answers others meanwhile, which uses them up.
-    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (0.01,) * 99)
+    monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (0.01,) * 99)
     psycopg = pytest.importorskip("psycopg")
     server, schema = (
         postgres_url[: postgres_url.index("schema=") - 1],
@@ -232,7 +232,7 @@ async def test_while_postgresql_keeps_a_guard_waiting_no_message_is_refused(
 async def test_a_process_that_ends_meanwhile_leaves_the_message_to_the_next(
     harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (60.0,))
+    monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (60.0,))
     h, doorman = await guarded(harness, "the store", 1, Echo())
     channel = h.channel
     await channel.say("two")
@@ -243,7 +243,7 @@ async def test_a_process_that_ends_meanwhile_leaves_the_message_to_the_next(
     after = harness(Doorman, model=Echo(), strict=False, home=h.home)
     runtime = await after.aopen()
     after.plugin(Doorman).left = 0
-    await runtime.recovery.recover()
+    await runtime.gateway_host.recover()
     await after.channel.replies(1)
     assert answers(after.channel) == [("m1", "<two>")]
 

@@ -82,7 +82,7 @@ async def converse(home: Path, wire: str, base_url: str) -> None:
             text = f"What does the service do in step {number}?"
             inbound = Inbound("terminal", "default", "me", f"m{number}", text, session_id="s")
             submission = await runtime.dispatcher.submit(inbound, "yes")
-            await submission.confirm()
+            await submission.mark_delivered()
             assert submission.turn.reply == "It counts."
             await runtime.finish_background(30.0)
 

@@ -53,7 +53,7 @@ async def answer(runtime: Runtime) -> None:
     await asyncio.to_thread(sys.stdin.readline)
     until = time.monotonic() + 30
     while time.monotonic() < until:
-        await runtime.recovery.recover()
+        await runtime.gateway_host.recover()
         await runtime.finish_background(30)
         if not await runtime.engine.journal.open_inbox():
             break

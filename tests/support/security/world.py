@@ -296,7 +296,7 @@ class World:
                 channel, chat, user, f"{session}{text}", text, session_id=session, **more
             )
             submission = await runtime.dispatcher.submit(inbound, approve)
-            await submission.confirm()
+            await submission.mark_delivered()
             return submission.turn
 
         if before := source.get("before"):

@@ -80,8 +80,8 @@ def test_a_gateway_starts_though_stored_messages_cannot_be_read(harness: Make, b
             inbound = Inbound(channel.name, f"c{number}", "7", f"m{number}", "hello")
             await journal.receive(inbound, durable=True)[1]
         damage(h, "inbox", "body", body, "message_id = 'm0'")
-        await runtime.recovery.recover()
-        await runtime.recovery.finish(20)
+        await runtime.gateway_host.recover()
+        await runtime.gateway_host.finish(20)
         assert [reply.text for reply in channel.sent] == ["hi"]
         with closing(sqlite3.connect(h.home / "hookline.db")) as db:
             states = db.execute("SELECT body, state FROM inbox ORDER BY message_id").fetchall()

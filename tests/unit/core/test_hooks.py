@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.sessions.context import idle_context
+from hookline.sessions.context import detached_context
 from hookline.testing import calls
 from hookline_hookspecs import (
     Answer,
@@ -946,7 +946,9 @@ def test_hook_pre_compact(harness: Make) -> None:
 
     async def go() -> None:
         runtime = await h.aopen()
-        await runtime.bus.observe("pre_compact", idle_context(runtime.engine), Session(*SESSION))
+        await runtime.bus.observe(
+            "pre_compact", detached_context(runtime.engine), Session(*SESSION)
+        )
         await asyncio.sleep(0)
 
     h = harness(Broken, Saves, strict=False)

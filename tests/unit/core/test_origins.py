@@ -209,7 +209,7 @@ def test_forwarded_text_and_attachments_are_from_outside_on_a_channel(
     async def send() -> None:
         runtime = await h.aopen()
         submission = await runtime.dispatcher.submit(inbound, "no")
-        await submission.confirm()
+        await submission.mark_delivered()
 
     h.run(send())
     assert origins_of(h, "s")[0] == (

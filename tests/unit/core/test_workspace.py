@@ -35,7 +35,7 @@ def ask(h: Any, text: str, folder: Path | None) -> Any:
         number = str(len(h.model.requests))
         inbound = Inbound("editor", "one", "me", f"{text} {number}", text, workspace=folder)
         done = await runtime.dispatcher.submit(inbound, "no")
-        await done.confirm()
+        await done.mark_delivered()
         return done.turn
 
     return h.run(submit())

@@ -94,7 +94,7 @@ async def test_a_running_answer_waits_for_what_a_dead_process_left(
     runtime.outbox.deliver_all = deliver_late
     await next_.kit.start()
     await next_.say("m2")
-    await runtime.recovery.recover()
+    await runtime.gateway_host.recover()
     await next_.idle()
     texts = platform.texts("c")
     await next_.close()

@@ -140,7 +140,7 @@ def test_what_a_member_of_a_group_taught_stands_in_that_group_only_under_their_n
     async def say(chat: str, text: str) -> None:
         runtime = await h.aopen()
         inbound = Inbound("chat", chat, "222", f"{chat}{text}", text)
-        await (await runtime.dispatcher.submit(inbound, "no")).confirm()
+        await (await runtime.dispatcher.submit(inbound, "no")).mark_delivered()
 
     note = calls("memory", action="add", content="Call me Bob.")
     h.model.steps += [[note], "ok", "new", "hello", "hello", "hello"]

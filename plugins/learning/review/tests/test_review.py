@@ -332,7 +332,7 @@ def test_a_review_that_is_cut_off_is_done_by_the_next_process(
     async def begin() -> None:
         runtime = await first.aopen()
         inbound = Inbound("terminal", "default", "ann", "m1", "hello", session_id="s")
-        await (await runtime.dispatcher.submit(inbound, "no")).confirm()
+        await (await runtime.dispatcher.submit(inbound, "no")).mark_delivered()
         await first.plugin(Sleeper).held.wait()
 
     first.run(begin())
@@ -365,7 +365,7 @@ def test_what_becomes_due_during_a_review_is_reviewed_after_it(harness: Make, di
         runtime = await h.aopen()
         for text in ("hello", "again"):
             inbound = Inbound("terminal", "default", "ann", text, text, session_id="s")
-            await (await runtime.dispatcher.submit(inbound, "no")).confirm()
+            await (await runtime.dispatcher.submit(inbound, "no")).mark_delivered()
             await h.plugin(Gate).held.wait()
         h.plugin(Gate).opened.set()
         await h.plugin(Review).host.services[GatewayHost].finish(20)

@@ -50,7 +50,7 @@ def in_chat(h: Harness, *script: Any) -> Any:
         runtime = await h.aopen()
         inbound = Inbound("chat", "7", "222", f"m{len(h.model.requests)}", "go")
         submission = await runtime.dispatcher.submit(inbound, "no")
-        await submission.confirm()
+        await submission.mark_delivered()
         return submission.turn
 
     h.model.steps += script

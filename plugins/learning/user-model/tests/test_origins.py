@@ -60,7 +60,7 @@ class Chat:
     async def _submit(self, inbound: Inbound) -> str:
         runtime = await self.h.aopen()
         submission = await runtime.dispatcher.submit(inbound, "no")
-        await submission.confirm()
+        await submission.mark_delivered()
         return submission.turn.reply
 
     def curate(self, narrative: str) -> str:

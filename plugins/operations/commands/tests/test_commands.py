@@ -18,15 +18,18 @@ from hookline_commands.listing import listed
 from hookline_hookspecs import (
     Command,
     Conversations,
+    Host,
     Inbound,
     Overloaded,
     Plugin,
     Section,
     Session,
+    Usage,
     command,
     hookimpl,
     tool,
 )
+from hookline_hookspecs.prices import Prices
 
 Make = Callable[..., Any]
 
@@ -360,7 +363,7 @@ async def answer(h: Any, text: str, number: str) -> str:
     """What a command answers while a turn is running, which nobody waits for here."""
     inbound = Inbound("terminal", "default", "tester", f"q{number}", text)
     submission = await h.runtime.dispatcher.submit(inbound, "ask")
-    await submission.confirm()
+    await submission.mark_delivered()
     return str(submission.turn.reply)
 
 
@@ -397,12 +400,33 @@ def offered(h: Any, command: str, typed: str = "", session: str = "test") -> lis
     return list(h.run(found[command].complete(session, typed)))
 
 
+class ListedPrices(Prices):
+    """Two models with a price, and local ones."""
+
+    def models(self) -> list[str]:
+        return ["deepseek/deepseek-flash", "anthropic/claude-sonnet-5-5"]
+
+    def is_free(self, model: str) -> bool:
+        return model.startswith("ollama/")
+
+    def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        return (2 * usage.input + 10 * usage.output) / 1e6 if model in self.models() else None
+
+
+class PriceList(Plugin):
+    """Offers prices, as ``insights`` does."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        host.services.provide(Prices, ListedPrices())
+
+
 def test_models_are_offered_with_their_prices(harness: Make, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     settings = {"fallback_models": ["ollama/qwen3:8b"], "providers": {"deepseek": {"api_key": "k"}}}
     (home / "config.yaml").write_text(json.dumps(settings))
-    h = harness(Commands, home=home, model=["a"])
+    h = harness(Commands, PriceList, home=home, model=["a"])
     h.send("x")
     known = offered(h, "/model")
     assert known[:2] == [
@@ -414,7 +438,7 @@ def test_models_are_offered_with_their_prices(harness: Make, tmp_path: Path) -> 
     assert not any(name.startswith("anthropic/") for name in names)  # it has no key
     assert [name for name, _ in offered(h, "/model", "flash")] == ["deepseek/deepseek-flash"]
     ((_, told),) = offered(h, "/model", "anthropic/claude-sonnet-5-5")
-    assert told == "$2.00 in, $10.00 out a million tokens, no key yet"
+    assert told == "$2.00 in, $10.00 out per million tokens, no key yet"
 
 
 def test_help_offers_the_names_of_commands(harness: Make) -> None:

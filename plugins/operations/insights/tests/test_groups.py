@@ -49,7 +49,7 @@ async def said(h: Harness, user: str, chat: str) -> None:
     runtime = await h.aopen()
     inbound = Inbound("fake", chat, user, uuid4().hex, "hello")
     submission = await runtime.dispatcher.submit(inbound, "ask")
-    await submission.confirm()
+    await submission.mark_delivered()
     await runtime.finish_background(30.0)
 
 

@@ -110,7 +110,7 @@ def test_a_new_session_begins_with_the_rhythm_of_the_chats_last_one(
 
     async def elsewhere() -> None:
         asked = Inbound("terminal", "another", "user", "m1", "hello", session_id="elsewhere")
-        await (await h.runtime.dispatcher.submit(asked, "no")).confirm()
+        await (await h.runtime.dispatcher.submit(asked, "no")).mark_delivered()
 
     h.send("go on", session="slow")
     h.run(elsewhere())

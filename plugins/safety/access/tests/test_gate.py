@@ -116,7 +116,7 @@ def test_a_store_that_fails_lets_nobody_in_until_it_answers(
     failures: int,
     told: str,
 ) -> None:
-    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (0.01,) * 3)
+    monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (0.01,) * 3)
     settings = {"allow": ["fake:ann"]}
     one = Town(harness(AccessControl, config=settings, model=["hi"], strict=False))
 

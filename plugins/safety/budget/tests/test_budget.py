@@ -17,6 +17,7 @@ from hookline.testing import Clock, Harness, calls
 from hookline_budget import Budget
 from hookline_hookspecs import (
     Context,
+    Host,
     ModelResponse,
     Plugin,
     ProviderError,
@@ -26,6 +27,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.prices import Prices
 
 Make = Callable[..., Harness]
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
@@ -99,12 +101,25 @@ def test_all_chats_together_have_a_limit_of_their_own(harness: Make, clock: Cloc
     assert "plugins.budget.daily_tokens in config.yaml" in text
 
 
-def test_money_is_told_beside_the_tokens_where_it_is_known(harness: Make) -> None:
+class OnePrice(Prices):
+    """Knows what ``test/model`` costs."""
+
+    def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        return (usage.input + 2 * usage.output) / 1000 if model == "test/model" else None
+
+
+class PriceList(Plugin):
+    """Offers prices, as ``insights`` does."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        host.services.provide(Prices, OnePrice())
+
+
+def test_money_is_shown_where_the_price_is_known(harness: Make) -> None:
     answers = [answer(input=900, output=150), answer(input=1000, output=10)]
-    h = harness(Budget, config={"daily_tokens_per_chat": 2000}, model=answers)
-    h.home.mkdir(exist_ok=True)
-    prices = "{date: 2026-01-01, models: {test/model: {input: 1000, output: 2000}}}"
-    (h.home / "prices.yaml").write_text(prices, "utf-8")
+    settings = {"budget": {"daily_tokens_per_chat": 2000}}
+    h = harness(Budget, PriceList, config=settings, model=answers)
     h.send("a")
     assert "1,050 of 2,000 tokens used today (52 %), $1.20, 950 left" in h.send("/budget").text
     h.send("/model test/other")

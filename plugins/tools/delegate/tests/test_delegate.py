@@ -341,7 +341,7 @@ def test_one_that_died_with_its_process_is_not_run_again(harness: Make, tmp_path
 
     async def taken_up() -> list[str]:
         runtime = await again.aopen()
-        await runtime.recovery.recover()
+        await runtime.gateway_host.recover()
         return [reply.text for reply in await again.channel.replies(1)]
 
     assert again.run(taken_up()) == ["so"]

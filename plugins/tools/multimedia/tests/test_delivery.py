@@ -91,7 +91,7 @@ def test_a_turn_that_another_process_finishes_delivers_it_too(
 
     async def finish() -> Any:
         runtime = await second.aopen()
-        await runtime.recovery.recover()
+        await runtime.gateway_host.recover()
         return (await second.channel.replies(1, seconds=60))[0]
 
     reply = second.run(finish())

@@ -19,7 +19,7 @@ LEAN = dict.fromkeys(
 """Plugins that cost time and do nothing here."""
 
 
-def test_a_link_of_a_running_gateway_logs_in_once(tmp_path: Path) -> None:
+def test_web_link_of_running_gateway_works_once(tmp_path: Path) -> None:
     with gateway(tmp_path, SCRIPT, **LEAN) as running:
         link = running.link()
         assert link["url"] == f"{running.url}/login#{link['code']}"
@@ -40,7 +40,7 @@ def test_a_link_of_a_running_gateway_logs_in_once(tmp_path: Path) -> None:
         }
 
 
-def test_it_starts_the_gateway_and_needs_no_config_for_it(tmp_path: Path) -> None:
+def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "model.yaml").write_text(SCRIPT)
     port = free_port()
@@ -61,7 +61,7 @@ def test_it_starts_the_gateway_and_needs_no_config_for_it(tmp_path: Path) -> Non
     assert "nobody is admin" not in err
 
 
-def test_what_is_off_is_said_with_the_way_out(tmp_path: Path) -> None:
+def test_web_names_disabled_plugins(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "home" / "config.yaml").write_text("plugins: {web-ui: false}\n")
     done = run(tmp_path, "web", "--json")

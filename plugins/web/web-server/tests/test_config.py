@@ -28,12 +28,12 @@ from .conftest import Serve
         ({"public_url": "example.org"}, "a scheme and a host"),
         ({"public_url": "https://example.org/hook"}, "a scheme and a host"),
         ({"public_url": "https://me@example.org"}, "a scheme and a host"),
-        ({"hosts": ["*.example.org"]}, "is no host"),
-        ({"hosts": ["https://example.org"]}, "is no host"),
-        ({"trusted_proxies": ["proxy"]}, "no address and no network"),
+        ({"hosts": ["*.example.org"]}, "is not a host"),
+        ({"hosts": ["https://example.org"]}, "is not a host"),
+        ({"trusted_proxies": ["proxy"]}, "not an IP address or network"),
     ],
 )
-def test_a_bad_value_gets_a_sentence(settings: dict[str, Any], word: str) -> None:
+def test_config_explains_bad_values(settings: dict[str, Any], word: str) -> None:
     with pytest.raises(ValidationError, match=word):
         WebServerConfig(**settings)
 
@@ -49,13 +49,11 @@ def test_a_bad_value_gets_a_sentence(settings: dict[str, Any], word: str) -> Non
         ({"tls": {"cert": "c", "key": "k"}}, "https://127.0.0.1:8780"),
     ],
 )
-def test_the_address_that_people_open(settings: dict[str, Any], url: str) -> None:
+def test_config_url(settings: dict[str, Any], url: str) -> None:
     assert WebServerConfig(**settings).url() == url
 
 
-def test_nothing_is_sent_in_the_clear_to_others_unless_config_says_so(
-    harness: Callable[..., Harness],
-) -> None:
+def test_config_refuses_unencrypted_public_address(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config={**WEB, "web-server": {"listen": "0.0.0.0:0"}})
 
     async def story() -> None:
@@ -64,12 +62,15 @@ def test_nothing_is_sent_in_the_clear_to_others_unless_config_says_so(
             await h.plugin(web_plugins()[1]).shared.acquire()
 
     h.run(story())
-    assert WebServerConfig(listen="0.0.0.0:0", insecure_http=True).fault() is None
-    assert WebServerConfig(listen="0.0.0.0:0", public_url="https://example.org").fault() is None
-    assert WebServerConfig(listen="0.0.0.0:0", public_url="http://example.org").fault()
+    assert WebServerConfig(listen="0.0.0.0:0", insecure_http=True).startup_error() is None
+    assert (
+        WebServerConfig(listen="0.0.0.0:0", public_url="https://example.org").startup_error()
+        is None
+    )
+    assert WebServerConfig(listen="0.0.0.0:0", public_url="http://example.org").startup_error()
 
 
-def test_a_port_that_is_taken_is_named_with_the_way_out(harness: Callable[..., Harness]) -> None:
+def test_server_reports_used_port(harness: Callable[..., Harness]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
         h = harness(*web_plugins(), config={**WEB, "web-server": {"listen": listen}})
@@ -77,7 +78,7 @@ def test_a_port_that_is_taken_is_named_with_the_way_out(harness: Callable[..., H
         async def story() -> dict[str, Any]:
             await h.aopen()
             with pytest.raises(
-                HooklineError, match=f"cannot listen on {listen}: Address already in use; .*listen:"
+                HooklineError, match=f"cannot listen on {listen}: Address already in use. .*listen:"
             ):
                 await h.plugin(web_plugins()[1]).shared.acquire()
             found = {}
@@ -93,7 +94,7 @@ def test_a_port_that_is_taken_is_named_with_the_way_out(harness: Callable[..., H
     assert found["access"].ok
 
 
-def test_the_listener_goes_with_the_last_who_needs_it(harness: Callable[..., Harness]) -> None:
+def test_server_stops_after_last_release(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config=WEB)
 
     async def story() -> None:
@@ -110,7 +111,7 @@ def test_the_listener_goes_with_the_last_who_needs_it(harness: Callable[..., Har
     h.run(story())
 
 
-def test_other_names_and_a_proxy_are_taken_as_config_says(serve: Serve) -> None:
+def test_server_accepts_configured_hosts_and_proxies(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client(None) as client:
             del client.headers["Origin"]
@@ -149,7 +150,7 @@ finally:
 
 
 @pytest.mark.parametrize("is_on", [False, True])
-def test_nothing_is_imported_before_somebody_listens(tmp_path: Path, is_on: bool) -> None:
+def test_plugin_imports_no_web_framework_before_listening(tmp_path: Path, is_on: bool) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     config = {"plugins": {"web-server": is_on}}
     (tmp_path / "home" / "config.yaml").write_text(json.dumps(config))

@@ -15,7 +15,7 @@ from .conftest import KEY, Serve, raw
 
 
 @pytest.mark.slow
-def test_a_body_that_is_too_large_is_not_read(serve: Serve) -> None:
+def test_body_too_large_is_not_read(serve: Serve) -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield b"x" * 500
@@ -35,7 +35,7 @@ def test_a_body_that_is_too_large_is_not_read(serve: Serve) -> None:
     serve(story)
 
 
-def test_the_answer_to_a_body_that_is_too_large_arrives(serve: Serve) -> None:
+def test_body_too_large_gets_response(serve: Serve) -> None:
     async def story(site: Site) -> None:
         port = int(site.url.rpartition(":")[2])
         async with site.client() as client:
@@ -55,7 +55,7 @@ def test_the_answer_to_a_body_that_is_too_large_arrives(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_plain_function_runs_in_a_thread(serve: Serve) -> None:
+def test_handler_function_runs_in_thread(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client("mia", "person") as client:
             found = (await client.get("/everything/plain")).json()
@@ -65,10 +65,8 @@ def test_a_plain_function_runs_in_a_thread(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hookline_web_server.limits.CHUNK_SECONDS", 0.1)
+def test_body_missing_times_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_web_server.limits.BODY_CHUNK_SECONDS", 0.1)
 
     async def story(site: Site) -> int:
         host = site.url.removeprefix("http://")
@@ -78,8 +76,8 @@ def test_a_body_that_does_not_come_is_not_waited_for(
     assert serve(story) == 408
 
 
-def test_a_body_that_trickles_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline_web_server.limits.CHUNK_SECONDS", 0.2)
+def test_body_too_slow_times_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_web_server.limits.BODY_CHUNK_SECONDS", 0.2)
 
     async def story(site: Site) -> bytes:
         port = int(site.url.rpartition(":")[2])
@@ -98,7 +96,7 @@ def test_a_body_that_trickles_is_given_up(serve: Serve, monkeypatch: pytest.Monk
     assert b" 408 " in serve(story)
 
 
-def test_who_asks_too_often_is_told_when_to_come_back(serve: Serve) -> None:
+def test_rate_limit_sends_retry_after(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as owner, site.client("mia", "person") as mia:
             found = [(await owner.post("/rated")).status_code for _ in range(4)]
@@ -112,7 +110,7 @@ def test_who_asks_too_often_is_told_when_to_come_back(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_person_has_sixteen_streams_and_gets_them_back(serve: Serve) -> None:
+def test_streams_are_limited_per_person(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client("mia", "person") as mia, site.client() as owner:
             for _ in range(2):
@@ -124,16 +122,18 @@ def test_a_person_has_sixteen_streams_and_gets_them_back(serve: Serve) -> None:
                     late = await mia.get("/everything/stream")
                     assert (late.status_code, late.headers["retry-after"]) == (429, "6")
                     assert (await owner.get("/everything/person")).status_code == 200
-                    assert site.server.server.site.count_streams() == 16
-                while site.server.server.site.count_streams():
+                    assert site.server.server.application.count_streams() == 16
+                while site.server.server.application.count_streams():
                     await asyncio.sleep(0.01)
 
     serve(story)
 
 
-def test_who_is_not_known_keeps_nobody_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline_web_server.limits.MOST_UNKNOWN", 3)
-    monkeypatch.setattr("hookline_web_server.limits.WAIT_SECONDS", 0.05)
+def test_anonymous_requests_block_only_each_other(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline_web_server.limits.MAX_ANONYMOUS_REQUESTS", 3)
+    monkeypatch.setattr("hookline_web_server.limits.SLOT_WAIT_SECONDS", 0.05)
 
     async def story(site: Site) -> None:
         port = int(site.url.rpartition(":")[2])
@@ -154,29 +154,27 @@ def test_who_is_not_known_keeps_nobody_out(serve: Serve, monkeypatch: pytest.Mon
     serve(story)
 
 
-def test_the_head_of_a_stream_ends(serve: Serve) -> None:
+def test_head_of_stream_ends(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as owner:
             head = await owner.head("/everything/stream")
             assert head.headers["content-type"].startswith("text/event-stream")
-            assert site.server.server.site.count_streams() == 0
+            assert site.server.server.application.count_streams() == 0
 
     serve(story)
 
 
 @pytest.mark.slow
-def test_streams_do_not_keep_other_requests_out(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hookline_web_server.limits.MOST_OTHERS", 2)
-    monkeypatch.setattr("hookline_web_server.limits.WAIT_SECONDS", 0.05)
+def test_streams_do_not_block_requests(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_web_server.limits.MAX_REQUESTS", 2)
+    monkeypatch.setattr("hookline_web_server.limits.SLOT_WAIT_SECONDS", 0.05)
 
     async def story(site: Site) -> None:
         async with site.client() as owner, AsyncExitStack() as leaving:
             for _ in range(5):
                 await leaving.enter_async_context(owner.stream("GET", "/everything/stream"))
             waiting = [asyncio.ensure_future(owner.get("/everything/slow")) for _ in range(2)]
-            while site.server.server.site.under_way.count() < 7:
+            while site.server.server.application.active_requests.count() < 7:
                 await asyncio.sleep(0.01)
             busy = await owner.get("/everything/person")
             assert (busy.status_code, busy.json()["error"]["code"]) == (503, "busy")
@@ -221,7 +219,7 @@ LOST = {
 }
 
 
-def test_a_request_that_can_be_read_in_two_ways_is_not_read(serve: Serve) -> None:
+def test_ambiguous_request_is_refused(serve: Serve) -> None:
     async def story(site: Site) -> None:
         host = site.url.removeprefix("http://")
         for name, head in ODD.items():
@@ -237,7 +235,7 @@ def test_a_request_that_can_be_read_in_two_ways_is_not_read(serve: Serve) -> Non
     serve(story)
 
 
-def test_who_is_logged_in_learns_what_an_address_takes(serve: Serve) -> None:
+def test_wrong_method_lists_allowed_ones(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as owner:
             found = await owner.request("OPTIONS", "/everything/person")
@@ -254,7 +252,7 @@ def test_who_is_logged_in_learns_what_an_address_takes(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_failure_tells_nothing_of_its_reason(serve: Serve) -> None:
+def test_internal_error_hides_details(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as owner:
             for accept in ("text/html", "*/*"):

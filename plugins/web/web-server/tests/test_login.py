@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from hookline_hookspecs import HooklineError
 from hookline_hookspecs.people import PeopleDirectory
-from hookline_web_server.answers import local
+from hookline_web_server.responses import local_path
 from support.web import Site
 
 from .conftest import Serve, raw
@@ -19,7 +19,7 @@ async def post_code(client: httpx2.AsyncClient, code: Any, **more: Any) -> httpx
     return await client.post("/login", json={"code": code, **more})
 
 
-def test_a_code_logs_in_once_even_when_two_use_it_at_once(serve: Serve) -> None:
+def test_code_works_once_when_used_concurrently(serve: Serve) -> None:
     async def story(site: Site) -> None:
         link = await site.server.link("owner", "operator")
         async with site.client(None) as one, site.client(None) as two:
@@ -31,7 +31,7 @@ def test_a_code_logs_in_once_even_when_two_use_it_at_once(serve: Serve) -> None:
     serve(story)
 
 
-def test_the_cookie_is_for_this_server_alone(serve: Serve) -> None:
+def test_cookie_attributes(serve: Serve) -> None:
     async def cookie(site: Site) -> str:
         link = await site.server.link("owner", "operator")
         async with site.client(None) as client:
@@ -49,7 +49,7 @@ def test_the_cookie_is_for_this_server_alone(serve: Serve) -> None:
     assert https.endswith("; Secure")
 
 
-def test_what_is_no_code_is_refused(serve: Serve) -> None:
+def test_code_invalid_is_refused(serve: Serve) -> None:
     async def story(site: Site) -> list[int]:
         async with site.client(None) as client:
             found = [await post_code(client, code) for code in ("", 5, ["x"], "x" * 101)]
@@ -60,7 +60,7 @@ def test_what_is_no_code_is_refused(serve: Serve) -> None:
     assert serve(story) == [400, 400, 400, 400, 401, 413]
 
 
-def test_guessing_is_slow(serve: Serve) -> None:
+def test_login_attempts_are_limited(serve: Serve) -> None:
     async def story(site: Site) -> None:
         link = await site.server.link("owner", "operator")
         async with site.client(None) as client:
@@ -77,7 +77,7 @@ def test_guessing_is_slow(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_code_is_good_for_ten_minutes(
+def test_code_expires_after_ten_minutes(
     serve: Serve, harness: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story(site: Site) -> int:
@@ -89,7 +89,7 @@ def test_a_code_is_good_for_ten_minutes(
     assert serve(story) == 401
 
 
-def test_logging_in_again_makes_a_new_cookie_and_ends_the_old_one(serve: Serve) -> None:
+def test_login_again_replaces_cookie(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as client, site.client(None) as copy:
             copy.cookies = httpx2.Cookies(client.cookies)
@@ -103,7 +103,7 @@ def test_logging_in_again_makes_a_new_cookie_and_ends_the_old_one(serve: Serve) 
     serve(story)
 
 
-def test_a_link_of_somebody_else_is_asked_about_first(serve: Serve) -> None:
+def test_login_as_other_person_needs_confirmation(serve: Serve) -> None:
     async def story(site: Site) -> None:
         link = await site.server.link("mia", "person")
         async with site.client() as client:
@@ -129,11 +129,11 @@ ON = {
 
 
 @pytest.mark.parametrize(("wanted", "where"), ON.items())
-def test_the_way_on_stays_here(wanted: str, where: str) -> None:
-    assert local(wanted) == where
+def test_local_path_never_leaves_server(wanted: str, where: str) -> None:
+    assert local_path(wanted) == where
 
 
-def test_the_way_on_is_what_was_asked_for(serve: Serve) -> None:
+def test_login_redirects_to_requested_page(serve: Serve) -> None:
     async def story(site: Site) -> Any:
         link = await site.server.link("owner", "operator")
         async with site.client(None) as client:
@@ -142,14 +142,14 @@ def test_the_way_on_is_what_was_asked_for(serve: Serve) -> None:
     assert serve(story) == {"next": "/"}
 
 
-def test_who_is_logged_out_is_out_at_once_with_all_streams(serve: Serve) -> None:
+def test_revoke_ends_streams(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client("mia", "person") as mia, site.client() as owner:
             async with mia.stream("GET", "/everything/stream") as stream:
                 lines = stream.aiter_lines()
                 assert await anext(lines) == "data: mia"
                 waiting = asyncio.ensure_future(mia.get("/everything/slow"))
-                while site.server.server.site.under_way.count() < 2:
+                while site.server.server.application.active_requests.count() < 2:
                     await asyncio.sleep(0.01)
                 assert await site.server.revoke(person="web:mia") == 1
                 assert "".join([line async for line in lines]) == ""
@@ -160,10 +160,8 @@ def test_who_is_logged_out_is_out_at_once_with_all_streams(serve: Serve) -> None
     serve(story)
 
 
-def test_the_stream_of_who_is_taken_off_the_list_ends(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hookline_web_server.underway.LOOK_SECONDS", 0.05)
+def test_removed_persons_stream_ends(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_web_server.active_requests.ACCESS_CHECK_SECONDS", 0.05)
 
     async def story(site: Site) -> None:
         people = site.server._host.services[PeopleDirectory]
@@ -180,7 +178,7 @@ def test_the_stream_of_who_is_taken_off_the_list_ends(
     serve(story)
 
 
-def test_a_code_of_who_was_taken_off_the_list_meanwhile_is_no_use(serve: Serve) -> None:
+def test_removed_persons_code_is_refused(serve: Serve) -> None:
     async def story(site: Site) -> None:
         people = site.server._host.services[PeopleDirectory]
         link = await site.server.link("mia", "person")
@@ -191,7 +189,7 @@ def test_a_code_of_who_was_taken_off_the_list_meanwhile_is_no_use(serve: Serve) 
     serve(story)
 
 
-def test_logging_out_clears_the_cookie(serve: Serve) -> None:
+def test_logout_clears_cookie(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as client, site.client(None) as copy:
             copy.cookies = httpx2.Cookies(client.cookies)
@@ -203,7 +201,7 @@ def test_logging_out_clears_the_cookie(serve: Serve) -> None:
     serve(story)
 
 
-def test_a_cookie_that_is_there_twice_is_nobodys(serve: Serve) -> None:
+def test_duplicate_cookie_is_ignored(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as client:
             ((name, value),) = client.cookies.items()
@@ -216,16 +214,16 @@ def test_a_cookie_that_is_there_twice_is_nobodys(serve: Serve) -> None:
     serve(story)
 
 
-def test_nobody_has_an_odd_name(serve: Serve) -> None:
+def test_link_refuses_invalid_names(serve: Serve) -> None:
     async def story(site: Site) -> None:
         for name in ("", " x", "a/b", "a:b", "*", "x" * 65, "a\nb"):
-            with pytest.raises(HooklineError, match="a person's name"):
+            with pytest.raises(HooklineError, match="a name must"):
                 await site.server.link(name, "person")
 
     serve(story)
 
 
-def test_what_an_operator_changes_is_noted_without_what_was_sent(serve: Serve) -> None:
+def test_audit_records_changes_without_bodies(serve: Serve) -> None:
     async def story(site: Site) -> Any:
         async with site.client() as owner, site.client("mia", "person") as mia:
             await owner.post("/everything/operator?token=secret", content=b"secret")
@@ -239,7 +237,7 @@ def test_what_an_operator_changes_is_noted_without_what_was_sent(serve: Serve) -
     ]
 
 
-def test_what_browsers_ask_for_by_themselves_is_there_for_nobody(serve: Serve) -> None:
+def test_favicon_and_robots_need_no_login(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client(None) as client:
             icon = await client.get("/favicon.ico")

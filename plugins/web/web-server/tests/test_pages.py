@@ -33,7 +33,7 @@ class Visitors(Plugin):
         return Download('so "called".txt', b"text", "text/plain")
 
 
-def test_a_page_is_for_who_is_logged_in(harness: Callable[..., Harness]) -> None:
+def test_page_needs_login(harness: Callable[..., Harness]) -> None:
     h = harness(Visitors, *web_plugins(), config=WEB)
 
     async def story() -> None:
@@ -67,7 +67,7 @@ def test_a_page_is_for_who_is_logged_in(harness: Callable[..., Harness]) -> None
     h.run(story())
 
 
-def test_a_page_whose_plugin_is_off_keeps_its_place(harness: Callable[..., Harness]) -> None:
+def test_placeholder_page_of_disabled_plugin(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config=WEB)
 
     async def story() -> None:
@@ -89,7 +89,7 @@ def test_a_page_whose_plugin_is_off_keeps_its_place(harness: Callable[..., Harne
     h.run(story())
 
 
-def test_who_sends_json_is_told_a_problem_as_json(harness: Callable[..., Harness]) -> None:
+def test_problem_is_json_for_json_requests(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config=WEB)
 
     async def story() -> None:

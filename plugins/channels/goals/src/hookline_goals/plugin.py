@@ -18,10 +18,11 @@ from hookline_hookspecs import (
     Plugin,
     Session,
     Turn,
+    Usage,
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from . import wording
 from .config import GoalsConfig
@@ -303,5 +304,4 @@ def _is_open(goal: Goal) -> bool:
 
 
 def _is_priced(ctx: Context) -> bool:
-    prices = Prices.of(ctx.host)
-    return prices.free(ctx.model) or prices.price(ctx.model) is not None
+    return Prices.of(ctx.host).cost(ctx.model, Usage()) is not None

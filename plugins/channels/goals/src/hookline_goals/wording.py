@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from hookline_prices import formatted
+from hookline_hookspecs.prices import format_money
 
 from .config import GoalsConfig
 from .records import Goal
@@ -53,7 +53,7 @@ def name(goal: Goal) -> str:
 
 def accepted(goal: Goal, config: GoalsConfig, *, ends: bool = False) -> str:
     """The answer to the command that sets a goal; ``ends``: the process ends after it."""
-    money = f", {formatted(config.dollars)}" if config.dollars else ""
+    money = f", {format_money(config.dollars)}" if config.dollars else ""
     where = (
         f"Nothing works on it after this command: {continuing(goal)}."
         if ends
@@ -82,7 +82,7 @@ def continuing(goal: Goal) -> str:
 
 def line(goal: Goal, config: GoalsConfig, *, is_alone: bool = False) -> str:
     """How a goal stands; ``is_alone``: the process that worked on it has ended."""
-    money = f", {formatted(goal.dollars)}" if goal.dollars else ""
+    money = f", {format_money(goal.dollars)}" if goal.dollars else ""
     used = (
         f"{goal.turns} of {config.turns} turns, "
         f"{goal.tokens:,} of {config.tokens:,} tokens{money}, "
@@ -117,7 +117,7 @@ def _turns(number: int) -> str:
 def over(goal: Goal, config: GoalsConfig) -> str:
     """Which budget a goal has used up, as a sentence; empty for none."""
     if config.dollars is not None and goal.dollars >= config.dollars:
-        return f"It has used {formatted(goal.dollars)} of {formatted(config.dollars)}."
+        return f"It has used {format_money(goal.dollars)} of {format_money(config.dollars)}."
     if goal.tokens >= config.tokens:
         return f"It has used {goal.tokens:,} of {config.tokens:,} tokens."
     if goal.turns >= config.turns:

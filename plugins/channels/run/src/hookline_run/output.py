@@ -21,8 +21,8 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
+from hookline_hookspecs.prices import Prices
 from hookline_markdown import fitted, one_line, readable, window_width
-from hookline_prices import Prices
 
 from .advice import for_command_line
 
@@ -253,7 +253,7 @@ class Failures:
 
 def unshown(submission: Submission) -> list[str]:
     """Answers of interrupted turns that nobody has seen yet."""
-    return [f"Finished from before: {text}" for text in submission.unshown]
+    return [f"Finished from before: {text}" for text in submission.undelivered]
 
 
 def interruption(event: Delta) -> str:

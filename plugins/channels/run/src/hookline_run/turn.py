@@ -107,7 +107,7 @@ async def _submitted(host: Host, inbound: Inbound, mode: Approval, show: Output)
     _stop_on_interrupt(host, inbound)
     submission = await host.services[Conversations].submit(inbound, mode)
     show.finished(submission)
-    await submission.confirm()
+    await submission.mark_delivered()
     return submission
 
 

@@ -53,7 +53,7 @@ class Status:
 
     def spent(self, model: str, usage: Usage) -> None:
         """Add what a response cost, in the session or for it."""
-        from hookline_prices import Prices
+        from hookline_hookspecs.prices import Prices
 
         self._tokens += usage.input + usage.output
         cost = Prices.of(self._host).cost(model, usage) if model else None
@@ -89,18 +89,18 @@ class Status:
 
     def spent_here(self) -> str:
         """What the session cost in this process, for its end; empty if it cost nothing."""
-        from hookline_prices import formatted
+        from hookline_hookspecs.prices import format_money
 
         if not self._tokens or self._money == 0:
             return ""
-        return f"Cost: {formatted(self._money)} for {_short(self._tokens)} tokens"
+        return f"Cost: {format_money(self._money)} for {_short(self._tokens)} tokens"
 
     def _cost(self) -> str:
-        from hookline_prices import formatted
+        from hookline_hookspecs.prices import format_money
 
         if self._money is None:
             return f"{_short(self._tokens)} tokens, cost unknown"
-        return formatted(self._money)
+        return format_money(self._money)
 
     def _model(self) -> tuple[str, int]:
         try:

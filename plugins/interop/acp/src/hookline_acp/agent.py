@@ -14,7 +14,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from acp import PROTOCOL_VERSION, RequestError, schema
-from hookline_channelkit import Media
+from hookline_channelkit import MediaStore
 from hookline_hookspecs import (
     CommandError,
     Conversations,
@@ -79,7 +79,7 @@ class Agent:
         self._mode = mode
         self.unsaved: Unsaved | None = None
         """Learns whether the editor offers its files."""
-        self._media = Media(host, "acp")
+        self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()
         feed.stop = self._stop_soon
@@ -299,7 +299,7 @@ class Agent:
         submission = await self._conversations.submit(inbound, "ask")
         if text := submission.turn.reply:
             self._feed.say(session, fenced(text) if "\n" in text else text, str(uuid4()))
-        await submission.confirm()
+        await submission.mark_delivered()
         await self._feed.settle(session)
         return schema.PromptResponse(stop_reason="end_turn")
 
@@ -340,7 +340,7 @@ class Agent:
         self, session: EditorSession, asked: Prompt, submission: Submission
     ) -> schema.PromptResponse:
         turn = submission.turn
-        for text in submission.unshown:
+        for text in submission.undelivered:
             self._feed.say(session, f"{text}\n\n", str(uuid4()))
         left = asked.left_of(turn.reply)
         if turn.stop == "command" and "\n" in left:
@@ -351,7 +351,7 @@ class Agent:
             if asked.is_over and left == turn.reply:
                 asked.begin_text()
             self._feed.say(session, left, asked.message_id)
-        await submission.confirm()
+        await submission.mark_delivered()
         await self._feed.settle(session)
         if failed and asked.failure is not None and not asked.cancelled:
             raise RequestError(FAILED, asked.failure.text, {"kind": asked.failure.kind})

@@ -219,7 +219,7 @@ class Feed:
 
     def _spent(self, session: EditorSession, view: Context, response: ModelResponse) -> None:
         if self._prices is None:
-            from hookline_prices import Prices
+            from hookline_hookspecs.prices import Prices
 
             self._prices = Prices.of(self._host)
         cost = self._prices.cost(response.model, response.usage) if response.model else None

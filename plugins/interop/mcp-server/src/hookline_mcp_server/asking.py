@@ -101,12 +101,12 @@ class Asker:
         except asyncio.CancelledError:
             await asyncio.shield(conversations.stop(inbound))
             raise
-        await done.confirm()
+        await done.mark_delivered()
         turn = done.turn
         told: dict[str, Any] = {"session": turn.session.id, "stop": turn.stop, "text": turn.reply}
         told["tool_calls"] = [{"name": one.call.name, "ok": one.ok} for one in turn.tool_calls]
-        if done.unshown:
-            told["earlier"] = [fitting(text, 4000) for text in done.unshown[:3]]
+        if done.undelivered:
+            told["earlier"] = [fitting(text, 4000) for text in done.undelivered[:3]]
         if done.question is not None:
             told["choices"] = list(done.question.choices)
         return told

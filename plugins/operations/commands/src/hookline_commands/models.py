@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs import HooklineError, Host, Usage
 from hookline_hookspecs.inspection import Inspection
-from hookline_prices import FREE, Prices
+from hookline_hookspecs.prices import FREE, Prices
 
+MILLION = 1_000_000
 USED = 20
 """Models of earlier sessions that are offered."""
 
@@ -26,7 +27,7 @@ async def offered(host: Host, session_id: str, typed: str) -> Sequence[tuple[str
     known |= {row["model"]: "used before" for row in rows if row["model"] not in known}
     prices = Prices.of(host)
     own = list(known)
-    known |= dict.fromkeys((name for name in prices.all() if name not in known), "")
+    known |= dict.fromkeys((name for name in prices.models() if name not in known), "")
     wanted = typed.strip().casefold()
     fitting = [name for name in known if wanted in name.casefold()]
     fitting.sort(key=lambda name: not name.casefold().startswith(wanted))
@@ -40,11 +41,13 @@ def _told(host: Host, prices: Prices, name: str, why: str) -> str:
 
 
 def _price(prices: Prices, name: str) -> Iterator[str]:
-    if prices.free(name):
+    if prices.is_free(name):
         yield FREE
-    elif price := prices.price(name):
-        rates = price.rates
-        yield f"${rates.input:,.2f} in, ${rates.output:,.2f} out a million tokens"
+        return
+    input_ = prices.cost(name, Usage(input=MILLION), prompt=1)
+    output = prices.cost(name, Usage(output=MILLION), prompt=1)
+    if input_ is not None and output is not None:
+        yield f"{prices.format(input_)} in, {prices.format(output)} out per million tokens"
 
 
 def _lacks(host: Host, name: str) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hookline_prices import Price, Rates
 from pydantic import BaseModel, ConfigDict, Field
+
+from .price_list import Price, Rates
 
 
 class OwnPrice(BaseModel):

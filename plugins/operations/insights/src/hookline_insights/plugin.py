@@ -20,10 +20,12 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_hookspecs.people import RolePermissions
-from hookline_prices import NAME, BadPrices, Prices, packaged, read_list
+from hookline_hookspecs.prices import Prices
 
 from .config import InsightsConfig
 from .groups import BadBy, read_by
+from .price_list import BadPrices, read_list
+from .prices import NAME, ModelPrices, packaged
 from .report import DAYS, BadDays, read_days
 from .reporter import Reporter
 
@@ -34,7 +36,7 @@ class Insights(Plugin[InsightsConfig]):
     def __init__(self, config: InsightsConfig, host: Host) -> None:
         super().__init__(config, host)
         own = {model: price.price() for model, price in config.prices.items()}
-        self._prices = Prices(host.home, own, config.currency)
+        self._prices = ModelPrices(host.home, own, config.currency)
         self._reporter = Reporter(self._prices, host)
 
     @hookimpl

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from hookline_hookspecs import CommandError, HooklineError, Host
-from hookline_prices import (
-    NAME,
-    RATES,
-    BadPrices,
-    Price,
-    PriceList,
-    Prices,
-    changes,
-    read_list,
-    save,
-)
+
+from .price_list import RATES, BadPrices, Price, PriceList, read_list
+from .prices import NAME, ModelPrices
 
 SHOWN_PROBLEMS = 10
 LEGEND = (
-    "US dollars per million tokens; read and write are the cache's. Any other model is of unknown\n"
-    "price; local servers (ollama, vllm, lmstudio, llamacpp) are free."
+    "US dollars per million tokens; read and write are the cache's. Other models are priced by\n"
+    "genai-prices; local servers (ollama, vllm, lmstudio, llamacpp) are free."
 )
 _Action = Annotated[str, typer.Argument(help="list, or update with a file or a URL.")]
 _Source = Annotated[str | None, typer.Argument(help="What to update from.")]
@@ -34,7 +28,7 @@ _Source = Annotated[str | None, typer.Argument(help="What to update from.")]
 class PricesCli:
     """The command, called by its name."""
 
-    def __init__(self, prices: Prices, host: Host) -> None:
+    def __init__(self, prices: ModelPrices, host: Host) -> None:
         self._prices = prices
         self._host = host
 
@@ -56,7 +50,7 @@ class PricesCli:
         found = sorted(self._prices.all().items())
         if json:
             rows = [{"model": model, **asdict(price)} for model, price in found]
-            _print(jsonlib.dumps({"date": self._prices.date(), "models": rows}))
+            _print(jsonlib.dumps({"date": self._prices.as_of(), "models": rows}))
             return
         _print(f"{_table(found)}\n\n{LEGEND}")
 
@@ -133,3 +127,55 @@ def _rate(rate: float | None) -> str:
 def _print(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def save(path: Path, text: str) -> None:
+    """Write a list that was read without an error, atomically and for its owner alone.
+
+    Raises:
+        OSError: it cannot be written; what was there is as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.touch(mode=0o600)
+        fresh.write_text(text, encoding="utf-8", newline="")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def changes(before: Mapping[str, Price], after: Mapping[str, Price]) -> list[str]:
+    """Return a line for each model whose price has changed, come or gone."""
+    lines = []
+    for model in sorted(before.keys() | after.keys()):
+        old, new = before.get(model), after.get(model)
+        if old is None and new is not None:
+            lines.append(f"new      {model}: {_rates(new)}")
+        elif new is None:
+            lines.append(f"gone     {model}: its price is unknown now")
+        elif old is not None and (changed := _changed(old, new)):
+            lines.append(f"changed  {model}: {changed}")
+    return lines
+
+
+def _rates(price: Price) -> str:
+    rates = price.rates
+    return f"input {_shown(rates.input)}, output {_shown(rates.output)}"
+
+
+def _changed(old: Price, new: Price) -> str:
+    found = []
+    for name in RATES:
+        was, now = getattr(old.rates, name), getattr(new.rates, name)
+        if was != now:
+            found.append(f"{name.replace('_', ' ')} {_shown(was)} → {_shown(now)}")
+    if (old.above, old.long) != (new.above, new.long):
+        found.append("the rates of long prompts")
+    return ", ".join(found)
+
+
+def _shown(rate: float | None) -> str:
+    if rate is None:
+        return "none"
+    return f"${rate:.2f}" if round(rate, 2) == rate else f"${rate:g}"

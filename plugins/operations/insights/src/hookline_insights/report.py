@@ -9,8 +9,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
-from hookline_hookspecs.host import Row
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.storage import Row
 
 DAYS, MOST_DAYS = 7, 3650
 QUARTER = 900
@@ -96,7 +96,7 @@ async def report(
         _turns(await storage.fetch("turns", **where)),
         [dict(row) for row in await storage.fetch("channels", **where)],
         await _learnt(storage, where),
-        prices.date(*(one["model"] for one in models)),
+        prices.as_of(*(one["model"] for one in models)),
     )
 
 
@@ -109,7 +109,7 @@ def _models(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
         for name, value in one.items():
             known[name] = None if value is None or known[name] is None else known[name] + value
     for model, one in found.items():
-        one["free"] = prices.free(model)
+        one["free"] = prices.is_free(model)
     return sorted(found.values(), key=lambda one: (-one["input"] - one["output"], one["model"]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookline_hookspecs import Host
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .groups import Group, groups
 from .report import Report, report
@@ -29,8 +29,8 @@ class Reporter:
 
     def groups_text(self, by: str, days: int, found: Sequence[Group]) -> str:
         """The same for people."""
-        return groups_text(by, days, found, self._prices.formatted)
+        return groups_text(by, days, found, self._prices.format)
 
     def text(self, found: Report) -> str:
         """The report for people."""
-        return text(found, self._prices.formatted)
+        return text(found, self._prices.format)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from hookline_prices import FREE
+from hookline_hookspecs.prices import FREE
 
 from .groups import Group
 from .report import Report

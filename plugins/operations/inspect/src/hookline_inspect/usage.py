@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookline_hookspecs import Context, Host, ImageBlock, Message, Usage
-from hookline_prices import FREE, Prices
+from hookline_hookspecs.prices import FREE, Prices
 
 from .output import table, tokens
 from .service import inspection
@@ -79,7 +79,7 @@ def _plus(sum_: float | None, amount: float | None) -> float | None:
 
 def _line(model: str, purpose: str, spent: _Spent, prices: Prices) -> str:
     used = spent.usage
-    money = FREE if prices.free(model) else prices.formatted(spent.money)
+    money = FREE if prices.is_free(model) else prices.format(spent.money)
     return (
         f"{model} ({purpose}): {spent.calls} call{'s' * (spent.calls != 1)}, {used.input:,} in "
         f"({used.cache_read:,} read from the cache, {used.cache_write:,} written, {used.fresh:,} "
@@ -90,7 +90,7 @@ def _line(model: str, purpose: str, spent: _Spent, prices: Prices) -> str:
 def _cost(found: Mapping[tuple[str, str], _Spent], prices: Prices) -> str:
     """The sums of what is known, and what is not."""
     models = [model for model, _ in found]
-    if all(prices.free(model) for model in models):
+    if all(prices.is_free(model) for model in models):
         return f"Cost: {FREE}."
     known = [spent for spent in found.values() if spent.money is not None]
     unknown = dict.fromkeys(model for (model, _), spent in found.items() if spent.money is None)
@@ -99,11 +99,11 @@ def _cost(found: Mapping[tuple[str, str], _Spent], prices: Prices) -> str:
         return f"Cost: unknown, as the price of {', '.join(unknown)} is; {cached}."
     money = sum(spent.money or 0.0 for spent in known)
     saved = sum(spent.saved or 0.0 for spent in known)
-    since = prices.date(*models) or "your settings"
-    told = f"Cost: {prices.formatted(money)} by prices of {since}"
+    since = prices.as_of(*models) or "your settings"
+    told = f"Cost: {prices.format(money)} by prices of {since}"
     if round(saved, 4):
         effect = "saved" if saved > 0 else "cost more by"
-        told += f"; the provider's cache {effect} {prices.formatted(abs(saved))}"
+        told += f"; the provider's cache {effect} {prices.format(abs(saved))}"
     return f"{told}{'; without ' + ', '.join(unknown) if unknown else ''}."
 
 

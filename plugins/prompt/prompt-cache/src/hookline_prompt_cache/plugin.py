@@ -23,7 +23,7 @@ from hookline_hookspecs import (
     WireRequest,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .cache_key import FIELD, cache_key, refuses_key
 from .config import PromptCacheConfig

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hookline_hookspecs import ModelResponse, PrefixBreak, Usage
-from hookline_prices import Prices, formatted
+from hookline_hookspecs.prices import Prices, format_money
 
 
 @dataclass
@@ -40,7 +40,7 @@ class TurnCost:
         text = (
             f"{self.requests} requests, {usage.input} tokens of input: {usage.cache_read} read, "
             f"{usage.cache_write} written, {usage.fresh} fresh, {usage.output} of output; cost "
-            f"{formatted(money)}, saved {formatted(saved)}"
+            f"{format_money(money)}, saved {format_money(saved)}"
         )
         return "; ".join([text, *(f"prefix broken: {_place(one)}" for one in self.breaks)])
 

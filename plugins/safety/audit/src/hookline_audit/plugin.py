@@ -34,7 +34,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .config import AuditConfig
 from .recorder import Recorder, Row, digest, person_here

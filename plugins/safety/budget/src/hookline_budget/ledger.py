@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from typing import TypeAlias
 
 from hookline_hookspecs import Storage, Usage
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .money import cost
 from .state import BudgetState

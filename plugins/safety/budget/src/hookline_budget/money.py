@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookline_hookspecs import Usage
-from hookline_hookspecs.host import Row
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.storage import Row
 
 TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
 
@@ -20,4 +20,4 @@ def cost(rows: Sequence[Row], prices: Prices) -> str:
         known, unknown = known + (money or 0.0), unknown or money is None
     if not known:
         return ""
-    return f"{'at least ' if unknown else ''}{prices.formatted(known)}"
+    return f"{'at least ' if unknown else ''}{prices.format(known)}"

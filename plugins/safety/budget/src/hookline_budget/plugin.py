@@ -14,7 +14,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .config import BudgetConfig
 from .ledger import ALL, Key, Ledger

@@ -1,9 +1,12 @@
-"""Hookline plugin ``web-server``: one listener, with login, rules and limits, for every plugin that
-speaks HTTP.
+"""Hookline plugin ``web-server``: one HTTP server with login, checks and limits, for all plugins
+that
+serve HTTP.
 
-Reached by the entry point ``hookline_web_server:WebServerPlugin``. :mod:`.service` is what other
-plugins see, :mod:`.server` the listener, :mod:`.site` the way of a request: :mod:`.rules`,
-:mod:`.table`, :mod:`.logins`, :mod:`.limits`, the handler, :mod:`.answers`.
+Reached by the entry point ``hookline_web_server:WebServerPlugin``. :mod:`.service` is the service
+that
+other plugins use, :mod:`.server` the listener. :mod:`.application` takes a request through
+:mod:`.request_rules`, :mod:`.route_table`, :mod:`.logins`, :mod:`.limits`, the handler and
+:mod:`.responses`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""``hookline web``: a link that logs a browser in, and a gateway if none runs.
+"""The command ``hookline web``: prints a login link, and starts a gateway if none is running.
 
-Core reads the signature when it builds the command line. Imported only then, because of Typer.
+Imported only when the command line is built, because of Typer.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .logins import CHANNEL
 FAILED, USAGE = 1, 2
 OWNER = "owner"
 """The operator's name on the web."""
-NEEDED = ("web-server", "web-ui")
-"""The plugins that the command is about."""
+REQUIRED_PLUGINS = ("web-server", "web-ui")
+"""The plugins that the command needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for on the command line.
+class LoginOptions:
+    """The options of the command.
 
     Attributes:
-        person: whose link it is.
-        role: what that person may do.
+        person: the NAME the link is for.
+        role: their role.
         json: print JSON.
-        may_open: open a browser where there is one.
-        unnamed: plugins that config.yaml does not name and that are on for this process.
+        may_open: open a browser if there is one.
+        unnamed: plugins that config.yaml does not name and that are on for this process only.
     """
 
     person: str
@@ -45,7 +45,7 @@ class Wish:
     unnamed: Sequence[str]
 
     def show(self, link: LoginLink) -> None:
-        """Print the link, and on a terminal what a person needs besides."""
+        """Print the link; on a terminal with a QR code and an explanation."""
         if self.json:
             told = {"url": link.url, "code": link.code, "expires": link.expires}
             _say(jsonlib.dumps(told))
@@ -55,112 +55,118 @@ class Wish:
             self._show_to_person(link)
 
     def _show_to_person(self, link: LoginLink) -> None:
-        from .screen import open_browser, qr_code
+        from .link_display import open_browser, qr_code
 
         who = {
-            "operator": "you, the operator,",
-            "person": f"{self.person} (own chats only)",
-            "auditor": f"{self.person} (the audit and the insights only)",
+            "operator": "you, the admin,",
+            "person": f"{self.person} (their own chats only)",
+            "auditor": f"{self.person} (audit log and insights only)",
         }[self.role]
         _say(f"\n{qr_code(link.url)}\n{link.url}\n")
-        _say(f"Logs {who} in: once, within 10 minutes. Whoever has it can use it.")
+        _say(f"Signs {who} in. Works once, for 10 minutes, for anyone who has it.")
         if self.may_open and open_browser(link.url):
-            _say("A browser opens.")
+            _say("Opening a browser.")
 
 
-class Greeter:
-    """Prints the link once the gateway is up (protocol ``GatewayService``)."""
+class LoginLinkPrinter:
+    """Prints the login link once the gateway is up (protocol ``GatewayService``)."""
 
     needs_no_channel = False
     runs_turns = False
 
-    def __init__(self, server: WebServer, wish: Wish, link: LoginLink) -> None:
+    def __init__(self, server: WebServer, options: LoginOptions, link: LoginLink) -> None:
         self._server = server
-        self._wish = wish
+        self._options = options
         self._link = link
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Print the link."""
-        url = f"{self._server.url()}/login#{self._link.code}"  # the port may be known only now
-        self._wish.show(replace(self._link, url=url))
-        if self._wish.unnamed:
-            names = " and ".join(self._wish.unnamed)
-            _tell(f"On for as long as this runs: {names}. To keep them on:")
-            _tell(f"  {_enable(self._wish.unnamed)}")
+        url = f"{self._server.url()}/login#{self._link.code}"  # the port may only be known now
+        self._options.show(replace(self._link, url=url))
+        if self._options.unnamed:
+            names = " and ".join(self._options.unnamed)
+            _tell(f"{names} are on only while this runs. To keep them on:")
+            _tell(f"  {_enable(self._options.unnamed)}")
         if sys.stdout.isatty():
-            _tell("The gateway runs until Ctrl+C.")
+            _tell("The gateway is running. Press Ctrl+C to stop it.")
 
     async def gateway_stopping(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
 
-def web_on(host: Host) -> Callable[..., None]:
-    """Return the command for one home."""
+def web_command(host: Host) -> Callable[..., None]:
+    """Return the command ``hookline web``."""
 
     def web(
         ctx: typer.Context,
-        no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
-        json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
+        no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+        json: Annotated[bool, typer.Option("--json", help="Print the link as JSON.")] = False,
         person: Annotated[
-            str | None, typer.Option(metavar="NAME", help="A link for NAME: own chats only.")
+            str | None,
+            typer.Option(
+                metavar="NAME", help="Print a link for NAME, who sees only their own chats."
+            ),
         ] = None,
         role: Annotated[
-            str, typer.Option(help="Of NAME: person, or auditor, who reads the audit alone.")
+            str, typer.Option(help="person, or auditor, who sees the audit log and insights only.")
         ] = "person",
     ) -> None:
-        """Print a link that logs a browser in; start the gateway unless it runs."""
+        """Print a link that signs a browser in. Start the gateway if none is running."""
         plugins = host.services[Configuration].effective()["plugins"]
-        off = [name for name in NEEDED if plugins.get(name) is False]
+        off = [name for name in REQUIRED_PLUGINS if plugins.get(name) is False]
         if off:
-            raise CommandError(_mend("config.yaml has", off, "off or wrong"), USAGE)
-        unnamed = [name for name in NEEDED if name not in plugins]
+            raise CommandError(_enable_hint("config.yaml has", off, "off or wrong"), USAGE)
+        unnamed = [name for name in REQUIRED_PLUGINS if name not in plugins]
         if role not in ("person", "auditor") or (role == "auditor" and person is None):
-            raise CommandError("--role is person or auditor, and goes with --person NAME", USAGE)
+            raise CommandError("--role must be person or auditor, and needs --person NAME", USAGE)
         given: WebRole = "auditor" if role == "auditor" else "person"
         as_: WebRole = "operator" if person is None else given
         may_open = not no_open and not json and person is None
-        wish = Wish(OWNER if person is None else person, as_, json, may_open, unnamed)
-        ctx.obj(lambda opened: _web(opened, wish), **{f"plugins.{name}": True for name in unnamed})
+        options = LoginOptions(OWNER if person is None else person, as_, json, may_open, unnamed)
+        ctx.obj(
+            lambda opened: _show_link(opened, options),
+            **{f"plugins.{name}": True for name in unnamed},
+        )
 
     return web
 
 
-async def _web(host: Host, wish: Wish) -> None:
-    """Make the link; serve, unless a gateway does."""
-    from .running import find, is_locked
+async def _show_link(host: Host, options: LoginOptions) -> None:
+    """Print a link of the running gateway, or start one."""
+    from .gateway_lookup import find_running_url, is_gateway_running
 
     server = host.services[WebServer]
     if not any(channel.name == CHANNEL for channel in host.channels()):
         raise CommandError(await _why_no_pages(host), FAILED)
-    running = await find(host)
+    running = await find_running_url(host)
     if running is not None:
-        wish.show(await server.link(wish.person, wish.role, url=running))
+        options.show(await server.link(options.person, options.role, url=running))
         return
-    if is_locked(host.home):
+    if is_gateway_running(host.home):
         raise CommandError(
-            f"the gateway that runs on {host.home} does not serve the web; run "
-            f"`{_enable(NEEDED)}`, then stop it and start it again",
+            f"the gateway running on {host.home} has no web server. Run "
+            f"`{_enable(REQUIRED_PLUGINS)}`, then restart it.",
             FAILED,
         )
     gateway = host.services.get(GatewayCommand)
     if gateway is None:
-        raise CommandError(_mend("this needs", ["gateway"], "on"), FAILED)
-    # Made before, so that access knows its admin and prints no code for the first one.
-    link = await server.link(wish.person, wish.role)
-    host.services.add(GatewayService, Greeter(server, wish, link))
+        raise CommandError(_enable_hint("hookline web needs the plugin", ["gateway"], ""), FAILED)
+    # Created first, so that access knows an admin and prints no pairing code for one.
+    link = await server.link(options.person, options.role)
+    host.services.add(GatewayService, LoginLinkPrinter(server, options, link))
     await gateway.gateway()
 
 
 async def _why_no_pages(host: Host) -> str:
-    """Why there is no channel ``web``, as a sentence."""
+    """Return the reason why there is no channel ``web``."""
     for row in await host.services[Inspection].plugins():
         if row["name"] == "web-ui" and row["state"] != "missing":
-            return f"plugin web-ui brings no page; {row['reason'] or row['state']}"
-    return f"plugin web-ui is not installed; `{_enable(['web-ui'])}` mends that"
+            return f"the plugin web-ui has no pages: {row['reason'] or row['state']}"
+    return f"the plugin web-ui is not installed. Run `{_enable(['web-ui'])}`."
 
 
-def _mend(what: str, names: Sequence[str], state: str) -> str:
-    return f"{what} {' and '.join(names)} {state}; `{_enable(names)}` mends that"
+def _enable_hint(what: str, names: Sequence[str], state: str) -> str:
+    return f"{what} {' and '.join(names)} {state}".rstrip() + f". Run `{_enable(names)}`."
 
 
 def _enable(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The settings of the web server, and what must be right about them."""
+"""The settings of the web server and their validation."""
 
 from __future__ import annotations
 
@@ -9,72 +9,71 @@ from urllib.parse import urlsplit
 from hookline_webkit.address import Address, is_loopback, parse_address
 from pydantic import BaseModel, Field, field_validator
 
-WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - what people write, judged below
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - checked in startup_error
 
 
 class Tls(BaseModel):
-    """A certificate of one's own."""
+    """A TLS certificate."""
 
     cert: Path = Field(description="The certificate chain, a PEM file.")
     key: Path = Field(description="Its private key, a PEM file.")
 
 
 class WebServerConfig(BaseModel):
-    """Where to listen, and under which names the server is reached."""
+    """Where to listen, and the names of the server."""
 
     listen: str = Field(default="127.0.0.1:8780", description="host:port to listen on.")
     public_url: str | None = Field(
         default=None,
-        description="The address people type, if it is not http://LISTEN: https://example.org "
+        description="The URL people open, if it is not http://LISTEN, such as https://example.org "
         "behind a proxy.",
     )
     hosts: list[str] = Field(
-        default=[], description="More names under which requests may come, with or without a port."
+        default=[], description="Additional host names to accept, with or without a port."
     )
     trusted_proxies: list[str] = Field(
         default=[],
         description="Addresses or networks of proxies whose X-Forwarded-For and "
-        "X-Forwarded-Proto are believed.",
+        "X-Forwarded-Proto are trusted.",
     )
-    tls: Tls | None = Field(default=None, description="Speak HTTPS without a proxy.")
+    tls: Tls | None = Field(default=None, description="Serve HTTPS without a proxy.")
     insecure_http: bool = Field(
-        default=False,
-        description="Listen on an address that others reach although nothing is encrypted.",
+        default=False, description="Allow an address that other machines reach without encryption."
     )
 
     @field_validator("listen")
     @classmethod
-    def _can_be_listened_on(cls, listen: str) -> str:
+    def _validate_listen(cls, listen: str) -> str:
         parse_address(listen)
         return listen
 
     @field_validator("public_url")
     @classmethod
-    def _is_an_origin(cls, url: str | None) -> str | None:
+    def _validate_public_url(cls, url: str | None) -> str | None:
         if url is None:
             return None
         parts = urlsplit(url)
         extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
         if parts.scheme not in ("http", "https") or not parts.hostname or extra:
-            raise ValueError("write a scheme and a host alone, such as https://example.org")
+            raise ValueError("expected a scheme and a host only, such as https://example.org")
         return f"{parts.scheme}://{parts.netloc}".lower()
 
     @field_validator("hosts")
     @classmethod
-    def _are_hosts(cls, hosts: list[str]) -> list[str]:
+    def _validate_hosts(cls, hosts: list[str]) -> list[str]:
         for host in hosts:
             if not host or "/" in host or "*" in host or host != host.strip():
-                raise ValueError(f"{host!r} is no host; write a name such as example.org")
+                raise ValueError(f"{host!r} is not a host name; write one such as example.org")
         return [host.lower() for host in hosts]
 
     @field_validator("trusted_proxies")
     @classmethod
-    def _are_networks(cls, networks: list[str]) -> list[str]:
+    def _validate_networks(cls, networks: list[str]) -> list[str]:
         for network in networks:
             try:
                 ipaddress.ip_network(network, strict=False)
             except ValueError:
-                raise ValueError(f"{network!r} is no address and no network") from None
+                raise ValueError(f"{network!r} is not an IP address or network") from None
         return networks
 
     @property
@@ -84,14 +83,14 @@ class WebServerConfig(BaseModel):
 
     @property
     def is_https(self) -> bool:
-        """Whether people reach the server by HTTPS, as far as config says."""
+        """Whether people reach the server over HTTPS, according to the config."""
         return self.tls is not None or (self.public_url or "").startswith("https:")
 
     def url(self, port: int | None = None) -> str:
-        """Return the address to open, without a slash at the end.
+        """Return the URL to open, without a trailing slash.
 
         Args:
-            port: the port that is listened on, where ``listen`` leaves the choice to the system.
+            port: the actual port, if ``listen`` has port 0.
         """
         if self.public_url is not None:
             return self.public_url
@@ -100,12 +99,12 @@ class WebServerConfig(BaseModel):
         where = Address(host, port or address.port) if ":" not in host or "::" in host else host
         return f"{'https' if self.tls else 'http'}://{where}"
 
-    def fault(self) -> str | None:
-        """Return why the server must not start, as a sentence, or None."""
+    def startup_error(self) -> str | None:
+        """Return why the server must not start, or None."""
         if is_loopback(self.address.host) or self.is_https or self.insecure_http:
             return None
         return (
-            f"web-server.listen is {self.listen}, which other machines reach, and nothing would be "
-            "encrypted: listen on 127.0.0.1 behind a proxy and set public_url: https://…, or set "
-            "tls: {cert: …, key: …}; insecure_http: true does without"
+            f"other machines could reach web-server.listen ({self.listen}) without encryption: "
+            "listen on 127.0.0.1 behind a proxy and set public_url: https://…, or set "
+            "tls: {cert: …, key: …}, or allow it with insecure_http: true"
         )

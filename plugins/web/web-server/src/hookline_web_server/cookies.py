@@ -1,4 +1,4 @@
-"""The cookie by which a browser is known."""
+"""The cookie that identifies a browser."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .logins import DEVICE_SECONDS
-from .rules import Sender
+from .request_rules import Sender
 
 
-class Cookies:
-    """Writes and reads it.
+class LoginCookie:
+    """Reads and writes the cookie.
 
-    Its name is ``__Host-hookline`` on HTTPS, where no other host can set that, and else has the
-    port in it, because cookies do not: two servers of one machine would log each other out.
+    It is named ``__Host-hookline`` on HTTPS, which no other host can set. On HTTP its name contains
+    the port, because two servers on one machine would share it otherwise.
 
     Args:
-        port: returns the port that is listened on.
+        port: returns the server's port.
     """
 
     def __init__(self, port: Callable[[], int]) -> None:
@@ -28,15 +28,15 @@ class Cookies:
         return "__Host-hookline" if sender.is_https else f"hookline-{self._port()}"
 
     def read(self, request: Request, sender: Sender) -> str:
-        """Return the cookie's value, empty without one, and where it is there twice: somebody else
-        may have set the other."""
+        """Return the value of the cookie, or an empty string if there is none or more than one:
+        another site may have set the second."""
         header = request.headers.get("cookie", "")
         pairs = [one.strip().partition("=") for one in header.split(";")]
         found = [value for name, _, value in pairs if name == self._name(sender)]
         return found[0] if len(found) == 1 else ""
 
     def write(self, response: Response, sender: Sender, token: str) -> None:
-        """Set the cookie for 30 days; an empty ``token`` deletes it."""
+        """Set the cookie for 30 days. An empty ``token`` deletes it."""
         response.set_cookie(
             self._name(sender),
             token,

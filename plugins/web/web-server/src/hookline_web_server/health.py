@@ -1,4 +1,4 @@
-"""What tells others how the server does: ``/healthz``, ``/readyz`` and ``/metrics``."""
+"""The routes ``/healthz``, ``/readyz`` and ``/metrics``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .metrics import Metrics
 
 
 class Health:
-    """The routes. ``is_up`` says whether the gateway is.
+    """The handlers. ``is_up`` is whether the gateway is up.
 
     Args:
         host: the plugin's host.
-        metrics: where requests are counted.
-        may_read: raises ``Problem`` for who may not read the metrics.
-        streams: returns how many streams are open.
-        instance: names this server, for ``hookline web`` to find it again.
+        metrics: counts requests.
+        may_read: raises ``Problem`` if the sender may not read the metrics.
+        streams: returns the number of open streams.
+        instance: the id by which ``hookline web`` recognises this server.
     """
 
     def __init__(
@@ -46,18 +46,18 @@ class Health:
         yield SiteRoute("GET", "/metrics", self.metrics, auth="none")
 
     async def healthz(self, request: Any) -> dict[str, Any]:
-        """200 as long as requests are answered."""
+        """Return 200 while the server runs."""
         return {"status": "ok", "instance": self._instance}
 
     async def readyz(self, request: Any) -> dict[str, Any]:
-        """200 if every channel is up and the store can be read, else 503."""
+        """Return 200 if all channels are up and the store can be read, else 503."""
         if not self.is_up:
             raise Problem(503, "not_ready", "The gateway is starting or stopping.")
         await self._host.storage.kv.get("instance")
         return {"status": "ready"}
 
     async def metrics(self, request: Any) -> Any:
-        """Figures for Prometheus."""
+        """Return the metrics in Prometheus' text format."""
         from starlette.responses import PlainTextResponse
 
         await self._may_read(request)

@@ -1,4 +1,4 @@
-"""How much, how often and how slowly: rates, requests at a time, and bodies."""
+"""Limits on the rate of requests, on concurrent requests, and on their bodies."""
 
 from __future__ import annotations
 
@@ -12,73 +12,77 @@ from hookline_hookspecs.web import Identity, Problem
 
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 MINUTE = 60.0
-MOST_KEYS = 10_000
-"""Whose requests are counted at a time; above, who sent none for the longest is forgotten."""
-MOST_STREAMS, MOST_OTHERS, MOST_UNKNOWN = 1100, 128, 64
-"""At a time: streams, other requests of who is known, and those of everybody else, who keep only
-each other out."""
-STREAMS_EACH = 16
-WAIT_SECONDS = 10.0
-"""For another request to end, before 503 is answered."""
-CHUNK_SECONDS = 10.0
-"""For the next piece of a body."""
-SLOWEST = 4096.0
-"""Bytes a second, over a whole body; after :data:`CHUNK_SECONDS`."""
+MAX_RATE_KEYS = 10_000
+"""Senders that are tracked. Above it, the least recently active is forgotten."""
+MAX_STREAMS = 1100
+"""Concurrent streams."""
+MAX_REQUESTS = 128
+"""Concurrent other requests of people and clients who are signed in."""
+MAX_ANONYMOUS_REQUESTS = 64
+"""Concurrent requests of all others, who can only block each other."""
+MAX_STREAMS_PER_PERSON = 16
+SLOT_WAIT_SECONDS = 10.0
+"""For another request to end before 503 is returned."""
+BODY_CHUNK_SECONDS = 10.0
+"""For the next chunk of a body."""
+MIN_BODY_BYTES_PER_SECOND = 4096.0
+"""Average over a body, after the first :data:`BODY_CHUNK_SECONDS`."""
 
-REST_BYTES, REST_SECONDS = 64_000_000, 10.0
-"""Of a refused request's body: what is read and thrown away at most, so that the answer arrives."""
+MAX_DRAIN_BYTES = 64_000_000
+DRAIN_SECONDS = 10.0
+"""Limits on reading and discarding the body of a refused request, so that the response arrives."""
 
 
-class Rates:
-    """Counts requests by key over the last minute."""
+class RateLimits:
+    """Counts the requests of each sender over the last minute."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._times: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
 
     def take(self, what: str, who: str, most: int) -> None:
-        """Count a request. Raises :class:`Problem` (429) if ``most`` were counted in a minute."""
+        """Count a request. Raises :class:`Problem` (429) above ``most`` per minute."""
         times = self._times.setdefault((what, who), deque())
         self._times.move_to_end((what, who))
-        if len(self._times) > MOST_KEYS:
+        if len(self._times) > MAX_RATE_KEYS:
             self._times.popitem(last=False)
         now = self._now()
         while times and times[0] <= now - MINUTE:
             times.popleft()
         if len(times) >= most:
-            raise too_many(times[0] + MINUTE - now)
+            raise rate_limit_problem(times[0] + MINUTE - now)
         times.append(now)
 
 
-def too_many(seconds: float, what: str = "Too many requests.") -> Problem:
-    """Return the problem that asks somebody to come back later."""
+def rate_limit_problem(seconds: float, what: str = "Too many requests.") -> Problem:
+    """Return the problem with status 429."""
     wait = max(1, int(seconds) + 1)
     return Problem(
-        429, "too_many", what, f"Try again in {wait} seconds.", {"Retry-After": str(wait)}
+        429, "rate_limit_problem", what, f"Try again in {wait} seconds.", {"Retry-After": str(wait)}
     )
 
 
-class Slots:
-    """Requests under way: streams, counted apart for each person, and all others."""
+class ConcurrencyLimits:
+    """Limits concurrent requests: streams, also per person, and all others."""
 
     def __init__(self) -> None:
-        self._known = asyncio.Semaphore(MOST_OTHERS)
-        self._unknown = asyncio.Semaphore(MOST_UNKNOWN)
+        self._known = asyncio.Semaphore(MAX_REQUESTS)
+        self._unknown = asyncio.Semaphore(MAX_ANONYMOUS_REQUESTS)
         self.streams = 0
         self.each: Counter[str] = Counter()
 
     @asynccontextmanager
     async def other(self, *, is_known: bool) -> AsyncIterator[Callable[[], None]]:
-        """Hold a slot; the function gives it back early. Raises :class:`Problem` (503)."""
+        """Hold a slot; the yielded function releases it early. Raises :class:`Problem` (503)."""
         slots = self._known if is_known else self._unknown
         try:
-            async with asyncio.timeout(WAIT_SECONDS):
+            async with asyncio.timeout(SLOT_WAIT_SECONDS):
                 await slots.acquire()
         except TimeoutError:
             raise Problem(
                 503,
                 "busy",
-                "Too many requests are under way.",
+                "The server is handling too many requests.",
                 "Try again in a few seconds.",
                 {"Retry-After": "5"},
             ) from None
@@ -97,11 +101,11 @@ class Slots:
 
     @contextmanager
     def stream(self, who: Identity | None, address: str) -> Iterator[None]:
-        """Hold a stream's slot. Raises :class:`Problem` (429, 503)."""
+        """Hold a slot for a stream. Raises :class:`Problem` (429, 503)."""
         person = who.person if who is not None else address
-        if self.each[person] >= STREAMS_EACH:
-            raise too_many(5, "Too many streams are open.")
-        if self.streams >= MOST_STREAMS:
+        if self.each[person] >= MAX_STREAMS_PER_PERSON:
+            raise rate_limit_problem(5, "Too many streams are open.")
+        if self.streams >= MAX_STREAMS:
             fix, later = "Try again in a few seconds.", {"Retry-After": "5"}
             raise Problem(503, "busy", "Too many streams are open.", fix, later)
         self.streams += 1
@@ -115,14 +119,14 @@ class Slots:
                 del self.each[person]
 
 
-def limited(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) -> Receive:
-    """Return ``receive`` for a body of at most ``most`` bytes, which comes without long breaks.
+def limit_body(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) -> Receive:
+    """Return ``receive`` with limits on the size and the speed of the body.
 
-    It raises :class:`Problem`: 413 for a larger body, 408 for one that does not come.
+    It raises :class:`Problem`: 413 above ``most`` bytes, 408 if the body is too slow.
     """
     announced = dict(headers).get(b"content-length", b"")
     if announced and not announced.isdigit():
-        raise Problem(400, "bad_request", "The request is not sound: its length is no number.")
+        raise Problem(400, "bad_request", "Invalid request: Content-Length is not a number.")
     if len(announced) > 18 or int(announced or b"0") > most:
         raise _too_large(most)
     taken, is_whole, began = 0, False, asyncio.get_running_loop().time()
@@ -132,7 +136,7 @@ def limited(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) -> 
         if is_whole:
             return await receive()
         try:
-            async with asyncio.timeout(CHUNK_SECONDS):
+            async with asyncio.timeout(BODY_CHUNK_SECONDS):
                 message = await receive()
         except TimeoutError:
             raise _too_slow() from None
@@ -140,42 +144,43 @@ def limited(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) -> 
         is_whole = message["type"] != "http.request" or not message.get("more_body")
         if taken > most:
             raise _too_large(most)
-        seconds = asyncio.get_running_loop().time() - began - CHUNK_SECONDS
-        if not is_whole and seconds > 0 and taken < seconds * SLOWEST:
+        seconds = asyncio.get_running_loop().time() - began - BODY_CHUNK_SECONDS
+        if not is_whole and seconds > 0 and taken < seconds * MIN_BODY_BYTES_PER_SECOND:
             raise _too_slow()
         return message
 
     return take
 
 
-class Body:
-    """The body of a request as it is received; it knows whether there is more."""
+class RequestBody:
+    """The body of a request; tracks whether all of it was received."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._is_whole = False
 
     async def __call__(self) -> dict[str, Any]:
-        """Return the next part."""
+        """Return the next message."""
         message = await self._receive()
         self._is_whole = message["type"] != "http.request" or not message.get("more_body")
         return message
 
     async def drain(self) -> None:
-        """Read what is still coming. A connection that is closed before that is reset, and then
-        many clients never see the answer."""
-        left = REST_BYTES
+        """Read and discard the rest. Closing the connection earlier would reset it, and many
+        clients
+        would never see the response."""
+        left = MAX_DRAIN_BYTES
         with suppress(TimeoutError):
-            async with asyncio.timeout(REST_SECONDS):
+            async with asyncio.timeout(DRAIN_SECONDS):
                 while left > 0 and not self._is_whole:
                     left -= len((await self()).get("body", b""))
 
 
 def _too_large(most: int) -> Problem:
-    text = f"This is larger than the {most:,} bytes that are taken here."
+    text = f"The request is larger than {most:,} bytes."
     return Problem(413, "too_large", text, "Send less.", {"Connection": "close"})
 
 
 def _too_slow() -> Problem:
-    text = "The request did not come in time."
+    text = "The request took too long to arrive."
     return Problem(408, "too_slow", text, "Send it again.", {"Connection": "close"})

@@ -1,6 +1,7 @@
-"""Who is logged in: codes that let a browser in once, and the browsers that are in.
+"""Login codes, which work once, and the browsers that are signed in.
 
-Secrets are stored as SHA-256; both have 128 bits or more, so that none can be guessed.
+Only SHA-256 digests of codes and tokens are stored. Both have 128 bits or more and cannot be
+guessed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hookline_hookspecs.people import PeopleDirectory, WebRole
 from hookline_hookspecs.web import Device, Identity, LoginLink
 from hookline_warmkit import RowCache
 
-from .audit import Audit
+from .audit_log import AuditLog
 
 T = TypeVar("T")
 CHANNEL = "web"
@@ -24,30 +25,30 @@ CODE_SECONDS = 600.0
 DEVICE_SECONDS = 30 * 86400.0
 CODE_BYTES = 16
 TOKEN_BYTES = 32
-LONGEST_AGENT = 200
-LONGEST_NAME = 64
-SITE_ROLES: dict[str, WebRole] = {"admin": "operator", "person": "person", "auditor": "auditor"}
-"""What somebody is here, by what they are to the plugin ``access``."""
-MOST_DEVICES = 100
-"""Of one person; above, the one that was seen least recently is logged out."""
+MAX_AGENT_CHARS = 200
+MAX_NAME_CHARS = 64
+WEB_ROLES: dict[str, WebRole] = {"admin": "operator", "person": "person", "auditor": "auditor"}
+"""The role on the web by the person's role in ``access``."""
+MAX_DEVICES_PER_PERSON = 100
+"""Above it, the least recently seen is signed out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A browser that was let in: its cookie's value and who it is."""
+    """A browser that has signed in: the value of its cookie, and its identity."""
 
     token: str
     identity: Identity
 
 
-class OtherPerson(HooklineError):
-    """The code is somebody else's than who is logged in; it was not used."""
+class OtherPersonLoggedIn(HooklineError):
+    """The code is for another person than the one who is signed in. It was not used."""
 
 
 class Logins:
-    """Codes and devices, in the tables ``web_server_codes`` and ``web_server_devices``."""
+    """Codes and devices in the tables ``web_server_codes`` and ``web_server_devices``."""
 
-    def __init__(self, host: Host, audit: Audit) -> None:
+    def __init__(self, host: Host, audit: AuditLog) -> None:
         self._host = host
         self._audit = audit
         self._rows: RowCache[str, Mapping[str, Any] | None] = RowCache(host, 4096)
@@ -57,14 +58,12 @@ class Logins:
     # Codes
 
     async def link(self, url: str, name: str, role: WebRole, by: str) -> LoginLink:
-        """Let ``web:NAME`` in, and store a code that logs them in once.
-
-        Raises ``HooklineError`` with a sentence.
-        """
-        fault = fault_of(name)
+        """Allow ``web:NAME`` in and store a code that signs them in once. Raises
+        ``HooklineError``."""
+        fault = name_error(name)
         if fault is not None:
             raise HooklineError(fault)
-        await self._let_in(name, role, by)
+        await self._allow(name, role, by)
         code, now = secrets.token_urlsafe(CODE_BYTES), self._host.now()
         expires = now + CODE_SECONDS
 
@@ -81,18 +80,26 @@ class Logins:
     async def redeem(
         self, code: str, agent: str, before: Identity | None, *, switch: bool
     ) -> Login | None:
-        """Log a browser in; None if the code is not good, or not any more.
+        """Sign a browser in. Return None if the code is unknown, used or expired.
 
-        Of two that use a code at once one is let in. ``before`` is who this browser was logged in
-        as; a code of another person raises :class:`OtherPerson` unless ``switch`` is set. A person
-        who was taken off the list since the code was made does not come in by it.
+        If two browsers use a code at once, one gets in. A person who was removed since the code was
+        created does not.
+
+        Args:
+            before: who this browser is signed in as.
+            switch: replace the login of another person.
+
+        Raises:
+            OtherPersonLoggedIn: another person is signed in, and ``switch`` is False.
         """
         found = await self._code(code)
         if found is None:
             return None
         name, role = str(found["name"]), found["role"]
         if before is not None and before.name != name and not switch:
-            raise OtherPerson(f"This link is for {name}, and you are logged in as {before.name}")
+            raise OtherPersonLoggedIn(
+                f"This link is for {name}, but you are signed in as {before.name}"
+            )
         token, device = secrets.token_urlsafe(TOKEN_BYTES), secrets.token_hex(8)
         now = self._host.now()
 
@@ -105,7 +112,7 @@ class Logins:
                 digest=_digest(token),
                 name=name,
                 role=role,
-                agent=_on_one_line(agent)[:LONGEST_AGENT],
+                agent=_single_line(agent)[:MAX_AGENT_CHARS],
                 now=now,
             )
             return True
@@ -114,7 +121,7 @@ class Logins:
             return None
         if before is not None:
             await self.revoke(before.device)
-        await self._keep_few(name, device)
+        await self._limit_devices(name, device)
         identity = await self._identity(name, role, device)
         if identity is None:
             await self.revoke(device)
@@ -124,11 +131,11 @@ class Logins:
 
     async def _code(self, code: str) -> Mapping[str, Any] | None:
         digest, now = _digest(code), self._host.now()
-        rows = await self._host.storage.fetch("code_of", digest=digest, now=now)
+        rows = await self._host.storage.fetch("find_code", digest=digest, now=now)
         return rows[0] if rows else None
 
-    async def _let_in(self, name: str, role: str, by: str) -> None:
-        """Let a person in, and log out browsers that are in from before they were taken off."""
+    async def _allow(self, name: str, role: str, by: str) -> None:
+        """Allow a person in, and sign out browsers from before they were removed."""
         people = self._host.services.get(PeopleDirectory)
         if people is None:
             return
@@ -139,20 +146,20 @@ class Logins:
         is_auditor = role == "auditor"
         await people.allow(person, admin=role == "operator", by=by, auditor=is_auditor)
 
-    async def _keep_few(self, name: str, newest: str) -> None:
+    async def _limit_devices(self, name: str, newest: str) -> None:
         devices = sorted(await self.devices(name), key=lambda one: one.seen, reverse=True)
-        for one in devices[MOST_DEVICES:]:
+        for one in devices[MAX_DEVICES_PER_PERSON:]:
             if one.id != newest:
                 await self.revoke(one.id)
 
     # Devices
 
     async def identify(self, token: str) -> Identity | None:
-        """Return whose cookie this is, or None; reads only."""
+        """Return the identity that a cookie's token stands for, or None."""
         digest, since = _digest(token), self._host.now() - DEVICE_SECONDS
 
         async def read() -> Mapping[str, Any] | None:
-            rows = await self._host.storage.fetch("device_of", digest=digest, since=since)
+            rows = await self._host.storage.fetch("find_device", digest=digest, since=since)
             return rows[0] if rows else None
 
         row = await self._rows.get(digest, read)
@@ -165,14 +172,14 @@ class Logins:
         people = self._host.services.get(PeopleDirectory)
         if people is not None:
             known = await people.role(f"{CHANNEL}:{name}")
-            found = SITE_ROLES.get(known)
+            found = WEB_ROLES.get(known)
             if found is None:
                 return None
             role = found
         return Identity(CHANNEL, name, role, device)
 
     async def devices(self, name: str | None = None) -> Sequence[Device]:
-        """Return the browsers that are logged in, the newest first."""
+        """Return the browsers that are signed in, newest first."""
         since = self._host.now() - DEVICE_SECONDS
         rows = await self._host.storage.fetch("devices", since=since)
         return [
@@ -188,8 +195,8 @@ class Logins:
             if name is None or row["name"] == name
         ]
 
-    async def is_in(self, device: str) -> bool:
-        """Whether a device is still logged in, and its person still let in."""
+    async def is_logged_in(self, device: str) -> bool:
+        """Return whether a device is still signed in and its person still allowed."""
         for one in await self.devices():
             if one.id == device:
                 name = one.person.partition(":")[2]
@@ -197,7 +204,7 @@ class Logins:
         return False
 
     async def revoke(self, device: str) -> bool:
-        """Log a device out; False if it was not in."""
+        """Sign a device out. Return False if it was not signed in."""
         found = await self._transact(lambda tx: tx.execute("drop_device", id=device))
         self._seen.pop(device, None)
         for callback in self._callbacks:
@@ -205,23 +212,23 @@ class Logins:
         return found > 0
 
     def on_revoked(self, callback: Callable[[str], None]) -> None:
-        """Call ``callback(device)`` when a device is logged out."""
+        """Call ``callback(device)`` when a device is signed out."""
         self._callbacks.append(callback)
 
     async def flush(self) -> None:
-        """Store when the devices were seen last."""
+        """Store when each device was last seen."""
         seen, self._seen = dict(self._seen), {}
         if not seen:
             return
 
         def work(tx: Transaction) -> None:
             for device, at in seen.items():
-                tx.execute("saw_device", id=device, seen=at)
+                tx.execute("update_device_seen", id=device, seen=at)
 
         try:
             await self._transact(work)
         except HooklineError as error:
-            self._host.log.warning("when browsers were seen is not stored: %s", error)
+            self._host.log.warning("could not store when browsers were last seen: %s", error)
 
     async def _transact(self, work: Callable[[Transaction], T]) -> T:
         self._rows.forget()
@@ -231,12 +238,12 @@ class Logins:
             self._rows.forget()
 
 
-def fault_of(name: str) -> str | None:
-    """Return why nobody can be called ``name``, as a sentence, or None."""
-    if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        return f"a person's name has 1 to {LONGEST_NAME} characters and no blanks around it"
+def name_error(name: str) -> str | None:
+    """Return what is wrong with a person's name, or None."""
+    if not name or len(name) > MAX_NAME_CHARS or not name.isprintable() or name != name.strip():
+        return f"a name must have 1 to {MAX_NAME_CHARS} characters and no spaces around it"
     if name == "*" or "/" in name or ":" in name:
-        return "a person's name is no * and holds no slash and no colon"
+        return "a name must not be * or contain a slash or a colon"
     return None
 
 
@@ -244,5 +251,5 @@ def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _on_one_line(text: str) -> str:
+def _single_line(text: str) -> str:
     return "".join(one if one.isprintable() else " " for one in text)

@@ -1,4 +1,4 @@
-"""What ``GET /metrics`` tells, in the text format of Prometheus."""
+"""The metrics of ``GET /metrics`` in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
-    """Requests by route and status, and how long they took; streams are counted, not timed."""
+    """Counts requests by route and status, and their durations. Streams are counted, not timed."""
 
     def __init__(self) -> None:
         self._began = time.time()
@@ -30,7 +30,7 @@ class Metrics:
                 self._buckets[bucket] += 1
 
     def text(self, gauges: dict[str, float]) -> str:
-        """Return all figures; ``gauges`` are more of them, by name."""
+        """Return all metrics, with additional ``gauges`` by name."""
         lines = ["# TYPE hookline_http_requests_total counter"]
         for (route, status), number in sorted(self._requests.items()):
             labels = f'route="{_quoted(route)}",status="{status}"'

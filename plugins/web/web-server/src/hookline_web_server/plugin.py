@@ -1,4 +1,4 @@
-"""The plugin: offers the service, brings its own routes and the command ``hookline web``."""
+"""The plugin: the services, its own routes, and the command ``hookline web``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hookline_hookspecs import Check, GatewayService, Host, Plugin, Route, hooki
 from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_hookspecs.web import SessionBranches, WebServer
 
-from .branches import StoredSessionBranches
 from .config import WebServerConfig
 from .service import SharedServer
+from .session_branches import StoredSessionBranches
 
 
 class WebServerPlugin(Plugin[WebServerConfig]):
-    """One HTTP listener for all plugins."""
+    """Runs one HTTP server for all plugins."""
 
     needs_no_channel = False
     runs_turns = False
@@ -25,33 +25,33 @@ class WebServerPlugin(Plugin[WebServerConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the services; nothing is listened on before somebody needs it."""
+        """Offer the services. The server starts listening when a channel needs it."""
         host.services.provide(WebServer, self.shared)
         host.services.provide(SessionBranches, StoredSessionBranches(host))
         host.services.add(GatewayService, self)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Listen no more."""
+        """Stop listening."""
         await self.shared.aclose()
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Login, logout, health and metrics."""
+        """Register the routes for login, logout, health and metrics."""
         for route in self.shared.routes():
             register(route)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
-        """``hookline web``."""
-        from .cli import web_on
+        """Register ``hookline web``."""
+        from .cli import web_command
 
-        told = "Open Hookline in a browser: print a link that logs it in, start what serves it."
-        register("web", web_on(self.host), help=told)
+        help_ = "Print a link that signs a browser in."
+        register("web", web_command(self.host), help=help_)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Port, address, public name, and who lets people in."""
+        """Register checks of port, address, public URL and access control."""
         from . import checks
 
         register(Check("port", lambda: checks.port_check(self.config, self.host)))
@@ -60,9 +60,9 @@ class WebServerPlugin(Plugin[WebServerConfig]):
         register(Check("access", lambda: checks.access_check(self.host)))
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
-        """Be ready."""
-        self.shared.become(is_up=True)
+        """Report ready on ``/readyz``."""
+        self.shared.set_ready(is_up=True)
 
     async def gateway_stopping(self) -> None:
-        """Be ready no more."""
-        self.shared.become(is_up=False)
+        """Report not ready on ``/readyz``."""
+        self.shared.set_ready(is_up=False)

@@ -1,4 +1,4 @@
-"""The service ``WebServer``: it counts who needs the listener, and starts it for the first."""
+"""The service ``WebServer``: starts the server for its first user and stops it after the last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookline_hookspecs import HooklineError, Host
 from hookline_hookspecs.people import WebRole
 from hookline_hookspecs.web import Device, Identity, LoginLink, PageLink, SiteRoute, WebChange
 
-from .audit import Audit
+from .audit_log import AuditLog
 from .config import WebServerConfig
 from .logins import CHANNEL, Logins
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SharedServer:
-    """The listener of this process (protocol ``WebServer``).
+    """The server of this process (protocol ``WebServer``).
 
     Args:
         config: the plugin's settings.
@@ -29,7 +29,7 @@ class SharedServer:
     def __init__(self, config: WebServerConfig, host: Host) -> None:
         self._config = config
         self._host = host
-        self.audit = Audit(host)
+        self.audit = AuditLog(host)
         self.logins = Logins(host, self.audit)
         self._users = 0
         self._changing = asyncio.Lock()
@@ -39,7 +39,7 @@ class SharedServer:
 
     @property
     def server(self) -> Server:
-        """Site and listener; made when somebody needs them."""
+        """The server, created on first use."""
         if self._server is None:
             from .server import Server
 
@@ -47,8 +47,8 @@ class SharedServer:
             self._server.health.is_up = self._is_up
         return self._server
 
-    def become(self, *, is_up: bool) -> None:
-        """Tell ``/readyz`` whether the gateway is up."""
+    def set_ready(self, *, is_up: bool) -> None:
+        """Set what ``/readyz`` reports."""
         self._is_up = is_up
         if self._server is not None:
             self._server.health.is_up = is_up
@@ -56,7 +56,7 @@ class SharedServer:
     # The listener
 
     async def acquire(self) -> str:
-        """Start listening, unless it does; return the base URL."""
+        """Start listening unless already started, and return the base URL."""
         async with self._changing:
             if not self._users:
                 self._stopped.clear()
@@ -69,7 +69,7 @@ class SharedServer:
         return self.url()
 
     async def release(self) -> None:
-        """Stop listening once nobody needs it any more."""
+        """Stop listening if this was the last user."""
         async with self._changing:
             if not self._users:
                 return
@@ -79,7 +79,7 @@ class SharedServer:
                 self._stopped.set()
 
     async def aclose(self) -> None:
-        """Stop, whoever needs it."""
+        """Stop, even if there are users left."""
         async with self._changing:
             if self._users:
                 self._users = 0
@@ -88,55 +88,55 @@ class SharedServer:
         await self.audit.flush()
 
     async def wait(self) -> None:
-        """Return when the listener has stopped. Raises the error if it failed."""
+        """Return when the server has stopped. Raises its error if it failed."""
         if not self._users:
             return
         await self.server.wait()
         await self._stopped.wait()
 
     def url(self) -> str:
-        """Return where people find the server."""
+        """Return the URL that people open."""
         return self._server.url() if self._server is not None else self._config.url()
 
     def routes(self) -> list[SiteRoute]:
-        """Return the plugin's own routes; none before somebody needs the listener."""
+        """Return the plugin's own routes; none before the server was used."""
         return self._server.routes() if self._server is not None else []
 
-    # What the pages ask
+    # For pages
 
     def pages(self, who: Identity) -> Sequence[PageLink]:
-        """Return the pages that this person may open."""
+        """Return the pages that a person may open, in the order of the navigation."""
         links = [
             PageLink(page.title, entry.path, page.section, page.order, entry.plugin)
-            for entry in self.server.site.table.entries
+            for entry in self.server.application.table.entries
             if (page := entry.route.page) is not None
             and entry.auth in ("person", "operator")
-            and self.server.site.may_call(who, entry)
+            and self.server.application.may_call(who, entry)
         ]
         return sorted(links, key=lambda one: (one.section, one.order, one.title))
 
     async def link(
         self, person: str, role: WebRole, by: str = "terminal", *, url: str | None = None
     ) -> LoginLink:
-        """Make a login link for ``web:NAME``. Raises ``HooklineError``."""
+        """Return a login link for ``web:NAME``. Raises ``HooklineError``."""
         return await self.logins.link(url or self.url(), person, role, by)
 
     async def devices(self, person: str | None = None) -> Sequence[Device]:
-        """Return the browsers that are logged in; ``person`` is ``web:NAME`` or NAME."""
+        """Return the browsers that are signed in; ``person`` is ``web:NAME`` or NAME."""
         name = person.removeprefix(f"{CHANNEL}:") if person is not None else None
         return await self.logins.devices(name)
 
     async def revoke(self, *, device: str | None = None, person: str | None = None) -> int:
-        """Log out a device, or all of a person's, at once; return how many there were."""
+        """Sign out a device, or all devices of a person, at once. Return their number."""
         if device is None and person is None:
-            raise HooklineError("say which device or whose devices are to be logged out")
+            raise HooklineError("revoke needs a device or a person")
         ids = [device] if device is not None else [one.id for one in await self.devices(person)]
         return sum([await self.logins.revoke(one) for one in ids])
 
     def on_revoked(self, callback: Callable[[str], None]) -> None:
-        """Call ``callback(device)`` when a device is logged out."""
+        """Call ``callback(device)`` when a device is signed out."""
         self.logins.on_revoked(callback)
 
     async def changes(self, limit: int = 100) -> Sequence[WebChange]:
-        """Return what operators changed and who came in, the newest first."""
+        """Return the changes by operators and the logins, newest first."""
         return await self.audit.newest(limit)

@@ -24,7 +24,7 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .live import Live, LiveTurn
 from .owning import CHANNEL, Chat

@@ -1,11 +1,11 @@
-// Logs in with the code behind the address's #, which is cleared at once: it is no part of what the
-// browser sends, and must not stay in its history.
+// Signs in with the code in the URL's fragment. The browser never sends the fragment, and it is
+// cleared at once, so that it does not stay in the history.
 const at = (id) => document.getElementById(id);
-const wanted = new URLSearchParams(location.search).get("next") ?? "/";
+const requested = new URLSearchParams(location.search).get("next") ?? "/";
 // Only a path of this server; the server checks it again.
-const next = /^\/(?![/\\])[^\\\s]*$/.test(wanted) ? wanted : "/";
+const next = /^\/(?![/\\])[^\\\s]*$/.test(requested) ? requested : "/";
 
-const codeOf = (text) => text.trim().split("#").pop().trim();
+const extractCode = (text) => text.trim().split("#").pop().trim();
 
 function show(text, fix = "") {
   at("status").textContent = text;
@@ -13,9 +13,9 @@ function show(text, fix = "") {
   at("fix").hidden = !fix;
 }
 
-function offer(label, press) {
+function showButton(label, onPress) {
   at("go").textContent = label;
-  at("go").onclick = press;
+  at("go").onclick = onPress;
   at("actions").hidden = false;
   at("go").focus();
 }
@@ -23,7 +23,7 @@ function offer(label, press) {
 async function login(code, more = {}) {
   at("actions").hidden = true;
   at("how").hidden = true;
-  show("Logging in…");
+  show("Signing in…");
   let response;
   try {
     response = await fetch("/login", {
@@ -32,47 +32,47 @@ async function login(code, more = {}) {
       body: JSON.stringify({ code, next, ...more }),
     });
   } catch {
-    show("The server cannot be reached.", "Is the gateway running, and are you online?");
-    offer("Try again", () => login(code, more));
+    show("Cannot reach the server.", "Check that the gateway is running and that you are online.");
+    showButton("Try again", () => login(code, more));
     return;
   }
-  const told = await response.json().catch(() => ({}));
+  const body = await response.json().catch(() => ({}));
   if (response.ok) {
-    location.replace(told.next);
+    location.replace(body.next);
     return;
   }
-  const isNoLink = response.status === 401;
-  show(told.error?.message ?? "That did not work.", isNoLink ? "" : told.error?.fix);
-  if (response.status === 409) offer("Log in by the link", () => login(code, { switch: true }));
-  else if (response.status === 429 || response.status >= 500) offer("Try again", () => login(code, more));
+  const isBadLink = response.status === 401;
+  show(body.error?.message ?? "Something went wrong.", isBadLink ? "" : body.error?.fix);
+  if (response.status === 409) showButton("Use the link", () => login(code, { switch: true }));
+  else if (response.status === 429 || response.status >= 500) showButton("Try again", () => login(code, more));
   else at("how").hidden = false;
 }
 
-async function begin() {
-  const code = codeOf(location.hash);
+async function start() {
+  const code = extractCode(location.hash);
   if (code) {
     history.replaceState(null, "", location.pathname + location.search);
     await login(code);
     return;
   }
   try {
-    // A link from another site brings no cookie; a request from here does.
+    // After a link from another site this request has the cookie, which the page load did not.
     const who = await (await fetch("/login/who", { headers: { Accept: "application/json" } })).json();
     if (who.name) {
       location.replace(next);
       return;
     }
   } catch {
-    // Then what to do is shown all the same.
+    // Show how to sign in all the same.
   }
-  show("You are not logged in.");
+  show("You are not signed in.");
   at("how").hidden = false;
 }
 
 at("paste").addEventListener("submit", (event) => {
   event.preventDefault();
-  const code = codeOf(at("link").value);
+  const code = extractCode(at("link").value);
   if (code) login(code);
 });
-addEventListener("hashchange", begin);
-begin();
+addEventListener("hashchange", start);
+start();

@@ -2,7 +2,7 @@
 INSERT INTO web_server_codes (digest, name, role, by_whom, expires)
 VALUES (:digest, :name, :role, :by_whom, :expires);
 
--- name: code_of
+-- name: find_code
 SELECT name, role FROM web_server_codes WHERE digest = :digest AND expires > :now;
 
 -- name: drop_code!
@@ -15,7 +15,7 @@ DELETE FROM web_server_codes WHERE expires <= :now;
 INSERT INTO web_server_devices (id, digest, name, role, agent, created, seen)
 VALUES (:id, :digest, :name, :role, :agent, :now, :now);
 
--- name: device_of
+-- name: find_device
 SELECT id, name, role, agent, created, seen FROM web_server_devices
 WHERE digest = :digest AND created > :since;
 
@@ -26,7 +26,7 @@ WHERE created > :since ORDER BY created DESC, id;
 -- name: drop_device!
 DELETE FROM web_server_devices WHERE id = :id;
 
--- name: saw_device!
+-- name: update_device_seen!
 UPDATE web_server_devices SET seen = :seen WHERE id = :id AND seen < :seen;
 
 -- name: prune_devices!

@@ -1,0 +1,101 @@
+"""What core does for the process that runs the channels (service ``GatewayHost``)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.replies import Reply
+
+from ..engine import Engine
+from ..sessions.context import TERMINAL
+from ..sessions.manager import Sessions
+from ..text import new_id
+from .dispatcher import Dispatcher
+from .outbox import Outbox
+from .recovery import SessionRecovery
+
+
+@dataclass
+class CoreGatewayHost:
+    """The service ``GatewayHost``."""
+
+    engine: Engine
+    sessions: Sessions
+    dispatcher: Dispatcher
+    recovery: SessionRecovery
+    outbox: Outbox
+
+    async def recover(self, channel: str | None = None, chat_id: str = "") -> list[asyncio.Task[Any]]:
+        """Finish everything that is left over for network channels, and delete what is old.
+
+        Call it at the process's start, and from time to time. Where work is shared, it is finished
+        one chat at a time, by whoever is to do it.
+        """
+        await self.engine.node.join()
+        if channel is not None:
+            return await self._finish_left_over(channel, chat_id)
+        await self.engine.work.finish_left_over(partial(self._finish_left_over, None, ""))
+        for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
+            self.engine.background.start(self.outbox.deliver_all(network.name))
+        await self.engine.journal.prune()
+        return []
+
+    async def _finish_left_over(self, channel: str | None, chat_id: str) -> list[asyncio.Task[Any]]:
+        tasks: list[asyncio.Task[Any]] = []
+        try:
+            await self._resume_turns(channel, chat_id, tasks)
+            await self._answer_messages(channel, chat_id, tasks)
+        except StoreError:
+            if channel is None or not tasks:  # else whoever waits for them looks again
+                raise
+        return tasks
+
+    async def _resume_turns(self, channel: str | None, chat_id: str, tasks: list[asyncio.Task[Any]]) -> None:
+        for session_id in await self.engine.journal.unfinished_sessions(channel, chat_id):
+            row = await self.engine.journal.session(session_id)
+            state = self.sessions.loaded(session_id)
+            is_idle = state is None or state.active is None
+            if is_idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
+                tasks.append(self.engine.background.start(self._resume_session(session_id)))
+
+    async def _answer_messages(self, channel: str | None, chat_id: str, tasks: list[asyncio.Task[Any]]) -> None:
+        for row in await self.engine.journal.open_inbox(channel, chat_id):
+            if row["inbound"].channel != TERMINAL and await self.recovery.claim(row["id"], row["owner"]):
+                answer = self.dispatcher.answer_stored(row["inbound"], row["id"])
+                tasks.append(self.engine.background.start(answer))
+            elif channel is not None and row["id"] not in self.recovery.processor.processing:
+                raise StoreError("another process has an earlier message of the chat.")
+
+    async def _resume_session(self, session_id: str) -> None:
+        async with self.sessions.lock(session_id):
+            state = await self.sessions.existing(session_id)
+            if state is not None:
+                await self.recovery.recover(state, "ask", state.record.channel)
+        if state is not None:
+            await self.outbox.deliver(state.record.channel, state.record.chat_id)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait at most ``seconds`` for running turns and replies to finish."""
+        await self.engine.background.finish(seconds)
+
+    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
+        """Answer a session's open question by a button; False if there is none."""
+        return await self.dispatcher.answer(session_id, choice, user_id)
+
+    async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
+        """Drop a stored message that still waits for its turn; False if there is none."""
+        return await self.dispatcher.withdraw(channel, chat_id, message_id)
+
+    async def deliver(self, channel: str, chat_id: str) -> None:
+        """Send what waits for a chat, in order; return when all is sent or a retry is scheduled."""
+        await self.outbox.deliver(channel, chat_id)
+
+    async def post(self, reply: Reply) -> None:
+        """Store a reply that answers nothing, and deliver it."""
+        await self.engine.node.join()
+        await self.engine.journal.close_inbound(None, None, replace(reply, id=reply.id or new_id()))
+        self.engine.background.start(self.outbox.deliver(reply.session.channel, reply.session.chat_id))

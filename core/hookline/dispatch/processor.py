@@ -1,0 +1,167 @@
+"""What is done with one message: it is checked, and its command or its turn is run."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+
+from hookline_hookspecs import StoreError
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.turns import Stop
+from hookline_hookspecs.verdicts import Deny
+
+from ..bus.bus import GuardFailed
+from ..bus.deadline import HookTimeout
+from ..engine import Engine
+from ..sessions.context import TERMINAL, TurnContext, detached_context
+from ..sessions.manager import Sessions
+from ..sessions.state import ActiveTurn, Outcome, SessionState, set_question
+from ..turn.loop import run_turn
+from .commands import Commands, is_command
+from .content import message_blocks
+from .outbox import Outbox
+
+GATE_PAUSES = (1.0, 2.0, 4.0, 8.0, 10.0)
+"""Seconds after which a guard that failed because of the store is asked again. While the store is
+away none of them is used up."""
+UNCHECKED = "Your message could not be checked, so it was not read. Please send it again later."
+
+
+class MessageProcessor:
+    """Checks a message and answers it."""
+
+    def __init__(self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._commands = commands
+        self._outbox = outbox
+        self.processing: set[str] = set()
+        """Inbox ids of stored messages that this process is working on."""
+
+    # Checking
+
+    async def context_for(self, inbound: Inbound, inbox_id: str | None) -> TurnContext:
+        """The context that a message is checked in: its session's, or none's before it has one.
+
+        A network channel's message stays stored until the store works.
+        """
+        while True:
+            try:
+                state = await self._sessions.current(inbound)
+            except StoreError:
+                if inbox_id is None or inbound.channel == TERMINAL:
+                    raise
+                await asyncio.sleep(GATE_PAUSES[0])
+            else:
+                break
+        if state is None:
+            return detached_context(self._engine, inbound)
+        return TurnContext(self._engine, state, message=inbound)
+
+    async def check(self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None) -> Inbound | Deny:
+        """The message as ``on_message`` passes it on, or its refusal.
+
+        A network channel's message stays stored while a guard fails because of the store, or is
+        late: it is asked again after :data:`GATE_PAUSES`, after every other one if it was late, and
+        only then is the message refused.
+        """
+        is_network = inbound.channel != TERMINAL
+        pauses = [*GATE_PAUSES]
+
+        async def again(error: BaseException) -> bool:
+            if not (is_network and inbox_id and pauses and isinstance(error, (StoreError, HookTimeout))):
+                return False
+            await asyncio.sleep(pauses[0])
+            with suppress(StoreError):
+                await self._engine.journal.session("")
+                del pauses[: 1 + isinstance(error, HookTimeout)]
+            return True
+
+        decision = await self._engine.bus.guard("on_message", ctx, inbound, again)
+        if is_network and isinstance(decision.verdict, GuardFailed):
+            return replace(decision.verdict, reason=UNCHECKED)
+        return decision.verdict if isinstance(decision.verdict, Deny) else decision.event
+
+    def is_immediate(self, text: str) -> bool:
+        """True for a command that does not wait for the turn under way."""
+        found = self._commands.find(text)
+        return found is not None and found[1].immediate
+
+    # Answering
+
+    async def run(
+        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str, *, left_over: bool = False
+    ) -> ActiveTurn:
+        """Run a message in a session that the caller owns: a command or a turn.
+
+        The reply to a message that another process has ``left_over`` is sent by whoever runs its
+        channel.
+        """
+        if is_command(inbound.text):
+            ctx = TurnContext(self._engine, state, mode=mode)
+            await self._sessions.store(state)
+            answer = await self._commands.run(ctx, inbound)
+            if state.pending.rerun is None:
+                return await self.close(ctx, inbound, inbox_id, "command", answer, left_over=left_over)
+            inbound = state.pending.rerun
+            state.pending.rerun = None
+        turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
+        turn.left_over = left_over
+        if inbox_id in self._outbox.direct:
+            turn.direct = True
+            self._outbox.direct[inbox_id] = turn.id
+        return await self.run_turn(turn)
+
+    async def run_immediate(self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None) -> ActiveTurn:
+        """Run a command while a turn may be under way in the session of ``ctx``."""
+        return await self.close(ctx, inbound, inbox_id, "command", await self._commands.run(ctx, inbound))
+
+    async def run_turn(self, turn: ActiveTurn) -> ActiveTurn:
+        """Run a turn that was begun in a session which the caller owns."""
+        state = turn.state
+        blocks = await message_blocks(TurnContext(self._engine, state, turn), turn.inbound)
+        if state.question is not None:
+            await set_question(self._engine.journal, state, None)
+        try:
+            await run_turn(self._engine, turn, blocks)
+        except BaseException:
+            # Memory and store may differ now; the next message reads the store.
+            self._sessions.evict(state.record.id)
+            raise
+        return turn
+
+    async def close(
+        self,
+        ctx: TurnContext,
+        inbound: Inbound,
+        inbox_id: str | None,
+        stop: Stop,
+        answer: str | Question,
+        *,
+        left_over: bool = False,
+    ) -> ActiveTurn:
+        """Answer a message without a turn: with the text of a command, or a refusal."""
+        # Only a message that is worked on moves the session to its workspace.
+        turn = ActiveTurn.begin(ctx.state, replace(inbound, workspace=None), inbox_id, "no")
+        question = answer if isinstance(answer, Question) else None
+        reply = turn.make_reply(question.text if question else str(answer), question)
+        turn.outcome = Outcome(reply.text, stop=stop, sent=reply if reply.text else None)
+        session_id = ctx.state.record.id or None
+        await self._engine.journal.close_inbound(inbox_id, session_id, turn.outcome.sent, left_over=left_over)
+        await turn.flush()
+        return turn
+
+    # Afterwards
+
+    def after_reply(self, turn: ActiveTurn) -> None:
+        """The reply has left: run ``end_of_turn`` in the background."""
+        self._engine.background.start(self._end_of_turn(turn))
+
+    async def _end_of_turn(self, turn: ActiveTurn) -> None:
+        if turn.outcome.stop not in ("command", "denied"):
+            ctx = TurnContext(self._engine, turn.state, turn)
+            with ctx.activate():
+                await self._engine.bus.observe("end_of_turn", ctx, turn.snapshot())
+        await turn.flush()

@@ -1,0 +1,149 @@
+"""The price of a model: of the settings, of the home's list, of the packaged list, of a library.
+
+The lists are dated overrides of the library ``genai-prices``, which has some 2,000 models more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from hookline_hookspecs import Usage
+from hookline_hookspecs.prices import Prices
+
+from .genai import library_cost, library_version
+from .price_list import BadPrices, Price, PriceList, read_list
+
+NAME = "prices.yaml"
+"""The file of the home, which ``hookline prices update`` writes."""
+_SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+"""The date that vendors append to a model's name; the price is that of the model."""
+
+
+@cache
+def packaged() -> PriceList:
+    """Return the list that comes with this version of Hookline."""
+    path = Path(__file__).with_name(NAME)
+    return read_list(path.read_text(encoding="utf-8"), NAME)
+
+
+class ModelPrices(Prices):
+    """What tokens cost. Made once by the plugin; a list that changes meanwhile is read again.
+
+    Args:
+        home: Hookline's home, whose ``prices.yaml`` goes before the packaged list; None for the
+            packaged list alone.
+        own: prices by model that go before both lists.
+        sign: stands before an amount of money.
+    """
+
+    def __init__(
+        self, home: Path | None = None, own: Mapping[str, Price] | None = None, sign: str = "$"
+    ) -> None:
+        self.sign = sign
+        self._path = home / NAME if home is not None else None
+        self._own = own or {}
+        self._read: tuple[int, PriceList | None] = (0, None)
+        self._found: tuple[list[PriceList], dict[str, Price | None]] = ([], {})
+
+    def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        """See :class:`Prices`."""
+        if self.is_free(model):
+            return 0.0
+        length = usage.input if prompt is None else prompt
+        price = self.price(model)
+        return price.cost(usage, length) if price else library_cost(model, usage, length)
+
+    def saved(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        """See :class:`Prices`."""
+        plain = replace(usage, cache_read=0, cache_write=0, cache_write_1h=0)
+        without, paid = self.cost(model, plain, prompt), self.cost(model, usage, prompt)
+        return None if without is None or paid is None else without - paid
+
+    def is_free(self, model: str) -> bool:
+        """See :class:`Prices`."""
+        provider = model.partition("/")[0]
+        return model not in self._own and any(provider in one.free for one in self._lists())
+
+    def as_of(self, *models: str) -> str:
+        """See :class:`Prices`. Without models, the day of the list."""
+        if not models:
+            return self._lists()[0].date
+        listed = {model: self.price(model) for model in models if not self.is_free(model)}
+        days = {price.date for price in listed.values() if price is not None and price.date}
+        library = {library_version(model) for model, price in listed.items() if price is None}
+        sources = [min(days)] if days else []
+        return " and ".join([*sources, *filter(None, sorted(library))])
+
+    def price(self, model: str) -> Price | None:
+        """Return the price of ``provider/model`` in the settings or a list, or None.
+
+        A dated name is looked for without its date, and a provider that is in no list (a proxy, a
+        company's gateway) by the bare name of the model.
+        """
+        lists = self._lists()
+        if [id(one) for one in lists] != [id(one) for one in self._found[0]]:
+            self._found = (lists, {})
+        found = self._found[1]
+        if model not in found:
+            found[model] = self._look_up(model, lists)
+        return found[model]
+
+    def _look_up(self, model: str, lists: list[PriceList]) -> Price | None:
+        provider, _, name = model.partition("/")
+        plain = _SNAPSHOT.sub("", model)
+        known: list[Mapping[str, Price]] = [self._own, *(one.models for one in lists)]
+        names = [model, plain, name, _SNAPSHOT.sub("", name)]
+        for models, key in ((models, key) for models in known for key in names):
+            if key in models:
+                return models[key]
+        if any(provider == one.partition("/")[0] for models in known for one in models):
+            return None
+        return next(_elsewhere(name, lists), None)
+
+    def models(self) -> Sequence[str]:
+        """See :class:`Prices`."""
+        return list(self.all())
+
+    def all(self) -> dict[str, Price]:
+        """Return every price of the settings and the lists by model."""
+        found: dict[str, Price] = {}
+        for one in reversed(self._lists()):
+            found |= one.models
+        return {**found, **self._own}
+
+    def _lists(self) -> list[PriceList]:
+        home = self._of_home()
+        return [home, packaged()] if home is not None else [packaged()]
+
+    def _of_home(self) -> PriceList | None:
+        """The home's list; None if there is none or it cannot be used, which ``doctor`` tells."""
+        if self._path is None:
+            return None
+        try:
+            changed = self._path.stat().st_mtime_ns
+            if not self._path.is_file():  # reading a pipe may never end
+                self._read = (changed, None)
+            elif changed != self._read[0]:
+                self._read = (changed, read_list(self._path.read_text("utf-8"), NAME))
+        except FileNotFoundError:
+            self._read = (0, None)
+        except (OSError, BadPrices, UnicodeDecodeError):
+            self._read = (changed, None)
+        return self._read[1]
+
+
+def _elsewhere(name: str, lists: list[PriceList]) -> Iterator[Price]:
+    """The prices of a model of this name at other providers; none if they differ."""
+    names = {name.rpartition("/")[2], _SNAPSHOT.sub("", name.rpartition("/")[2])}
+    found = {
+        price.rates: price
+        for one in reversed(lists)
+        for model, price in one.models.items()
+        if model.rpartition("/")[2] in names
+    }
+    if len(found) == 1:
+        yield from found.values()
