@@ -25,7 +25,7 @@ def test_the_corpus_is_wide() -> None:
 
 
 @sampled("name", sorted(BENIGN))
-@pytest.mark.parametrize("audience", list(Audience))
+@sampled("audience", list(Audience))
 def test_an_ordinary_text_passes(name: str, audience: Audience) -> None:
     for text in BENIGN[name]:
         assert scanner.scan(text, audience) is None, text

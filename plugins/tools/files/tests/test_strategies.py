@@ -73,7 +73,7 @@ STORED = {
 
 @sampled("stored", STORED)
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("strategy", EDITS)
+@sampled("strategy", EDITS)
 def test_a_strategy_keeps_all_but_the_changed_words(bench, strategy, ending, stored):
     old, new, (before, after) = EDITS[strategy]
     mark, encoding = STORED[stored]

@@ -71,7 +71,7 @@ SPELLINGS = {
 
 
 @sampled("spelling", SPELLINGS)
-@pytest.mark.parametrize("path", INSIDE)
+@sampled("path", INSIDE)
 def test_home_is_refused_from_above_in_every_spelling(guard, person, path, spelling, monkeypatch):
     monkeypatch.setenv("HOME", str(person))
     monkeypatch.chdir(person)
