@@ -1,21 +1,37 @@
-"""``hookline prompt [--session ID]``: the stable tier, what each part costs, what broke it."""
+"""Show the stable prompt and what each part of it costs.
+
+``hookline prompt``: also what changed the prompt of a session last.
+"""
 
 from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from hookline_hookspecs import Host, StablePrompt, ToolSchema
+from hookline_hookspecs.cli import with_plugin
 
-from .output import out, out_json, table, tokens
-from .service import inspection
-from .sessions import no_session, when
+from ..output import out, out_json, table, tokens
+from ..service import inspection
+from ..sessions import no_session, when
+
+if TYPE_CHECKING:
+    from .. import Inspect
 
 
-async def show(host: Host, session: str | None, json: bool) -> None:
-    """The prompt of a stored session, or of a new one in the terminal."""
+@with_plugin
+async def prompt(
+    plugin: Inspect,
+    session: Annotated[
+        str | None, typer.Option(help="Show the stored prompt of this session.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the exact stable prompt and tools, and what each plugin's part costs."""
+    host = plugin.host
     stable = await inspection(host).prompt(session)
     if stable is None:
         no_session(session or "")
@@ -72,9 +88,11 @@ def _schema(tool: ToolSchema) -> str:
 def _broken(found: Mapping[str, Any] | None) -> str:
     """What broke the prefix last, as a sentence."""
     if found is None:
-        return "Nothing has broken the prefix: what was sent before was sent again, byte for byte."
+        return (
+            "The prefix never changed: every request began with the same bytes as the one before."
+        )
     place = f"message {found['message']}" if found["tier"] == "history" else f"the {found['tier']}"
     return (
-        f"The prefix was broken last at {when(found['at'])} by {found['plugin']}: {place}, from "
+        f"The prefix last changed at {when(found['at'])}, by {found['plugin']}: {place}, from "
         f"byte {found['offset']} on, sent to {found['model']}."
     )

@@ -1,21 +1,35 @@
-"""``hookline hooks [NAME]``."""
+"""List the hooks and the plugins that implement them.
+
+``hookline hooks``.
+"""
 
 from __future__ import annotations
 
 import difflib
+from typing import TYPE_CHECKING, Annotated
 
-from hookline_hookspecs import HOOKS, Host
+import typer
+from hookline_hookspecs import HOOKS
+from hookline_hookspecs.cli import with_plugin
 
-from .output import out, out_json, stop, table
-from .service import inspection
+from ..output import out, out_json, stop, table
+from ..service import inspection
+
+if TYPE_CHECKING:
+    from .. import Inspect
 
 
-def show(host: Host, name: str | None, json: bool) -> None:
-    """Every hook, or one: kind, deadline in seconds, implementers in the order of the calls."""
+@with_plugin
+async def hooks(
+    plugin: Inspect,
+    name: Annotated[str | None, typer.Argument(help="Only this hook.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the hooks: kind, deadline, and who implements each, in call order."""
     if name is not None and name not in HOOKS:
         near = difflib.get_close_matches(name, HOOKS, 1)
-        stop(f"there is no hook {name}" + (f"; did you mean {near[0]}?" if near else ""))
-    implemented = inspection(host).hooks()
+        stop(f"unknown hook {name}" + (f". Did you mean {near[0]}?" if near else ""))
+    implemented = inspection(plugin.host).hooks()
     specs = [spec for spec in HOOKS.values() if name in (None, spec.name)]
     if json:
         out_json(

@@ -1,29 +1,48 @@
-"""``hookline trace [SESSION] [--turn N]``."""
+"""Show what happened in a turn, step by step.
+
+``hookline trace``.
+"""
 
 from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from hookline_hookspecs import Host, origins_from_json
+from hookline_hookspecs.cli import with_plugin
 from hookline_origins.kept import named, strangers
 
-from . import traces
-from .output import FAILED, out, out_json, stop
-from .sessions import no_session, the_session, when
+from .. import traces
+from ..output import FAILED, out, out_json, stop
+from ..sessions import no_session, the_session, when
 
-HOW = (
-    "switch tracing on with `trace: true` in config.yaml, or for one turn with "
-    "`hookline run --trace`"
-)
+if TYPE_CHECKING:
+    from .. import Inspect
+
+HOW = "set `trace: true` in config.yaml, or trace one turn with `hookline run --trace`"
 
 ALL = 1_000_000
 """Sessions among which the named one is looked for."""
 
 
-async def show(host: Host, session: str | None, turn: int | None, json: bool) -> None:
-    """The tree of a turn: the last of the latest session, or the one that is named."""
+@with_plugin
+async def trace(
+    plugin: Inspect,
+    session: Annotated[
+        str | None, typer.Argument(help="The session; the latest by default.", show_default=False)
+    ] = None,
+    turn: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="The number of its turn; the last by default.", show_default=False
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what happened in a turn, step by step. Turns are recorded while tracing is on."""
+    host = plugin.host
     session_id = session or await traces.latest_session(host)
     if session_id is None:
         stop(f"no turn has been traced yet; {HOW}", FAILED)
@@ -41,7 +60,7 @@ async def show(host: Host, session: str | None, turn: int | None, json: bool) ->
         out_json(_as_promised(tree))
         return
     number = numbers.get(found["turn_id"])
-    named = f"turn {number}" if number else "a turn that was taken back"
+    named = f"turn {number}" if number else "a turn that was undone"
     out(f"Session {session_id}, {named}, {when(found['started'])}: {_line(tree)}")
     for line in _lines(tree, ""):
         out(line)
@@ -71,7 +90,7 @@ def _chosen(
     by_number = {numbers.get(row["turn_id"]): row for row in kept}
     if turn not in by_number:
         there = ", ".join(str(number) for number in by_number if number) or "none"
-        stop(f"there is no trace of turn {turn} of session {session_id}; those there are: {there}")
+        stop(f"session {session_id} has no trace of turn {turn}. Traced turns: {there}")
     return by_number[turn]
 
 

@@ -1,35 +1,50 @@
-"""``hookline doctor``: every check that plugins register, or why Hookline does not start."""
+"""Check the installation and suggest fixes.
+
+``hookline doctor``: every check that plugins register, or why Hookline does not start.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from hookline_hookspecs import Check, CommandError, Configuration, HooklineError, Host
+from hookline_hookspecs.cli import command_line, with_plugin
 from hookline_secretfilter import redacted
 
-from .checks import FILES
-from .mending import mend
-from .output import FAILED, folded, out, out_json
+from ..autofix import apply_fixes
+from ..checks import FILES
+from ..output import FAILED, folded, out, out_json
 
+if TYPE_CHECKING:
+    from .. import Inspect
+
+WORKS_WHEN_OFF = True
 Row = dict[str, Any]
 EDIT = "hookline config edit, or hookline init"
 
 
-def show(ctx: typer.Context, host: Host, json: bool, offline: bool, fix: bool) -> None:
-    """Run the checks and print a row for each; exit with 1 if one fails.
-
-    Where config or store keep Hookline from starting, that is a failing row, followed by the checks
-    that need only the files of the home.
-    """
-    rows = [_row("mended", "inspect", True, done) for done in (mend(host) if fix else ())]
+@with_plugin
+def doctor(
+    plugin: Inspect,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Do not use the network.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Apply the fixes that are always safe.")
+    ] = False,
+) -> None:
+    """Check the installation and suggest a fix for each failing check; exit with 1 if one fails."""
+    # Where config or store keep Hookline from starting, that is a failing row, followed by the
+    # checks that need only the files of the home.
+    fixed = apply_fixes(plugin.host) if fix else ()
+    rows = [_row("fixed", "inspect", True, done) for done in fixed]
     try:
-        rows += ctx.obj(partial(checked, offline=offline))
+        rows += command_line().run(lambda plugin: checked(plugin.host, offline=offline))
     except CommandError as error:
-        rows += _without_start(host, error)
+        rows += _without_start(plugin.host, error)
     if json:
         out_json(rows)
     else:
@@ -50,11 +65,11 @@ def _print(row: Row) -> None:
 def _conclude(failing: int, fixed: bool) -> None:
     """The last line: how many checks fail."""
     if not failing:
-        out("All fine.")
+        out("No problems found.")
         return
-    told = "1 thing to mend" if failing == 1 else f"{failing} things to mend"
-    by_itself = "" if fixed else " What is safe to mend by itself: hookline doctor --fix"
-    out(folded(f"{told}; how stands behind each →.{by_itself}"))
+    found = "1 problem found" if failing == 1 else f"{failing} problems found"
+    fix = "" if fixed else " `hookline doctor --fix` applies the fixes that are always safe."
+    out(folded(f"{found}. The fix for each stands after its →.{fix}"))
 
 
 async def checked(host: Host, *, offline: bool) -> list[Row]:
@@ -62,8 +77,8 @@ async def checked(host: Host, *, offline: bool) -> list[Row]:
     rows = [await run_check(plugin, check, offline) for plugin, check in host.registered(Check)]
     if offline:
         return rows
-    from .key import try_key
-    from .local import found_check, is_model_here
+    from ..key import try_key
+    from ..local import found_check, is_model_here
 
     if all(row["ok"] for row in rows if row["name"] == "model"):
         rows.append(await run_check("inspect", Check("key", partial(try_key, host)), offline))
@@ -97,7 +112,7 @@ def _row(name: str, plugin: str, ok: bool, detail: str, fix: str = "") -> Row:
 
 def _without_start(host: Host, error: CommandError) -> Iterator[Row]:
     """Why Hookline does not start, a row for each reason, and the checks of the files."""
-    name, fix = "start", "mend this first; the other checks need a start"
+    name, fix = "start", "fix this first; the other checks need Hookline to start"
     try:
         host.services[Configuration].effective()
     except HooklineError:

@@ -1,4 +1,4 @@
-"""``hookline doctor --fix``: mends what nobody can object to, and tells each change."""
+"""``hookline doctor --fix``: applies the fixes that are always safe, and reports each."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NOBODY_ELSES = ("config.yaml", ".env", "plugins.lock", "hookline.db", "logs/*.lo
 LEFT_OVER = re.compile(r"\.config\.yaml\.new|(\.env|config\.yaml)\.\d+\.new|\.plugins\.lock\..+")
 """Files that a process which was killed while it wrote leaves in the home."""
 LEFT_OVER_SECONDS = 600.0
-"""Age at which nobody can be writing them any more."""
+"""Age at which nothing can be writing them any more."""
 
 
-def mend(host: Host) -> Iterator[str]:
-    """Mend the home of ``host``; a sentence for each thing done or not possible."""
+def apply_fixes(host: Host) -> Iterator[str]:
+    """Repair the home of ``host``; a sentence for each thing done or not possible."""
     home = host.home
     yield from (*_folders(host), *_permissions(home), *_left_over(home))
 
@@ -43,7 +43,7 @@ def _permissions(home: Path) -> Iterator[str]:
     wanted |= {file: PRIVATE_FILE for file in found if file.is_file()}
     for path, mode in wanted.items():
         if path.stat().st_mode & 0o077:
-            told = f"{path} can be read by its owner alone now (mode {mode:o})"
+            told = f"{path} is now readable by its owner only (mode {mode:o})"
             yield from _done(told, partial(path.chmod, mode))
 
 
@@ -53,7 +53,7 @@ def _left_over(home: Path) -> Iterator[str]:
             LEFT_OVER.fullmatch(path.name)
             and path.stat().st_mtime < time.time() - LEFT_OVER_SECONDS
         ):
-            yield from _done(f"removed {path}, which a killed process left", path.unlink)
+            yield from _done(f"removed {path}, left behind by a killed process", path.unlink)
 
 
 def _done(told: str, work: Callable[[], object]) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""``hookline prices``, as Typer reads it. Imported when the command line is built."""
+"""List what models cost, or load a new price list.
+
+``hookline prices``.
+"""
 
 from __future__ import annotations
 
@@ -8,74 +11,78 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from hookline_hookspecs import CommandError, HooklineError, Host
+from hookline_hookspecs import CommandError, HooklineError
+from hookline_hookspecs.cli import with_plugin
 
-from .price_list import RATES, BadPrices, Price, PriceList, read_list
-from .prices import NAME, ModelPrices
+from ..price_list import RATES, BadPrices, Price, PriceList, read_list
+from ..prices import NAME
+
+if TYPE_CHECKING:
+    from ..plugin import Insights
+
 
 SHOWN_PROBLEMS = 10
 LEGEND = (
-    "US dollars per million tokens; read and write are the cache's. Other models are priced by\n"
+    "US dollars per million tokens; read and write are for the cache. Other models are priced by\n"
     "genai-prices; local servers (ollama, vllm, lmstudio, llamacpp) are free."
 )
-_Action = Annotated[str, typer.Argument(help="list, or update with a file or a URL.")]
-_Source = Annotated[str | None, typer.Argument(help="What to update from.")]
+_Action = Annotated[str, typer.Argument(help="list, or update with SOURCE.")]
+_Source = Annotated[
+    str | None, typer.Argument(metavar="SOURCE", help="A file or URL to update from.")
+]
 
 
-class PricesCli:
-    """The command, called by its name."""
+@with_plugin
+async def prices(
+    plugin: Insights,
+    action: _Action = "list",
+    source: _Source = None,
+    json: Annotated[bool, typer.Option("--json", help="Print `list` as JSON.")] = False,
+) -> None:
+    """List what models cost and since when, or load a new price list."""
+    if action == "list" and source is None:
+        _list(plugin, json)
+    elif action == "update" and source is not None:
+        await _update(plugin, source)
+    else:
+        raise CommandError("write `hookline prices list` or `hookline prices update FILE|URL`")
 
-    def __init__(self, prices: ModelPrices, host: Host) -> None:
-        self._prices = prices
-        self._host = host
 
-    async def prices(
-        self,
-        action: _Action = "list",
-        source: _Source = None,
-        json: Annotated[bool, typer.Option("--json", help="JSON, of list.")] = False,
-    ) -> None:
-        """What models cost, and since when; update takes a new list."""
-        if action == "list" and source is None:
-            self._list(json)
-        elif action == "update" and source is not None:
-            await self._update(source)
-        else:
-            raise CommandError("write `hookline prices list` or `hookline prices update FILE|URL`")
+def _list(plugin: Insights, json: bool) -> None:
+    found = sorted(plugin.prices.all().items())
+    if json:
+        rows = [{"model": model, **asdict(price)} for model, price in found]
+        _print(jsonlib.dumps({"date": plugin.prices.as_of(), "models": rows}))
+        return
+    _print(f"{_table(found)}\n\n{LEGEND}")
 
-    def _list(self, json: bool) -> None:
-        found = sorted(self._prices.all().items())
-        if json:
-            rows = [{"model": model, **asdict(price)} for model, price in found]
-            _print(jsonlib.dumps({"date": self._prices.as_of(), "models": rows}))
-            return
-        _print(f"{_table(found)}\n\n{LEGEND}")
 
-    async def _update(self, source: str) -> None:
-        before = self._prices.all()
-        text = await self._fetched(source) if _is_url(source) else _file(Path(source))
-        try:
-            found = read_list(text, source)
-        except BadPrices as error:
-            raise CommandError(_problems(source, error), 1) from None
-        path = self._host.home / NAME
-        try:
-            save(path, text)
-        except OSError as error:
-            raise CommandError(f"{path}: cannot be written: {error.strerror}.", 1) from None
-        _print(_told(found, before, self._prices.all(), path))
+async def _update(plugin: Insights, source: str) -> None:
+    before = plugin.prices.all()
+    text = await _fetched(plugin, source) if _is_url(source) else _file(Path(source))
+    try:
+        found = read_list(text, source)
+    except BadPrices as error:
+        raise CommandError(_problems(source, error), 1) from None
+    path = plugin.host.home / NAME
+    try:
+        save(path, text)
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be written: {error.strerror}.", 1) from None
+    _print(_told(found, before, plugin.prices.all(), path))
 
-    async def _fetched(self, url: str) -> str:
-        try:
-            response = await self._host.http.get(url, max_bytes=2_000_000)
-        except HooklineError as error:
-            raise CommandError(f"{url}: {error}", 1) from None
-        if response.status >= 400:
-            raise CommandError(f"{url} answered with the status {response.status}.", 1)
-        return response.body.decode("utf-8", "replace")
+
+async def _fetched(plugin: Insights, url: str) -> str:
+    try:
+        response = await plugin.host.http.get(url, max_bytes=2_000_000)
+    except HooklineError as error:
+        raise CommandError(f"{url}: {error}", 1) from None
+    if response.status >= 400:
+        raise CommandError(f"{url} answered with status {response.status}.", 1)
+    return response.body.decode("utf-8", "replace")
 
 
 def _is_url(source: str) -> bool:
@@ -88,20 +95,20 @@ def _file(path: Path) -> str:
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}.", 1) from None
     except UnicodeDecodeError:
-        raise CommandError(f"{path}: is not a text in UTF-8.", 1) from None
+        raise CommandError(f"{path}: not UTF-8 text.", 1) from None
 
 
 def _problems(source: str, error: BadPrices) -> str:
     shown = error.problems[:SHOWN_PROBLEMS]
     more = len(error.problems) - len(shown)
     last = [f"… and {more} more"] if more else []
-    return "\n".join([*shown, *last, f"{source} was not taken; the prices are as they were."])
+    return "\n".join([*shown, *last, f"{source} was not loaded; the prices are unchanged."])
 
 
 def _told(found: PriceList, before: dict[str, Price], after: dict[str, Price], path: Path) -> str:
     changed = changes(before, after)
-    head = f"{len(found.models)} prices of {found.date} are in {path}."
-    return "\n".join([head, *changed] if changed else [head, "No price has changed."])
+    head = f"Saved {len(found.models)} prices of {found.date} to {path}."
+    return "\n".join([head, *changed] if changed else [head, "No price changed."])
 
 
 def _table(found: list[tuple[str, Price]]) -> str:
