@@ -87,9 +87,9 @@ def test_bash_may_run_hookline_commands_that_show_nothing_private(guarded: Machi
 
 IN_PYTHON = (
     "from hookline.cli.app import run\nrun(['plugins', 'disable', 'threat-scan'])",
-    "from hookline.cli.shared import with_runtime\n"
+    "from hookline.cli.command_line import CoreCommandLine\n"
     "async def work(runtime): open('{mark}', 'w').close()\n"
-    "with_runtime(work)",
+    "CoreCommandLine().open(work)",
 )
 
 

@@ -94,7 +94,7 @@ def test_shared_file_conflict_keeps_both_edits(node: Callable[[str], Machine]) -
     looked(there)
     looked(here)
     assert note(here).read_text() == note(there).read_text() == "Prefers cocoa\n"
-    kept = list((there.home / "plugins" / "kits" / "storage" / "conflicts").iterdir())
+    kept = list((there.home / "plugins" / "shared-files" / "conflicts").iterdir())
     assert [file.read_text() for file in kept] == ["Prefers coffee\n"]
 
 
@@ -111,7 +111,7 @@ def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
     skill.write_text(SKILL.replace("make-tea", "own"))
     looked(there)
     assert "Prefers tea" in note(there).read_text()
-    kept = list((there.home / "plugins" / "kits" / "storage" / "conflicts").iterdir())
+    kept = list((there.home / "plugins" / "shared-files" / "conflicts").iterdir())
     assert [file.read_text() for file in kept] == ["An older note\n"]
     looked(here)
     assert (here.home / "skills" / "own" / "SKILL.md").read_bytes() == skill.read_bytes()
@@ -140,13 +140,13 @@ def test_shared_files_skip_links_and_binary_files(
 def test_shared_files_are_off_on_sqlite(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     calls(machine, "memory", action="add", content="Prefers tea")
-    assert not (machine.home / "plugins" / "kits" / "storage").exists()
+    assert not (machine.home / "plugins" / "shared-files").exists()
 
 
 @pytest.mark.slow
 def test_shared_file_synced_by_another_process_is_no_edit(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
-    known = there.home / "plugins" / "kits" / "storage" / "shared-files.json"
+    known = there.home / "plugins" / "shared-files" / "shared-files.json"
     calls(here, "memory", action="add", content="First")
     looked(there)
     before = known.read_bytes()
@@ -156,4 +156,4 @@ def test_shared_file_synced_by_another_process_is_no_edit(node: Callable[[str], 
     calls(here, "memory", action="add", content="Third")
     looked(there)
     assert "Third" in note(there).read_text()
-    assert not (there.home / "plugins" / "kits" / "storage" / "conflicts").exists()
+    assert not (there.home / "plugins" / "shared-files" / "conflicts").exists()
