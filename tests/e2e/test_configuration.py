@@ -50,6 +50,7 @@ def test_set_keeps_comments_and_order(machine: Machine) -> None:
     assert path.read_text() == COMMENTED.replace("hours: 12", "hours: 48")
 
 
+@pytest.mark.slow
 def test_enable_and_disable_keep_comments_and_settings(machine: Machine) -> None:
     path = machine.config(COMMENTED)
     assert machine.run("plugins", "disable", "files").code == 0
@@ -211,6 +212,7 @@ def test_a_warning_is_told_once(talking: Machine) -> None:
     assert talking.run("run", "hello").err.count("did you mean session?") == 1
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_switches_its_plugin_off(talking: Machine) -> None:
     path = talking.config("plugins:\n  files:\n    read_max_chars: lots\n")
     done = talking.run("run", "hello")

@@ -176,6 +176,7 @@ def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> N
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "shop.db")
     connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")

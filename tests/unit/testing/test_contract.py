@@ -139,6 +139,7 @@ class TestHalfContract(PluginContract):
 """
 
 
+@pytest.mark.slow
 def test_the_sentence_is_all_that_an_author_sees(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=HALF)
     result = pytester.runpytest("-p", "no:asyncio")
@@ -194,6 +195,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     return make
 
 
+@pytest.mark.slow
 def test_a_heavy_import_is_told_by_file_and_line(complaint: Any, package: Any) -> None:
     kind = package("heavy_plugin", HEAVY.format(line="import sqlite3, pytest")).Heavy
     said = complaint("test_its_import_brings_no_heavy_module", kind)
