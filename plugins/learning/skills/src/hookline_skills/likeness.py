@@ -21,14 +21,16 @@ ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class SkillSimilarity:
     """The skill that is most alike, and how much, 0 to 1."""
 
     name: str
     degree: float
 
 
-def nearest(fields: Mapping[str, str], others: Mapping[str, Mapping[str, str]]) -> list[Likeness]:
+def nearest(
+    fields: Mapping[str, str], others: Mapping[str, Mapping[str, str]]
+) -> list[SkillSimilarity]:
     """The others by their likeness to ``fields``, the most alike first.
 
     Args:
@@ -39,7 +41,9 @@ def nearest(fields: Mapping[str, str], others: Mapping[str, Mapping[str, str]]) 
         _terms(one.get(part, "")) for one in (fields, *others.values()) for part in fields
     ]
     rarity = _rarity(everything)
-    found = [Likeness(name, _degree(fields, other, rarity)) for name, other in others.items()]
+    found = [
+        SkillSimilarity(name, _degree(fields, other, rarity)) for name, other in others.items()
+    ]
     return sorted(found, key=lambda one: (-one.degree, one.name))
 
 
