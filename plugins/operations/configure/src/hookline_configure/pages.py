@@ -73,7 +73,7 @@ class PluginPages:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._core = host.services[Configuration]
-        self._file = ConfigFile(host)
+        self._file = ConfigFile(host.home, host.services[Configuration])
         self._edits = Edits(host.now)
         self._survey = Survey(host)
 

@@ -21,7 +21,7 @@ from hookline_hookspecs.web import (
     View,
 )
 
-from ..doctor import checked, run_check
+from ..commands.doctor import checked, run_check
 from ..listing import every_plugin
 
 SECONDS = 15.0

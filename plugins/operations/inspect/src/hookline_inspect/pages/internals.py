@@ -37,10 +37,10 @@ from hookline_hookspecs.web import (
 from hookline_origins.kept import named, strangers
 
 from .. import traces
-from ..prompt import described
+from ..commands.prompt import described
+from ..commands.trace import HOW
 from ..service import inspection
 from ..sessions import called, when
-from ..show_trace import HOW
 from .transcript import fenced
 
 SESSIONS = Link("Sessions", "/sessions")

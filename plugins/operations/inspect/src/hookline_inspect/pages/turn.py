@@ -35,8 +35,8 @@ from hookline_hookspecs.web import (
 from hookline_origins.kept import named, strangers
 
 from .. import traces
+from ..commands.prompt import described
 from ..output import tokens
-from ..prompt import described
 from ..service import inspection
 from .internals import broken, by_plugin, moment
 from .transcript import fenced
