@@ -21,16 +21,14 @@ ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class SkillSimilarity:
+class Likeness:
     """The skill that is most alike, and how much, 0 to 1."""
 
     name: str
     degree: float
 
 
-def nearest(
-    fields: Mapping[str, str], others: Mapping[str, Mapping[str, str]]
-) -> list[SkillSimilarity]:
+def nearest(fields: Mapping[str, str], others: Mapping[str, Mapping[str, str]]) -> list[Likeness]:
     """The others by their likeness to ``fields``, the most alike first.
 
     Args:
@@ -41,9 +39,7 @@ def nearest(
         _terms(one.get(part, "")) for one in (fields, *others.values()) for part in fields
     ]
     rarity = _rarity(everything)
-    found = [
-        SkillSimilarity(name, _degree(fields, other, rarity)) for name, other in others.items()
-    ]
+    found = [Likeness(name, _degree(fields, other, rarity)) for name, other in others.items()]
     return sorted(found, key=lambda one: (-one.degree, one.name))
 
 
