@@ -18,7 +18,7 @@ from .events import (
     Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
     Verdict, WireRequest,
 )
-from .gateway import WorkDistribution, GatewayHost, GatewayService, RemoteTurnEvent
+from .gateway import FetchFiles, GatewayHost, GatewayService, RemoteTurnEvent, WorkDistribution
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
@@ -72,7 +72,7 @@ __all__ = [
     "Excerpt",
     "Failure",
     "Feature",
-    "Fenced",
+    "Fenced", "FetchFiles",
     "Fragment",
     "GatewayHost",
     "GatewayService",

@@ -1,18 +1,18 @@
 """What a wire receives, on its way to core: stored at once, in order within a chat, and whole.
 
-A message with files is stored by the kit first (``held:`` in ``host.storage.kv``), so that it can
-be acknowledged; its files are fetched afterwards, and only of people who may write. Whatever comes
-behind it in its chat waits for it there.
+A message with files waits in core's inbox until they are fetched, which is done only for people
+who may write.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from hookline_hookspecs import Host, Inbound, Origin, crash
+from hookline_hookspecs import GatewayHost, Host, Inbound, crash
 
 from .arrivals import Arrival, RemoteFile, digest
 from .asked import Asked
@@ -21,27 +21,15 @@ from .fetching import Fetching
 from .locks import Locks
 from .shown import Shown
 
-HELD = "held:"
-"""Before chat and message in the plugin's key-value storage."""
 WORDS = "words:"
 """Before the chat: digests of its last messages, by which an edit is known to change something, and
 who wrote them."""
 REMEMBERED = 64
 """Messages of a chat of which that is known."""
-AGAIN = 10.0
-"""Seconds after which a store that failed is tried again."""
 A_MOMENT = 1e-5
 """Seconds between two messages of a chat at least, as they are stored."""
 MOST = 4096
 """Chats whose last message is remembered."""
-
-
-@dataclass(slots=True)
-class _Queue:
-    """Messages of a chat that are held, in order; somebody works on them while there are any."""
-
-    waiting: list[str]
-    worker: asyncio.Task[None] | None = None
 
 
 class Taking:
@@ -68,21 +56,16 @@ class Taking:
         self._host, self._channel, self._shown = host, channel, shown
         self._fetching, self._asked, self._catch_up = fetching, asked, catch_up
         self._locks = Locks()
-        self._queues: dict[str, _Queue] = {}
         self._under_way: set[asyncio.Future[bool]] = set()
         self._latest: OrderedDict[str, float] = OrderedDict()
 
     async def load(self) -> None:
-        """Go on with what a dead process held. Raises ``StoreError``."""
-        kv = self._host.storage.kv
-        found = [(await kv.get(key), key) for key in await kv.keys(HELD)]
-        for value, key in sorted((one for one in found if isinstance(one[0], dict)), key=_age):
-            chat = value["inbound"]["chat_id"]
-            queue = self._queues.setdefault(chat, _Queue([]))
-            if key not in queue.waiting:
-                queue.waiting.append(key)
-        for chat in list(self._queues):
-            self._work(chat)
+        """Fetch files from now on, and those that a dead process left. Raises ``StoreError``."""
+
+        async def fetch(inbound: Inbound, files: Sequence[Mapping[str, Any]]) -> Inbound:
+            return await self._fetching.complete(inbound, [RemoteFile(**file) for file in files])
+
+        await self._host.services[GatewayHost].fetch_files(self._channel, fetch)
 
     async def take(self, arrival: Arrival | Inbound) -> bool:
         """Store something (see :class:`Take`); a cancellation does not stop this half-way, where
@@ -154,14 +137,11 @@ class Taking:
             if not writer:
                 return False  # of a message that was not for the agent, or long ago
             inbound = replace(inbound, user_id=writer)
-        arrival = replace(arrival, inbound=inbound)
-        queue = self._queues.get(inbound.chat_id)
-        if queue is not None and inbound.kind == "delete":
-            await self._drop(queue, inbound)
-        if queue is None and not arrival.files:
-            is_new = await self._host.receive(inbound)
+        if arrival.files:
+            files = [asdict(file) for file in arrival.files]
+            is_new = await self._host.receive(inbound, files)
         else:
-            is_new = await self._hold(arrival)
+            is_new = await self._host.receive(inbound)
         if is_new and inbound.kind in ("message", "edit"):
             await self._remember(inbound)
         return is_new
@@ -177,61 +157,6 @@ class Taking:
         while len(self._latest) > MOST:
             self._latest.popitem(last=False)
         return replace(inbound, received=received)
-
-    # Held
-
-    async def _hold(self, arrival: Arrival) -> bool:
-        inbound, kv = arrival.inbound, self._host.storage.kv
-        key = f"{HELD}{inbound.chat_id}\n{inbound.message_id}"
-        words = await kv.get(WORDS + inbound.chat_id, {})
-        if inbound.message_id in words or await kv.get(key) is not None:
-            return False
-        files = [asdict(file) for file in arrival.files]
-        queue = self._queues.setdefault(inbound.chat_id, _Queue([]))
-        at = [self._host.now(), len(queue.waiting)]
-        await kv.set(key, {"inbound": _to_json(inbound), "files": files, "at": at})
-        queue.waiting.append(key)
-        self._work(inbound.chat_id)
-        return True
-
-    def _work(self, chat: str) -> None:
-        queue = self._queues[chat]
-        if queue.worker is None or queue.worker.done():
-            queue.worker = self._host.spawn(self._let_in(chat, queue), "fetch")
-
-    async def _let_in(self, chat: str, queue: _Queue) -> None:
-        """Fetch the files of what is held, and give it to core, one by one."""
-        kv = self._host.storage.kv
-        while queue.waiting:
-            key = queue.waiting[0]
-            try:
-                value = await kv.get(key)
-                if isinstance(value, dict):
-                    whole = await self._fetched(value)
-                    crash.point("after-fetch")
-                    if key in queue.waiting:
-                        await self._host.receive(whole)
-                await kv.delete(key)
-            except Exception as error:
-                self._host.log.warning("a message with files waits: %s", error)
-                await asyncio.sleep(AGAIN)
-                continue
-            if key in queue.waiting:
-                queue.waiting.remove(key)
-        if self._queues.get(chat) is queue:
-            del self._queues[chat]
-
-    async def _fetched(self, value: Any) -> Inbound:
-        inbound = _from_json(value["inbound"])
-        files = tuple(RemoteFile(**file) for file in value["files"])
-        return await self._fetching.complete(inbound, files)
-
-    async def _drop(self, queue: _Queue, inbound: Inbound) -> None:
-        """What is held and was deleted goes nowhere."""
-        key = f"{HELD}{inbound.chat_id}\n{inbound.target}"
-        if key in queue.waiting:
-            queue.waiting.remove(key)
-            await self._host.storage.kv.delete(key)
 
     # Edits
 
@@ -269,17 +194,3 @@ def _with_id(inbound: Inbound) -> Inbound:
         "delete": f"{target}:delete",
     }
     return replace(inbound, message_id=made.get(inbound.kind, ""))
-
-
-def _age(one: tuple[Any, str]) -> Any:
-    return one[0]["at"]
-
-
-def _to_json(inbound: Inbound) -> dict[str, Any]:
-    value = asdict(replace(inbound, attachments=()))
-    return {**value, "origins": [asdict(origin) for origin in inbound.origins]}
-
-
-def _from_json(value: dict[str, Any]) -> Inbound:
-    origins = tuple(Origin(**origin) for origin in value["origins"])
-    return Inbound(**{**value, "attachments": (), "origins": origins})
