@@ -13,7 +13,9 @@ from typing import Any
 from hookline_hookspecs.drivers import Provider, ProviderSettings, Store
 from hookline_hookspecs.errors import BadRequest, Refused, StoreError
 from hookline_hookspecs.gateway import WorkDistribution
-from hookline_hookspecs.host import Host, Http, Paths
+from hookline_hookspecs.host import Host
+from hookline_hookspecs.network import Http
+from hookline_hookspecs.paths import Paths
 from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus

@@ -112,7 +112,7 @@ class CoreConfiguration:
         """What is off because of the config, and warnings."""
         loaded = load(self._home, environment(), text=text)
         found = self._make_runtime(loaded, self._home, strict=False).plugins
-        found.load(() if plugins or text is None else loaded.plugins)
+        found.load(None if plugins or text is None else ())
         off, warnings = _problems(found)
         absent = [*loaded.provider_errors.values(), *absent_drivers(loaded)]
         return absent + off, [*loaded.warnings, *warnings]

@@ -12,18 +12,26 @@ from .errors import (
     AuthError, BadRequest, CommandError, ContextTooLong, Fenced, HooklineError, NetworkError, OverBudget, Overloaded,
     ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
-from .events import (
-    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Choice, Compacted, ContextBlock, Delta, Denial, Deny, Excerpt,
-    Failure, Fragment, Inbound, Lesson, Marker, ModelRequest, ModelResponse, Notice, PluginFailure, PrefixBreak,
-    Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
-    Verdict, WireRequest,
-)
+from .history import Compacted, Rewrite
+from .inbound import Attachment, Audio, Inbound
+from .learning import Excerpt, Lesson
+from .prompt import SLOTS, ContextBlock, Section
+from .questions import Choice, Question, Refusal
+from .replies import Notice, Reply
+from .requests import Delta, Fragment, Marker, ModelRequest, ModelResponse, PrefixBreak, ToolSchema, WireRequest
+from .steps import Failure, PluginFailure, Step
+from .tool_results import ToolOutput, ToolResult
+from .turns import CachePrice, Session, Turn, Usage
+from .verdicts import Answer, Ask, Denial, Deny, Verdict
 from .gateway import FetchFiles, GatewayHost, GatewayService, RemoteTurnEvent, WorkDistribution
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
-from .host import (
-    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
-    Stash, Storage, ToolServers, Transaction, features, message_ids,
-)
+from .channels import Channel, Feature, features, message_ids
+from .host import Context, Stash
+from .host import Host
+from .network import Http, HttpResponse
+from .offers import Access, ArtifactKeeper, Checkpoints, ToolServers
+from .paths import Paths
+from .storage import Hit, Storage, Transaction
 from .inspection import Configuration, Inspection, StablePrompt
 from .semantic import SearchableCorpus, SemanticIndex, fuse
 from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock

@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from .events import Inbound, Question, Session, Turn
 from .host import Context
+from .inbound import Inbound
 from .messages import Message
 from .parts import Command
+from .questions import Question
+from .turns import Session, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from .events import CachePrice, Delta, ModelRequest, ModelResponse, WireRequest
+from .requests import Delta, ModelRequest, ModelResponse, WireRequest
+from .turns import CachePrice
 
 T = TypeVar("T")
 DeltaSink: TypeAlias = Callable[[Delta], None]

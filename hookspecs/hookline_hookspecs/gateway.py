@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from .events import Inbound, Reply
+from .inbound import Inbound
+from .replies import Reply
 
 FetchFiles: TypeAlias = "Callable[[Inbound, Sequence[Mapping[str, Any]]], Awaitable[Inbound]]"
 """Fetches what ``Host.receive`` was given as ``files`` and returns the message with them."""

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .events import PluginFailure, ToolSchema
+from .requests import ToolSchema
+from .steps import PluginFailure
 
 
 @dataclass(frozen=True, slots=True)

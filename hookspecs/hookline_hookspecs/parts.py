@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from .events import Question, Session
     from .host import Context
+    from .questions import Question
+    from .turns import Session
 
 F = TypeVar("F", bound="Callable[[Any, Any, str], CommandReply | Awaitable[CommandReply]]")
 COMMAND_MARK = "hookline_command"

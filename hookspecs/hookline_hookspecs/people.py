@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-from .events import Inbound
+from .inbound import Inbound
 
 WebRole: TypeAlias = Literal["operator", "person", "auditor"]
 """The role of somebody who is signed in to the web server."""

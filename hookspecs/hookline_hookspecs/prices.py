@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .events import Usage
 from .host import Host
+from .turns import Usage
 
 FREE = "free (local)"
 """The cost, in words, of a model that runs on a machine of one's own."""

@@ -18,8 +18,8 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from .errors import ToolError
-from .events import ToolSchema
 from .origins import Effect, Origin
+from .requests import ToolSchema
 
 F = TypeVar("F", bound=Callable[..., Any])
 TOOL_MARK = "hookline_tool"

@@ -176,8 +176,8 @@ def test_check_tells_what_else_is_wrong_where_nothing_starts(machine: Machine) -
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("openai", "hookline: openai is a provider, not a plugin; choose it with `model: openai/"),
-        ("sqlite", "hookline: sqlite is a store, not a plugin; choose it with `store: sqlite`"),
+        ("openai", "hookline: openai is a provider, not a plugin. Choose it with `model: openai/"),
+        ("sqlite", "hookline: sqlite is a store, not a plugin. Choose it with `store: sqlite`"),
     ],
 )
 def test_a_driver_cannot_be_switched_on(machine: Machine, name: str, told: str) -> None:

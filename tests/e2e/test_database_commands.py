@@ -167,7 +167,7 @@ def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> N
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     wrong = "plugins.databases.connections.bad.mode: write 'read-only' or 'write'"
     assert done.stdout + done.stderr == (
-        f"hookline: {file}:4: {wrong}; only this entry is left out.\n"
+        f"hookline: {file}:4: {wrong}; only this entry is skipped.\n"
     )
     assert done.returncode == 2
 

@@ -282,7 +282,7 @@ def test_pairing_lets_in_and_blocks_a_person_at_every_channel_of_the_kind(pigeon
     (waiting,) = [row for row in pigeons.run("pairing", "list", "--json").json if row["code"]]
     assert waiting["person"] == "pigeon:eve"
     approved = pigeons.run("pairing", "approve", waiting["code"])
-    assert approved.out == "pigeon:eve may write now, and has to write again.\n"
+    assert approved.out == "pigeon:eve may write now. They have to send their message again.\n"
 
     letters(pigeons, "home", "ann hi", "eve hi")
     letters(pigeons, "work", "eve hi", "eve again")

@@ -160,7 +160,7 @@ def test_a_form_is_sent_once_and_tells_what_it_did(h: Harness) -> None:
         assert "The kettle is blue" in page.text
         wrong = await client.post("/memory/add", data={"text": " "}, headers=HTML)
         assert wrong.status_code == 422
-        assert "Write what is to be remembered." in wrong.text
+        assert "Enter what to remember." in wrong.text
         other = await client.post("/memory/add", data=asked, headers={"Origin": "https://evil"})
         assert other.status_code == 403
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hookline_hookspecs import HOOKS, Plugin
 
-from meta.tree import Dist, dists
+from meta.tree import ROOT, Dist, dists, required, root_pyproject
 
 PLUGINS = [dist for dist in dists() if dist.is_plugin]
 
@@ -71,3 +71,15 @@ def test_readme_lists_the_hooks_in_use(dist: Dist) -> None:
 
 def _implements(kind: type, hook: str) -> bool:
     return hasattr(getattr(kind, hook, None), "hookline_impl")
+
+
+@pytest.mark.parametrize("group", sorted({dist.folder.parent.name for dist in PLUGINS} - {"kits"}))
+def test_readme_of_the_repository_lists_the_plugins_of_a_group(group: str) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (row,) = re.findall(rf"^\| {group} \| (.*)$", readme, re.MULTILINE)
+    standard = required(root_pyproject()["project"]["optional-dependencies"]["standard"])
+    here = [dist for dist in dists() if dist.folder.parent.name == group and not dist.is_library]
+    on = [dist.folder.name for dist in here if dist.name in standard]
+    off = [dist.folder.name for dist in here if dist.name not in standard]
+    told = [re.findall(r"`([\w-]+)`", cell) for cell in row.split("|")[:2]]
+    assert [sorted(names) for names in told] == [sorted(on), sorted(off)]

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, Step
 from hookline_hookspecs.errors import ProviderError
-from hookline_hookspecs.events import Verdict
+from hookline_hookspecs.verdicts import Verdict
 
 from ..bus.deadline import finish
 from ..bus.implementation import (

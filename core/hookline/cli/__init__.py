@@ -1,1 +1,1 @@
-"""The command line: one module per group of commands, each importing only what it needs."""
+"""The command line: the commands that packages bring, and the runtime that a command opens."""

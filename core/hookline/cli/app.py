@@ -1,32 +1,35 @@
-"""Builds the command line and turns results into exit codes."""
+"""``hookline``: reads the options that every command takes, runs the command, and returns its exit code."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
+from hookline_hookspecs import CommandError, HooklineError
+from hookline_hookspecs.cli import CommandLine, current
 from hookline_hookspecs.errors import ConfigError
 
+from hookline.bus.implementation import describe
 from hookline.home import choose_profile, find_home
 
-from .plugin_commands import STORE_CLOSED, Explain, PluginCommands, invoke
-from .shared import USAGE, err, own_process, quiet_logging, unshown_config_errors, with_runtime
+from .build import CommandGroup, LazyCommands, is_group
+from .catalog import Catalog, CommandEntry, not_installed
+from .command_line import CoreCommandLine
+from .output import FAILED, INTERRUPTED, USAGE, err
+from .process import log_to_home, own_process
 
-if TYPE_CHECKING:
-    from hookline.config import Loaded
-
-ALWAYS = {"acp", "backup", "config", "doctor", "init", "mcp serve", "migrate", "plugins", "profile", "web"}
-"""Commands that are there whatever the config says: they help with a wrong one, or say what is off."""
+log = logging.getLogger("hookline.cli")
 
 app = typer.Typer(
-    help="A self-hosted agent runtime; alone, it opens a chat. Every command takes --home DIR (default ~/.hookline), "
-    "and -p PROFILE before its name.",
+    cls=CommandGroup,
+    help="A self-hosted agent runtime. Without a command, it opens a chat. Every command takes --home DIR "
+    "(default ~/.hookline); -p PROFILE goes before the command.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -52,29 +55,123 @@ def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
     # What the locale cannot show must not keep an answer from being printed; a stream of tests cannot be told.
     getattr(sys.stdout, "reconfigure", dict)(errors="replace")
-    rest = _take_home(list(arguments))
-    if not rest and sys.stdin.isatty() and sys.stdout.isatty():
-        rest = ["chat"]
-    own_process("admit", rest)
-    own_process("admit", rest, service="person")
+    words = _take_home(list(arguments))
+    if not words and sys.stdin.isatty() and sys.stdout.isatty():
+        words = ["chat"]
+    own_process("admit", words)
+    own_process("admit", words, service="person")
+    logging.getLogger("hookline").addHandler(logging.NullHandler())
+    with suppress(OSError):  # a command that opens the home reports the error
+        if find_home().exists():
+            log_to_home()
     try:
-        root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
+        line = CoreCommandLine()
     except ConfigError as broken:  # not even the defaults can be loaded
         err(f"hookline: {broken}")
         raise SystemExit(USAGE) from None
     try:
-        code = invoke(root, rest, explain)
+        code = run_command(words, line)
     finally:
-        for error in unshown_config_errors:
-            err(f"hookline: {error}")
+        if line.config_error is not None:
+            err(f"hookline: {line.config_error}")
     raise SystemExit(code)
 
 
-def _has_command(root: Any, words: Sequence[str]) -> bool:
-    """Return whether ``words`` begin with a command of ``root`` or of one of its groups."""
-    for word in words:
-        root = getattr(root, "commands", {word: root}).get(word)
-    return root is not None and not hasattr(root, "commands")
+class RunsCommands(CommandLine, Protocol):
+    """What :func:`run_command` needs besides.
+
+    Attributes:
+        catalog: the commands.
+        running: set to the command that runs.
+        is_strict: True if a bug of a command is raised.
+    """
+
+    catalog: Catalog
+    running: CommandEntry | None
+
+    @property
+    def is_strict(self) -> bool: ...
+
+
+def run_command(words: Sequence[str], line: RunsCommands) -> int:
+    """Run the command line ``words`` and return the exit code; errors are shown.
+
+    Raises:
+        SystemExit: the command ended so.
+    """
+
+    def select(entry: CommandEntry) -> None:
+        line.running = entry
+
+    root: Any = typer.main.get_command(app)
+    root.commands = LazyCommands(line.catalog, "", select)
+    token = current.set(line)
+    try:
+        code = _guarded(lambda: root.main(list(words), prog_name="hookline", standalone_mode=False), words, line)
+    except CommandError as error:
+        err(f"hookline: {error.text}")
+        raise
+    finally:
+        current.reset(token)
+    return code if type(code) is int else 0
+
+
+def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) -> Any:
+    """Call ``call``; an exception becomes an exit code or a ``CommandError`` that names the plugin."""
+    try:
+        return call()
+    except HooklineError as error:
+        raise CommandError(f"{_where(words, line)}: {error}", FAILED) from None
+    except Exception as error:
+        # Typer bundles its own Click, and a plugin may use the other: check for methods, not types.
+        if callable(getattr(error, "show", None)):
+            return _show_usage_error(error, line)
+        if type(error).__name__ == "Abort":
+            return INTERRUPTED
+        if type(error).__module__.partition(".")[0] in ("click", "typer") or line.running is None or line.is_strict:
+            raise
+        where = _where(words, line, " failed in")
+        log.error("%s", where, exc_info=error)
+        hint = "HOOKLINE_STRICT=1 shows the traceback"
+        raise CommandError(f"{where}: {describe(error)}; {hint}", FAILED) from None
+
+
+def _show_usage_error(error: Any, line: RunsCommands) -> int:
+    missing = _missing(error)
+    if missing:
+        _explain_missing(missing, line.catalog, error)
+    vars(error)["message"] = str(getattr(error, "message", "")).removeprefix("Value error, ")
+    error.show()
+    return int(getattr(error, "exit_code", USAGE))
+
+
+def _missing(error: Any) -> str:
+    """Return the full name of the missing command, if that is the error, or an empty string."""
+    found = re.match(r"No such command '([^']+)'", error.format_message())
+    return f"{error.ctx.command_path} {found[1]}".removeprefix("hookline ") if found else ""
+
+
+def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
+    """Say what may bring the command: a plugin of Hookline's own, or one that failed to load."""
+    if plugins := not_installed(name.partition(" ")[0]):
+        belongs = f"`hookline {name}` belongs to {' and '.join(plugins)}, which is not installed"
+        raise CommandError(f"{belongs}. Run `hookline plugins enable {' '.join(plugins)}`.")
+    for plugin, reason in catalog.failed.items():
+        err(f"hookline: `hookline {name}` may belong to plugin {plugin}, which is not on: {reason}")
+
+
+def _where(words: Sequence[str], line: RunsCommands, verb: str = ",") -> str:
+    """The plugin and the command that ``words`` name, for an error."""
+    if line.running is None:
+        return f"`hookline {' '.join(words)}`{verb}".removesuffix(",")
+    path = line.running.name.split()
+    command = line.running.built
+    for word in words[len(path) :]:
+        if not is_group(command) or word not in command.commands:
+            break
+        path.append(word)
+        command = command.commands[word]
+    return f"plugin {line.running.plugin}{verb} `hookline {' '.join(path)}`"
 
 
 def _take_home(arguments: list[str]) -> list[str]:
@@ -99,48 +196,7 @@ def _take_home(arguments: list[str]) -> list[str]:
     try:
         choose_profile(profile)
     except LookupError as error:
-        if profile or rest[:1] != ["profile"]:  # this one mends it
+        if profile or rest[:1] != ["profile"]:  # this command repairs it
             err(f"hookline: {error.args[0]}")
             raise SystemExit(USAGE) from None
     return rest + arguments[end:]
-
-
-def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
-    """Return the command line with the plugins' commands, and what explains a missing one.
-
-    For a command that one of Hookline's own plugins provides, no other plugin is imported, and for
-    the help none of them. If the config is invalid, the commands of the standard set are available.
-    """
-    from hookline.config import PluginEntry, load, plugin_commands
-
-    standard = plugin_commands()
-    owner = {plugin for plugin, names in standard.items() if {*words[:1], " ".join(words[:2])} & set(names)}
-    try:
-        loaded = load(find_home(), os.environ)
-    except ConfigError as error:
-        if owner not in ({"configure"}, {"terminal"}):  # these report the error themselves, or correct it
-            unshown_config_errors.append(error)
-        loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
-    for name in sorted(owner) if ALWAYS & {*words[:1], " ".join(words[:2])} else ():
-        loaded.plugins[name] = PluginEntry(name, standard=True, for_command=name not in loaded.plugins)
-    logging.getLogger("hookline").addHandler(logging.NullHandler())
-    with suppress(OSError):  # a command that opens the home reports the error
-        if find_home().exists():
-            quiet_logging()
-    if owner and words[0] != "completion":  # this one describes the commands of all
-        root, explain = _registered(loaded, set(loaded.plugins) - owner, {})
-        if _has_command(root, words):
-            return root, explain
-    leave = {plugin for plugin, entry in loaded.plugins.items() if entry.standard or plugin in standard}
-    return _registered(loaded, leave - set(standard), {}) if words else _registered(loaded, leave, standard)
-
-
-def _registered(loaded: Loaded, leave: Set[str], known: Mapping[str, Any]) -> tuple[Any, Explain]:
-    """Return the command line with the commands of the plugins not in ``leave``, and names for the ``known`` ones."""
-    from hookline.runtime import Runtime
-    from hookline.store.absent import AbsentStore
-
-    root: Any = typer.main.get_command(app)
-    runtime = Runtime(loaded, find_home(), store=AbsentStore(STORE_CLOSED))
-    runtime.plugins.load(leave)
-    return root, PluginCommands(root, runtime, with_runtime, known).explain

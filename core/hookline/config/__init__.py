@@ -8,13 +8,13 @@ from hookline_hookspecs.errors import ConfigError, SettingsError
 
 from .choose import ModelChoice, NoModel, choose_model, provider_settings, split_model
 from .drivers import config_reader, find_driver
-from .load import Loaded, effective, load, plugin_commands, validate_settings
+from .load import Loaded, effective, load, validate_settings
 from .model import Config, ConfigFile, PluginEntry
 
 # fmt: off
 __all__ = [
     "Config", "ConfigError", "ConfigFile", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
-    "SettingsError", "choose_model", "config_reader", "effective", "find_driver", "load", "plugin_commands",
+    "SettingsError", "choose_model", "config_reader", "effective", "find_driver", "load",
     "provider_settings", "split_model", "validate_settings",
 ]
 # fmt: on

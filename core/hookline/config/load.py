@@ -55,7 +55,7 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     None are ignored. `text` replaces the content of config.yaml. Raises ConfigError.
     """
     path = home / "config.yaml"
-    presets, standard, _ = _defaults()
+    presets, standard = _defaults()
     known = {"keys": ConfigFile.model_fields, "secret_variables": {p.key_env or "" for p in presets.values()}}
     source = config_reader().read(path, env, flags, text, **known)
     faults = source.faults
@@ -105,16 +105,11 @@ def effective(loaded: Loaded) -> dict[str, Any]:
 
 
 @cache
-def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], dict[str, dict[str, str | None]]]:
-    """The presets and the standard plugins of defaults.yaml, both in order, and the commands."""
+def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
+    """The presets and the standard plugins of defaults.yaml, both in order."""
     data = yaml.load(files(__package__).joinpath("defaults.yaml").read_bytes(), Loader=yaml.CSafeLoader)
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
-    return presets, tuple(data["standard"]), data["commands"]
-
-
-def plugin_commands() -> Mapping[str, Mapping[str, str | None]]:
-    """The commands of Hookline's own plugins with their help, by plugin, known without importing them."""
-    return _defaults()[2]
+    return presets, tuple(data["standard"])
 
 
 def _entry(key: Key, plugins: dict[str, Any], source: Any) -> PluginEntry:

@@ -134,7 +134,7 @@ class PluginEntry:
 
     `enabled` is False if there is an `error`. `named` tells whether config mentions the plugin,
     `standard` whether it is in the standard set. `settings` are expanded, not yet validated, and
-    without the key `enabled`. `for_command`: it is on only for the command at hand.
+    without the key `enabled`.
     """
 
     name: str
@@ -143,7 +143,6 @@ class PluginEntry:
     named: bool = False
     standard: bool = False
     error: str | None = None
-    for_command: bool = False
 
     @property
     def kind(self) -> str:

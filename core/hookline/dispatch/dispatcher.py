@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import StoreError, Submission, TextBlock, crash
-from hookline_hookspecs.events import Deny, Inbound
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.verdicts import Deny
 
 from ..bus.bus import GuardFailed
 from ..engine import Engine

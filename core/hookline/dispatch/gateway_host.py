@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.events import Reply
 from hookline_hookspecs.gateway import FetchFiles
+from hookline_hookspecs.replies import Reply
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Origin
-from hookline_hookspecs.events import Inbound, Session, Turn
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.turns import Session, Turn
 
 from .. import clock
 from ..engine import Engine

@@ -7,7 +7,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from hookline_hookspecs import StoreError
-from hookline_hookspecs.events import Deny, Inbound, Question, Stop
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.turns import Stop
+from hookline_hookspecs.verdicts import Deny
 
 from ..bus.bus import GuardFailed
 from ..bus.deadline import HookTimeout

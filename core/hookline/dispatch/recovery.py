@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hookline_hookspecs.events import Deny, Inbound
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.verdicts import Deny
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL, TurnContext

@@ -11,7 +11,11 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
-from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
+from hookline_hookspecs.channels import Channel
+from hookline_hookspecs.host import Context
+from hookline_hookspecs.network import Http
+from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.services import ServiceType
 
 from .. import clock
 from ..bus.signals import SignalHub

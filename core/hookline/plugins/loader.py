@@ -43,6 +43,7 @@ class Loading:
     host: PluginHost | None = None
     tools: list[Tool] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
+    is_loaded: bool = False
     is_set_up: bool = False
     warnings: list[str] = field(default_factory=list)
 
@@ -66,18 +67,21 @@ class Plugins:
     classes: Mapping[str, Any]
     loadings: dict[str, Loading] = field(default_factory=dict)
 
-    def load(self, skip: Collection[str] = ()) -> None:
-        """Import, check, make and register what is switched on, except names in ``skip``."""
+    def load(self, only: Collection[str] | None = None) -> None:
+        """Import, check, make and register what is switched on and is not loaded yet.
+
+        With ``only``, nothing but plugins of these names.
+        """
         for rank, entry in enumerate(self.engine.loaded.plugins.values()):
-            loading = self.loadings[entry.name] = Loading(entry)
+            loading = self.loadings.setdefault(entry.name, Loading(entry))
             if entry.error:
                 loading.state, loading.reason = "failed", entry.error
-            elif entry.name in skip:
-                loading.state = "on" if entry.enabled else "off"
-            elif entry.enabled:
+            elif entry.enabled and not loading.is_loaded and (only is None or entry.name in only):
+                loading.is_loaded = True
                 self._load_one(loading, rank)
-        for loading, reason in self._missing_requirements():
-            self._fail(loading, reason, None)
+        if only is None:
+            for loading, reason in self._missing_requirements():
+                self._fail(loading, reason, None)
 
     def _load_one(self, loading: Loading, rank: int) -> None:
         name, kind = loading.entry.name, loading.entry.kind

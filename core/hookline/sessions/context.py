@@ -15,11 +15,19 @@ from typing import Any
 from urllib.parse import quote
 
 from hookline_hookspecs.errors import Refused
-from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Question, Rewrite, Session, Turn
-from hookline_hookspecs.host import Access, Paths, Stash
+from hookline_hookspecs.history import Rewrite
+from hookline_hookspecs.host import Stash
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.learning import Excerpt, Lesson
 from hookline_hookspecs.messages import Message, ToolCall
+from hookline_hookspecs.offers import Access
 from hookline_hookspecs.origins import Effect, Origin
+from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.replies import Notice
 from hookline_hookspecs.tools import Tool
+from hookline_hookspecs.turns import Session, Turn
+from hookline_hookspecs.verdicts import Deny
 
 from .. import clock
 from ..engine import Engine

@@ -16,8 +16,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import SLOTS, Inbound, Message, Origin
-from hookline_hookspecs.events import Notice, Section, Session, ToolSchema
 from hookline_hookspecs.inspection import StablePrompt
+from hookline_hookspecs.prompt import Section
+from hookline_hookspecs.replies import Notice
+from hookline_hookspecs.requests import ToolSchema
+from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..bus.implementation import describe

@@ -10,8 +10,8 @@ from datetime import date
 from html import escape
 
 from hookline_hookspecs import SLOTS, ContextBlock, Origin, Section, Session, ToolSchema
-from hookline_hookspecs.events import Slot
 from hookline_hookspecs.inspection import StablePrompt
+from hookline_hookspecs.prompt import Slot
 
 from .. import clock
 from ..text import dump

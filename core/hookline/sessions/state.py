@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import Failure, Inbound, Question, Reply, Usage, crash
-from hookline_hookspecs.events import ContextBlock, Session, Stop, ToolResult, Turn
-from hookline_hookspecs.host import Paths, Stash
+from hookline_hookspecs.host import Stash
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, TextBlock
 from hookline_hookspecs.origins import Origin, merge_origins
+from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.prompt import ContextBlock
+from hookline_hookspecs.tool_results import ToolResult
+from hookline_hookspecs.turns import Session, Stop, Turn
 
 from ..store.codec import question_to_json
 from ..store.journal import Journal, Statement

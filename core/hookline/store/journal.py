@@ -14,10 +14,14 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from hookline_hookspecs.drivers import Batch, Migration, Store
-from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
+from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, ToolCall
 from hookline_hookspecs.origins import origins_to_json
+from hookline_hookspecs.replies import Reply
+from hookline_hookspecs.requests import ModelResponse
+from hookline_hookspecs.tool_results import ToolResult
+from hookline_hookspecs.turns import Session, Usage
 
 from .. import clock
 from ..text import dump, new_id

@@ -1,20 +1,29 @@
-"""Runs the plugins' command-line commands in a test as the program does."""
+"""Runs commands of the command line in a test as the program does."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+from hookline_hookspecs import CommandError, Configuration
+from hookline_hookspecs.cli import InstalledCommand
 
-from hookline.cli.plugin_commands import STORE_CLOSED, PluginCommands, invoke
-from hookline.runtime import Runtime
-from hookline.store.absent import AbsentStore
+from hookline.cli.app import run_command
+from hookline.cli.build import build_command
+from hookline.cli.catalog import Catalog, CommandEntry, installed_commands
+from hookline.cli.output import FAILED, err
+from hookline.cli.registered import register_commands
+
+if TYPE_CHECKING:
+    from .harness import Harness
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +35,76 @@ class CliResult:
     stderr: str
 
 
-def run_command(
-    arguments: str, given: str, make_runtime: Callable[[Any], Runtime], in_runtime: Callable[..., Any]
-) -> CliResult:
-    """Run ``hookline ARGUMENTS`` with the text ``given`` on standard input.
+class HarnessCommandLine:
+    """Implements ``CommandLine`` with the harness's runtime, which is open."""
 
-    Args:
-        make_runtime: creates a runtime with the given store, not opened, and the plugins.
-        in_runtime: see ``PluginCommands``.
-    """
-    options = {"help_option_names": ["-h", "--help"]}
-    root = typer.main.get_group(typer.Typer(rich_markup_mode=None, context_settings=options))
+    def __init__(self, harness: Harness, commands: Mapping[str, Any]) -> None:
+        runtime = harness.runtime
+        self.running: CommandEntry | None = None
+        self._harness = harness
+        self._runtime = runtime
+        plugins = runtime.engine.loaded.plugins
+        entries = [one for one in installed_commands() if one.plugin in plugins]
+        entries += _given(commands, next(iter(harness.states()), ""))
+        self.catalog = Catalog(entries, plugins, lambda catalog: register_commands(catalog, runtime, self), err)
+
+    @property
+    def home(self) -> Path:
+        """The home folder."""
+        return self._harness.home
+
+    @property
+    def is_strict(self) -> bool:
+        """True if errors of plugins are raised."""
+        return self._runtime.engine.strict
+
+    @property
+    def configuration(self) -> Configuration:
+        """The config."""
+        found: Configuration = self._runtime.engine.services[Configuration]
+        return found
+
+    @property
+    def commands(self) -> Sequence[InstalledCommand]:
+        """Every command."""
+        return self.catalog.describe()
+
+    def plugin(self) -> Any:
+        """The running command's plugin, which is set up here."""
+        name = self.running.plugin if self.running is not None else ""
+        loading = self._runtime.plugins.loadings.get(name)
+        if loading is None or loading.plugin is None:
+            reason = loading.reason if loading is not None else "the harness does not have it"
+            raise CommandError(f"plugin {name} is not on: {reason}", FAILED)
+        return loading.plugin
+
+    def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **_settings: object) -> T:
+        """Await ``work`` in the harness's event loop; the settings are those of the harness."""
+        plugin = self.plugin()
+        ended: list[SystemExit] = []
+
+        async def finished() -> T | None:
+            result = None
+            try:
+                result = await work(plugin)
+            except SystemExit as error:  # it would end the event loop, too
+                ended.append(error)
+            await self._runtime.finish_background(30.0)
+            return result
+
+        result = self._harness.run(finished())
+        if ended:
+            raise ended[0]
+        return result  # type: ignore[return-value]
+
+
+def run_line(harness: Harness, arguments: str, given: str, commands: Mapping[str, Any]) -> CliResult:
+    """Run ``hookline ARGUMENTS`` with the text ``given`` on standard input."""
     out, errors, stdin = StringIO(), StringIO(), sys.stdin
     with redirect_stdout(out), redirect_stderr(errors):
         sys.stdin = StringIO(given)
         try:
-            runtime = make_runtime(AbsentStore(STORE_CLOSED))
-            runtime.plugins.load()
-            commands = PluginCommands(root, runtime, in_runtime, {})
-            code: Any = invoke(root, shlex.split(arguments), commands.explain)
+            code: Any = run_command(shlex.split(arguments), HarnessCommandLine(harness, commands))
         except SystemExit as ended:
             code = ended.code
         finally:
@@ -53,3 +113,11 @@ def run_command(
         errors.write(f"{code}\n")
         code = 1
     return CliResult(code or 0, out.getvalue(), errors.getvalue())
+
+
+def _given(commands: Mapping[str, Any], plugin: str) -> list[CommandEntry]:
+    """The commands that a test names, as the first plugin's."""
+    return [
+        CommandEntry(name, "", plugin, build_command(name.split()[-1], command, ""))
+        for name, command in commands.items()
+    ]

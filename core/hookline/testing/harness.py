@@ -146,27 +146,40 @@ class Harness:
         turn = submission.turn
         return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[heard:]))
 
-    def cli(self, arguments: str, input: str = "") -> CliResult:  # noqa: A002
-        """Run ``hookline ARGUMENTS``, a command that a plugin adds, as the program does.
+    def cli(
+        self,
+        arguments: str,
+        input: str = "",  # noqa: A002
+        commands: Mapping[str, Any] | None = None,
+    ) -> CliResult:
+        """Run ``hookline ARGUMENTS`` as the program does, with the commands of the harness's plugins.
 
         Args:
             arguments: what follows ``hookline``, quoted as in a shell.
             input: what the command reads from standard input.
+            commands: Typer apps or functions by name, where the package that brings them is not
+                installed; they belong to the first plugin.
         """
-        from .command_line import run_command
+        from .command_line import run_line
 
-        self.runtime  # noqa: B018
+        return run_line(self, arguments, input, commands or {})
 
-        async def opened(work: Any) -> Any:
-            return await work(await self.aopen())
+    async def acli(
+        self,
+        arguments: str,
+        input: str = "",  # noqa: A002
+        commands: Mapping[str, Any] | None = None,
+    ) -> CliResult:
+        """Like :meth:`cli`, in a running event loop."""
+        from .command_line import run_line
 
-        def in_runtime(work: Any, _settings: object) -> Any:
-            return self.run(opened(work))
-
-        return run_command(arguments, input, self._runtime, in_runtime)
+        await self.aopen()
+        return await asyncio.to_thread(run_line, self, arguments, input, commands or {})
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the harness's own event loop."""
+        """Run a coroutine in the harness's own event loop, also from a thread that it started."""
+        if self._loop is not None and self._loop.is_running():
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         if self._runner is None:
             self._runner = asyncio.Runner()
         return self._runner.run(work)
@@ -216,7 +229,7 @@ class Harness:
             self._opened = await self._open()
         return self._opened
 
-    def _runtime(self, store: Any = None) -> Runtime:
+    def _runtime(self) -> Runtime:
         overrides = {"model": MODEL, "workspace": str(self.workspace), "store": store_url(), **self._core}
         loaded = load(self.home, {}, overrides)
         # Loaded through its entry point, so that every conversation has /new, /stop and so on.
@@ -227,7 +240,6 @@ class Harness:
         return Runtime(
             replace(loaded, plugins=entries),
             self.home,
-            store=store,
             strict=self._strict,
             bus=Bus(strict=self._strict, deadlines=self._deadlines),
             classes={**self._classes, "person": person},

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, cast, get_args
 
 from hookline_hookspecs.errors import BadRequest, NetworkError, ProviderError
-from hookline_hookspecs.events import ModelResponse, ModelStop
 from hookline_hookspecs.messages import Block, TextBlock, ThinkingBlock, ToolCall
+from hookline_hookspecs.requests import ModelResponse, ModelStop
 
 from ..text import clean_json, new_id
 

@@ -10,9 +10,12 @@ from dataclasses import replace
 
 from hookline_hookspecs import Block, ContextBlock, Delta
 from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError, StoreError
-from hookline_hookspecs.events import Failure, ModelRequest, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.requests import ModelRequest, ModelResponse
+from hookline_hookspecs.steps import Failure
+from hookline_hookspecs.tool_results import ToolResult
 
 from .. import clock
 from ..bus.implementation import MiddlewareError, describe, error_text

@@ -8,7 +8,8 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, crash
-from hookline_hookspecs.events import ModelRequest, ModelResponse, Step
+from hookline_hookspecs.requests import ModelRequest, ModelResponse
+from hookline_hookspecs.steps import Step
 
 from .. import clock
 from ..sessions.context import TurnContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from hookline_hookspecs.events import ModelRequest, PrefixBreak, WireRequest
+from hookline_hookspecs.requests import ModelRequest, PrefixBreak, WireRequest
 
 from ..bus.implementation import Implementation
 from ..sessions.context import TurnContext

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Inbound, ToolCall
-from hookline_hookspecs.events import Failure, ToolResult
+from hookline_hookspecs.steps import Failure
+from hookline_hookspecs.tool_results import ToolResult
 
 from ..engine import Engine
 from ..sessions.context import TurnContext

@@ -17,10 +17,13 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
-from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOutput, ToolResult
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.steps import Step
+from hookline_hookspecs.tool_results import ToolOutput, ToolResult
 from hookline_hookspecs.tools import Tool
+from hookline_hookspecs.verdicts import Answer, Ask, Deny
 
 from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
 from ..bus.validation import field_error

@@ -5,28 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..parts import Check, Job, Reviewer, Route
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..host import Channel, Host
+    from ..channels import Channel
+    from ..host import Host
     from ..tools import Tool
-
-T = TypeVar("T")
-
-
-class OpenRuntime(Protocol):
-    """Starts Hookline from a ``def`` command; the ``obj`` of the command's ``typer.Context``."""
-
-    def __call__(self, work: Callable[[Host], Coroutine[Any, Any, T]], **settings: object) -> T:
-        """Await ``work(host)`` with the store open and the plugins set up.
-
-        ``settings`` override config.yaml, except those that are None. Raises ``CommandError`` if
-        Hookline cannot start, the plugin is not on, or ``work`` raises a ``HooklineError``.
-        """
 
 
 class RegisterCli(Protocol):
@@ -36,11 +24,10 @@ class RegisterCli(Protocol):
         """Add a command; a space in ``name`` puts it in a group.
 
         An ``async def`` command, alone or in a Typer app, runs with the store open and the plugins
-        set up. A ``def`` command runs before ``setup`` and cannot use ``host.storage``; the ``obj``
-        of its ``typer.Context`` is an :class:`OpenRuntime`.
+        set up. A ``def`` command must not rely on ``setup``, and has no ``host.storage``.
 
         Raises:
-            ValueError: the name belongs to another plugin.
+            ValueError: the name is taken.
         """
 
 
@@ -77,11 +64,12 @@ class BootHooks:
 
     @spec("collect", 5, sync=True)
     def register_cli(self, register: RegisterCli) -> None:
-        """When the command line is built, before ``setup``: ``register(name, command)``.
+        """When a command is not found, or all are listed, before ``setup``.
 
-        ``command`` is a function with typed parameters or a Typer app; a space in ``name`` puts it
-        in a group, ``plugins NAME`` in ``hookline plugins``. A name that is already taken is
-        refused, with a warning that names both plugins.
+        For commands that are known only at run time: ``register(name, command)``. All others are
+        entry points (:mod:`hookline_hookspecs.cli`), which are found without importing the plugin.
+        The plugins of the standard set are not called. A name that is already taken is refused,
+        with a warning that names both plugins.
         """
 
     @spec("collect", 5, sync=True)

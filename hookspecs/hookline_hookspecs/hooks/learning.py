@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..events import Deny, Excerpt, Failure, Lesson, Session
     from ..host import Context
+    from ..learning import Excerpt, Lesson
+    from ..steps import Failure
+    from ..turns import Session
+    from ..verdicts import Deny
 
 
 class LearningHooks:

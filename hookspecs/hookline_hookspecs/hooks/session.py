@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..events import Audio, Deny, Inbound, Section, Session
     from ..host import Context
+    from ..inbound import Audio, Inbound
+    from ..prompt import Section
+    from ..turns import Session
+    from ..verdicts import Deny
 
 
 class SessionHooks:

@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..events import (
-        ContextBlock,
-        ModelRequest,
-        ModelResponse,
-        Question,
-        Reply,
-        ToolResult,
-        Turn,
-        Verdict,
-        WireRequest,
-    )
     from ..host import Context
     from ..messages import ToolCall
+    from ..prompt import ContextBlock
+    from ..questions import Question
+    from ..replies import Reply
+    from ..requests import ModelRequest, ModelResponse, WireRequest
+    from ..tool_results import ToolResult
+    from ..turns import Turn
+    from ..verdicts import Verdict
 
     CallModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
     ModelMiddleware: TypeAlias = Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]

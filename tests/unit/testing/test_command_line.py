@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import pytest
 import typer
 from hookline_hookspecs import CommandError, Host, NoConfig, Plugin, Refused, hookimpl
+from hookline_hookspecs.cli import command_line
 
 Make = Callable[..., Any]
 WAYS = ("alone", "in group", "in group deep")
@@ -72,12 +72,10 @@ class Notes(Plugin[NoConfig]):
         print(colour.value)
 
     def plain(self, what: str) -> None:
-        """Do it without a runtime."""
-        if what == "store":
-            asyncio.run(self.host.storage.kv.set("kept", []))
+        """Do it without the plugin being set up."""
         if what == "bug":
             raise ValueError("a bug")
-        print(f"{what} {self.ready} {sys.stdin.read()}".strip())
+        print(f"{what} {sys.stdin.read()}".strip())
 
 
 def test_a_value_that_is_not_among_the_choices_is_a_plain_sentence(harness: Make) -> None:
@@ -118,16 +116,10 @@ def test_exit_codes(harness: Make, way: str, how: str, code: int, told: str) -> 
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_plain_function_runs_without_the_store(harness: Make, way: str) -> None:
+def test_a_plain_function_reads_its_input(harness: Make, way: str) -> None:
     h = harness(Notes, strict=False)
     done = h.cli(f"{way} plain said", input="and read")
-    assert (done.exit_code, done.stdout) == (0, "said False and read\n")
-    done = h.cli(f"{way} plain store")
-    assert done.exit_code == 1
-    assert done.stderr == (
-        f"hookline: plugin notes, `hookline {way} plain`: host.storage needs a command that "
-        f"is a coroutine: write `async def`, without asyncio.run, and await it\n"
-    )
+    assert (done.exit_code, done.stdout) == (0, "said and read\n")
     assert "failed in `hookline" in h.cli(f"{way} plain bug").stderr
 
 
@@ -224,12 +216,12 @@ class Opener(Plugin[NoConfig]):
     def register_cli(self, register: Any) -> None:
         register("open", self.open)
 
-    def open(self, ctx: typer.Context, word: str) -> None:
+    def open(self, word: str) -> None:
         """Keep a word."""
         if word == "wrong":
             raise CommandError("this is no word")
         try:
-            print(ctx.obj(lambda host: self.keep(host, word)))
+            print(command_line().run(lambda plugin: plugin.keep(plugin.host, word)))
         except CommandError as error:
             print(f"refused: {error.text}")
             raise
@@ -243,7 +235,7 @@ class Opener(Plugin[NoConfig]):
 
 def test_a_plain_function_can_open_the_runtime(harness: Make) -> None:
     h = harness(Opener)
-    assert h.cli("open one").stdout == "False one\n"
+    assert h.cli("open one").stdout == "True one\n"
     wrong, never = h.cli("open wrong"), h.cli("open never")
     assert (wrong.exit_code, wrong.stdout, wrong.stderr) == (2, "", "hookline: this is no word\n")
     assert (never.exit_code, never.stdout) == (7, "refused: no such word\n")

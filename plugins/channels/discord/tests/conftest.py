@@ -14,7 +14,7 @@ from .discord_api import DiscordApi
 
 __all__ = ["ANN", "BOSS", "ECHO", "Gateways", "end", "opus", "png"]
 ANN, BOSS = 222_000_000_000_000_222, 111_000_000_000_000_111
-"""People; Ann may write, the boss is admin."""
+"""People: Ann may write, the boss is admin."""
 
 
 class Gateways(support.gateways.Gateways):

@@ -24,7 +24,7 @@ from aiohttp import web
 
 from .discord_rest import Rest, deletion, read_json
 from .discord_socket import Gateway
-from .discord_world import BOT_ID, GROUP_DM, VOICE, Guild, Refused, Room, Shown, World, new_token
+from .discord_world import BOT_ID, GROUP_DM, VOICE, ApiError, Guild, Room, Shown, World, new_token
 
 PATIENCE = float(os.environ.get("DISCORD_TEST_PATIENCE", "60"))
 """Seconds until a test gives up; none waits for it to pass."""
@@ -376,7 +376,7 @@ class DiscordApi:
         with self.changed:
             try:
                 if kind in ("500", "502"):
-                    raise Refused(int(kind), 0, "Server Error")
+                    raise ApiError(int(kind), 0, "Server Error")
                 if fault is not None and kind == "429":
                     raise self._limited(fault.seconds, fault.is_global)
                 self._authorized(request, path)
@@ -387,8 +387,8 @@ class DiscordApi:
                 status, out = (204, b"") if result is None else (200, json.dumps(result).encode())
                 headers |= {"Content-Type": "text/html"} if result is None else {}
                 if kind == "502-done":
-                    raise Refused(502, 0, "Server Error")
-            except Refused as refused:
+                    raise ApiError(502, 0, "Server Error")
+            except ApiError as refused:
                 status, out = refused.status, json.dumps(refused.body).encode()
                 self.errors += status in (401, 403, 429)
                 if status == 429:
@@ -407,12 +407,12 @@ class DiscordApi:
         if path.startswith(("/interactions/", "/webhooks/")):
             return
         if request.headers.get("Authorization") != f"Bot {self.gateway.token}":
-            raise Refused(401, 0, "401: Unauthorized")
+            raise ApiError(401, 0, "401: Unauthorized")
         if not request.headers.get("User-Agent", "").startswith("DiscordBot ("):
-            raise Refused(403, 40333, "internal network error")
+            raise ApiError(403, 40333, "internal network error")
         wants = {"application/json", "multipart/form-data", "application/octet-stream"}
         if request.body_exists and request.content_type not in wants:
-            raise Refused(400, 50109, "The request body contains invalid JSON.")
+            raise ApiError(400, 50109, "The request body contains invalid JSON.")
 
     def _paced(self, call: Call) -> dict[str, str]:
         limit, window = self.flood
@@ -439,8 +439,8 @@ class DiscordApi:
         }
 
     @staticmethod
-    def _limited(seconds: float, is_global: bool) -> Refused:
-        made = Refused(429, 0, "You are being rate limited.")
+    def _limited(seconds: float, is_global: bool) -> ApiError:
+        made = ApiError(429, 0, "You are being rate limited.")
         made.body |= {"retry_after": round(seconds, 3), "global": is_global}
         return made
 

@@ -14,7 +14,7 @@ from .discord_world import (
     BOT_ID,
     MIB,
     VOICE,
-    Refused,
+    ApiError,
     Room,
     Shown,
     World,
@@ -84,7 +84,7 @@ class Rest:
     def answer(
         self, method: str, path: str, query: Mapping[str, str], body: Json, files: Files
     ) -> Any:
-        """The JSON of an answer, None for 204. Raises :class:`Refused`."""
+        """The JSON of an answer, None for 204. Raises :class:`ApiError`."""
         for wanted, pattern, work in self._routes:
             found = pattern.fullmatch(path)
             if wanted == method and found is not None:
@@ -94,7 +94,7 @@ class Rest:
                     if name in names:
                         more[name] = value
                 return work(*found.groups(), **more)
-        raise Refused(404, 0, "404: Not Found")
+        raise ApiError(404, 0, "404: Not Found")
 
     # Who and where
 
@@ -126,19 +126,19 @@ class Rest:
     def _open_dm(self, body: Json) -> Json:
         user = str(body.get("recipient_id", ""))
         if not user.isdigit() or int(user) in self.world.rooms or int(user) == BOT_ID:
-            raise Refused(400, 50033, "Invalid Recipient(s)")
+            raise ApiError(400, 50033, "Invalid Recipient(s)")
         return self.world.dm_of(int(user)).json
 
     def _change_room(self, id_: str, body: Json) -> Json:
         room = self.world.room_for(id_, "SEND_MESSAGES_IN_THREADS")
         if room.locked:
-            raise Refused(403, 50013, "Missing Permissions")
+            raise ApiError(403, 50013, "Missing Permissions")
         room.archived = bool(body.get("archived", room.archived))
         return room.json
 
     def _set_commands(self, _application: str, body: Any) -> list[Json]:
         if len(body) > 100:
-            raise Refused(400, 30032, "Maximum number of application commands reached (100).")
+            raise ApiError(400, 30032, "Maximum number of application commands reached (100).")
         for one in body:
             if not re.fullmatch(r"[-_\w]{1,32}", one["name"]) or one["name"] != one["name"].lower():
                 raise invalid(
@@ -158,9 +158,9 @@ class Rest:
         thread = room.parent is not None
         room = world.room_for(id_, "SEND_MESSAGES_IN_THREADS" if thread else "SEND_MESSAGES")
         if room.locked:
-            raise Refused(400, 160005, "Thread is locked")
+            raise ApiError(400, 160005, "Thread is locked")
         if room.archived:
-            raise Refused(400, 50083, "Thread is archived")
+            raise ApiError(400, 50083, "Thread is archived")
         nonce = body.get("nonce")
         if nonce is not None and (not isinstance(nonce, str | int) or len(str(nonce)) > 25):
             raise invalid("nonce", "NONCE_TYPE_TOO_LONG", "Must be 25 or fewer in length.")
@@ -170,10 +170,10 @@ class Rest:
         text, buttons = world.check_text(body), world.check_buttons(body)
         sent = self._files_of(room, body, files)
         if not text.strip() and not sent:
-            raise Refused(400, 50006, "Cannot send an empty message")
+            raise ApiError(400, 50006, "Cannot send an empty message")
         if body.get("flags", 0) & VOICE:
             if room.guild and not world.guilds[room.guild].permissions & 1 << 46:
-                raise Refused(400, 50173, "You cannot send voice messages in this channel.")
+                raise ApiError(400, 50173, "You cannot send voice messages in this channel.")
             world.check_voice(body, sent)
         world.check_pings(body, text, False)
         shown = world.add(
@@ -219,12 +219,12 @@ class Rest:
             name, data = self.world.uploads[about["uploaded_filename"]]
             made.append(self._attachment(room, about["filename"], data, about))
         if sum(one["size"] for one in made) > 25 * MIB + self.upload_limit:
-            raise Refused(413, 40005, "Request entity too large")
+            raise ApiError(413, 40005, "Request entity too large")
         return made
 
     def _attachment(self, room: Room, name: str, data: bytes, about: Json) -> Json:
         if len(data) > self.upload_limit:
-            raise Refused(413, 40005, "Request entity too large")
+            raise ApiError(413, 40005, "Request entity too large")
         id_, name = self.world.new_id(), re.sub(r"[^\w.-]+", "_", name).strip("._")
         url = f"{self.base.partition('/api')[0]}/attachments/{room.id}/{id_}/{name}?ex=1&hm=2"
         self.world.blobs[url] = data
@@ -260,17 +260,17 @@ class Rest:
         room = world.room_for(id_)
         shown = world.message_in(room, message)
         if not shown.is_mine:
-            raise Refused(403, 50005, "Cannot edit a message authored by another user")
+            raise ApiError(403, 50005, "Cannot edit a message authored by another user")
         if shown.flags & VOICE:
-            raise Refused(400, 50162, "Voice messages cannot be edited")
+            raise ApiError(400, 50162, "Voice messages cannot be edited")
         if room.archived:
-            raise Refused(400, 50083, "Thread is archived")
+            raise ApiError(400, 50083, "Thread is archived")
         if time.time() - shown.made > self.old_seconds and len(shown.edits) > 2:
             told = "Maximum number of edits to messages older than 1 hour reached"
-            raise Refused(429, 30046, told, retry_after=self.old_wait, **{"global": False})
+            raise ApiError(429, 30046, told, retry_after=self.old_wait, **{"global": False})
         text = world.check_text(body) if "content" in body else shown.text
         if not text.strip() and not shown.files:
-            raise Refused(400, 50006, "Cannot send an empty message")
+            raise ApiError(400, 50006, "Cannot send an empty message")
         if "content" in body:
             world.check_pings({"flags": shown.flags} | body, text, True)
             shown.history.append(shown.text)
@@ -286,14 +286,14 @@ class Rest:
         room = self.world.room_for(id_)
         shown = self.world.message_in(room, message)
         if not shown.is_mine:
-            raise Refused(403, 50013, "Missing Permissions")
+            raise ApiError(403, 50013, "Missing Permissions")
         shown.is_deleted = True
         self._tells.tell("MESSAGE_DELETE", deletion(room, shown), room)
 
     def _react(self, id_: str, message: str, emoji: str) -> None:
         room = self.world.room_for(id_, "ADD_REACTIONS")
         if len(emoji) > 8 and ":" not in emoji:
-            raise Refused(400, 10014, "Unknown Emoji")
+            raise ApiError(400, 10014, "Unknown Emoji")
         self.world.message_in(room, message).reactions.setdefault(emoji, set()).add(BOT_ID)
 
     def _unreact(self, id_: str, message: str, emoji: str) -> None:
@@ -304,7 +304,7 @@ class Rest:
         room = self.world.room_for(id_, "CREATE_PUBLIC_THREADS")
         self.world.message_in(room, message)
         if int(message) in self.world.rooms:
-            raise Refused(400, 160004, "A thread has already been created for this message")
+            raise ApiError(400, 160004, "A thread has already been created for this message")
         if not 1 <= len(body.get("name", "")) <= 100:
             raise invalid("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
         assert room.guild is not None
@@ -327,7 +327,7 @@ class Rest:
         made = []
         for one in body["files"]:
             if one["file_size"] > self.upload_limit:
-                raise Refused(413, 40005, "Request entity too large")
+                raise ApiError(413, 40005, "Request entity too large")
             key = f"{self.world.new_id()}/{one['filename']}"
             self.world.uploads[key] = (one["filename"], b"")
             url = f"{self.base.partition('/api')[0]}/upload/{key}"
@@ -340,11 +340,11 @@ class Rest:
     def _callback(self, id_: str, token: str, body: Json) -> None:
         known = self.interactions.get(id_)
         if known is None or known[0] != token:
-            raise Refused(404, 10062, "Unknown interaction")
+            raise ApiError(404, 10062, "Unknown interaction")
         if id_ in self.answered:
-            raise Refused(400, 40060, "Interaction has already been acknowledged.")
+            raise ApiError(400, 40060, "Interaction has already been acknowledged.")
         if time.monotonic() - known[1] > self.interaction_seconds:
-            raise Refused(404, 10062, "Unknown interaction")
+            raise ApiError(404, 10062, "Unknown interaction")
         if body["type"] not in (4, 5, 6, 7):
             raise invalid("type", "BASE_TYPE_CHOICES", "Value must be one of {4, 5, 6, 7}.")
         self.world.check_text(body.get("data") or {})
@@ -353,7 +353,7 @@ class Rest:
     def _followup(self, _application: str, token: str, body: Json) -> Json:
         found = [id_ for id_, one in self.interactions.items() if one[0] == token]
         if not found or found[0] not in self.answered:
-            raise Refused(404, 10015, "Unknown Webhook")
+            raise ApiError(404, 10015, "Unknown Webhook")
         self.world.check_text(body)
         self.followups.append((found[0], body))
         return {"id": str(self.world.new_id())}
@@ -370,4 +370,4 @@ def read_json(body: bytes) -> Any:
     try:
         return json.loads(body) if body else {}
     except ValueError:
-        raise Refused(400, 50109, "The request body contains invalid JSON.") from None
+        raise ApiError(400, 50109, "The request body contains invalid JSON.") from None

@@ -38,7 +38,7 @@ def new_token() -> str:
     return f"MTIzNDU2Nzg5MDEyMzQ1Njc4.GhTest.{token_urlsafe(28)}"
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An answer that is an error."""
 
     def __init__(self, status: int, code: int, message: str, **more: Any) -> None:
@@ -47,12 +47,12 @@ class Refused(Exception):
         self.body: dict[str, Any] = {"message": message, "code": code, **more}
 
 
-def invalid(where: str, code: str, message: str) -> Refused:
+def invalid(where: str, code: str, message: str) -> ApiError:
     """Discord's answer to a form that it does not take."""
     errors: Any = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(where.split(".")):
         errors = {part: errors}
-    return Refused(400, 50035, "Invalid Form Body", errors=errors)
+    return ApiError(400, 50035, "Invalid Form Body", errors=errors)
 
 
 def person(id_: int, name: str = "", *, bot: bool = False) -> dict[str, Any]:
@@ -221,27 +221,27 @@ class World:
         return room
 
     def room_for(self, id_: str, permission: str = "VIEW_CHANNEL") -> Room:
-        """A channel that the bot may use so. Raises :class:`Refused`."""
+        """A channel that the bot may use so. Raises :class:`ApiError`."""
         room = self.rooms.get(int(id_) if id_.isdigit() else -1)
         if room is None:
-            raise Refused(404, 10003, "Unknown Channel")
+            raise ApiError(404, 10003, "Unknown Channel")
         if room.guild is not None:
             if room.guild not in self.guilds:
-                raise Refused(403, 50001, "Missing Access")
+                raise ApiError(403, 50001, "Missing Access")
             has = self.guilds[room.guild].permissions & ~room.denied
             if not has & PERMISSIONS["VIEW_CHANNEL"]:
-                raise Refused(403, 50001, "Missing Access")
+                raise ApiError(403, 50001, "Missing Access")
             if not has & PERMISSIONS[permission]:
-                raise Refused(403, 50013, "Missing Permissions")
+                raise ApiError(403, 50013, "Missing Permissions")
         elif room.is_closed and permission != "VIEW_CHANNEL":
-            raise Refused(403, 50007, "Cannot send messages to this user")
+            raise ApiError(403, 50007, "Cannot send messages to this user")
         return room
 
     def message_in(self, room: Room, id_: str) -> Shown:
-        """A message that stands. Raises :class:`Refused`."""
+        """A message that stands. Raises :class:`ApiError`."""
         shown = room.messages.get(int(id_) if id_.isdigit() else -1)
         if shown is None or shown.is_deleted:
-            raise Refused(404, 10008, "Unknown Message")
+            raise ApiError(404, 10008, "Unknown Message")
         return shown
 
     # Messages
@@ -346,15 +346,15 @@ class World:
 
     def check_voice(self, payload: dict[str, Any], files: list[dict[str, Any]]) -> None:
         if payload.get("content") or payload.get("components") or payload.get("embeds"):
-            raise Refused(400, 50159, "Voice messages do not support additional content")
+            raise ApiError(400, 50159, "Voice messages do not support additional content")
         if len(files) != 1:
-            raise Refused(400, 50160, "Voice messages must have a single audio attachment")
+            raise ApiError(400, 50160, "Voice messages must have a single audio attachment")
         (one,) = files
         if not one.get("duration_secs") or "waveform" not in one:
-            raise Refused(400, 50161, "Voice messages must have supporting metadata")
+            raise ApiError(400, 50161, "Voice messages must have supporting metadata")
         if len(base64.b64decode(one["waveform"], validate=True)) > 256:
-            raise Refused(400, 50161, "Voice messages must have supporting metadata")
+            raise ApiError(400, 50161, "Voice messages must have supporting metadata")
         data = self.blobs[one["url"]]
         if not (data.startswith(b"OggS") and b"OpusHead" in data[:200]):
-            raise Refused(400, 50160, "Voice messages must have a single audio attachment")
+            raise ApiError(400, 50160, "Voice messages must have a single audio attachment")
         self.voice_filled += 1

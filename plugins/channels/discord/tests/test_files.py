@@ -151,7 +151,7 @@ def test_an_unsure_file_stands_once(talk: Any, api: DiscordApi, tmp_path: Path) 
     api.misbehave("drop", "POST messages")
     session = Session("s", "discord", str(ANN), None, 0.0)
     reply = Reply(session, "", (item,), id="r1")
-    with pytest.raises(Exception, match="no word from Discord"):
+    with pytest.raises(Exception, match="no response from Discord"):
         one.harness.run(one.channel.send(reply))
     one.harness.run(one.channel.send(reply))
     assert len(api.messages(ANN)) == 1

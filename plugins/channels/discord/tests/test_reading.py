@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hookline_channelkit import Arrival
-from hookline_channelkit.testing import misshapen
+from hookline_channelkit import InboundEvent
+from hookline_channelkit.testing import malformed
 from hookline_discord import DiscordConfig
 from hookline_discord.reading import Reader
 from hypothesis import given
@@ -37,10 +37,10 @@ def test_a_field_that_is_strange_or_missing_loses_no_message(seed: int, text: st
     rest = Rest(world, Nobody())
     file = rest.person_attachment(room, "a.txt", b"x", flags=0)
     data = world.json(world.add(room, 7, f"x{text}", files=[file]))
-    event = misshapen(seed, data, lambda path: path not in NEEDED and "attachments" not in path)
+    event = malformed(seed, data, lambda path: path not in NEEDED and "attachments" not in path)
     one = reader()
     found = one.message(event, one.chat_of(event))
-    assert isinstance(found, Arrival)
+    assert isinstance(found, InboundEvent)
     assert found.inbound.text.startswith("x")
     assert (found.inbound.chat_id, found.inbound.user_id) == ("7", "7")
     assert (found.cursor, len(found.files)) == (data["id"], 1)

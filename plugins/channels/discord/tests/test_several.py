@@ -27,7 +27,7 @@ def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
         second.configure()
         code, said = second.run("gateway", TMPDIR=str(tmp_path))
         assert code == 1
-        assert "another gateway on this machine receives for the same bot" in said
+        assert "another gateway on this machine" in said
         assert api.token not in said
         assert end(gateway) == 0
         assert len(api.gateway.identifies) == 1

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hookline_channelkit.testing import Storm, chosen, survive
+from hookline_channelkit.testing import CrashPlan, plan_from_env, run_crash_test
 
 from .conftest import BOSS, Gateways, end
 from .discord_api import DiscordApi
@@ -55,18 +55,18 @@ class Storms:
 @pytest.mark.parametrize(
     "storm",
     [
-        pytest.param(Storm(messages=12, kills=2, chats=2), id="short"),
-        pytest.param(chosen(), marks=pytest.mark.slow, id="chosen"),
+        pytest.param(CrashPlan(messages=12, kills=2, chats=2), id="short"),
+        pytest.param(plan_from_env(), marks=pytest.mark.slow, id="chosen"),
     ],
 )
 def test_kills_lose_nothing_and_repeat_nothing(
-    gateways: Gateways, api: DiscordApi, storm: Storm
+    gateways: Gateways, api: DiscordApi, storm: CrashPlan
 ) -> None:
     access = {"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]}
     gateways.configure(storm.script, access=access, discord={"edit_every": 0.5})
     storms = Storms(gateways)
     storms.greet(storm.chats)
-    report = survive(storms, storm)
+    report = run_crash_test(storms, storm)
     print(report)
     report.check()
     assert report.marked == []

@@ -15,7 +15,7 @@ from .service import APP, SECRET
 
 __all__ = ["ANN", "BOSS", "ECHO", "Gateways", "end", "opus", "png"]
 ANN, BOSS = "ou_ann", "ou_boss"
-"""People; Ann may write, the boss is admin."""
+"""People: Ann may write, the boss is admin."""
 
 
 class Gateways(support.gateways.Gateways):

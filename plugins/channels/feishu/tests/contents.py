@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^(`{3,})[^`\n]*\n.*?(?:^\1`*$|\Z)", re.MULTILINE | re.DOTA
 _ROW = re.compile(r"^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$", re.MULTILINE)
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An answer with a code that is not 0."""
 
     def __init__(self, code: int, message: str, status: int = 400, **more: Any) -> None:
@@ -94,81 +94,81 @@ class Card:
         for one in self.body.get("body", {}).get("elements", []):
             if one.get("element_id") == name:
                 return one  # type: ignore[no-any-return]
-        raise Refused(300313, "element id not found")
+        raise ApiError(300313, "element id not found")
 
 
 def parsed(content: Any, what: str = "content") -> dict[str, Any]:
     """The JSON in a string."""
     if not isinstance(content, str):
-        raise Refused(230001, f"Your request contains an invalid request parameter: {what}")
+        raise ApiError(230001, f"Your request contains an invalid request parameter: {what}")
     try:
         made = json.loads(content)
     except ValueError:
-        raise Refused(230001, f"invalid {what}: it is no JSON") from None
+        raise ApiError(230001, f"invalid {what}: it is no JSON") from None
     if not isinstance(made, dict):
-        raise Refused(230001, f"invalid {what}: it is no object")
+        raise ApiError(230001, f"invalid {what}: it is no object")
     return made
 
 
 def check(kind: str, content: str, size: int) -> dict[str, Any]:
     """Refuse a message that the service would refuse. ``size`` in bytes, of the request."""
     if size > (TEXT if kind == "text" else RICH):
-        raise Refused(230025, "The length of the message content reaches its limit.")
+        raise ApiError(230025, "The length of the message content reaches its limit.")
     body = parsed(content)
     match kind:
         case "text":
             if not str(body.get("text", "")).strip():
-                raise Refused(230001, "text is empty")
+                raise ApiError(230001, "text is empty")
         case "post":
             _check_post(body)
         case "interactive":
             if body.get("type") == "card":
                 if not isinstance(body.get("data", {}).get("card_id"), str):
-                    raise Refused(230099, "Failed to create card content, ext=ErrCode: 200621")
+                    raise ApiError(230099, "Failed to create card content, ext=ErrCode: 200621")
             else:
                 check_card(body)
         case "image":
             if not body.get("image_key"):
-                raise Refused(230001, "image_key is missing")
+                raise ApiError(230001, "image_key is missing")
         case "file" | "audio" | "media":
             if not body.get("file_key"):
-                raise Refused(230001, "file_key is missing")
+                raise ApiError(230001, "file_key is missing")
         case _:
-            raise Refused(230001, f"msg_type {kind} is invalid")
+            raise ApiError(230001, f"msg_type {kind} is invalid")
     return body
 
 
 def _check_post(body: dict[str, Any]) -> None:
     languages = [body[one] for one in ("zh_cn", "en_us", "ja_jp") if one in body]
     if not languages or not any(one.get("content") for one in languages):
-        raise Refused(230001, "invalid post: it has no content")
+        raise ApiError(230001, "invalid post: it has no content")
     for language in languages:
         for line in language["content"]:
             for part in line:
                 if part.get("tag") not in {
                     "text", "a", "at", "img", "media", "emotion", "code_block", "hr", "md",
                 }:  # fmt: skip
-                    raise Refused(230001, f"invalid post: tag {part.get('tag')}")
+                    raise ApiError(230001, f"invalid post: tag {part.get('tag')}")
             if len(line) > 1 and any(part["tag"] == "md" for part in line):
-                raise Refused(230001, "invalid post: md has to be alone in its line")
+                raise ApiError(230001, "invalid post: md has to be alone in its line")
 
 
 def check_card(body: dict[str, Any]) -> None:
     """Refuse a card that cannot be drawn."""
     if len(json.dumps(body, ensure_ascii=False).encode()) > RICH:
-        raise Refused(230025, "The length of the message content reaches its limit.")
+        raise ApiError(230025, "The length of the message content reaches its limit.")
     if body.get("schema") != "2.0":
-        raise Refused(230099, "Failed to create card content, ext=ErrCode: 200621; schema")
+        raise ApiError(230099, "Failed to create card content, ext=ErrCode: 200621; schema")
     elements = body.get("body", {}).get("elements")
     if not isinstance(elements, list) or not elements:
-        raise Refused(230099, "Failed to create card content, ext=ErrCode: 200861; no elements")
+        raise ApiError(230099, "Failed to create card content, ext=ErrCode: 200861; no elements")
     tables = 0
     seen: set[str] = set()
     for one in walk(elements):
         name = one.get("element_id")
         if name is not None:
             if name in seen or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,19}", name):
-                raise Refused(230099, "Failed to create card content, ext=ErrCode: 300301")
+                raise ApiError(230099, "Failed to create card content, ext=ErrCode: 300301")
             seen.add(name)
         match one.get("tag"):
             case "markdown":
@@ -177,16 +177,16 @@ def check_card(body: dict[str, Any]) -> None:
                 tables += 1
             case "button":
                 if not one["text"]["content"]:
-                    raise Refused(230099, "Failed to create card content; a button without words")
+                    raise ApiError(230099, "Failed to create card content; a button without words")
                 for way in one.get("behaviors", []):
                     if way["type"] == "callback" and not isinstance(way["value"], dict):
-                        raise Refused(230099, "Failed to create card content; value")
+                        raise ApiError(230099, "Failed to create card content; value")
             case "hr" | "column_set" | "column":
                 pass
             case other:
-                raise Refused(230099, f"Failed to create card content; unsupported tag {other}")
+                raise ApiError(230099, f"Failed to create card content; unsupported tag {other}")
     if tables > TABLES:
-        raise Refused(
+        raise ApiError(
             230099,
             "Failed to create card content, ext=ErrCode: 11310; ErrMsg: card table number over "
             "limit; ErrorValue: table;",

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
-from .contents import Refused
+from .contents import ApiError
 from .service import Service
 
 
@@ -87,7 +87,7 @@ class OpenApi(Service):
                     self._fail(fault)
                 body = _read(headers, raw)
                 made = self._route(method, path, query, headers, body, len(raw))
-            except Refused as refused:
+            except ApiError as refused:
                 self._note(method, path, query, body, refused.code)
                 return refused.status, refused.headers, json.dumps(refused.body).encode()
             self._note(method, path, query, body, 0)
@@ -116,12 +116,12 @@ class OpenApi(Service):
         reset = {"x-ogw-ratelimit-limit": "100", "x-ogw-ratelimit-reset": str(fault.seconds)}
         match fault.kind:
             case "429" | "400":
-                raise Refused(99991400, "request trigger frequency limit", int(fault.kind),
+                raise ApiError(99991400, "request trigger frequency limit", int(fault.kind),
                               headers=reset)  # fmt: skip
             case "group":
-                raise Refused(230020, "This operation triggers the frequency limit.", 400)
+                raise ApiError(230020, "This operation triggers the frequency limit.", 400)
             case "500" | "502":
-                raise Refused(1500, "internal error", int(fault.kind))
+                raise ApiError(1500, "internal error", int(fault.kind))
 
     def _route(self, method: str, path: str, query: dict[str, str], headers: Any, body: Any,
                size: int) -> Any:  # fmt: skip
@@ -135,7 +135,7 @@ class OpenApi(Service):
             if verb == method and found is not None:
                 self.needs(scopes)
                 return work(self, *found.groups(), query=query, body=body, size=size)
-        raise Refused(99991000, f"no such endpoint: {method} {path}", 404)
+        raise ApiError(99991000, f"no such endpoint: {method} {path}", 404)
 
     def _endpoint(self, body: Any) -> Any:
         if (body.get("AppID"), body.get("AppSecret")) != (self.app, self.secret):
@@ -155,9 +155,9 @@ class OpenApi(Service):
     def _authorized(self, headers: Any) -> None:
         kind, _, token = str(headers.get("Authorization") or "").partition(" ")
         if kind != "Bearer" or not token:
-            raise Refused(99991661, "Missing access token for authorization.")
+            raise ApiError(99991661, "Missing access token for authorization.")
         if self._tokens.get(token, 0.0) < self.clock.now():
-            raise Refused(99991663, "Invalid access token for authorization.")
+            raise ApiError(99991663, "Invalid access token for authorization.")
 
 
 _SEND = ("im:message", "im:message:send_as_bot")
@@ -206,11 +206,11 @@ def _read(headers: Any, raw: bytes) -> Any:
             parts[str(name)] = data.decode() if shown is None else (data, shown)  # type: ignore
         return parts
     if kind.split(";")[0] != "application/json":
-        raise Refused(9499, f"Bad Request: content type {kind}")
+        raise ApiError(9499, f"Bad Request: content type {kind}")
     try:
         return json.loads(raw)
     except ValueError:
-        raise Refused(9499, "Bad Request: invalid character in the body") from None
+        raise ApiError(9499, "Bad Request: invalid character in the body") from None
 
 
 class _Server(ThreadingHTTPServer):

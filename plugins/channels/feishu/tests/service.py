@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from .contents import EDITS, MB, Card, Message, Refused, check, check_card, parsed
+from .contents import EDITS, MB, ApiError, Card, Message, check, check_card, parsed
 from .long_connection import Clock, LongConnections
 
 APP = "cli_a1b2c3d4e5f60000"
@@ -72,7 +72,7 @@ class Service:
         if scopes and not self.scopes & set(scopes):
             named = ", ".join(scopes)
             violations = [{"type": "action_scope_required", "subject": one} for one in scopes]
-            raise Refused(
+            raise ApiError(
                 99991672,
                 f"Access denied. One of the following scopes is required: [{named}].",
                 error={"permission_violations": violations},
@@ -88,8 +88,8 @@ class Service:
             if most and len(recent) >= most:
                 self.floods += 1
                 if recent is room.recent and room.type == "group":
-                    raise Refused(230020, "This operation triggers the frequency limit.")
-                raise Refused(99991400, "request trigger frequency limit", 429, headers={
+                    raise ApiError(230020, "This operation triggers the frequency limit.")
+                raise ApiError(99991400, "request trigger frequency limit", 429, headers={
                     "x-ogw-ratelimit-limit": str(most), "x-ogw-ratelimit-reset": "1"})  # fmt: skip
         room.recent.append(now)
         self._recent.append(now)
@@ -101,12 +101,12 @@ class Service:
     def _send(self, room: Room, body: Any, size: int, parent: Message | None = None) -> Any:
         uuid = body.get("uuid")
         if uuid is not None and not (isinstance(uuid, str) and 0 < len(uuid) <= 50):
-            raise Refused(230001, "Your request contains an invalid request parameter: uuid")
+            raise ApiError(230001, "Your request contains an invalid request parameter: uuid")
         known = self._sent.get(uuid or "")
         if known is not None and self.clock.now() - known[0] < HOUR:
             return {"data": self.messages[known[1]].item()}
         if not room.has_bot:
-            raise Refused(230002, "The bot can not be outside the group.")
+            raise ApiError(230002, "The bot can not be outside the group.")
         kind = str(body.get("msg_type"))
         content = check(kind, body.get("content"), size)
         self._takes(kind, content)
@@ -134,20 +134,20 @@ class Service:
             part["tag"] == "md" for one in content.values() for line in one["content"]
             for part in line)  # fmt: skip
         if self.refuse_md and (has_md or kind == "interactive"):
-            raise Refused(230001, "Your request contains an invalid request parameter: content")
+            raise ApiError(230001, "Your request contains an invalid request parameter: content")
 
     def _has_file(self, kind: str, content: dict[str, Any]) -> None:
         key = content["image_key" if kind == "image" else "file_key"]
         found = self.files.get(key)
         if found is None:
-            raise Refused(230001, "invalid key")
+            raise ApiError(230001, "invalid key")
         if kind != "image" and (kind == "audio") != (found[0] == "opus"):
-            raise Refused(230055, "The type of the file does not match the message type.")
+            raise ApiError(230055, "The type of the file does not match the message type.")
 
     def create(self, query: dict[str, str], body: Any, size: int) -> Any:
         kind, to = query.get("receive_id_type"), str(body.get("receive_id"))
         if kind not in ("chat_id", "open_id"):
-            raise Refused(230001, "receive_id_type is missing or not used here")
+            raise ApiError(230001, "receive_id_type is missing or not used here")
         if kind == "open_id":  # the chat with a person begins with the first message
             theirs = (o for o in self.rooms.values() if o.people == {to} and o.type == "p2p")
             begun = Room(f"oc_begun_{to}", people={to})
@@ -155,7 +155,7 @@ class Service:
         else:
             room = self.rooms.get(to)
         if room is None:
-            raise Refused(230001, "invalid receive_id")
+            raise ApiError(230001, "invalid receive_id")
         return self._send(room, body, size)
 
     def reply(self, id_: str, query: dict[str, str], body: Any, size: int) -> Any:
@@ -165,23 +165,23 @@ class Service:
     def _message(self, id_: str) -> Message:
         found = self.messages.get(id_)
         if found is None:
-            raise Refused(230001, "invalid message_id")
+            raise ApiError(230001, "invalid message_id")
         if found.is_deleted:
-            raise Refused(230011, "The message was withdrawn.")
+            raise ApiError(230011, "The message was withdrawn.")
         return found
 
     def _own(self, id_: str) -> Message:
         found = self._message(id_)
         if not found.is_app:
-            raise Refused(230001, "the message is not the bot's")
+            raise ApiError(230001, "the message is not the bot's")
         return found
 
     def change(self, id_: str, query: dict[str, str], body: Any, size: int) -> Any:
         message = self._own(id_)
         if message.type not in ("text", "post") or body.get("msg_type") != message.type:
-            raise Refused(230054, "This operation is not supported for this message type.")
+            raise ApiError(230054, "This operation is not supported for this message type.")
         if message.edits >= EDITS:
-            raise Refused(230072, "The message has reached the number of times it can be edited.")
+            raise ApiError(230072, "The message has reached the number of times it can be edited.")
         self._takes(message.type, check(message.type, body.get("content"), size))
         self._changed(message, body["content"])
         message.edits += 1
@@ -190,7 +190,7 @@ class Service:
     def patch(self, id_: str, query: dict[str, str], body: Any, size: int) -> Any:
         message = self._own(id_)
         if message.type != "interactive" or message.card:
-            raise Refused(230001, "NOT a card")
+            raise ApiError(230001, "NOT a card")
         check("interactive", body.get("content"), size)
         self._changed(message, body["content"])
         return {"data": {}}
@@ -206,7 +206,7 @@ class Service:
     def get(self, id_: str, query: dict[str, str], body: Any, size: int) -> Any:
         found = self.messages.get(id_)
         if found is None:
-            raise Refused(230001, "invalid message_id")
+            raise ApiError(230001, "invalid message_id")
         inner = [one.item() | {"upper_message_id": id_} for one in self.merged.get(id_, [])]
         return {"data": {"items": [found.item(), *inner]}}
 
@@ -214,13 +214,13 @@ class Service:
         kind, container = query.get("container_id_type"), query.get("container_id", "")
         count = int(query.get("page_size", "20"))
         if not 1 <= count <= 50:
-            raise Refused(230001, "page_size is out of range")
+            raise ApiError(230001, "page_size is out of range")
         if kind == "thread":
             if "start_time" in query or "end_time" in query:
-                raise Refused(230001, "a thread cannot be searched by time")
+                raise ApiError(230001, "a thread cannot be searched by time")
             found = [one for one in self.messages.values() if one.thread == container]
             if not found:
-                raise Refused(230001, "invalid thread")
+                raise ApiError(230001, "invalid thread")
             room = self.rooms[found[0].chat]
         elif kind == "chat" and container in self.rooms:
             room = self.rooms[container]
@@ -231,9 +231,9 @@ class Service:
                 and one.created // 1000 >= start and (not end or one.created // 1000 <= end)
             ]  # fmt: skip
         else:
-            raise Refused(230001, "container_id is invalid")
+            raise ApiError(230001, "container_id is invalid")
         if not room.has_bot:
-            raise Refused(230002, "The bot can not be outside the group.")
+            raise ApiError(230002, "The bot can not be outside the group.")
         if room.type == "group":
             self.needs(("im:message.group_msg",))
         found.sort(key=lambda one: one.created, reverse=query.get("sort_type", "").endswith("Desc"))
@@ -248,39 +248,39 @@ class Service:
     def resource(self, id_: str, key: str, query: dict[str, str], body: Any, size: int) -> Any:
         message, found = self._message(id_), self.files.get(key)
         if found is None or key not in message.content:
-            raise Refused(234003, "File not in msg.")
+            raise ApiError(234003, "File not in msg.")
         if query.get("type") != ("image" if found[0] == "image" else "file"):
-            raise Refused(234001, "Invalid request param: type")
+            raise ApiError(234001, "Invalid request param: type")
         return found[2]
 
     def picture(self, query: dict[str, str], body: Any, size: int) -> Any:
         data, name = body.get("image", (b"", ""))
         if body.get("image_type") != "message":
-            raise Refused(234001, "Invalid request param.")
+            raise ApiError(234001, "Invalid request param.")
         self._sized(data, 10 * MB)
         if not data.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")):
-            raise Refused(234011, "Can't recognize image format.")
+            raise ApiError(234011, "Can't recognize image format.")
         return {"data": {"image_key": self.keep("image", name, data, 0)}}
 
     def upload(self, query: dict[str, str], body: Any, size: int) -> Any:
         data, _ = body.get("file", (b"", ""))
         kind, name = body.get("file_type"), body.get("file_name")
         if kind not in ("opus", "mp4", "pdf", "doc", "xls", "ppt", "stream") or not name:
-            raise Refused(234001, "Invalid request param.")
+            raise ApiError(234001, "Invalid request param.")
         self._sized(data, 30 * MB)
         duration = str(body.get("duration", ""))
         if kind == "opus" and not (duration.isdigit() and int(duration) > 0):
-            raise Refused(234001, "Invalid request param: duration")
+            raise ApiError(234001, "Invalid request param: duration")
         if kind == "opus" and not data.startswith(b"OggS"):
-            raise Refused(234042, "The file is no opus.")
+            raise ApiError(234042, "The file is no opus.")
         return {"data": {"file_key": self.keep(kind, name, data, int(duration or 0))}}
 
     @staticmethod
     def _sized(data: bytes, most: int) -> None:
         if not data:
-            raise Refused(234010, "File's size can't be 0.")
+            raise ApiError(234010, "File's size can't be 0.")
         if len(data) > most:
-            raise Refused(234006, "The file size exceed the max value.")
+            raise ApiError(234006, "The file size exceed the max value.")
 
     def keep(self, kind: str, name: str, data: bytes, duration: int) -> str:
         key = f"{'img' if kind == 'image' else 'file'}_v3_{uuid4().hex}"
@@ -290,14 +290,14 @@ class Service:
     def react(self, id_: str, query: dict[str, str], body: Any, size: int) -> Any:
         emoji = body["reaction_type"]["emoji_type"]
         if not re.fullmatch(r"[A-Za-z0-9_]{1,40}", emoji):
-            raise Refused(231001, "reaction type is invalid.")
+            raise ApiError(231001, "reaction type is invalid.")
         made = uuid4().hex
         self._message(id_).reactions[made] = (emoji, self.app)
         return {"data": {"reaction_id": made, "reaction_type": {"emoji_type": emoji}}}
 
     def unreact(self, id_: str, reaction: str, query: dict[str, str], body: Any, size: int) -> Any:
         if self._message(id_).reactions.pop(reaction, None) is None:
-            raise Refused(231003, "the reaction is not there")
+            raise ApiError(231003, "the reaction is not there")
         return {"data": {}}
 
     def chats(self, query: dict[str, str], body: Any, size: int) -> Any:
@@ -311,7 +311,7 @@ class Service:
     def chat(self, id_: str, query: dict[str, str], body: Any, size: int) -> Any:
         room = self.rooms.get(id_)
         if room is None:
-            raise Refused(232006, "The chat id is invalid.")
+            raise ApiError(232006, "The chat id is invalid.")
         return {"data": {"chat_mode": room.type, "name": room.name}}
 
     def bot(self, query: dict[str, str], body: Any, size: int) -> Any:
@@ -327,7 +327,7 @@ class Service:
     def _card(self, id_: str) -> Card:
         found = self.cards.get(id_)
         if found is None:
-            raise Refused(300305, "card id not found")
+            raise ApiError(300305, "card id not found")
         if found.is_streaming and self.clock.now() - found.opened > CARD_OPEN:
             found.is_streaming = False
         return found
@@ -335,15 +335,15 @@ class Service:
     def _rises(self, card: Card, body: Any) -> None:
         sequence = body.get("sequence")
         if not isinstance(sequence, int) or sequence <= card.sequence:
-            raise Refused(300317, "ErrMsg: sequence number compare failed")
+            raise ApiError(300317, "ErrMsg: sequence number compare failed")
         uuid = body.get("uuid")
         if uuid is not None and not 0 < len(uuid) <= 64:
-            raise Refused(99992402, "field validation failed: uuid")
+            raise ApiError(99992402, "field validation failed: uuid")
         card.sequence = sequence
 
     def card_create(self, query: dict[str, str], body: Any, size: int) -> Any:
         if body.get("type") != "card_json":
-            raise Refused(99992402, "field validation failed: type")
+            raise ApiError(99992402, "field validation failed: type")
         card = parsed(body.get("data"), "data")
         check_card(card)
         self._takes("interactive", card)
@@ -366,18 +366,18 @@ class Service:
         card = self._card(id_)
         if not card.is_streaming:
             code = 200850 if self.clock.now() - card.opened > CARD_OPEN else 300309
-            raise Refused(code, "ErrMsg: streaming mode is closed;")
+            raise ApiError(code, "ErrMsg: streaming mode is closed;")
         now = self.clock.now()
         if len([at for at, _ in card.contents if at > now - 1]) >= 10:
             self.floods += 1
-            raise Refused(99991400, "request trigger frequency limit", 429,
+            raise ApiError(99991400, "request trigger frequency limit", 429,
                           headers={"x-ogw-ratelimit-reset": "1"})  # fmt: skip
         one = card.element(element)
         old, one["content"] = one["content"], body["content"]
         try:
             check_card(card.body)
             self._rises(card, body)
-        except Refused:
+        except ApiError:
             one["content"] = old
             raise
         card.contents.append((now, body["content"]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import json
 
-from hookline_channelkit import fitting
+from hookline_channelkit import next_piece
 from hookline_feishu import content
-from hookline_feishu.wire import LIMITS
+from hookline_feishu.client import LIMITS
 from hookline_hookspecs import Choice
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ PARTS = st.sampled_from(
 def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
     text, start = text * times, 0
     while start < len(text):
-        piece = fitting(text, LIMITS, start)
+        piece = next_piece(text, LIMITS, start)
         start = piece.end
         rendered = content.render(piece.text)
         if not rendered.strip():

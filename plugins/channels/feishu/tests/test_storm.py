@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hookline_channelkit.testing import LONG, chosen
+from hookline_channelkit.testing import LONG_PLAN, plan_from_env
 from support.openai_server import OpenAIServer, Reply
 
 from .conftest import Gateways, end
@@ -38,7 +38,7 @@ def answer(body: Mapping[str, Any]) -> Reply:
     return Reply(f"answer [m{number}]{words}", pace=0.03 if number % 5 == 0 else 0.0)
 
 
-class Storm:
+class CrashPlan:
     """People in ``chats`` chats, and a gateway that dies again and again."""
 
     def __init__(self, gateways: Gateways, feishu: Feishu, chats: int, seed: int) -> None:
@@ -153,7 +153,7 @@ def play(gateways: Gateways, feishu: Feishu, messages: int, kills: int, chats: i
         provider = {"base_url": model.base_url, "api_key": "test"}
         gateways.configure(access=EVERYBODY)
         gateways.use_model("openai/fake", providers={"openai": provider})
-        storm = Storm(gateways, feishu, chats, seed=17)
+        storm = CrashPlan(gateways, feishu, chats, seed=17)
         storm.begin()
         for number in range(kills):
             point = None if number % 4 == 3 else POINTS[number % len(POINTS)]
@@ -190,7 +190,7 @@ def test_a_small_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None
 @pytest.mark.slow
 def test_a_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
     """``HOOKLINE_STORM=long``: 2,040 messages and 60 kills."""
-    if chosen() is LONG:
+    if plan_from_env() is LONG_PLAN:
         play(gateways, feishu, messages=2040, kills=60, chats=40)
     else:
         play(gateways, feishu, messages=220, kills=22, chats=10)

@@ -314,7 +314,7 @@ def test_a_card_goes_on_in_another_before_feishu_closes_it(
 ) -> None:
     words = " ".join(f"word{n}" for n in range(250))
     t = talk(Slow([words]))
-    t.channel.wire.limits = replace(t.channel.wire.limits, edit_seconds=2.0)
+    t.channel.client.limits = replace(t.channel.client.limits, edit_seconds=2.0)
 
     async def story(t: Talk) -> None:
         feishu.say(t.chat, "hello")

@@ -43,7 +43,7 @@ def press(site: PageClient, label: str) -> Any:
 
 
 def test_a_job_is_added_paused_resumed_and_deleted(site: PageClient) -> None:
-    assert "No job yet" in site.text(site.get("/schedule"))
+    assert "No jobs yet" in site.text(site.get("/schedule"))
     done = site.post("/schedule/add", NEW)
     assert isinstance(done, Redirect)
     assert "every 2h" in done.message
@@ -131,7 +131,7 @@ def test_what_was_missed_is_marked_and_looking_writes_nothing(site: PageClient, 
     before = site.stored()
     view = site.get("/schedule")
     assert Badge("late", "warning") in jobs(view).rows[0].cells
-    assert "jobs wait for “hookline gateway”" in site.text(view)
+    assert "Jobs run only while “hookline gateway”" in site.text(view)
     site.get("/schedule/runs")
     assert site.stored() == before
 

@@ -14,7 +14,7 @@ from .fake_slack import APP_TOKEN, BOT_TOKEN, Slack
 
 __all__ = ["ANN", "BOSS", "ECHO", "Gateways", "end"]
 ANN, BOSS = "U0ANN", "U0BOSS"
-"""People; Ann may write, the boss is admin."""
+"""People: Ann may write, the boss is admin."""
 
 
 class Gateways(support.gateways.Gateways):

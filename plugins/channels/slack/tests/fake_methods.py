@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from . import fake_rules as rules
-from .fake_rules import Refused
+from .fake_rules import ApiError
 
 if TYPE_CHECKING:
     from .fake_slack import Fault, Room, Slack
@@ -50,13 +50,13 @@ class Methods:
             elif kind in ("500", "502"):
                 status, error = int(kind), kind
             elif kind == "429":
-                raise Refused("ratelimited", 429, fault.seconds if fault else 1)
+                raise ApiError("ratelimited", 429, fault.seconds if fault else 1)
             elif kind not in ("", "drop", "garbage"):
-                raise Refused(kind)
+                raise ApiError(kind)
             else:
                 body = self._do(request, method, params)
                 status, error = (0, "drop") if kind == "drop" else (200, "")
-        except Refused as refused:
+        except ApiError as refused:
             status, body, error = refused.status, refused.body, str(refused)
             more = {"Retry-After": str(refused.wait)} if refused.wait else {}
         finally:
@@ -98,24 +98,24 @@ class Methods:
     def _do(self, request: web.Request, method: str, params: Params) -> dict[str, Any]:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme != "Bearer" or not token:
-            raise Refused("not_authed")
+            raise ApiError("not_authed")
         kind = self.slack.tokens.get(token)
         if kind is None:
-            raise Refused("invalid_auth")
+            raise ApiError("invalid_auth")
         if kind in ("token_expired", "token_revoked", "account_inactive"):
-            raise Refused(kind)
+            raise ApiError(kind)
         if (kind == "app") != method.startswith("apps."):
-            raise Refused("not_allowed_token_type")
+            raise ApiError("not_allowed_token_type")
         handler: Callable[[Params], dict[str, Any]] | None
         handler = getattr(self, "_" + method.replace(".", "_").lower(), None)
         if handler is None:
-            raise Refused("unknown_method")
+            raise ApiError("unknown_method")
         if kind == "bot":
             have = self.slack.granted
             missing = [s for s in rules.scopes_for(method, params) if s not in have]
             if missing:
                 given = ",".join(sorted(have))
-                raise Refused("missing_scope", needed=",".join(missing), provided=given)
+                raise ApiError("missing_scope", needed=",".join(missing), provided=given)
         self._pace(method, params)
         with self.slack.lock:
             done = handler(params)
@@ -133,12 +133,12 @@ class Methods:
         now = self.slack.now()
         if self._told.get(key, 0) > now:
             self.slack.violations += 1
-            raise Refused("ratelimited", 429, max(1, int(self._told[key] - now)))
+            raise ApiError("ratelimited", 429, max(1, int(self._told[key] - now)))
         recent = self._spent[key] = [at for at in self._spent.get(key, []) if at > now - span]
         if len(recent) >= most:
             wait = max(1, round(recent[0] + span - now))
             self._told[key] = now + wait - 0.5
-            raise Refused("ratelimited", 429, wait)
+            raise ApiError("ratelimited", 429, wait)
         recent.append(now)
 
     # Who, where
@@ -159,13 +159,13 @@ class Methods:
 
     def _users_info(self, params: Params) -> dict[str, Any]:
         if params.get("user") not in self.slack.people:
-            raise Refused("user_not_found")
+            raise ApiError("user_not_found")
         return {"user": self.slack.people[params["user"]]}
 
     def _conversations_open(self, params: Params) -> dict[str, Any]:
         user = str(params.get("users", ""))
         if user not in self.slack.people:
-            raise Refused("user_not_found")
+            raise ApiError("user_not_found")
         rooms = [one for one in self.slack.rooms.values() if one.id[0] == "D" and one.is_member]
         found = [one.id for one in rooms if user in one.people]
         room = found[0] if found else self.slack.room("D" + user[1:], user).id
@@ -187,10 +187,10 @@ class Methods:
         """Some of the items, and where the next begin; less than was asked for, as Slack does."""
         limit = int(params.get("limit") or usual)
         if not 1 <= limit <= most:
-            raise Refused("invalid_limit")
+            raise ApiError("invalid_limit")
         cursor = str(params.get("cursor") or "at:0")
         if not re.fullmatch(r"at:\d+", cursor):
-            raise Refused("invalid_cursor")
+            raise ApiError("invalid_cursor")
         start = int(cursor[3:])
         end = start + limit
         return items[start:end], f"at:{end}" if end < len(items) else ""
@@ -198,15 +198,15 @@ class Methods:
     def _where(self, params: Params, name: str = "channel") -> Room:
         room = self.slack.rooms.get(str(params.get(name)))
         if room is None:
-            raise Refused("channel_not_found")
+            raise ApiError("channel_not_found")
         return room
 
     def _writable(self, params: Params, name: str = "channel") -> Room:
         room = self._where(params, name)
         if room.is_archived:
-            raise Refused("is_archived")
+            raise ApiError("is_archived")
         if not room.is_member:
-            raise Refused("not_in_channel")
+            raise ApiError("not_in_channel")
         return room
 
     # History
@@ -214,7 +214,7 @@ class Methods:
     def _conversations_history(self, params: Params) -> dict[str, Any]:
         room = self._where(params)
         if not room.is_member:
-            raise Refused("not_in_channel")
+            raise ApiError("not_in_channel")
         found = [m for m in room.messages.values() if m.get("thread_ts", m["ts"]) == m["ts"]]
         return self._slice(sorted(found, key=lambda m: m["ts"], reverse=True), params, 100)
 
@@ -222,7 +222,7 @@ class Methods:
         room = self._where(params)
         root = str(params.get("ts"))
         if root not in room.messages:
-            raise Refused("thread_not_found")
+            raise ApiError("thread_not_found")
         found = [
             m for m in room.messages.values() if m.get("thread_ts") == root and m["ts"] != root
         ]
@@ -259,7 +259,7 @@ class Methods:
         text, blocks = rules.checked_text(params), rules.checked_blocks(params)
         metadata = rules.checked_metadata(params)
         if not text and not blocks:
-            raise Refused("no_text")
+            raise ApiError("no_text")
         message = self._message(room, text, blocks, params)
         if metadata is not None:
             message["metadata"] = metadata
@@ -274,9 +274,9 @@ class Methods:
         root = params.get("thread_ts")
         if root is not None:
             if not _THREAD.fullmatch(str(root)) or root not in room.messages:
-                raise Refused("thread_not_found")
+                raise ApiError("thread_not_found")
             if room.messages[root].get("thread_ts", root) != root:
-                raise Refused("cannot_reply_to_message")
+                raise ApiError("cannot_reply_to_message")
             message["thread_ts"] = root
             self.slack.status.pop((room.id, root), None)
         self._look(message, params)
@@ -295,9 +295,9 @@ class Methods:
         room = self._writable(params)
         message = room.messages.get(str(params.get("ts")))
         if message is None:
-            raise Refused("message_not_found")
+            raise ApiError("message_not_found")
         if message.get("user") != "U0BOT":
-            raise Refused("cant_update_message")
+            raise ApiError("cant_update_message")
         return room, message
 
     def _chat_update(self, params: Params) -> dict[str, Any]:
@@ -307,7 +307,7 @@ class Methods:
         metadata = rules.checked_metadata(params)
         before = dict(message)
         if not text and not blocks:
-            raise Refused("no_text")
+            raise ApiError("no_text")
         if blocks is None:  # a new text alone takes the blocks away, and shows as edited
             message.pop("blocks", None)
             message["edited"] = {"user": "U0BOT", "ts": self.slack.next_ts()}
@@ -334,11 +334,11 @@ class Methods:
 
         room = self._writable(params)
         if not params.get("thread_ts"):
-            raise Refused("invalid_arguments")
+            raise ApiError("invalid_arguments")
         if room.id[0] != "D" and not (
             params.get("recipient_user_id") and params.get("recipient_team_id")
         ):
-            raise Refused("missing_recipient_user_id")
+            raise ApiError("missing_recipient_user_id")
         text = self._streamed("", params)
         message = self._message(room, text, None, params)
         self.slack.streams[message["ts"]] = Stream(room.id, self.slack.now())
@@ -367,18 +367,18 @@ class Methods:
         if stream is not None and self.slack.now() - stream.began > STREAM_SECONDS:
             stream.is_open = False
         if stream is None or not stream.is_open:
-            raise Refused("message_not_in_streaming_state")
+            raise ApiError("message_not_in_streaming_state")
         return room, message
 
     def _not_streaming(self, message: Params) -> None:
         stream = self.slack.streams.get(message["ts"])
         if stream is not None and stream.is_open:
-            raise Refused("streaming_state_conflict")
+            raise ApiError("streaming_state_conflict")
 
     def _streamed(self, before: str, params: Params) -> str:
         text = before + str(params.get("markdown_text") or "")
         if len(text) > rules.MARKDOWN:
-            raise Refused("msg_too_long")
+            raise ApiError("msg_too_long")
         return text
 
     # Presence, reactions
@@ -386,7 +386,7 @@ class Methods:
     def _assistant_threads_setstatus(self, params: Params) -> dict[str, Any]:
         room = self._writable(params, "channel_id")
         if str(params.get("thread_ts")) not in room.messages:
-            raise Refused("invalid_thread_ts")
+            raise ApiError("invalid_thread_ts")
         self.slack.status[room.id, params["thread_ts"]] = str(params.get("status", ""))
         return {}
 
@@ -400,12 +400,12 @@ class Methods:
         room = self._where(params)
         name, ts = str(params.get("name")), str(params.get("timestamp"))
         if ts not in room.messages:
-            raise Refused("message_not_found")
+            raise ApiError("message_not_found")
         if not re.fullmatch(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?", name):
-            raise Refused("invalid_name")
+            raise ApiError("invalid_name")
         found = self.slack.reactions.setdefault((room.id, ts), set())
         if (name in found) != there:
-            raise Refused("no_reaction" if there else "already_reacted")
+            raise ApiError("no_reaction" if there else "already_reacted")
         (found.discard if there else found.add)(name)
         return {}
 
@@ -414,9 +414,9 @@ class Methods:
     def _files_getuploadurlexternal(self, params: Params) -> dict[str, Any]:
         length = int(params.get("length") or 0)
         if not params.get("filename") or length <= 0:
-            raise Refused("invalid_arguments")
+            raise ApiError("invalid_arguments")
         if length > self.slack.upload_limit:
-            raise Refused("file_upload_size_restricted")
+            raise ApiError("file_upload_size_restricted")
         id_ = self.slack.file(b"", str(params["filename"]), "application/octet-stream", size=length)
         self.slack.uploads[id_] = "asked"
         url = f"http://127.0.0.1:{self.slack.port}/upload/{id_}"
@@ -441,10 +441,10 @@ class Methods:
         files = params.get("files")
         asked = json.loads(files) if isinstance(files, str) else files
         if not asked:
-            raise Refused("invalid_arguments")
+            raise ApiError("invalid_arguments")
         for one in asked:
             if self.slack.uploads.get(one.get("id")) != "there":
-                raise Refused("file_not_found")
+                raise ApiError("file_not_found")
         room = self._writable(params, "channel_id") if params.get("channel_id") else None
         ids = [str(one["id"]) for one in asked]
         for one in asked:
@@ -474,7 +474,7 @@ class Methods:
     def _files_info(self, params: Params) -> dict[str, Any]:
         file = self.slack.files.get(str(params.get("file")))
         if file is None:
-            raise Refused("file_not_found")
+            raise ApiError("file_not_found")
         whole = {k: v for k, v in file.items() if k != "file_access"}
         return {"file": whole}
 

@@ -66,7 +66,7 @@ PINGS = re.compile(r"<[@!#][^>]*>")
 URLS = re.compile(r"https?://[^\s<>|)\"']+")
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An answer that is not ok."""
 
     def __init__(self, error: str, status: int = 200, wait: int = 0, **more: Any) -> None:
@@ -84,7 +84,7 @@ def scopes_for(method: str, params: dict[str, Any]) -> tuple[str, ...]:
         asked = str(params.get("types") or "public_channel").split(",")
         return tuple(f"{words.get(one.strip(), 'mpim')}:read" for one in asked)
     if method not in SCOPES:
-        raise Refused("unknown_method")
+        raise ApiError("unknown_method")
     return SCOPES[method]
 
 
@@ -92,9 +92,9 @@ def checked_text(params: dict[str, Any]) -> str:
     """The text, if it is not too long."""
     text = params.get("text") or ""
     if not isinstance(text, str):
-        raise Refused("invalid_arguments")
+        raise ApiError("invalid_arguments")
     if len(text) > TEXT:
-        raise Refused("msg_too_long")
+        raise ApiError("msg_too_long")
     return text
 
 
@@ -107,13 +107,13 @@ def checked_blocks(params: dict[str, Any]) -> list[dict[str, Any]] | None:
         try:
             blocks = json.loads(blocks)
         except ValueError:
-            raise Refused("invalid_blocks_format") from None
+            raise ApiError("invalid_blocks_format") from None
     if not isinstance(blocks, list):
-        raise Refused("invalid_blocks_format")
+        raise ApiError("invalid_blocks_format")
     if len(blocks) > BLOCKS:
         raise _invalid(f"no more than {BLOCKS} items allowed [json-pointer:/blocks]")
     if sum(len(one.get("text", "")) for one in blocks if one.get("type") == "markdown") > MARKDOWN:
-        raise Refused("msg_blocks_too_long")
+        raise ApiError("msg_blocks_too_long")
     ids = [one["block_id"] for one in blocks if "block_id" in one]
     if len(set(ids)) != len(ids):
         raise _invalid("block_id is not unique")
@@ -161,8 +161,8 @@ def _check_words(text: Any, most: int, kinds: tuple[str, ...]) -> None:
         raise _invalid(f"must be less than {most + 1} characters [json-pointer:/text]")
 
 
-def _invalid(why: str) -> Refused:
-    return Refused(
+def _invalid(why: str) -> ApiError:
+    return ApiError(
         "invalid_blocks", errors=[why], response_metadata={"messages": [f"[ERROR] {why}"]}
     )
 
@@ -176,9 +176,9 @@ def checked_metadata(params: dict[str, Any]) -> dict[str, Any] | None:
         metadata = json.loads(metadata)
     payload = metadata.get("event_payload")
     if not isinstance(metadata.get("event_type"), str) or not isinstance(payload, dict):
-        raise Refused("invalid_metadata_format")
+        raise ApiError("invalid_metadata_format")
     if any(not isinstance(value, (str, int, float, bool)) for value in payload.values()):
-        raise Refused("invalid_metadata_format")
+        raise ApiError("invalid_metadata_format")
     return dict(metadata)
 
 

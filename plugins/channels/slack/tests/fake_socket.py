@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import WSMsgType, web
-from hookline_channelkit.testing import misshapen
+from hookline_channelkit.testing import malformed
 
 if TYPE_CHECKING:
     from .fake_slack import Slack
@@ -122,7 +122,7 @@ class Sockets:
     def again(self, payload: dict[str, Any], tries: int) -> None:
         """Send an event, for the first time or once more."""
         if self.slack.is_strange:
-            payload = misshapen(self.slack.random.randrange(2**32), payload)
+            payload = malformed(self.slack.random.randrange(2**32), payload)
         body = {"type": "events_api", "payload": payload, "accepts_response_payload": False}
         body |= {"retry_attempt": tries, "retry_reason": "timeout" if tries else ""}
         self._send(Envelope(body, tries))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness
-from hookline_channelkit import Lost, Post
+from hookline_channelkit import MessageGone, SendOptions
 from hookline_hookspecs import Attachment, Audio, Choice, Context, Plugin, Reply, Session, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_slack import Slack as SlackPlugin
@@ -120,7 +120,7 @@ def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
     slack.say(DM, "look", files=(slack.file(PNG, "a.png", "image/png"),))
     one.wait(lambda: "hm" in slack.texts(DM))
     assert one.saved == []
-    problems = one.harness.run(one.channel.refusals.recent())
+    problems = one.harness.run(one.channel.problems.recent())
     assert "files:read" in "".join(problems)
 
 
@@ -205,43 +205,47 @@ def test_an_unsure_file_stands_once(talk: Any, slack: Slack, tmp_path: Path, kin
 
 def test_a_message_is_edited_found_and_removed(talk: Any, slack: Slack) -> None:
     one = talk()
-    wire, run = one.channel.wire, one.harness.run
-    post = Post(token="t" * 24, rich=True)
-    made = run(wire.text(DM, "one", post))
-    run(wire.edit(DM, made, "two", replace(post, choices=(Choice("y", "Yes", "primary"),))))
+    client, run = one.channel.client, one.harness.run
+    post = SendOptions(token="t" * 24, rich=True)
+    made = run(client.send_text(DM, "one", post))
+    run(
+        client.edit_message(
+            DM, made, "two", replace(post, choices=(Choice("y", "Yes", "primary"),))
+        )
+    )
     (shown,) = slack.messages(DM)
     assert (words_of(shown), "edited" in shown, len(buttons_of(shown))) == ("two", False, 1)
-    assert run(wire.find(DM, "t" * 24, "", time.time() - 5)) == made
-    assert run(wire.find(DM, "u" * 24, "", time.time() - 5)) is None
-    run(wire.delete(DM, made))
-    with pytest.raises(Lost):
-        run(wire.edit(DM, made, "three", post))
+    assert run(client.find_message(DM, "t" * 24, "", time.time() - 5)) == made
+    assert run(client.find_message(DM, "u" * 24, "", time.time() - 5)) is None
+    run(client.delete_message(DM, made))
+    with pytest.raises(MessageGone):
+        run(client.edit_message(DM, made, "three", post))
 
 
 def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
     one = talk(native_streams=True)
-    wire, run = one.channel.wire, one.harness.run
+    client, run = one.channel.client, one.harness.run
     one.ask("answered")
     root = slack.say(ROOM, f"<@{BOT}> hi")["ts"]
     one.wait(lambda: slack.texts(ROOM) == ["answered"])
-    chat, running = f"{ROOM}:{root}", Post(rich=True, final=False, token="t" * 24)
-    last = Post(rich=True, choices=(Choice("y", "Yes"),), token="t" * 24)
-    made = run(wire.text(chat, "one", running))
+    chat, running = f"{ROOM}:{root}", SendOptions(rich=True, final=False, token="t" * 24)
+    last = SendOptions(rich=True, choices=(Choice("y", "Yes"),), token="t" * 24)
+    made = run(client.send_text(chat, "one", running))
     assert slack.count("chat.startStream", "") == 1
-    assert run(wire.find(chat, "t" * 24, "", time.time() - 0.5)) == made
-    run(wire.edit(chat, made, "one two", running))
-    run(wire.edit(chat, made, "another", running))
+    assert run(client.find_message(chat, "t" * 24, "", time.time() - 0.5)) == made
+    run(client.edit_message(chat, made, "one two", running))
+    run(client.edit_message(chat, made, "another", running))
     assert words_of(slack.messages(ROOM)[-1]) == "one two"
-    run(wire.edit(chat, made, "one two three", last))
+    run(client.edit_message(chat, made, "one two three", last))
     assert words_of(slack.messages(ROOM)[-1]) == "one two three"
     assert len(buttons_of(slack.messages(ROOM)[-1])) == 1
-    left = run(wire.text(chat, "of a process that died", running))
-    wire._streams.clear()
-    run(wire.edit(chat, left, "and its end", last))
+    left = run(client.send_text(chat, "of a process that died", running))
+    client._streams.clear()
+    run(client.edit_message(chat, left, "and its end", last))
     assert words_of(slack.messages(ROOM)[-1]) == "and its end"
     assert {one.is_open for one in slack.streams.values()} == {False}
-    gone = run(wire.text(chat, "too old", running))
-    run(wire.delete(chat, gone))
+    gone = run(client.send_text(chat, "too old", running))
+    run(client.delete_message(chat, gone))
     assert "too old" not in slack.texts(ROOM)
     assert "chat.startStream" not in {c.method for c in slack.calls if c.error}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from hookline_channelkit import Post
-from hookline_channelkit.testing import misshapen
+from hookline_channelkit import SendOptions
+from hookline_channelkit.testing import malformed
 from hookline_hookspecs import Choice
 from hookline_slack import reading
 from hookline_slack.blocks import payload_of, rendered
@@ -33,7 +33,7 @@ def test_what_is_written_mentions_nobody_and_stays(text: str) -> None:
 @settings(max_examples=40)
 @given(TEXT.filter(str.strip), st.booleans())
 def test_a_payload_is_one_that_slack_takes(text: str, rich: bool) -> None:
-    post = Post(rich=rich, choices=(Choice("A" * 100), Choice("b", "B & <C>", "danger")))
+    post = SendOptions(rich=rich, choices=(Choice("A" * 100), Choice("b", "B & <C>", "danger")))
     fields = payload_of(rendered(text) if rich else text, post)
     checked_text(fields)
     checked_blocks(fields)
@@ -91,7 +91,7 @@ def test_strange_fields_lose_nothing(seed: int) -> None:
         "files": [{"id": "F1", "name": "a.txt", "size": 3}],
     }
     optional = {"text", "thread_ts", "files.name", "files.size"}
-    found = reading.message(misshapen(seed, event, optional.__contains__), ME)
+    found = reading.message(malformed(seed, event, optional.__contains__), ME)
     assert found.inbound.message_id == "C1:5.000001"
     assert found.files[0].ref == "F1"
 
@@ -122,7 +122,7 @@ def test_the_manifest_has_what_is_asked_for() -> None:
 @pytest.mark.parametrize("token", ["", "xapp-1", "xoxb-1 2", "xoxb-é"])
 def test_what_is_no_bot_token(token: str) -> None:
     bot_token = TOKENS["bot_token"]
-    told = bot_token.fault(token, "slack") or ""
+    told = bot_token.problem(token, "slack") or ""
     assert "SLACK_BOT_TOKEN" in told
     assert token[5:] == "" or token not in told
-    assert bot_token.fault("xoxb-1-2", "slack") is None
+    assert bot_token.problem("xoxb-1-2", "slack") is None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hookline_channelkit.testing import SHORT, Storm, chosen, survive
+from hookline_channelkit.testing import SHORT_PLAN, CrashPlan, plan_from_env, run_crash_test
 
 from .conftest import Gateways, end
 from .fake_slack import BOT, Slack
@@ -52,7 +52,7 @@ def town(tmp_path: Path, slack: Slack) -> Iterator[Town]:
     made.close()
 
 
-def configure(town: Town, storm: Storm) -> None:
+def configure(town: Town, storm: CrashPlan) -> None:
     """A home whose gateway has run once: before the first start nobody has written to it."""
     town.configure(storm.script, access={"allow": ["slack:*"]}, slack={"stream": True})
     assert end(town.start()) == 0
@@ -60,17 +60,17 @@ def configure(town: Town, storm: Storm) -> None:
 
 @pytest.mark.slow
 def test_a_short_storm_loses_nothing(town: Town) -> None:
-    storm = Storm(messages=24, kills=2, chats=6, longest=3.0)
+    storm = CrashPlan(messages=24, kills=2, chats=6, max_life=3.0)
     configure(town, storm)
-    survive(town, storm).check()
+    run_crash_test(town, storm).check()
 
 
 @pytest.mark.slow
 def test_a_storm_loses_nothing(town: Town) -> None:
-    storm = chosen()
+    storm = plan_from_env()
     configure(town, storm)
-    report = survive(town, storm)
+    report = run_crash_test(town, storm)
     print(report)
     report.check()
     assert report.marked == []
-    assert storm is not SHORT or town.api.sockets.refused == []
+    assert storm is not SHORT_PLAN or town.api.sockets.refused == []

@@ -41,7 +41,7 @@ MB = 1_000_000
 ACTIONS = {"typing", "upload_photo", "record_voice", "upload_voice", "upload_document"}
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An answer that is not ok."""
 
     def __init__(self, code: int, description: str, **parameters: Any) -> None:
@@ -431,15 +431,15 @@ class BotApi:
         return made
 
     def handle(self, token: str, method: str, params: dict[str, Any], files: Any) -> Any:
-        """The result of a request. Raises :class:`Refused`."""
+        """The result of a request. Raises :class:`ApiError`."""
         if token != self.token:
             # A token of the right form that is not known is 401, anything else 404.
             if re.fullmatch(r"\d+:[\w-]{20,}", token):
-                raise Refused(401, "Unauthorized")
-            raise Refused(404, "Not Found")
+                raise ApiError(401, "Unauthorized")
+            raise ApiError(404, "Not Found")
         wanted = getattr(self, f"_do_{method.casefold()}", None)
         if wanted is None:
-            raise Refused(404, "Not Found: method not found")
+            raise ApiError(404, "Not Found: method not found")
         with self._changed:
             try:
                 return wanted(params, files)
@@ -455,7 +455,7 @@ class BotApi:
 
     def _do_getupdates(self, params: dict[str, Any], _files: Any) -> Any:
         if self.webhook:
-            raise Refused(
+            raise ApiError(
                 409,
                 "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook "
                 "to delete the webhook first",
@@ -469,11 +469,11 @@ class BotApi:
         limit = int(params.get("limit") or 100)
         allowed = json.loads(params.get("allowed_updates") or "[]")
         if not isinstance(allowed, list):
-            raise Refused(400, "Bad Request: can't parse allowed updates")
+            raise ApiError(400, "Bad Request: can't parse allowed updates")
         until = time.monotonic() + float(params.get("timeout") or 0)
         while True:
             if self._poller != mine or self.rival:
-                raise Refused(
+                raise ApiError(
                     409,
                     "Conflict: terminated by other getUpdates request; make sure that only one "
                     "bot instance is running",
@@ -486,7 +486,7 @@ class BotApi:
     def _do_sendmessage(self, params: dict[str, Any], _files: Any) -> Any:
         room = self._room_for(params)
         if params.get("parse_mode") and room.id in self.refuse_markup:
-            raise Refused(400, "Bad Request: can't parse entities: unsupported start tag")
+            raise ApiError(400, "Bad Request: can't parse entities: unsupported start tag")
         text, entities = self._text(params, "text")
         self._preview(params)
         return self._post(room, params, "text", text, entities, params["text"])
@@ -502,11 +502,11 @@ class BotApi:
         room = self._room_for(params, topic=False)
         shown = self._shown(room.id, int(params.get("message_id") or 0))
         if shown is None or shown.kind != "text":
-            raise Refused(400, "Bad Request: message to edit not found")
+            raise ApiError(400, "Bad Request: message to edit not found")
         text, entities = self._text(params, "text")
         markup = self._markup(params)
         if (text, entities, markup) == (shown.text, shown.entities, shown.markup):
-            raise Refused(
+            raise ApiError(
                 400,
                 "Bad Request: message is not modified: specified new message content and reply "
                 "markup are exactly the same as a current content and reply markup of the message",
@@ -522,10 +522,10 @@ class BotApi:
         room = self._room_for(params, topic=False)
         shown = self._shown(room.id, int(params.get("message_id") or 0))
         if shown is None:
-            raise Refused(400, "Bad Request: message to edit not found")
+            raise ApiError(400, "Bad Request: message to edit not found")
         markup = self._markup(params)
         if markup == shown.markup:
-            raise Refused(400, "Bad Request: message is not modified")
+            raise ApiError(400, "Bad Request: message is not modified")
         shown.markup = markup
         return self._json(shown)
 
@@ -533,57 +533,57 @@ class BotApi:
         room = self._room_for(params, topic=False)
         shown = self._shown(room.id, int(params.get("message_id") or 0))
         if shown is None:
-            raise Refused(400, "Bad Request: message to delete not found")
+            raise ApiError(400, "Bad Request: message to delete not found")
         shown.is_deleted = True
         return True
 
     def _do_sendchataction(self, params: dict[str, Any], _files: Any) -> Any:
         self._room_for(params, counted=False)
         if params.get("action") not in ACTIONS:
-            raise Refused(400, "Bad Request: wrong parameter action in request")
+            raise ApiError(400, "Bad Request: wrong parameter action in request")
         return True
 
     def _do_answercallbackquery(self, params: dict[str, Any], _files: Any) -> Any:
         press = str(params.get("callback_query_id"))
         made = self.presses.pop(press, None)
         if made is None or time.monotonic() - made > self.press_seconds:
-            raise Refused(
+            raise ApiError(
                 400,
                 "Bad Request: query is too old and response timeout expired or query ID is invalid",
             )
         if len(params.get("text") or "") > 200:
-            raise Refused(400, "Bad Request: MESSAGE_TOO_LONG")
+            raise ApiError(400, "Bad Request: MESSAGE_TOO_LONG")
         self.answered[press] = params.get("text") or ""
         return True
 
     def _do_setmycommands(self, params: dict[str, Any], _files: Any) -> Any:
         commands = json.loads(params.get("commands") or "[]")
         if len(commands) > 100:
-            raise Refused(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
+            raise ApiError(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
         for one in commands:
             if not re.fullmatch(r"[a-z0-9_]{1,32}", one["command"]):
-                raise Refused(400, "Bad Request: BOT_COMMAND_INVALID")
+                raise ApiError(400, "Bad Request: BOT_COMMAND_INVALID")
             if not 1 <= len(one["description"]) <= 256:
-                raise Refused(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
+                raise ApiError(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
         self.commands = commands
         return True
 
     def _do_getfile(self, params: dict[str, Any], _files: Any) -> Any:
         found = self._files.get(params.get("file_id") or "")
         if found is None:
-            raise Refused(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+            raise ApiError(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
         path, _, size = found
         if size > self.download_limit:
-            raise Refused(400, "Bad Request: file is too big")
+            raise ApiError(400, "Bad Request: file is too big")
         id_ = params["file_id"]
         about = {"file_id": id_, "file_unique_id": f"u-{id_}", "file_size": size}
         return about | {"file_path": path}
 
     def file(self, token: str, path: str) -> bytes:
-        """The bytes at a file path. Raises :class:`Refused`."""
+        """The bytes at a file path. Raises :class:`ApiError`."""
         found = [data for where, data, _ in self._files.values() if where == path]
         if token != self.token or not found:
-            raise Refused(404, "Not Found")
+            raise ApiError(404, "Not Found")
         return found[0]
 
     def _do_sendvoice(self, params: dict[str, Any], files: Any) -> Any:
@@ -603,17 +603,17 @@ class BotApi:
     def _send_file(self, kind: str, params: dict[str, Any], files: Any) -> Any:
         room = self._room_for(params)
         if kind not in files:
-            raise Refused(400, f"Bad Request: there is no {kind} in the request")
+            raise ApiError(400, f"Bad Request: there is no {kind} in the request")
         name, mime, data = files[kind]
         if not data:
-            raise Refused(400, "Bad Request: file must be non-empty")
+            raise ApiError(400, "Bad Request: file must be non-empty")
         if len(data) > (10 * MB if kind == "photo" else self.upload_limit):
-            raise Refused(413, "Request Entity Too Large")
+            raise ApiError(413, "Request Entity Too Large")
         looks = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
         if kind == "photo" and (self.refuse_photos or not data.startswith(looks)):
-            raise Refused(400, "Bad Request: IMAGE_PROCESS_FAILED")
+            raise ApiError(400, "Bad Request: IMAGE_PROCESS_FAILED")
         if kind == "voice" and not (data.startswith(b"OggS") and b"OpusHead" in data[:200]):
-            raise Refused(400, "Bad Request: VOICE_FORMAT_INVALID")
+            raise ApiError(400, "Bad Request: VOICE_FORMAT_INVALID")
         text, entities = self._text(params, "caption", longest=1024)
         shown = self._post(room, params, kind, text, entities, params.get("caption") or "")
         made = self.shown[-1]
@@ -639,7 +639,7 @@ class BotApi:
         reply_to = reply.get("message_id")
         if reply_to is not None and reply_to not in room.known:
             if not reply.get("allow_sending_without_reply"):
-                raise Refused(400, "Bad Request: message to be replied not found")
+                raise ApiError(400, "Bad Request: message to be replied not found")
             reply_to = None
         markup = self._markup(params)
         room.last_id += 1
@@ -654,23 +654,23 @@ class BotApi:
         try:
             chat = int(params.get("chat_id") or "")
         except ValueError:
-            raise Refused(400, "Bad Request: chat_id is empty") from None
+            raise ApiError(400, "Bad Request: chat_id is empty") from None
         room = self._rooms.get(chat)
         if room is None:
-            raise Refused(400, "Bad Request: chat not found")
+            raise ApiError(400, "Bad Request: chat not found")
         if room.moved_to is not None:
-            raise Refused(
+            raise ApiError(
                 400,
                 "Bad Request: group chat was upgraded to a supergroup chat",
                 migrate_to_chat_id=room.moved_to,
             )
         if room.is_blocked:
             if room.type == "private":
-                raise Refused(403, "Forbidden: bot was blocked by the user")
-            raise Refused(403, "Forbidden: bot was kicked from the group chat")
+                raise ApiError(403, "Forbidden: bot was blocked by the user")
+            raise ApiError(403, "Forbidden: bot was kicked from the group chat")
         thread = params.get("message_thread_id")
         if topic and thread and int(thread) not in room.topics:
-            raise Refused(400, "Bad Request: message thread not found")
+            raise ApiError(400, "Bad Request: message thread not found")
         if counted:
             self._flooded(room)
         return room
@@ -685,7 +685,7 @@ class BotApi:
         if wait:
             seconds = math.ceil(wait)
             room.banned_until = now + seconds
-            raise Refused(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
+            raise ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
 
     def _text(
         self, params: dict[str, Any], name: str, longest: int = 4096
@@ -693,24 +693,24 @@ class BotApi:
         try:
             parsed = parse(params.get(name) or "", params.get("parse_mode"))
         except CannotParse as error:
-            raise Refused(400, f"Bad Request: {error}") from None
+            raise ApiError(400, f"Bad Request: {error}") from None
         text = parsed.text.rstrip()
         if name == "text" and not text.strip():
-            raise Refused(400, "Bad Request: message text is empty")
+            raise ApiError(400, "Bad Request: message text is empty")
         if units(text) > longest:
             what = "message" if name == "text" else "message caption"
-            raise Refused(400, f"Bad Request: {what} is too long")
+            raise ApiError(400, f"Bad Request: {what} is too long")
         return text, parsed.entities
 
     def _markup(self, params: dict[str, Any]) -> dict[str, Any]:
         markup: dict[str, Any] = json.loads(params.get("reply_markup") or "{}")
         for one in [one for row in markup.get("inline_keyboard", []) for one in row]:
             if not one.get("text", "").strip():
-                raise Refused(
+                raise ApiError(
                     400, "Bad Request: text buttons are not allowed in the inline keyboard"
                 )
             if not 1 <= len(one.get("callback_data", "").encode()) <= 64:
-                raise Refused(400, "Bad Request: BUTTON_DATA_INVALID")
+                raise ApiError(400, "Bad Request: BUTTON_DATA_INVALID")
         return markup if markup.get("inline_keyboard") else {}
 
     # Misbehaviour
@@ -807,9 +807,9 @@ def _handler(api: BotApi) -> type[BaseHTTPRequestHandler]:
             try:
                 if fault is not None and kind == "429":
                     told = f"Too Many Requests: retry after {fault.seconds}"
-                    raise Refused(429, told, retry_after=fault.seconds)
+                    raise ApiError(429, told, retry_after=fault.seconds)
                 result = work()
-            except Refused as refused:
+            except ApiError as refused:
                 status, out = refused.code, json.dumps(refused.body).encode()
             else:
                 is_file = isinstance(result, bytes)

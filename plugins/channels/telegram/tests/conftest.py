@@ -14,7 +14,7 @@ from .bot_api import TOKEN, BotApi
 
 __all__ = ["ANN", "BOSS", "ECHO", "Gateways", "end", "opus", "png"]
 ANN, BOSS = 222, 111
-"""People; Ann may write, the boss is admin."""
+"""People: Ann may write, the boss is admin."""
 
 
 class Gateways(support.gateways.Gateways):

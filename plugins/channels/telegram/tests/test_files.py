@@ -177,7 +177,7 @@ def test_a_file_that_telegram_does_not_give_out_loses_no_words(talk: Any, api: B
     api.download_limit = 1
     api.send(ANN, "document", b"hello", caption="look", size=2)
     one.wait(lambda: len(api.texts(ANN)) >= 2)
-    assert "could not be fetched" in "".join(api.texts(ANN))
+    assert "could not be downloaded" in "".join(api.texts(ANN))
     assert one.harness.model.last.messages[-1].text.startswith("look")
 
 

@@ -158,7 +158,7 @@ def test_a_press_answers_a_question_once_and_the_buttons_go(api: BotApi, chat: i
     api.wait(lambda: not question.buttons and set(presses) <= set(api.answered))
     first, second = (api.answered[press] for press in presses)
     assert not first
-    assert second == "You have pressed a button here already; nothing was changed."
+    assert second == "You already pressed a button here. Nothing was changed."
     api.say(chat, "hello there")
     api.find("hello back", chat)
     assert api.texts(chat).count("red it is") == 1
@@ -289,9 +289,9 @@ def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
     assert "the bot is @hookline_bot" in told
     stranger = "4242:AAAAAAAAAAAAAAAAAAAAAAAAA"
     _, told = gateways.run("doctor", TELEGRAM_BOT_TOKEN=stranger)
-    assert "Telegram does not know telegram.token" in told
+    assert "Telegram rejected telegram.token" in told
     _, told = gateways.run("doctor", "--offline", TELEGRAM_BOT_TOKEN=stranger)
-    assert "the token looks like one; it is not tried offline" in told
+    assert "the token looks valid; not tried offline" in told
 
 
 def test_a_second_process_does_not_start(gateways: Gateways) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from hookline_channelkit.testing import chosen, survive
+from hookline_channelkit.testing import plan_from_env, run_crash_test
 
 from .bot_api import BotApi
 from .conftest import BOSS, Gateways
@@ -38,8 +38,8 @@ class Telegrams:
 @pytest.mark.slow
 def test_a_storm_of_kills(gateways: Gateways, api: BotApi) -> None:
     """``HOOKLINE_STORM=long``: 2,000 messages and 60 kills."""
-    much = replace(chosen(), finds=False)
+    much = replace(plan_from_env(), finds=False)
     gateways.configure(much.script, access=EVERYBODY)
-    report = survive(Telegrams(gateways, api), much)
+    report = run_crash_test(Telegrams(gateways, api), much)
     print(report)
     report.check()

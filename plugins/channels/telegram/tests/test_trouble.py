@@ -180,8 +180,8 @@ def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
     ("token", "sentence"),
     [
         ("", "telegram.token is missing"),
-        ("not/a token", "telegram.token is no token"),
-        ("4242:AAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "Telegram does not know telegram.token"),
+        ("not/a token", "telegram.token is not a valid token"),
+        ("4242:AAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "Telegram rejected telegram.token"),
     ],
 )
 def test_a_bad_token_ends_the_start_with_a_sentence(

@@ -27,7 +27,7 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
     told = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
     next_, missing = told.splitlines()
     assert next_ == "time is in config.yaml. Next: hookline mcp approve time"
-    assert missing == "hookline: warning: there is no program ./server now; install it first"
+    assert missing == "hookline: warning: the program ./server is not installed. Install it first"
     text = file.read_text("utf-8")
     assert "# ours" in text
     entry = yaml.safe_load(text)["plugins"]["mcp"]["servers"]["time"]
@@ -47,7 +47,7 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
         ("add a --url https://x.example -- x", "write `hookline mcp add NAME -- COMMAND…`"),
         ("approve nobody --yes", "there is no server nobody; there are: small"),
         ("approve small", "add --yes"),
-        ("login small", "has no `auth: oauth` in config.yaml, and a program takes no login"),
+        ("login small", "has no `auth: oauth` in config.yaml, and a local program needs no login"),
         ("add b --env KEY -- x", "--env KEY: write --env NAME=VALUE"),
         ("add b --env A=1 --url https://x.example", "--env is for a command"),
         ("remove nobody", "there is no server nobody"),
@@ -278,7 +278,7 @@ def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) ->
     wrong = "plugins.mcp.servers.bad: url 'nowhere' is no address; write https://HOST/PATH"
     assert run("config", "check") == (
         2,
-        f"hookline: {file}:5: {wrong}; only this entry is left out.\n",
+        f"hookline: {file}:5: {wrong}; only this entry is skipped.\n",
     )
     assert run("config", "set", "plugins.mcp.servers.other.url", "there")[0] == 2
     assert run("mcp", "add", "other", "--url", "there") == (

@@ -1,4 +1,4 @@
-"""A strict platform that outlives its clients, a wire to it, and channels in a real core."""
+"""A strict platform that outlives its clients, a client to it, and channels in a real core."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ import pytest
 from hookline.testing import Harness, ScriptedModel
 from hookline_channelkit import (
     UNKNOWN,
-    Arrival,
     BadMarkup,
-    Gone,
-    Kit,
-    KitOptions,
+    ChannelOptions,
+    ChatGone,
+    DeliveryUnknown,
+    InboundEvent,
     Limits,
-    Lost,
+    MessageGone,
+    MessageTooLong,
+    NetworkChannel,
     NotModified,
-    Painter,
-    Post,
+    PlatformClient,
+    ReceiveCallback,
     RemoteFile,
+    Renderer,
     RetryAfter,
-    Take,
-    TooLong,
-    Unsure,
-    Wire,
-    length_of,
-    paint,
+    SendOptions,
+    length_function,
+    render_markdown,
 )
 from hookline_hookspecs import (
     Attachment,
@@ -54,7 +54,7 @@ MARK = "(may be a repeat)"
 SMALL = Limits(text=120, unit="utf16", edit_every=0.04, per_chat=20, overall=500, file_bytes=10_000)
 
 
-class Stars(Painter):
+class Stars(Renderer):
     """A dialect in which bold words stand between ⟦ and ⟧, which have to be balanced."""
 
     def text(self, raw: str) -> str:
@@ -110,8 +110,8 @@ class Platform:
         self.finds = False
         """Whether it can be asked what became of a message."""
         self.looked_up: list[tuple[str, str]] = []
-        self.written: dict[str, list[Arrival]] = {}
-        """What people wrote, by chat; a wire ``catches_up`` where this is not empty."""
+        self.written: dict[str, list[InboundEvent]] = {}
+        """What people wrote, by chat; a client ``has_history`` where this is not empty."""
         self.history_fault: Callable[[str], Exception | None] = lambda _: None
         self.read: list[tuple[str, str]] = []
         """Chats whose history was read, and from where."""
@@ -147,7 +147,7 @@ class Platform:
     def old(self, chat: str, text: str, cursor: int) -> None:
         """Something that somebody wrote long ago."""
         said = Inbound("", chat, "ann", f"{chat}:{cursor}", text, sent=time.time() - 86_400)
-        self.written.setdefault(chat, []).append(Arrival(said, cursor=str(cursor)))
+        self.written.setdefault(chat, []).append(InboundEvent(said, cursor=str(cursor)))
 
     async def request(self, name: str, chat: str, text: str, act: Callable[[], Any]) -> Any:
         """One request with what may go wrong before and after its effect."""
@@ -167,7 +167,7 @@ class Platform:
             case "bad markup":
                 raise BadMarkup("can't parse entities")
             case "lost" if name == "edit":
-                raise Lost("message to edit not found")
+                raise MessageGone("message to edit not found")
         self._judge(name, chat, text)
         await asyncio.sleep(0)
         made = act()
@@ -176,7 +176,7 @@ class Platform:
             case "kill after":
                 await self._kill()
             case "no answer" if name in ("text", "file"):
-                raise Unsure("the connection broke")
+                raise DeliveryUnknown("the connection broke")
             case "no answer":
                 raise ConnectionError("the connection broke")
         return made
@@ -189,9 +189,12 @@ class Platform:
         """Refuse what a real platform refuses."""
         now = asyncio.get_running_loop().time()
         if chat in self.gone:
-            raise Gone("the bot was blocked by the user")
-        if self.limits.measure is None and length_of(self.limits.unit)(text) > self.limits.text:
-            raise TooLong("message is too long")
+            raise ChatGone("the bot was blocked by the user")
+        if (
+            self.limits.measure is None
+            and length_function(self.limits.unit)(text) > self.limits.text
+        ):
+            raise MessageTooLong("message is too long")
         if name != "file" and not text.strip():
             raise AssertionError("a message without text")
         rate = self.limits.per_chat if name != "find" else 0
@@ -205,7 +208,7 @@ class Platform:
         if rich and text.count("⟦") != text.count("⟧"):
             raise BadMarkup("can't find the end of bold")
 
-    def add(self, chat: str, text: str, post: Post, **more: Any) -> str:
+    def add(self, chat: str, text: str, post: SendOptions, **more: Any) -> str:
         self._count += 1
         more |= {"rich": post.rich, "choices": post.choices, "reply_to": post.reply_to}
         made = Shown(f"p{self._count}", chat, text, texts=[text], token=post.token, **more)
@@ -213,10 +216,10 @@ class Platform:
         self.shown[made.id] = made
         return made.id
 
-    def change(self, id_: str, text: str, post: Post) -> None:
+    def change(self, id_: str, text: str, post: SendOptions) -> None:
         now = asyncio.get_running_loop().time()
         if id_ not in self.shown:
-            raise Lost("message to edit not found")
+            raise MessageGone("message to edit not found")
         one = self.shown[id_]
         if now - one.changed < self.limits.edit_every * 0.5:
             self.refused.append("edited too fast")
@@ -230,26 +233,26 @@ class Platform:
         one.texts.append(text)
 
 
-class PlatformWire(Wire):
+class FakeClient(PlatformClient):
     """A client of the platform."""
 
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
         self.limits = platform.limits
-        self.take: Take | None = None
+        self.receive: ReceiveCallback | None = None
         self.log: list[str] = []
         self.probe_fault: Exception | None = None
         self.connect_fault: Exception | None = None
 
-    async def connect(self, take: Take) -> None:
+    async def connect(self, receive: ReceiveCallback) -> None:
         self.log.append("connect")
         if self.connect_fault is not None:
             raise self.connect_fault
-        self.take = take
+        self.receive = receive
 
     async def disconnect(self) -> None:
         self.log.append("disconnect")
-        self.take = None
+        self.receive = None
 
     async def aclose(self) -> None:
         self.log.append("aclose")
@@ -259,34 +262,34 @@ class PlatformWire(Wire):
         if self.probe_fault is not None:
             raise self.probe_fault
 
-    async def text(self, chat: str, text: str, post: Post) -> str:
+    async def send_text(self, chat: str, text: str, post: SendOptions) -> str:
         def act() -> str:
             self.platform.markup(text, post.rich)
             return self.platform.add(chat, text, post)
 
         return str(await self.platform.request("text", chat, text, act))
 
-    async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
+    async def edit_message(self, chat: str, message_id: str, text: str, post: SendOptions) -> None:
         def act() -> None:
             self.platform.markup(text, post.rich)
             self.platform.change(message_id, text, post)
 
         await self.platform.request("edit", chat, text, act)
 
-    async def delete(self, chat: str, message_id: str) -> None:
+    async def delete_message(self, chat: str, message_id: str) -> None:
         def act() -> None:
             if self.platform.shown.pop(message_id, None) is None:
-                raise Lost("message to delete not found")
+                raise MessageGone("message to delete not found")
 
         await self.platform.request("delete", chat, "x", act)
 
-    async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
+    async def send_file(self, chat: str, item: Attachment | Audio, post: SendOptions) -> str:
         def act() -> str:
             return self.platform.add(chat, post.caption, post, file=item)
 
         return str(await self.platform.request("file", chat, post.caption, act))
 
-    async def find(self, chat: str, token: str, text: str, since: float) -> Any:
+    async def find_message(self, chat: str, token: str, text: str, since: float) -> Any:
         if not self.platform.finds:
             return UNKNOWN
 
@@ -298,13 +301,13 @@ class PlatformWire(Wire):
         return await self.platform.request("find", chat, "x", act)
 
     @property
-    def catches_up(self) -> bool:  # type: ignore[override]
+    def has_history(self) -> bool:  # type: ignore[override]
         return bool(self.platform.written)
 
-    async def chats(self) -> list[str]:
+    async def list_chats(self) -> list[str]:
         return sorted(self.platform.written)
 
-    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
         self.platform.read.append((chat, after))
         for arrival in list(self.platform.written.get(chat, [])):
             if (fault := self.platform.history_fault(chat)) is not None:
@@ -314,26 +317,26 @@ class PlatformWire(Wire):
                 await asyncio.sleep(0)
                 yield arrival
 
-    async def fetch(self, file: RemoteFile) -> bytes:
+    async def fetch_file(self, file: RemoteFile) -> bytes:
         self.platform.fetched.append(file.ref)
         found = self.platform.files[file.ref]
         if isinstance(found, Exception):
             raise found
         return found
 
-    async def set_menu(self, commands: Mapping[str, str]) -> None:
+    async def set_commands(self, commands: Mapping[str, str]) -> None:
         self.platform.menus.append(dict(commands))
 
-    async def unbutton(self, chat: str, message_id: str) -> None:
+    async def remove_buttons(self, chat: str, message_id: str) -> None:
         self.platform.unbuttoned.append(message_id)
 
-    async def typing(self, chat: str) -> None:
+    async def show_typing(self, chat: str) -> None:
         self.platform.typed.append(chat)
         if self.platform.fault("typing", chat, "") is not None:
             raise ConnectionError("the platform is away")
 
     def render(self, markdown: str) -> str:
-        return paint(markdown, Stars())
+        return render_markdown(markdown, Stars())
 
 
 def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
@@ -342,8 +345,8 @@ def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
     class Pigeon(Plugin[NoConfig]):
         def __init__(self, config: NoConfig, host: Host) -> None:
             super().__init__(config, host)
-            self.wire = PlatformWire(platform)
-            self.channel = Kit(host, self.wire, KitOptions(**options))
+            self.client = FakeClient(platform)
+            self.channel = NetworkChannel(host, self.client, ChannelOptions(**options))
 
         @hookimpl
         async def teardown(self, host: Host) -> None:
@@ -404,13 +407,13 @@ class Town:
         )
 
     @property
-    def kit(self) -> Kit:
-        found: Kit = self.harness.plugin(self._kind).channel
+    def kit(self) -> NetworkChannel:
+        found: NetworkChannel = self.harness.plugin(self._kind).channel
         return found
 
     @property
-    def wire(self) -> PlatformWire:
-        found: PlatformWire = self.harness.plugin(self._kind).wire
+    def client(self) -> FakeClient:
+        found: FakeClient = self.harness.plugin(self._kind).client
         return found
 
     async def open(self) -> Town:
@@ -432,18 +435,18 @@ class Town:
         return await Town(self._home, self.platform, self.model, *plugins, **options).open()
 
     async def say(self, id_: str, chat: str = "c", text: str = "", **more: Any) -> bool:
-        assert self.wire.take is not None
-        return await self.wire.take(Inbound("pigeon", chat, "ann", id_, text or id_, **more))
+        assert self.client.receive is not None
+        return await self.client.receive(Inbound("pigeon", chat, "ann", id_, text or id_, **more))
 
-    async def take(self, arrival: Arrival) -> bool:
+    async def receive(self, arrival: InboundEvent) -> bool:
         """The platform delivers."""
-        assert self.wire.take is not None
-        return await self.wire.take(arrival)
+        assert self.client.receive is not None
+        return await self.client.receive(arrival)
 
-    async def write(self, chat: str, text: str, cursor: int, **more: Any) -> Arrival:
+    async def write(self, chat: str, text: str, cursor: int, **more: Any) -> InboundEvent:
         """Somebody writes; it is not delivered, and stands in the history."""
         said = Inbound("", chat, "ann", f"{chat}:{cursor}", text, sent=time.time(), **more)
-        made = Arrival(said, cursor=str(cursor))
+        made = InboundEvent(said, cursor=str(cursor))
         self.platform.written.setdefault(chat, []).append(made)
         return made
 

@@ -18,13 +18,13 @@ from hookline_channelkit import (
     CannotStart,
     ChannelConfig,
     ChannelPlugin,
-    Complaints,
     Limits,
-    Post,
-    Refused,
-    Wire,
+    LogOnce,
+    PermissionDenied,
+    PlatformClient,
+    SendOptions,
 )
-from hookline_channelkit.account import Account
+from hookline_channelkit.bot_lock import BotLock
 from hookline_hookspecs import Attachment, Audio, Check
 
 from .conftest import Platform, until
@@ -36,15 +36,15 @@ TOLD = "the scope chat:write is missing; add it"
 @pytest.mark.parametrize("is_file", [False, True])
 def test_two_gateways_cannot_have_one_bot(tmp_path: Path, is_file: bool) -> None:
     folder, id_ = (tmp_path / "bots" if is_file else None), secrets.token_hex(8)
-    first, second = Account(id_, folder), Account(id_, folder)
-    other = Account(f"{id_}-other", folder)
-    first.claim()
-    other.claim()
+    first, second = BotLock(id_, folder), BotLock(id_, folder)
+    other = BotLock(f"{id_}-other", folder)
+    first.acquire()
+    other.acquire()
     with pytest.raises(CannotStart, match="another gateway on this machine"):
-        second.claim()
+        second.acquire()
     assert id_ not in first.name
     first.release()
-    second.claim()
+    second.acquire()
     second.release()
     other.release()
     assert [path.name for path in tmp_path.iterdir()] == ["bots"] * is_file
@@ -52,7 +52,7 @@ def test_two_gateways_cannot_have_one_bot(tmp_path: Path, is_file: bool) -> None
 
 def test_a_process_that_dies_leaves_its_bot_to_others() -> None:
     id_ = secrets.token_hex(8)
-    claim = f"from hookline_channelkit.account import Account as A; a = A({id_!r}); a.claim(); "
+    claim = f"from hookline_channelkit.bot_lock import BotLock as A; a = A({id_!r}); a.acquire(); "
     wait = "print('claimed', flush=True); input()"
     elsewhere = {**os.environ, "HOME": "/nonexistent", "TMPDIR": "/nonexistent"}
     with subprocess.Popen(
@@ -63,19 +63,19 @@ def test_a_process_that_dies_leaves_its_bot_to_others() -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"claimed\n"
-        mine = Account(id_)
+        mine = BotLock(id_)
         with pytest.raises(CannotStart, match="another gateway on this machine"):
-            mine.claim()
+            mine.acquire()
         process.kill()
         process.wait(timeout=60)
-        mine.claim()
+        mine.acquire()
         mine.release()
 
 
 def test_without_an_identity_any_number_may_run() -> None:
-    accounts = [Account("") for _ in range(2)]
+    accounts = [BotLock("") for _ in range(2)]
     for account in accounts:
-        account.claim()
+        account.acquire()
         account.release()
 
 
@@ -100,27 +100,27 @@ async def test_a_missing_permission_gives_a_reply_up_and_is_told_once(
 ) -> None:
     one = await town(platform, {"": "the answer"}, stream=False)
 
-    async def refuses(chat: str, text: str, post: Post) -> str:
-        raise Refused(TOLD)
+    async def refuses(chat: str, text: str, post: SendOptions) -> str:
+        raise PermissionDenied(TOLD)
 
-    one.wire.text = refuses
+    one.client.send_text = refuses
     for number in range(2):
         await one.say(str(number), text="hi")
     await one.idle()
     assert platform.texts("c") == []
-    assert caplog.text.count(f"not allowed: {TOLD}") == 1
-    assert await one.kit.refusals.recent() == [TOLD]
+    assert caplog.text.count(f"permission denied: {TOLD}") == 1
+    assert await one.kit.problems.recent() == [TOLD]
     assert await one.records() == []
 
 
 def test_a_complaint_is_told_once_until_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    complaints = Complaints(logging.getLogger("test"))
+    log_once = LogOnce(logging.getLogger("test"))
     for _ in range(3):
-        complaints.tell("away")
-    complaints.over("back")
-    complaints.over("back")
-    complaints.tell("away")
+        log_once.warn("away")
+    log_once.resolved("back")
+    log_once.resolved("back")
+    log_once.warn("away")
     assert [record.message for record in caplog.records] == ["away", "back", "away"]
 
 
@@ -128,13 +128,13 @@ class PigeonConfig(ChannelConfig):
     token: str = "t"
 
 
-class Loft(Wire):
-    """A wire whose platform says what a test wants."""
+class Loft(PlatformClient):
+    """A client whose platform says what a test wants."""
 
     says: Any = "the bot is @pigeon"
     lacks: tuple[str, ...] = ()
 
-    async def connect(self, take: Any) -> None:
+    async def connect(self, receive: Any) -> None:
         raise NotImplementedError
 
     async def disconnect(self) -> None:
@@ -146,10 +146,10 @@ class Loft(Wire):
     async def probe(self) -> None:
         return
 
-    async def text(self, chat: str, text: str, post: Post) -> str:
+    async def send_text(self, chat: str, text: str, post: SendOptions) -> str:
         return "1"
 
-    async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
+    async def send_file(self, chat: str, item: Attachment | Audio, post: SendOptions) -> str:
         return "1"
 
     async def whoami(self) -> str:
@@ -157,20 +157,20 @@ class Loft(Wire):
             raise self.says
         return str(self.says)
 
-    async def missing(self) -> tuple[str, ...]:
+    async def missing_permissions(self) -> tuple[str, ...]:
         await self.whoami()
         return self.lacks
 
 
 class Pigeon(ChannelPlugin[PigeonConfig]):
-    wire: type[Loft] = Loft
+    client: type[Loft] = Loft
 
-    def make_wire(self) -> Wire:
-        made = self.wire()
+    def make_client(self) -> PlatformClient:
+        made = self.client()
         made.limits = Limits(text=100)
         return made
 
-    def fault(self) -> str | None:
+    def settings_problem(self) -> str | None:
         return None if self.config.token else "the token is missing; put it into .env"
 
 
@@ -209,8 +209,8 @@ def test_doctor_tells_what_is_missing_and_what_to_do(
     ("says", "detail", "fix"),
     [
         (CannotStart("the token is unknown; copy it"), "the token is unknown", "copy it"),
-        (ConnectionError("no route"), "no route", "look at the network"),
-        (TimeoutError(), "no word from the platform", "look at the network"),
+        (ConnectionError("no route"), "no route", "check the network"),
+        (TimeoutError(), "the platform did not answer", "check the network"),
     ],
 )
 def test_doctor_tells_why_the_platform_does_not_answer(

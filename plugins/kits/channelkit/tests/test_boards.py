@@ -83,7 +83,7 @@ async def test_each_turn_has_its_own(town: Any, platform: Platform) -> None:
 
 async def test_without_edits_it_stays_as_it_was_first(town: Any, platform: Platform) -> None:
     one = await town(platform, answers(*LISTS), Listing)
-    one.wire.can = frozenset({"typing"})  # type: ignore[misc]
+    one.client.can = frozenset({"typing"})  # type: ignore[misc]
     await one.say("go")
     await over(one)
     assert len(platform.chat("c")) == 2

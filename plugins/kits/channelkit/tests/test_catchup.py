@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Clock
-from hookline_channelkit import Arrival, Refused
+from hookline_channelkit import InboundEvent, PermissionDenied
 from hookline_hookspecs import StoreError
 
 from .conftest import Platform, Town, until
@@ -19,7 +19,7 @@ async def away(town: Any, platform: Platform) -> Town:
     """A channel that has run, and knows chat ``c``."""
     one: Town = await town(platform, {}, echo=True, stream=False)
     first = await one.write("c", "one", 1)
-    await one.take(first)
+    await one.receive(first)
     await one.idle()
     assert platform.texts("c") == ["one!"]
     return one
@@ -58,9 +58,9 @@ async def test_a_message_that_arrives_waits_for_those_before_it(
     """A connection that was no resume; the history is slow, and has the new message as well."""
     two = await away.write("c", "two", 2)
     three = await away.write("c", "three", 3)
-    assert away.wire.take is not None
-    away.wire.take.reconnected()
-    await asyncio.gather(*[away.take(one) for one in (three, two, three)])
+    assert away.client.receive is not None
+    away.client.receive.reconnected()
+    await asyncio.gather(*[away.receive(one) for one in (three, two, three)])
     await until(lambda: len(platform.texts("c")) == 3)
     assert platform.texts("c") == ["one!", "two!", "three!"]
 
@@ -82,8 +82,8 @@ async def test_a_store_that_fails_loses_nothing(
     monkeypatch.setattr(away.kit.host, "receive", breaks)
     two = await away.write("c", "two", 2)
     with pytest.raises(StoreError):
-        await away.take(two)
-    await away.take(await away.write("c", "three", 3))
+        await away.receive(two)
+    await away.receive(await away.write("c", "three", 3))
     await until(lambda: len(platform.texts("c")) == 3)
     assert failing == []
     if times == 1:  # the next message waits until the one before it is stored
@@ -105,17 +105,17 @@ async def test_a_missing_permission_is_told_once_and_stops_nothing(
     away: Town, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = "the scope history is missing; add it"
-    platform.history_fault = lambda _: Refused(told)
+    platform.history_fault = lambda _: PermissionDenied(told)
     await away.write("c", "two", 2)
     again = await away.again()
     await until(lambda: told in caplog.text)
-    assert again.wire.take is not None
-    again.wire.take.reconnected()
-    await again.take(await again.write("c", "three", 3))
+    assert again.client.receive is not None
+    again.client.receive.reconnected()
+    await again.receive(await again.write("c", "three", 3))
     await again.idle()
     assert platform.texts("c") == ["one!", "three!"]
     assert caplog.text.count(told) == 1
-    assert await again.kit.refusals.recent() == [told]
+    assert await again.kit.problems.recent() == [told]
     await again.close()
 
 
@@ -124,7 +124,7 @@ async def test_what_came_out_of_order_before_a_death_is_read(
 ) -> None:
     """Three was stored and two was on its way: the cursor has to be behind two."""
     await away.write("c", "two", 2)
-    await away.take(await away.write("c", "three", 3))
+    await away.receive(await away.write("c", "three", 3))
     await away.idle()
     again = await away.again()
     await until(lambda: len(platform.texts("c")) == 3)
@@ -136,7 +136,7 @@ async def test_a_quiet_chat_is_not_read_from_long_ago(
     away: Town, platform: Platform, clock: Clock
 ) -> None:
     """Core forgets after a week what it had."""
-    await away.take(await away.write("c", "two", 2))
+    await away.receive(await away.write("c", "two", 2))
     await away.idle()
     clock.ahead(3 * 86_400)
     again = await away.again()
@@ -149,11 +149,11 @@ async def test_a_quiet_chat_is_not_read_from_long_ago(
 
 async def test_a_thread_has_its_place_in_the_chat_around_it(away: Town, platform: Platform) -> None:
     root = await away.write("c", "begin", 8)
-    thread = Arrival(root.inbound, cursor="8", source="c")
+    thread = InboundEvent(root.inbound, cursor="8", source="c")
     thread = replace(thread, inbound=replace(root.inbound, chat_id="c:8"))
     platform.written["c"][-1] = thread
     platform.written["c:8"] = []
-    await away.take(thread)
+    await away.receive(thread)
     await away.write("c:8", "reply", 9)
     again = await away.again()
     await until(lambda: len(platform.texts("c:8")) == 2)

@@ -11,11 +11,11 @@ from pydantic import SecretStr
 
 TOKEN = Credential(
     name="token",
-    variable="PIGEON_TOKEN",
+    env_var="PIGEON_TOKEN",
     pattern="[0-9]+",
-    what="token",
-    looks="has digits alone",
-    make="make a bot in the loft",
+    label="token",
+    format_hint="has only digits",
+    create_hint="create a bot in the loft",
     source="the loft",
 )
 
@@ -43,7 +43,7 @@ def test_a_token_is_that_of_config_or_of_the_environment(
 ) -> None:
     config = PigeonConfig(token=SecretStr(given))
     assert config.account(host(plugin, PIGEON_TOKEN=env)) == {"token": value}
-    assert (config.account_fault(host(plugin, PIGEON_TOKEN=env)) is None) is bool(value)
+    assert (config.account_problem(host(plugin, PIGEON_TOKEN=env)) is None) is bool(value)
 
 
 @pytest.mark.parametrize(
@@ -53,23 +53,22 @@ def test_a_token_is_that_of_config_or_of_the_environment(
         (
             "",
             "pigeon",
-            "pigeon.token is missing; make a bot in the loft, and put it into .env as "
-            "PIGEON_TOKEN=…",
+            "pigeon.token is missing; create a bot in the loft and set PIGEON_TOKEN=… in .env",
         ),
         (
             "a secret",
             "pigeon",
-            "pigeon.token is no token, which has digits alone; copy it from the loft, and put it "
-            "into .env as PIGEON_TOKEN=…",
+            "pigeon.token is not a valid token (it has only digits); copy it from the loft and set "
+            "PIGEON_TOKEN=… in .env",
         ),
         (
             "",
             "pigeon:work",
-            "plugins.pigeon:work.token is missing; make a bot in the loft, put it into .env under "
-            'a name of its own, and write `token: "${NAME}"`',
+            "plugins.pigeon:work.token is missing; create a bot in the loft, set NAME=… in .env "
+            'and `token: "${NAME}"` in config',
         ),
     ],
 )
 def test_what_will_not_do_is_told_with_its_mend(value: str, plugin: str, told: str | None) -> None:
-    assert TOKEN.fault(value, plugin) == told
-    assert "PIGEON_TOKEN" in TOKEN.unknown("The loft")
+    assert TOKEN.problem(value, plugin) == told
+    assert "PIGEON_TOKEN" in TOKEN.rejected("The loft")

@@ -87,7 +87,7 @@ async def test_what_the_platform_counts_as_too_long_is_split_smaller(
 ) -> None:
     one = await town(platform, {})
     text = "".join(f"**{n}** " for n in range(60))
-    one.wire.render = lambda markdown: markdown.replace("**", "⟦⟦⟧⟧")
+    one.client.render = lambda markdown: markdown.replace("**", "⟦⟦⟧⟧")
     await one.kit.send(reply(text))
     shown = "".join(one.text for one in platform.chat("c"))
     assert [int(n) for n in shown.replace("⟦⟦⟧⟧", "").split()] == list(range(60))
@@ -100,7 +100,7 @@ async def test_a_blocked_chat_is_given_up_and_the_next_reply_is_tried(
     platform.gone = {"c"}
     await one.say("a")
     await one.idle()
-    assert "given up: the bot was blocked" in caplog.text
+    assert "the bot was blocked" in caplog.text
     platform.gone = set()
     await one.say("b")
     await one.idle()
@@ -144,7 +144,7 @@ async def test_files_follow_the_text_and_are_judged_by_content(
     assert [one.text.split(",0")[0].split(":")[0] for one in faults] == [
         "(The file big.bin has 20",
         "(The file absent.txt cannot be sent",
-        "(folder is no file, so that it is not sent.)",
+        "(folder is not a regular file and was not sent.)",
     ]
     assert last.file == Attachment(sound, "text/plain", "v.ogg", 15)
 
@@ -213,7 +213,7 @@ async def test_replies_can_be_sent_after_stop(town: Any, platform: Platform) -> 
     await one.say("a")
     await platform.until(lambda: bool(platform.shown))
     await one.kit.stop()
-    assert one.wire.take is None
+    assert one.client.receive is None
     one.model.held.set()
     await one.idle()
     text = "\n\n".join(one.text.strip() for one in platform.chat("c"))

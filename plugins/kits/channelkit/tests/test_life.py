@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_channelkit import CannotStart, Media, Patience, TooLarge
-from hookline_channelkit.inbound import safe_name
+from hookline_channelkit import CannotStart, FileTooLarge, MediaStore, ReconnectPolicy
+from hookline_channelkit.media import safe_name
 from hookline_hookspecs import Attachment, Audio
 from hypothesis import given
 from hypothesis import strategies as st
 
 from .conftest import PATIENCE, Platform, Speaker, Town
 
-QUICK = Patience(quiet=0.05, probe=5, connect=5, shortest=0.01, longest=0.05)
+QUICK = ReconnectPolicy(
+    idle_timeout=0.05, probe_timeout=5, connect_timeout=5, min_backoff=0.01, max_backoff=0.05
+)
 
 
 async def until(ready: Callable[[], bool]) -> None:
@@ -29,29 +31,33 @@ async def until(ready: Callable[[], bool]) -> None:
 
 
 async def test_a_silent_dead_connection_is_renewed(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"": "answer"}, patience=QUICK)
-    await until(lambda: one.wire.log.count("probe") > 1)
-    assert one.wire.log.count("connect") == 1
-    one.wire.probe_fault = ConnectionError("no route")
-    await until(lambda: one.wire.log.count("connect") > 1)
-    one.wire.probe_fault = None
-    await until(lambda: one.wire.take is not None)
+    one = await town(platform, {"": "answer"}, reconnect=QUICK)
+    await until(lambda: one.client.log.count("probe") > 1)
+    assert one.client.log.count("connect") == 1
+    one.client.probe_fault = ConnectionError("no route")
+    await until(lambda: one.client.log.count("connect") > 1)
+    one.client.probe_fault = None
+    await until(lambda: one.client.receive is not None)
     await one.say("hi")
     await one.idle()
     assert platform.texts("c") == ["answer"]
 
 
 async def test_a_connection_that_says_it_is_broken_is_renewed_until_it_works(town: Any) -> None:
-    one = await town(Platform(), {}, patience=Patience(quiet=3600, shortest=0.01, longest=0.02))
-    one.wire.connect_fault = CannotStart("409: another poller")
-    one.wire.take.broken("409")
-    await until(lambda: one.wire.log.count("connect") > 3)
-    assert one.wire.take is None
-    one.wire.connect_fault = None
-    await until(lambda: one.wire.take is not None)
-    count = one.wire.log.count("connect")
-    one.wire.take.broken("again")
-    await until(lambda: one.wire.log.count("connect") > count)
+    one = await town(
+        Platform(),
+        {},
+        reconnect=ReconnectPolicy(idle_timeout=3600, min_backoff=0.01, max_backoff=0.02),
+    )
+    one.client.connect_fault = CannotStart("409: another poller")
+    one.client.receive.disconnected("409")
+    await until(lambda: one.client.log.count("connect") > 3)
+    assert one.client.receive is None
+    one.client.connect_fault = None
+    await until(lambda: one.client.receive is not None)
+    count = one.client.log.count("connect")
+    one.client.receive.disconnected("again")
+    await until(lambda: one.client.log.count("connect") > count)
 
 
 async def test_a_channel_that_cannot_start_says_so_and_can_be_started_later(
@@ -59,18 +65,18 @@ async def test_a_channel_that_cannot_start_says_so_and_can_be_started_later(
 ) -> None:
     one = Town(tmp_path / "home", platform, Speaker({}))
     await one.harness.aopen()
-    one.wire.connect_fault = CannotStart("the token is wrong; set telegram.token")
+    one.client.connect_fault = CannotStart("the token is wrong; set telegram.token")
     with pytest.raises(CannotStart, match="token is wrong"):
         await one.kit.start()
-    one.wire.connect_fault = None
+    one.client.connect_fault = None
     await one.kit.start()
     waiting = asyncio.ensure_future(one.kit.wait())
     await one.kit.stop()
     await one.kit.stop()
     await asyncio.wait_for(waiting, PATIENCE)
-    wire = one.wire
+    client = one.client
     await one.close()
-    assert wire.log == ["connect", "connect", "disconnect", "aclose"]
+    assert client.log == ["connect", "connect", "disconnect", "aclose"]
 
 
 async def test_typing_shows_while_a_turn_runs_and_hurts_nobody(
@@ -97,20 +103,20 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
 
 async def test_files_are_saved_whole_and_private(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
-    media = Media(one.kit.host, "pigeon", limit=1000)
-    found = await media.attachment(chunks(b"%PDF-1.7", b"x" * 100), "../../evil\n.txt")
+    media = MediaStore(one.kit.host, "pigeon", max_bytes=1000)
+    found = await media.save_attachment(chunks(b"%PDF-1.7", b"x" * 100), "../../evil\n.txt")
     assert found.path.parent == one.kit.host.home / "media" / "pigeon"
     assert found == Attachment(found.path, "application/pdf", "evil_.txt", 108)
     assert found.path.read_bytes() == b"%PDF-1.7" + b"x" * 100
     assert stat.S_IMODE(found.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(found.path.parent.stat().st_mode) == 0o700
-    voice = await media.audio(b"OggS" + b"\0" * 24 + b"OpusHead", 2.5)
+    voice = await media.save_audio(b"OggS" + b"\0" * 24 + b"OpusHead", 2.5)
     assert voice == Audio(voice.path, "audio/ogg", 2.5)
     assert voice.path.suffix == ".ogg"
-    assert isinstance(await media.audio(b"no sound"), Attachment)
+    assert isinstance(await media.save_audio(b"no sound"), Attachment)
     before = sorted(media.folder.iterdir())
-    with pytest.raises(TooLarge, match=r"big\.bin is larger than 1,000 bytes"):
-        await media.attachment(chunks(b"x" * 600, b"x" * 600), "big.bin")
+    with pytest.raises(FileTooLarge, match=r"big\.bin is larger than the limit of 1,000 bytes"):
+        await media.save_attachment(chunks(b"x" * 600, b"x" * 600), "big.bin")
     assert sorted(media.folder.iterdir()) == before
     assert await media.prune(found.path.stat().st_mtime - 10) == 0
     assert await media.prune(found.path.stat().st_mtime + 3600) == 3

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hookline_channelkit import Limits, Rate, RetryAfter, fitting
-from hookline_channelkit.rates import Rates
+from hookline_channelkit import Limits, Rate, RetryAfter, next_piece
+from hookline_channelkit.rate_limiter import RateLimiter
 from hookline_hookspecs import Choice, Reply
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ def encoded(text: str) -> int:
 def pieces(text: str, limits: Limits, frame: str = "") -> list[Any]:
     found, start = [], 0
     while start < len(text):
-        found.append(fitting(text, limits, start, frame=frame))
+        found.append(next_piece(text, limits, start, frame=frame))
         assert found[-1].end > start
         start = found[-1].end
     return found
@@ -105,34 +105,34 @@ async def test_a_running_answer_goes_on_in_a_new_message_before_it_is_too_old(
 
 async def test_kinds_have_rates_of_their_own() -> None:
     limits = Limits(text=100, per_chat=0.001, overall=0, rates={"edit": Rate(0, 0)})
-    rates = Rates(limits)
-    assert await rates.may_now("c", "text")
-    assert not await rates.may_now("c", "file")  # shares the pace of texts
-    assert [await rates.may_now("c", "edit") for _ in range(3)] == [True] * 3
-    assert [await rates.may_now("c", "typing") for _ in range(3)] == [True] * 3
-    overall = Rates(replace(limits, rates={"edit": Rate(0, 0.001)}))
-    assert [await overall.may_now(chat, "edit") for chat in "ab"] == [True, False]
+    rates = RateLimiter(limits)
+    assert await rates.try_acquire("c", "text")
+    assert not await rates.try_acquire("c", "file")  # shares the pace of texts
+    assert [await rates.try_acquire("c", "edit") for _ in range(3)] == [True] * 3
+    assert [await rates.try_acquire("c", "typing") for _ in range(3)] == [True] * 3
+    overall = RateLimiter(replace(limits, rates={"edit": Rate(0, 0.001)}))
+    assert [await overall.try_acquire(chat, "edit") for chat in "ab"] == [True, False]
 
 
 async def test_what_the_platform_says_holds_for_the_kind_and_the_scope_that_it_names() -> None:
-    rates = Rates(Limits(text=100, per_chat=0, overall=0))
-    rates.hold("a", RetryAfter(60, kind="edit"))
-    assert rates.is_held("a", "edit")
-    assert not rates.is_held("a", "text")
-    assert not rates.is_held("b", "edit")
-    rates.hold("a", RetryAfter(60, "workspace", "file"))
-    assert rates.is_held("b", "file")
-    assert not rates.is_held("b", "text")
+    rates = RateLimiter(Limits(text=100, per_chat=0, overall=0))
+    rates.pause("a", RetryAfter(60, kind="edit"))
+    assert rates.is_paused("a", "edit")
+    assert not rates.is_paused("a", "text")
+    assert not rates.is_paused("b", "edit")
+    rates.pause("a", RetryAfter(60, "workspace", "file"))
+    assert rates.is_paused("b", "file")
+    assert not rates.is_paused("b", "text")
     async with asyncio.timeout(5):
-        await rates.wait("b", "text")
-    rates.hold("b", RetryAfter(60))
-    assert rates.is_held("b", "text")
-    assert rates.is_held("c", "text")  # a second chat was refused
+        await rates.acquire("b", "text")
+    rates.pause("b", RetryAfter(60))
+    assert rates.is_paused("b", "text")
+    assert rates.is_paused("c", "text")  # a second chat was refused
 
 
 async def test_a_header_that_foretells_a_refusal_is_heeded(town: Any, platform: Platform) -> None:
     one = await town(platform, {"": "the answer"}, stream=False)
-    one.wire.hold("c", RetryAfter(0.3, kind="text"))
+    one.client.pause_requests("c", RetryAfter(0.3, kind="text"))
     begin = asyncio.get_running_loop().time()
     await one.say("hi")
     await until(lambda: platform.texts("c"))
@@ -163,7 +163,7 @@ async def test_a_reply_for_one_person_is_never_public(
         assert person == "ann"
         return private
 
-    one.wire.private_chat = private_chat
+    one.client.private_chat = private_chat
     await one.say("hi")
     await one.idle()
     (session,) = await one.kit.host.sessions()

@@ -7,12 +7,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hookline_channelkit import Painter, paint
+from hookline_channelkit import Renderer, render_markdown
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-class Html(Painter):
+class Html(Renderer):
     """A dialect like Telegram's."""
 
     def text(self, raw: str) -> str:
@@ -65,7 +65,7 @@ CASES = {
 
 @pytest.mark.parametrize("markdown", CASES)
 def test_every_part(markdown: str) -> None:
-    assert paint(markdown, Html()) == CASES[markdown]
+    assert render_markdown(markdown, Html()) == CASES[markdown]
 
 
 class _Strict(HTMLParser):
@@ -93,7 +93,7 @@ SOUP = st.lists(st.sampled_from([*MARKS, "word", "<b>", "&lt;", "| a |\n|---|\n"
 @given(SOUP.map("".join))
 def test_the_dialect_is_always_well_formed_and_holds_every_word(markdown: str) -> None:
     parser = _Strict()
-    parser.feed(paint(markdown, Html()))
+    parser.feed(render_markdown(markdown, Html()))
     parser.close()
     assert parser.open == []
     in_info = len(re.findall(r"(?m)^.*(?:```|~~~|\|).*word.*$", markdown))
@@ -103,4 +103,4 @@ def test_the_dialect_is_always_well_formed_and_holds_every_word(markdown: str) -
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "**a*", "[", "[a](", "_a__b_", "a`", "![", "<a"])
 def test_deep_nesting_loses_nothing(mark: str) -> None:
-    assert "the end" in paint(mark * 2000 + "the end", Html())
+    assert "the end" in render_markdown(mark * 2000 + "the end", Html())

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hookline_channelkit import Arrival, Gone, RemoteFile
+from hookline_channelkit import ChatGone, InboundEvent, RemoteFile
 from hookline_hookspecs import (
     Access,
     Choice,
@@ -43,12 +43,14 @@ class Doorkeeper(Plugin):
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No pause between attempts to fetch."""
-    monkeypatch.setattr("hookline_channelkit.fetching.PAUSE", 0.0)
+    monkeypatch.setattr("hookline_channelkit.media.RETRY_PAUSE", 0.0)
     return
 
 
-def said(id_: str, text: str = "", *files: RemoteFile, user: str = "ann", **more: Any) -> Arrival:
-    return Arrival(Inbound("", "c", user, id_, text, private=True, **more), files)
+def said(
+    id_: str, text: str = "", *files: RemoteFile, user: str = "ann", **more: Any
+) -> InboundEvent:
+    return InboundEvent(Inbound("", "c", user, id_, text, private=True, **more), files)
 
 
 async def asked(town: Town, count: int = 1) -> list[str]:
@@ -67,20 +69,20 @@ async def here(town: Any, platform: Platform) -> Town:
 async def test_a_message_with_files_is_taken_at_once_and_keeps_its_place(
     here: Town, platform: Platform
 ) -> None:
-    """Fetching takes its time; the platform has to be answered meanwhile."""
+    """Downloading takes its time; the platform has to be answered meanwhile."""
     go = asyncio.Event()
-    fetch = here.wire.fetch
+    fetch = here.client.fetch_file
 
     async def slow(file: RemoteFile) -> bytes:
         await go.wait()
         return await fetch(file)
 
-    here.wire.fetch = slow  # type: ignore[method-assign]
+    here.client.fetch_file = slow  # type: ignore[method-assign]
     platform.files["f1"] = b"words"
-    assert await here.take(said("1", "look", TEXT))
-    assert await here.take(said("2", "and this"))
-    assert not await here.take(said("1", "look", TEXT))
-    assert not await here.take(said("2", "and this"))
+    assert await here.receive(said("1", "look", TEXT))
+    assert await here.receive(said("2", "and this"))
+    assert not await here.receive(said("1", "look", TEXT))
+    assert not await here.receive(said("2", "and this"))
     go.set()
     first, second = await asked(here, 2)
     assert first.startswith("look")
@@ -96,32 +98,32 @@ async def test_a_kill_before_the_files_are_fetched_loses_nothing(
         await asyncio.Event().wait()
         return b""
 
-    here.wire.fetch = never  # type: ignore[method-assign]
+    here.client.fetch_file = never  # type: ignore[method-assign]
     platform.files["f1"] = b"words"
-    await here.take(said("1", "look", TEXT))
-    await here.take(said("2", "and this"))
+    await here.receive(said("1", "look", TEXT))
+    await here.receive(said("2", "and this"))
     again = await here.again()
     await until(lambda: len(platform.texts("c")) == 2)
     assert platform.texts("c")[0].startswith("look")
-    assert not await again.take(said("1", "look", TEXT))
+    assert not await again.receive(said("1", "look", TEXT))
     await again.close()
 
 
 async def test_nothing_of_a_stranger_is_fetched(here: Town, platform: Platform) -> None:
     platform.files["f1"] = b"words"
-    await here.take(said("1", "", TEXT, user="eve"))
+    await here.receive(said("1", "", TEXT, user="eve"))
     assert await asked(here) == ["(notes.txt)"]
     assert platform.fetched == []
 
 
 @pytest.mark.usefixtures("fast")
 async def test_a_file_that_cannot_be_had_is_told(here: Town, platform: Platform) -> None:
-    platform.files = {"f1": Gone("it has expired"), "f2": ConnectionError("away")}
+    platform.files = {"f1": ChatGone("it has expired"), "f2": ConnectionError("away")}
     big = RemoteFile("f3", "film.mp4", 10**9)
-    await here.take(said("1", "see", TEXT, RemoteFile("f2", "b.txt"), big))
+    await here.receive(said("1", "see", TEXT, RemoteFile("f2", "b.txt"), big))
     (text,) = await asked(here)
-    assert "The file notes.txt could not be fetched." in text
-    assert "The file b.txt could not be fetched." in text
+    assert "The file notes.txt could not be downloaded." in text
+    assert "The file b.txt could not be downloaded." in text
     assert "The file film.mp4 (1000 MB) is too large" in text
     assert platform.fetched.count("f1") == 1
     assert platform.fetched.count("f2") == 3
@@ -136,12 +138,12 @@ async def test_a_deleted_message_whose_files_are_on_their_way_goes_nowhere(
         await go.wait()
         return b"words"
 
-    here.wire.fetch = slow  # type: ignore[method-assign]
-    await here.take(said("1", "look", TEXT))
-    await here.take(said("2", "and this", TEXT))
-    await here.take(said("3", "third"))
+    here.client.fetch_file = slow  # type: ignore[method-assign]
+    await here.receive(said("1", "look", TEXT))
+    await here.receive(said("2", "and this", TEXT))
+    await here.receive(said("3", "third"))
     for target in ("1", "2"):
-        await here.take(said("", "", kind="delete", target=target))
+        await here.receive(said("", "", kind="delete", target=target))
     go.set()
     await until(lambda: any("third" in r.messages[-1].text for r in here.model.requests))
     texts = await asked(here)
@@ -152,31 +154,31 @@ async def test_a_deleted_message_whose_files_are_on_their_way_goes_nowhere(
 
 async def test_an_edit_that_changes_no_words_is_none(here: Town) -> None:
     """Platforms tell an edit where they add a preview, and tell each twice."""
-    await here.take(said("1", "hello"))
-    assert not await here.take(said("", "hello", kind="edit", target="1"))
-    assert await here.take(said("", "hello there", kind="edit", target="1"))
-    assert not await here.take(said("", "hello there", kind="edit", target="1"))
-    assert await here.take(said("", "hello", kind="edit", target="1"))
+    await here.receive(said("1", "hello"))
+    assert not await here.receive(said("", "hello", kind="edit", target="1"))
+    assert await here.receive(said("", "hello there", kind="edit", target="1"))
+    assert not await here.receive(said("", "hello there", kind="edit", target="1"))
+    assert await here.receive(said("", "hello", kind="edit", target="1"))
     assert (await asked(here, 3))[:2] == ["hello", "hello there"]
 
 
 async def test_the_way_back_to_earlier_words_is_news_where_the_platform_counts_edits(
     here: Town,
 ) -> None:
-    await here.take(said("1", "one"))
+    await here.receive(said("1", "one"))
     for version, text in enumerate(("two", "one", "two", "two")):
-        edit = said("1", text).edited(f"v{version}")
-        assert await here.take(edit) is (version < 3)
-        assert not await here.take(edit)
+        edit = said("1", text).as_edit(f"v{version}")
+        assert await here.receive(edit) is (version < 3)
+        assert not await here.receive(edit)
     assert await asked(here, 4) == ["one", "two", "one", "two"]
 
 
 async def test_the_writer_of_a_deleted_message_is_known_after_a_restart(town: Any) -> None:
     one = await town(Platform(), {"": "ok"})
-    await one.take(said("1", "hello"))
+    await one.receive(said("1", "hello"))
     await one.idle()
     again = await one.again()
-    gone, heard = said("1", "", user="").deleted(), []
+    gone, heard = said("1", "", user="").as_deletion(), []
     receive = again.kit.host.receive
 
     async def hear(inbound: Any) -> bool:
@@ -184,14 +186,14 @@ async def test_the_writer_of_a_deleted_message_is_known_after_a_restart(town: An
         return bool(await receive(inbound))
 
     again.kit.host.receive = hear
-    assert await again.take(gone)
-    assert not await again.take(said("2", "", user="").deleted())
+    assert await again.receive(gone)
+    assert not await again.receive(said("2", "", user="").as_deletion())
     assert heard == [("delete", "1", "ann")]
     await again.close()
 
 
 async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: Platform) -> None:
-    await here.take(said("1", "hello"))
+    await here.receive(said("1", "hello"))
     await here.idle()
     (session,) = await here.kit.host.sessions()
     choices = (Choice("r", "Red & " + "long " * 40), Choice("b", "Blue"))
@@ -199,9 +201,9 @@ async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: 
     (shown,) = await here.kit.send(asking)
     assert platform.shown[shown].choices == choices
     press = said("", "0", kind="press", target=shown)
-    assert await here.take(press)
-    assert not await here.take(press)
-    assert await here.take(replace(press, inbound=replace(press.inbound, user_id="bob")))
+    assert await here.receive(press)
+    assert not await here.receive(press)
+    assert await here.receive(replace(press, inbound=replace(press.inbound, user_id="bob")))
     texts = await asked(here, 3)
     assert texts[1:] == [str(choices[0]), str(choices[0])]
 
@@ -211,20 +213,20 @@ async def test_a_press_before_its_message_is_known_says_the_label(
 ) -> None:
     """Who is quick presses before the platform has answered the bot, and it has kept what the
     buttons say."""
-    await here.take(said("1", "hello"))
+    await here.receive(said("1", "hello"))
     await here.idle()
     (session,) = await here.kit.host.sessions()
-    show, presses = here.wire.text, []
+    show, presses = here.client.send_text, []
 
     async def show_slowly(chat: str, text: str, post: Any) -> str:
         shown = await show(chat, text, post)
         press = said("", "1", kind="press", target=shown)
         if post.choices:
-            presses.extend([asyncio.ensure_future(here.take(press)) for _ in range(2)])
+            presses.extend([asyncio.ensure_future(here.receive(press)) for _ in range(2)])
             await asyncio.sleep(0.1)
         return shown
 
-    here.wire.text = show_slowly  # type: ignore[method-assign]
+    here.client.send_text = show_slowly  # type: ignore[method-assign]
     asking = Reply(replace(session, id=""), "Which?", id="q1", choices=("Red", "Blue"))
     await here.kit.send(asking)
     assert sorted(await asyncio.gather(*presses)) == [False, True]
@@ -235,7 +237,7 @@ async def test_a_press_waits_for_what_another_process_has_shown(
     here: Town, platform: Platform
 ) -> None:
     """Workers show questions, and a gateway is told of presses."""
-    await here.take(said("1", "hello"))
+    await here.receive(said("1", "hello"))
     await here.idle()
     (session,) = await here.kit.host.sessions()
     there, heard, presses = await here.beside(), [], []
@@ -246,16 +248,16 @@ async def test_a_press_waits_for_what_another_process_has_shown(
 
     here.kit.host.receive = hear
     here.kit.host.services.provide(WorkDistribution, SimpleNamespace(is_shared=True))
-    show = there.wire.text
+    show = there.client.send_text
 
     async def show_slowly(chat: str, text: str, post: Any) -> str:
         shown = await show(chat, text, post)
         press = said("", "1", kind="press", target=shown)
-        presses.append(asyncio.ensure_future(here.take(press)))
+        presses.append(asyncio.ensure_future(here.receive(press)))
         await asyncio.sleep(0.3)
         return shown
 
-    there.wire.text = show_slowly  # type: ignore[method-assign]
+    there.client.send_text = show_slowly  # type: ignore[method-assign]
     asking = Reply(replace(session, id=""), "Which?", id="q1", choices=("Red", "Blue"))
     await there.kit.send(asking)
     assert await asyncio.gather(*presses) == [True]
@@ -266,8 +268,8 @@ async def test_a_press_waits_for_what_another_process_has_shown(
 async def test_a_press_of_what_nobody_knows_chooses_nothing(here: Town) -> None:
     """A number would be taken for a choice: the fourth button's is the third choice's."""
     press = said("", "3", kind="press", target="p9")
-    assert await here.take(press)
-    assert not await here.take(press)
+    assert await here.receive(press)
+    assert not await here.receive(press)
     assert await asked(here) == ["(no text)"]
 
 
@@ -276,22 +278,22 @@ async def test_a_press_does_not_wait_for_files(here: Town) -> None:
         await asyncio.Event().wait()
         return b""
 
-    here.wire.fetch = never  # type: ignore[method-assign]
-    await here.take(said("1", "look", TEXT))
-    assert await here.take(said("", "Red", kind="press", target="p9"))
+    here.client.fetch_file = never  # type: ignore[method-assign]
+    await here.receive(said("1", "look", TEXT))
+    assert await here.receive(said("", "Red", kind="press", target="p9"))
     await until(lambda: here.model.requests)
     assert here.model.requests[0].messages[-1].text == "Red"
 
 
 async def test_a_cancelled_take_is_finished(here: Town) -> None:
-    work = asyncio.ensure_future(here.take(said("1", "hello")))
+    work = asyncio.ensure_future(here.receive(said("1", "hello")))
     await asyncio.sleep(0)
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
     await until(lambda: here.model.requests)
-    assert not await here.take(said("1", "hello"))
+    assert not await here.receive(said("1", "hello"))
 
 
 async def test_the_messages_of_a_chat_keep_their_order(here: Town) -> None:
-    await asyncio.gather(*[here.take(said(str(n), f"number {n}")) for n in range(12)])
+    await asyncio.gather(*[here.receive(said(str(n), f"number {n}")) for n in range(12)])
     assert await asked(here, 12) == [f"number {n}" for n in range(12)]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hookline_channelkit import CannotStart, Says, Sockets
+from hookline_channelkit import CannotStart, SocketEvent, SocketPool
 
 from .conftest import until
 
@@ -29,11 +29,11 @@ class Socket:
         self.is_closed = True
 
 
-class Take:
+class Receive:
     def __init__(self) -> None:
         self.gaps = 0
 
-    def heard(self) -> None:
+    def heartbeat(self) -> None:
         pass
 
     def reconnected(self) -> None:
@@ -45,13 +45,13 @@ class House:
 
     def __init__(self) -> None:
         self.made: list[Socket] = []
-        self.heard: list[str] = []
-        self.take: Any = Take()
+        self.received: list[str] = []
+        self.receive: Any = Receive()
         self.fault: Exception | None = None
         host: Any = SimpleNamespace(
             spawn=lambda work, _name: asyncio.ensure_future(work), log=logging.getLogger("sockets")
         )
-        self.sockets = Sockets(host, self.make, self.hear)
+        self.sockets = SocketPool(host, self.make, self.hear)
 
     async def make(self) -> Socket:
         if self.fault is not None:
@@ -60,9 +60,13 @@ class House:
         self.made[-1].messages.put_nowait("open")
         return self.made[-1]
 
-    def hear(self, _socket: Socket, message: str) -> Says | None:
-        self.heard.append(message)
-        known: dict[str, Says] = {"open": Says.OPEN, "renew": Says.RENEW, "over": Says.OVER}
+    def hear(self, _socket: Socket, message: str) -> SocketEvent | None:
+        self.received.append(message)
+        known: dict[str, SocketEvent] = {
+            "open": SocketEvent.OPENED,
+            "renew": SocketEvent.REPLACE,
+            "over": SocketEvent.ENDED,
+        }
         return known.get(message)
 
     async def has(self, so: Callable[[], bool]) -> None:
@@ -71,14 +75,14 @@ class House:
 
 async def test_a_renewed_socket_is_listened_to_until_the_next_is_open_and_on() -> None:
     house = House()
-    await house.sockets.start(house.take, 60.0)
+    await house.sockets.start(house.receive, 60.0)
     await house.has(lambda: len(house.made) == 2)
     house.made[0].messages.put_nowait("renew")
     await house.has(lambda: len(house.made) == 3)
     house.made[0].messages.put_nowait("late")
     house.made[2].messages.put_nowait("new")
-    await house.has(lambda: {"late", "new"} <= set(house.heard))
-    assert house.take.gaps == 0
+    await house.has(lambda: {"late", "new"} <= set(house.received))
+    assert house.receive.gaps == 0
     await house.sockets.stop()
     assert not house.sockets.is_open
     assert all(one.is_closed for one in house.made)
@@ -87,11 +91,11 @@ async def test_a_renewed_socket_is_listened_to_until_the_next_is_open_and_on() -
 @pytest.mark.parametrize("end", ["over", None])
 async def test_after_one_that_has_ended_something_may_be_missing(end: str | None) -> None:
     house = House()
-    await house.sockets.start(house.take, 60.0)
+    await house.sockets.start(house.receive, 60.0)
     await house.has(lambda: len(house.made) == 2)
     house.made[0].messages.put_nowait(end)
     await house.has(lambda: len(house.made) == 3)
-    assert house.take.gaps == 1
+    assert house.receive.gaps == 1
     assert house.made[0].is_closed
     await house.sockets.stop()
 
@@ -100,14 +104,14 @@ async def test_an_account_that_is_not_known_ends_the_start() -> None:
     house = House()
     house.fault = CannotStart("nobody knows the token")
     with pytest.raises(CannotStart, match="nobody knows the token"):
-        await house.sockets.start(house.take, 60.0)
+        await house.sockets.start(house.receive, 60.0)
     assert house.made == []
 
 
 async def test_without_a_network_it_begins_and_goes_on_by_itself() -> None:
     house = House()
     house.fault = ConnectionError("no network")
-    await house.sockets.start(house.take, 0.05)
+    await house.sockets.start(house.receive, 0.05)
     assert not house.sockets.is_open
     house.fault = None
     await house.has(lambda: house.sockets.is_open)

@@ -7,8 +7,8 @@ import time
 
 import pytest
 import regex
-from hookline_channelkit import cut, length_of, split
-from hookline_channelkit.splitting import SMALLEST
+from hookline_channelkit import iter_pieces, length_function, split_markdown
+from hookline_channelkit.message_splitter import MIN_LIMIT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,16 +21,16 @@ WORDS = st.sampled_from(
     ]
 )
 TEXTS = st.lists(WORDS, max_size=120).map("".join) | st.text(max_size=300)
-LIMITS = st.integers(SMALLEST, 200)
-ROOMY = st.integers(2 * SMALLEST, 200)
+LIMITS = st.integers(MIN_LIMIT, 200)
+ROOMY = st.integers(2 * MIN_LIMIT, 200)
 """Room for the longest character in bytes, with a fence and its language around it."""
 
 
 @given(TEXTS, LIMITS, st.sampled_from(UNITS))
 def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
-    length = length_of(unit)  # type: ignore[arg-type]
-    pieces = list(cut(text, limit, length))
-    assert split(text, limit, length) == [piece.text for piece in pieces]
+    length = length_function(unit)  # type: ignore[arg-type]
+    pieces = list(iter_pieces(text, limit, length))
+    assert split_markdown(text, limit, length) == [piece.text for piece in pieces]
     assert all(length(piece.text) <= limit for piece in pieces)
     assert "".join(piece.source for piece in pieces) == text
     assert [piece.is_last for piece in pieces] == [False] * (len(pieces) - 1) + [True] * bool(
@@ -48,16 +48,16 @@ def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
 
 @given(TEXTS, LIMITS, st.integers(0, 10))
 def test_going_on_from_a_piece_gives_the_same_pieces(text: str, limit: int, number: int) -> None:
-    pieces = list(cut(text, limit))
+    pieces = list(iter_pieces(text, limit))
     if number < len(pieces):
-        assert list(cut(text, limit, start=pieces[number].start)) == pieces[number:]
+        assert list(iter_pieces(text, limit, start=pieces[number].start)) == pieces[number:]
 
 
 @given(st.lists(WORDS, max_size=120).map("".join), ROOMY, st.sampled_from(UNITS))
 def test_characters_stay_whole(text: str, limit: int, unit: str) -> None:
-    length = length_of(unit)  # type: ignore[arg-type]
+    length = length_function(unit)  # type: ignore[arg-type]
     borders = {match.end() for match in regex.finditer(r"\X", text)}
-    assert all(piece.end in borders for piece in cut(text, limit, length))
+    assert all(piece.end in borders for piece in iter_pieces(text, limit, length))
 
 
 CODE = st.lists(st.sampled_from(["x = 1", "", "    return 2", "print('`')", "y" * 30]), min_size=1)
@@ -71,9 +71,9 @@ def test_every_piece_has_whole_fences_with_their_info(
     text = "\n\n".join(
         f"Some words.\n```{info}\n" + "\n".join(lines) + "\n```" for info, lines in blocks
     )
-    for piece in split(text, limit):
+    for piece in split_markdown(text, limit):
         assert piece.count("```") % 2 == 0, piece
-    infos = re.findall(r"^```(.+)$", "\n".join(split(text, limit)), re.MULTILINE)
+    infos = re.findall(r"^```(.+)$", "\n".join(split_markdown(text, limit)), re.MULTILINE)
     assert list(dict.fromkeys(infos)) == list(dict.fromkeys(info for info, _ in blocks if info))
 
 
@@ -92,12 +92,12 @@ def test_every_piece_has_whole_fences_with_their_info(
     ],
 )
 def test_where_it_is_cut(text: str, pieces: list[str]) -> None:
-    assert split(text, 32) == pieces
+    assert split_markdown(text, 32) == pieces
 
 
 def test_a_limit_that_is_too_small_is_refused() -> None:
     with pytest.raises(ValueError, match="31"):
-        split("text", 31)
+        split_markdown("text", 31)
 
 
 HOSTILE = {
@@ -119,7 +119,7 @@ HOSTILE = {
 @pytest.mark.slow
 def test_hostile_texts_take_time_in_proportion(name: str) -> None:
     text, began = HOSTILE[name], time.process_time()
-    pieces = list(cut(text, 4096, length_of("utf16")))
+    pieces = list(iter_pieces(text, 4096, length_function("utf16")))
     assert time.process_time() - began < 30
     assert "".join(piece.source for piece in pieces) == text
     assert len(pieces) < len(text) * 2 / 400

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 from hookline_channelkit.testing import (
-    KINDS,
-    SHORT,
+    FAULT_KINDS,
+    SHORT_PLAN,
+    ChatLog,
     Clock,
     Fault,
     Faults,
-    Ledger,
-    deliveries,
-    misshapen,
-    survive,
+    malformed,
+    redelivered,
+    run_crash_test,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ def test_a_fault_hits_what_it_is_for_so_often_and_then_no_more() -> None:
     faults.add("429", seconds=3, overall=True)
     met = [faults.take(where) for where in ("send", "edit", "send", "send", "send")]
     assert [one and one.kind for one in met] == ["429", None, "drop", "drop", None]
-    assert faults.met == {"429": 1, "drop": 2}
+    assert faults.counts == {"429": 1, "drop": 2}
     assert Fault("drop").is_done
     assert not Fault("502").is_done
 
@@ -45,7 +45,7 @@ def test_a_fault_hits_what_it_is_for_so_often_and_then_no_more() -> None:
 def test_a_storm_of_faults_is_the_same_for_the_same_seed() -> None:
     def run() -> list[str]:
         faults = Faults()
-        faults.storm(7, 0.5, KINDS, where=["send"])
+        faults.randomize(7, 0.5, FAULT_KINDS, where=["send"])
         taken = [faults.take("send") for _ in range(60)]
         assert faults.take("edit") is None
         faults.clear()
@@ -58,7 +58,7 @@ def test_a_storm_of_faults_is_the_same_for_the_same_seed() -> None:
 
 @given(st.integers(), st.lists(st.integers(), unique=True, max_size=30))
 def test_deliveries_repeat_and_keep_the_order_of_first_ones(seed: int, sent: list[int]) -> None:
-    found = deliveries(seed, sent, most=4)
+    found = redelivered(seed, sent, max_times=4)
     assert list(dict.fromkeys(found)) == sent
     assert all(found.count(one) <= 4 for one in sent)
 
@@ -72,21 +72,21 @@ def test_a_misshapen_event_keeps_what_may_not_be_missing(seed: int, event: Any) 
             return len(made) == len(was) and all(map(holds, made, was))
         return bool(made == was)
 
-    assert holds(misshapen(seed, event), event)
+    assert holds(malformed(seed, event), event)
 
 
-def test_the_ledger_shows_what_stands_and_remembers_what_was_said() -> None:
-    ledger = Ledger()
-    first = ledger.show("c", "one", token="t")
-    timer = threading.Timer(0.02, lambda: ledger.edit("c", first.id, "two"))
+def test_the_chat_log_shows_what_stands_and_remembers_what_was_said() -> None:
+    chat_log = ChatLog()
+    first = chat_log.add("c", "one", token="t")
+    timer = threading.Timer(0.02, lambda: chat_log.edit("c", first.id, "two"))
     timer.start()
-    assert ledger.find("two", "c") is first
+    assert chat_log.find("two", "c") is first
     assert first.history == ["one", "two"]
-    assert ledger.with_token("c", "t") is first
-    assert ledger.remove("c", first.id) is first
-    assert (ledger.texts(), ledger.edit("c", first.id, "three")) == ([], None)
-    with pytest.raises(AssertionError, match="in vain"):
-        ledger.wait(lambda: False, patience=0.01)
+    assert chat_log.with_token("c", "t") is first
+    assert chat_log.remove("c", first.id) is first
+    assert (chat_log.texts(), chat_log.edit("c", first.id, "three")) == ([], None)
+    with pytest.raises(AssertionError, match="timed out"):
+        chat_log.wait(lambda: False, timeout=0.01)
 
 
 def test_the_clock_runs_ahead() -> None:
@@ -135,8 +135,8 @@ class Echoes:
     ],
 )
 def test_a_storm_tells_what_went_wrong(spoil: Any, finds: bool, told: str) -> None:
-    storm = replace(SHORT, messages=12, kills=1, chats=2, finds=finds)
-    report = survive(Echoes(*spoil), storm)
+    storm = replace(SHORT_PLAN, messages=12, kills=1, chats=2, finds=finds)
+    report = run_crash_test(Echoes(*spoil), storm)
     if told:
         with pytest.raises(AssertionError, match=told):
             report.check()

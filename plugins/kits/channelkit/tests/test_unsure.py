@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_channelkit import Unsure
+from hookline_channelkit import DeliveryUnknown
 from hookline_hookspecs import Attachment, Reply
 
 from .conftest import MARK, Platform, Town
@@ -34,15 +34,15 @@ async def test_a_send_that_did_not_arrive_is_sent_again_with_its_token(
 ) -> None:
     tokens: list[str] = []
     one = await town(sure, {"": "the answer"}, stream=False)
-    send = one.wire.text
+    send = one.client.send_text
 
     async def text(chat: str, words: str, post: Any) -> str:
         tokens.append(post.token)
         if len(tokens) == 1:
-            raise Unsure("the connection broke before it was read")
+            raise DeliveryUnknown("the connection broke before it was read")
         return str(await send(chat, words, post))
 
-    one.wire.text = text
+    one.client.send_text = text
     await one.say("hi")
     await one.idle()
     assert sure.texts("c") == ["the answer"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hookline_hookspecs import Store
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.host import Transaction
+from hookline_hookspecs.storage import Transaction
 from hookline_storage.storage import PluginStorage, prepare_storage
 
 MIGRATION = """

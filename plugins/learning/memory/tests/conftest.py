@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 import time
 from collections.abc import Callable
 from html import unescape
@@ -150,14 +152,18 @@ class Mind:
         text = self.notes.read_text("utf-8-sig")
         return [entry.strip() for entry in text.split("\n§\n") if entry.strip()]
 
-    def cli(self, capsys: pytest.CaptureFixture[str], name: str, **options: Any) -> str:
-        """What ``hookline memory NAME`` prints; core calls it as this does."""
-        found: dict[str, Any] = {}
-        plugin = self.harness.plugin(Memory)
-        plugin.register_cli(lambda name, command, **_: found.update({name: command}))
-        capsys.readouterr()
-        self.harness.run(found[f"memory {name}"](**options))
-        return capsys.readouterr().out
+    def cli(self, _capsys: pytest.CaptureFixture[str], name: str, **options: Any) -> str:
+        """What ``hookline memory NAME`` prints; an option ``number`` is the argument."""
+        number = options.pop("number", None)
+        words = [
+            f"--{key}" if value is True else f"--{key}={value}" for key, value in options.items()
+        ]
+        words += ["--", str(number)] if number is not None else []
+        done = self.harness.cli(shlex.join(["memory", name, *words]))
+        if done.exit_code:
+            sys.stderr.write(done.stderr)
+            raise SystemExit(done.exit_code)
+        return done.stdout
 
 
 async def _run(job: Job) -> None:

@@ -29,7 +29,7 @@ def test_everything_is_listed_with_where_it_comes_from(mind: Any, capsys: Any) -
     assert "by hand" in text
     rows = json.loads(mind.cli(capsys, "list", json=True, chat="terminal:default"))
     assert [row["kind"] for row in rows] == ["fact"]
-    assert "Nothing is remembered of telegram:1." in mind.cli(capsys, "list", chat="telegram:1")
+    assert "Nothing is remembered from telegram:1." in mind.cli(capsys, "list", chat="telegram:1")
 
 
 def test_undo_restores_exactly_and_can_be_undone(mind: Any, capsys: Any) -> None:

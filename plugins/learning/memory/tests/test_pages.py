@@ -45,7 +45,7 @@ def test_the_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
     assert first(view, "Facts") == ["Mia likes jazz", "The cat is old"]
     own = site.get("/memory", PERSON)
     assert (first(own, "Notes"), first(own, "Facts")) == ([], ["Mia likes jazz"])
-    assert "Add something" not in site.text(own)
+    assert "Add a note or fact" not in site.text(own)
     assert "jazz" in site.text(site.get("/memory/log", PERSON))
     assert "Bern" not in site.text(site.get("/memory/log", PERSON))
 
@@ -53,7 +53,7 @@ def test_the_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
 def test_words_are_looked_for(site: PageClient) -> None:
     view = site.get("/memory?q=CAT+old")
     assert first(view, "Facts") == ["The cat is old"]
-    assert table(view, "Notes").empty == "No note holds all of “CAT old”."
+    assert table(view, "Notes").empty == "No notes match “CAT old”."
 
 
 def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: PageClient, mind: Any) -> None:

@@ -30,7 +30,7 @@ def names(view: View) -> list[str]:
 def test_the_list_is_searched_and_is_the_operators(site: PageClient) -> None:
     assert names(site.get("/skills")) == ["deploy-app", "tea"]
     assert names(site.get("/skills?q=DEPLOYS+the")) == ["deploy-app"]
-    assert "No skill holds" in site.text(site.get("/skills?q=zzz"))
+    assert "No skills match" in site.text(site.get("/skills?q=zzz"))
     with pytest.raises(Problem):
         site.get("/skills", PERSON)
 
@@ -39,7 +39,7 @@ def test_a_skill_shows_its_text_verdict_and_versions(site: PageClient) -> None:
     view = site.get("/skills/deploy-app")
     text = site.text(view)
     assert "Run `make ship`." in text
-    assert "Valid by the rules" in text
+    assert "Valid according to" in text
     versions = table(view, titled=True)
     assert [row.cells[2] for row in versions.rows] == ["patch", "create"]
     old = site.get("/skills/deploy-app?version=1")
@@ -71,7 +71,7 @@ def test_a_skill_is_pinned_archived_and_restored(site: PageClient, bench: Any) -
     assert '"pinned' not in site.text(table(site.get("/skills?q=tea")))  # type: ignore[arg-type]
     assert "archived" in site.post("/skills/tea/archive").message
     assert not (bench.root / "tea").exists()
-    assert "It is archived" in site.text(site.get("/skills/tea"))
+    assert "This skill is archived" in site.text(site.get("/skills/tea"))
     assert site.post("/skills/tea/restore").path == "/skills/tea"
     assert "Do it in order." in bench.text("tea")
     assert site.post("/skills/gone/archive").tone == "bad"

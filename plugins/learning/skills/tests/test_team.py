@@ -40,7 +40,7 @@ def test_what_one_proposes_and_another_approves_all_load(crew: Crew) -> None:
     assert "signed by ben" in ben.do("review --approve ship-it")
     assert "2. Ship it." in cid.loaded("ship-it")
     assert "by ann  reviewer ben" in cid.do("log ship-it")
-    assert "Nothing is proposed." in ben.do("review")
+    assert "There are no proposals." in ben.do("review")
     assert "Build it" in cid.sees("please ship it")
     assert cid.call("skill_view", name="ship-it").text.startswith("(by team:ann)")
 
@@ -92,7 +92,7 @@ def test_what_a_gate_refuses_is_not_proposed(crew: Crew, body: str, why: str) ->
     said = crew.ann.fails("propose ship-it")
     assert why in said
     assert SECRET not in said
-    assert "Nothing is proposed." in crew.ben.do("review")
+    assert "There are no proposals." in crew.ben.do("review")
 
 
 def test_a_reviewer_cannot_approve_what_a_gate_refuses(
@@ -134,7 +134,7 @@ def test_what_is_no_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], w
         (folder / SKILL).unlink()
         why = "there is no skill"
     assert "was not" not in crew.ann.fails("propose ship-it")
-    assert "Nothing is proposed." in crew.ben.do("review")
+    assert "There are no proposals." in crew.ben.do("review")
     assert why
 
 
@@ -147,7 +147,7 @@ def test_what_the_team_says_already_is_not_proposed(crew: Crew) -> None:
 def test_scripts_need_a_person(crew: Crew) -> None:
     crew.ann.write("ship-it", scripts__ship_sh="#!/bin/sh\necho shipped\n")
     crew.ann.do("propose ship-it")
-    assert "holds a script: scripts/ship.sh" in crew.ben.do("review")
+    assert "contains a script: scripts/ship.sh" in crew.ben.do("review")
     said = crew.ben.fails("review --approve ship-it")
     assert "a person has to say yes at a terminal" in said
     assert crew.cid.loaded("ship-it") == ""

@@ -28,17 +28,17 @@ def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: PageClien
     view = page(site)
     versions = next(one for one in view.parts if isinstance(one, Table) and one.title)
     assert [row.cells[0] for row in versions.rows] == [2, 1]
-    assert "drawn from the conversation" in site.text(view)
+    assert "written from the conversation" in site.text(view)
     assert '"before": "Ana is a nurse.", "after": "Ana is a surgeon."' in site.text(view)
 
 
 def test_a_version_is_restored_and_all_is_cleared(site: PageClient, person: Any) -> None:
     done = site.post("/user-model/restore", {**MINE, "version": "1"})
-    assert done == Redirect("/user-model?chat=terminal%3Adefault", "Version 1 is back.")
+    assert done == Redirect("/user-model?chat=terminal%3Adefault", "Version 1 was restored.")
     assert person.text == "Ana is a nurse."
     assert site.post("/user-model/clear", MINE).message == "Cleared."
     assert person.text == ""
-    assert "Nothing is known here yet" in site.text(page(site))
+    assert "This profile is empty" in site.text(page(site))
     assert site.post("/user-model/restore", {**MINE, "version": "99"}).tone == "bad"
     with pytest.raises(Problem):
         site.post("/user-model/restore", {**MINE, "version": "x"})

@@ -83,7 +83,7 @@ def test_a_plain_backup_holds_no_key_however_it_is_called(home: Home, homes: Hom
     assert (home.folder / "keys/mine").read_text().startswith("another")
 
     told = home.run("create", "--secrets")
-    assert "Secrets are in it as they are: .env, keys/mine" in told
+    assert "The backup includes secrets in plain text: .env, keys/mine" in told
     with_keys = homes("with keys")
     home.run("restore", told.partition(": ")[0], "--to", str(with_keys.folder))
     assert {*keys} <= {*with_keys.files()}

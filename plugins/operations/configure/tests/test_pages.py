@@ -148,7 +148,7 @@ def test_an_empty_field_is_the_default_again(site: PageClient, path: Path) -> No
 
 def test_nothing_typed_changes_nothing(site: PageClient, path: Path) -> None:
     view = review(site, "memory")
-    assert "Nothing was changed" in site.text(view)
+    assert "No changes: config.yaml" in site.text(view)
     assert path.read_text() == WRITTEN
 
 
@@ -220,7 +220,7 @@ def test_a_secret_is_written_and_never_shown(site: PageClient, path: Path) -> No
     site.post("/plugins/telegram/confirm", token(view))
     assert "456:another-token" in path.read_text()
     kept = review(site, "telegram")
-    assert "Nothing was changed" in site.text(kept)
+    assert "No changes: config.yaml" in site.text(kept)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_plugin_is_switched_off_at_once_and_on_again(
     done = site.post("/plugins/titles/enable")
     assert "on in config.yaml" in done.message
     assert "titles: true   # dull" in path.read_text()
-    assert site.post("/plugins/titles/disable").message == "titles is off now."
+    assert site.post("/plugins/titles/disable").message.startswith("titles is off now.")
     assert "titles: false  # dull" in path.read_text()
     done = site.post("/plugins/web-ui/enable")
     assert done.message.startswith("web-server and web-ui are on in config.yaml.")

@@ -221,7 +221,7 @@ def test_without_its_tools_it_fails_and_says_why(
     assert re.search(rf"\b{plugin} is off", shown.text)
     assert "did not arrive" in shown.text
     [folder] = shown.kept
-    assert f"The folder is kept: {folder}" in shown.text
+    assert f"The folder was kept: {folder}" in shown.text
     assert "hookline init" not in shown.text
 
 
@@ -330,7 +330,7 @@ def test_a_command_that_runs_twice_is_found_out(newcomer: Newcomer) -> None:
         "deploy.log should have 1 line; it has 2",
         "no call should have run again; these did: bash",
         "the model was not told that bash was interrupted",
-        "The folder is kept: ",
+        "The folder was kept: ",
     )
     assert "Checked afterwards" not in shown.text
 

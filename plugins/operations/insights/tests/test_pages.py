@@ -41,23 +41,23 @@ def test_tokens_and_money_are_drawn_by_day(site: PageClient) -> None:
     assert len(tokens.labels) == 7
     assert tokens.labels[-1] == "4 Mar"
     assert {name: values[-1] for name, values in tokens.series.items()} == {
-        "fresh": 400,
-        "read from the cache": 600,
-        "written to the cache": 0,
+        "uncached": 400,
+        "cache read": 600,
+        "cache write": 0,
         "output": 50,
     }
     assert money.series["cost"][-1] == pytest.approx(0.001, abs=1e-4)
     assert sum(money.series["cost"][:-1]) == 0
     month, _ = charts(site.get("/insights?days=30"))
-    assert (len(month.labels), sum(month.series["fresh"])) == (30, 2400)
+    assert (len(month.labels), sum(month.series["uncached"])) == (30, 2400)
     text = site.text(site.get("/insights?days=1"))
-    assert "60 % read from the cache" in text
+    assert "60% from cache" in text
     assert "test/model" in text
 
 
 def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
     site = PageClient(harness(Insights))
-    assert "Nothing was asked of a model" in site.text(site.get("/insights"))
+    assert "No usage in this period" in site.text(site.get("/insights"))
     for wrong in ("0", "x", "-1", "99999"):
         with pytest.raises(Problem) as refused:
             site.get(f"/insights?days={wrong}")
@@ -65,11 +65,11 @@ def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
 
 
 def test_a_person_sees_what_their_own_chats_have_used(site: PageClient) -> None:
-    assert "Nothing was asked of a model" in site.text(site.get("/insights", PERSON))
+    assert "No usage in this period" in site.text(site.get("/insights", PERSON))
     site.say("three", PERSON)
     mine, all_ = site.get("/insights", PERSON), site.get("/insights")
     assert (mine.subtitle[:10], all_.subtitle[:9]) == ("Your chats", "All chats")
-    assert [sum(charts(one)[0].series["fresh"]) for one in (mine, all_)] == [300, 700]
+    assert [sum(charts(one)[0].series["uncached"]) for one in (mine, all_)] == [300, 700]
     assert [sum(charts(one)[0].series["output"]) for one in (mine, all_)] == [7, 57]
 
 

@@ -48,7 +48,7 @@ def test_a_list_is_taken_from_a_file(harness: Make, tmp_path: Path) -> None:
     rows = {one["model"]: one for one in json.loads(h.cli("prices list --json").stdout)["models"]}
     assert rows["company/own"]["rates"]["input"] == 0.5
     assert rows["company/own"]["date"] == "2026-11-20"
-    assert "No price has changed." in h.cli(f"prices update {file}").stdout
+    assert "No price changed." in h.cli(f"prices update {file}").stdout
 
 
 def test_a_bad_list_is_refused_with_its_line(harness: Make, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_bad_list_is_refused_with_its_line(harness: Make, tmp_path: Path) -> N
     found = h.cli(f"prices update {file}")
     assert (found.exit_code, found.stdout) == (1, "")
     assert "bad.yaml, line 5: company/own: output is not a number from 0" in found.stderr
-    assert "bad.yaml was not taken; the prices are as they were." in found.stderr
+    assert "bad.yaml was not loaded; the prices are unchanged." in found.stderr
     assert (h.home / "prices.yaml").read_text("utf-8") == LIST
 
 
@@ -83,7 +83,7 @@ def test_a_list_is_taken_from_a_url(harness: Make) -> None:
         found = h.cli(f"prices update {url}/other.yaml")
         assert (found.exit_code, found.stderr) == (
             1,
-            f"hookline: {url}/other.yaml answered with the status 404.\n",
+            f"hookline: {url}/other.yaml answered with status 404.\n",
         )
     assert (h.home / "prices.yaml").read_text("utf-8") == LIST
     refused = harness(Insights).cli(f"prices update {url}/prices.yaml")

@@ -1,35 +1,45 @@
-"""Commands of a plugin that is set up, as core runs them."""
+"""Runs the plugin's commands as the program does."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+import shlex
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hookline.testing import Harness
-from hookline_inspect import Inspect, plugin_info
 
 Run = Callable[..., Any]
+ARGUMENTS = {
+    "hooks": ("name",),
+    "info": ("name",),
+    "purge": ("name",),
+    "sessions": ("action", "words"),
+    "trace": ("session",),
+}
+"""The options of a command that are arguments."""
 
 
-def called(h: Harness, command: str, options: dict[str, Any]) -> Coroutine[Any, Any, None]:
-    """The coroutine of a command in a runtime that is open."""
-    plugin = h.plugin(Inspect)
-    if command == "info":
-        return plugin_info.show(plugin.host, **{"json": False} | options)
-    made: Coroutine[Any, Any, None] = getattr(plugin, command)(**options)
-    return made
+def call(h: Harness, command: str, options: dict[str, Any]) -> Any:
+    """Run ``hookline COMMAND`` with these options."""
+    words = ["plugins", command] if command in ("info", "purge") else [command]
+    arguments = [options.pop(name, None) for name in ARGUMENTS.get(command, ())]
+    for value in arguments:
+        words += value if isinstance(value, list) else [value] if value is not None else []
+    for name, value in options.items():
+        words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return h.cli(shlex.join(words))
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run() -> Run:
     """``run(h, "trace", session="a")``: what the command writes to stdout."""
 
     def shown(h: Harness, command: str, **options: Any) -> str:
-        capsys.readouterr()
-        h.run(called(h, command, options))
-        return capsys.readouterr().out
+        done = call(h, command, options)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout
 
     return shown
 
@@ -45,15 +55,12 @@ def data(run: Run) -> Run:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Run:
+def refused() -> Run:
     """Exit code and sentence of a command that ends with one."""
 
     def ended(h: Harness, command: str, **options: Any) -> tuple[Any, str]:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            h.run(called(h, command, options))
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        return end.value.code, captured.err
+        done = call(h, command, options)
+        assert done.stdout == ""
+        return done.exit_code, done.stderr
 
     return ended

@@ -1,4 +1,4 @@
-"""``hookline doctor``: the key it tries, what it mends, and what it says where nothing starts."""
+"""``hookline doctor``: the key it tries, what it repairs, and what it says where nothing starts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_key_is_tried_and_a_refused_one_fails(home: Path, doctor: Callable[...
     assert "cannot be reached" in rows["key"]["detail"]
 
 
-def test_fix_mends_what_is_safe_and_tells_it(
+def test_fix_repairs_what_is_safe_and_reports_it(
     home: Path, tmp_path: Path, doctor: Callable[..., Rows]
 ) -> None:
     (home / "config.yaml").write_text(f"model: openai/gpt-5\nworkspace: {tmp_path / 'made'}\n")
@@ -100,12 +100,12 @@ def test_fix_mends_what_is_safe_and_tells_it(
         "workspace",
     }
     code, rows = doctor("--offline", "--fix")
-    assert (code, rows["mended"]["ok"]) == (0, True)
+    assert (code, rows["fixed"]["ok"]) == (0, True)
     assert [path.stat().st_mode & 0o777 for path in (home, home / ".env")] == [0o700, 0o600]
     assert (tmp_path / "made").is_dir()
     assert rows["disk"]["detail"].endswith(" GB free")
     assert not left.exists()
-    assert "mended" not in doctor("--offline", "--fix")[1]
+    assert "fixed" not in doctor("--offline", "--fix")[1]
 
 
 def test_where_nothing_starts_it_says_why_and_looks_at_the_files(
@@ -117,7 +117,7 @@ def test_where_nothing_starts_it_says_why_and_looks_at_the_files(
     assert code == 1
     assert "config.yaml:1: model: found" in rows["config"]["detail"]
     assert "hookline init" in rows["config"]["fix"]
-    assert "home" in rows["mended"]["detail"]
+    assert "home" in rows["fixed"]["detail"]
     assert rows["home"]["ok"]
     (home / "config.yaml").write_text("plugins: {inspect: false}\n")
     code, rows = doctor()

@@ -103,14 +103,14 @@ def test_words_are_found_in_titles_and_messages(site: PageClient) -> None:
     for odd in ("%25", "_", "%5C", "%27%22", "C%2B%2B", "zzz"):
         empty = next(tables(site.get(f"/sessions?q={odd}")))
         assert not empty.rows
-        assert empty.empty.startswith("No message holds")
+        assert empty.empty.startswith("No messages match")
 
 
 def test_a_session_shows_what_was_said_and_what_it_cost(site: PageClient) -> None:
     view = site.get("/sessions/test")
     text = site.text(view)
     assert '"type": "markdown", "text": "There are **cats**."' in text
-    assert "Calls look" in text
+    assert "Call: look" in text
     assert "nothing about ```cats```" in text
     assert "Tokens in" in text
     assert "/chat/test" in text
@@ -138,7 +138,7 @@ def test_a_session_is_exported_in_two_forms(site: PageClient) -> None:
 
 def test_a_session_is_renamed_and_deleted(h: Harness, site: PageClient) -> None:
     done = site.post("/inspect/rename", {"id": "mias", "title": "  A   plan "}, PERSON)
-    assert done == Redirect("/sessions/mias", "It is called “A plan” now.")
+    assert done == Redirect("/sessions/mias", "Renamed to “A plan”.")
     assert "A plan" in site.text(site.get("/sessions"))
     for path in ("/inspect/delete", "/inspect/rename"):
         with pytest.raises(Problem):
@@ -171,7 +171,7 @@ def test_the_prompt_page_tells_who_costs_what(site: PageClient) -> None:
     new, stored = site.text(site.get("/prompt")), site.text(site.get("/prompt?session=test"))
     assert "tool look" in new
     assert "notes" in new
-    assert "From cache" in stored
+    assert "Cache read" in stored
     with pytest.raises(Problem):
         site.get("/prompt?session=gone")
 
@@ -189,7 +189,7 @@ def test_the_way_back_to_a_session_has_words(site: PageClient, h: Harness) -> No
 
 def test_a_turn_is_a_timeline(site: PageClient) -> None:
     view = site.text(site.get("/trace?session=test"))
-    assert "call of look" in view
+    assert "call look" in view
     assert "Look something up" not in view
     assert "Turn 1" in view
     assert "trace: true" in site.text(site.get("/trace?session=gone"))
@@ -199,7 +199,7 @@ def test_the_hooks_are_listed_in_order(site: PageClient) -> None:
     (table,) = tables(site.get("/hooks"))
     found: dict[Any, Any] = {getattr(row.cells[0], "text", ""): row.cells[3] for row in table.rows}
     assert "inspect" in found["end_of_turn"]
-    assert found["on_voice"] == "nobody"
+    assert found["on_voice"] == "none"
 
 
 def test_the_doctor_tells_how_to_mend_what_fails(site: PageClient) -> None:
@@ -218,7 +218,7 @@ def test_a_check_that_never_answers_has_failed(
 
     monkeypatch.setattr(doctor, "SECONDS", 0.01)
     monkeypatch.setattr(doctor, "run_check", never)
-    assert "did not answer within" in site.text(site.get("/doctor"))
+    assert "no answer within" in site.text(site.get("/doctor"))
 
 
 @pytest.mark.parametrize("path", ["/prompt", "/hooks", "/trace", "/doctor"])
@@ -254,12 +254,12 @@ def turn_of(h: Harness, session: str, text: str) -> Any:
 def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: PageClient) -> None:
     view = turn_of(h, "test", "cats & dogs")
     shown = {part.title: part for part in view.parts if hasattr(part, "title")}
-    moments = shown["What happened"].steps
+    moments = shown["Timeline"].steps
     starts = [one.start for one in moments]
     assert starts == sorted(starts)
     assert any(one.children for one in moments)
     text = site.text(view)
-    for part in ("Took", "Cost", "Tokens by tier", "Tokens by plugin", "look: done", "cats"):
+    for part in ("Duration", "Cost", "Tokens by tier", "Tokens by plugin", "look: done", "cats"):
         assert part in text
     calls = next(part for part in shown["Prompt"].parts if isinstance(part, Table))
     assert len(calls.rows) == 2
@@ -275,7 +275,7 @@ def test_of_a_turn_what_did_nothing_is_folded_and_what_was_recalled_comes_first(
     stats, recalled, timeline, quiet = view.parts[:4]
     assert stats.items[0].value.endswith(" ms")
     assert stats.items[4].detail == "in 1 model call"
-    assert recalled.title == "Memory that was recalled"
+    assert recalled.title == "Recalled memory"
     assert "tea" in PageClient(h).text(View("", [recalled]))
     named = {one.who for one in timeline.steps}
     assert "recalls" in named
@@ -295,7 +295,7 @@ def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
     view = turn_of(h, "test", "at the cats")
     timeline = next(part for part in view.parts if isinstance(part, Timeline))
     said = [one.title for one in timeline.steps]
-    assert said == ["model answered", "call of look", "model answered"]
+    assert said == ["model response", "call look", "model response"]
 
 
 def test_a_gateway_with_the_page_records_its_turns_alone(harness: MakeHarness) -> None:
@@ -307,4 +307,4 @@ def test_a_gateway_with_the_page_records_its_turns_alone(harness: MakeHarness) -
     seen = json.loads(json.dumps(site.text(turn_of(h, "paged", "on the page"))))
     other = site.text(turn_of(h, "test", "elsewhere"))
     assert "pre_model" in seen or "start_of_turn" in seen or "on_message" in seen
-    assert "model answered" in other
+    assert "model response" in other

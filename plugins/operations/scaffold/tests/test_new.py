@@ -14,6 +14,7 @@ import pytest
 import typer
 from hookline.testing import PluginContract
 from hookline_scaffold import Scaffold
+from hookline_scaffold.command import new as new_plugin
 from typer.testing import CliRunner
 
 New = Callable[..., Any]
@@ -45,16 +46,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def new(harness: Any, here: Path) -> New:
-    """The registered command, run in the current folder."""
-    registered: dict[str, Any] = {}
-
-    def register(name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
-        registered[name] = command
-
-    harness(Scaffold).plugin(Scaffold).register_cli(register)
+def new(here: Path) -> New:
+    """The command, run in the current folder."""
     app = typer.Typer()
-    app.command()(registered["plugins new"])
+    app.command()(new_plugin)
     return lambda *words: CliRunner().invoke(app, [*words])
 
 
@@ -287,10 +282,10 @@ def test_the_command_line_has_it(here: Path) -> None:
 
 LIMITED = """
 import resource, sys, typer
-from hookline_scaffold.command import new
+from hookline_scaffold.command import new as new_plugin
 limit = int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-typer.run(new)
+typer.run(new_plugin)
 """
 """The command where a file may grow to so many bytes, which fails as a full disk does."""
 
@@ -305,6 +300,6 @@ def test_a_fault_half_way_leaves_nothing(here: Path, most_bytes: int, directory:
     done = run(here, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"hookline: {directory} could not be made: File too large; nothing was left\n"
+        f"hookline: {directory} could not be created: File too large. Nothing was left behind\n"
     )
     assert set(here.rglob("*")) == before

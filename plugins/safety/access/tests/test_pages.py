@@ -77,7 +77,7 @@ def table(view: View, title: str) -> Table:
 
 
 def people(site: PageClient) -> dict[Any, Any]:
-    rows = table(site.get("/people"), "Known").rows
+    rows = table(site.get("/people"), "People").rows
     return {row.cells[0]: getattr(row.cells[1], "text", "") for row in rows}
 
 
@@ -87,13 +87,13 @@ def listener(h: Harness) -> Listener:
 
 def test_who_waits_is_let_in_and_may_write(at: Make) -> None:
     town, site = at(admins=["fake:boss"])
-    assert "Nobody waits" in site.text(site.get("/people"))
+    assert "No one is waiting" in site.text(site.get("/people"))
     code = code_in(town.h.run(town.say("ann", "hello")))
-    row = table(site.get("/people"), "Waiting").rows[0]
+    row = table(site.get("/people"), "Pending requests").rows[0]
     assert row.cells[0] == "fake:ann"
     let_in = row.actions[0]
     assert let_in.fields == {"code": code}
-    assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann may write now."
+    assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann can write now."
     assert people(site) == {"fake:boss": "admin", "fake:ann": "member"}
     assert town.h.run(town.say("ann", "hello")) == "hi"
     assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
@@ -156,17 +156,17 @@ def test_a_browser_is_named_as_people_name_it(agent: str, name: str) -> None:
 
 def test_a_browser_is_logged_out(at: Make) -> None:
     town, site = at(admins=["fake:boss"])
-    rows = table(site.get("/people"), "Logged-in browsers").rows
+    rows = table(site.get("/people"), "Signed-in browsers").rows
     assert rows[0].cells[2] == "Firefox (this one)"
     action = rows[1].actions[0]
-    assert site.post(action.path, dict(action.fields)) == Redirect("/people", "Logged out.")
+    assert site.post(action.path, dict(action.fields)) == Redirect("/people", "Signed out.")
     assert site.post("/people/log-out", {"device": "gone"}).tone == "warning"
     assert listener(town.h).out == ["device-2", "gone"]
 
 
 def test_what_was_decided_is_listed_and_not_what_was_said(at: Make) -> None:
     _, site = at(admins=["fake:boss"])
-    rows = table(site.get("/people"), "Decided lately").rows
+    rows = table(site.get("/people"), "Recent activity").rows
     assert [row.cells[2] for row in rows] == ["POST /plugins/shell/off"]
 
 

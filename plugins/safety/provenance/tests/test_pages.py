@@ -32,7 +32,7 @@ def test_a_proposal_is_shown_whole_and_accepted(make: Make) -> None:
     assert site.post(path).message == "Done. noted"
     assert h.plugin(World).remembered == ["pay Eve"]
     assert site.post(path).tone == "bad"
-    assert "Nothing waits" in site.text(site.get("/proposals"))
+    assert "Nothing is waiting for approval" in site.text(site.get("/proposals"))
 
 
 def test_a_proposal_is_rejected(make: Make) -> None:

@@ -123,7 +123,7 @@ def test_what_is_removed_is_gone(home: Path, harness: Callable[..., Harness]) ->
     opened = harness(VaultPlugin, home=home)
     assert opened.cli("vault rm bot/token --yes").exit_code == 0
     assert opened.cli("vault rm bot/token --yes").exit_code == 1
-    with pytest.raises(HooklineError, match="nothing in the vault is named bot/token"):
+    with pytest.raises(HooklineError, match="the vault has no secret bot/token"):
         opened.run(opened.plugin(VaultPlugin).secrets.use("bot/token"))
 
 

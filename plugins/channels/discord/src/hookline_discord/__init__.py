@@ -1,8 +1,8 @@
 """Hookline plugin ``discord``: people talk to the agent on Discord.
 
-Reached by the entry point ``hookline_discord:Discord``. :mod:`.wire` is what
+Reached by the entry point ``hookline_discord:Discord``. :mod:`.client` is what
 ``hookline_channelkit`` drives, :mod:`.connection` the REST API and the gateway, :mod:`.errors` how
-Discord's refusals are understood, :mod:`.reading` what events say, :mod:`.painter` the dialect of
+Discord's refusals are understood, :mod:`.reading` what events say, :mod:`.renderer` the dialect of
 its texts, and :mod:`.facts` what its documents say.
 """
 

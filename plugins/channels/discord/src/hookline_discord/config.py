@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookline_channelkit import WithBots
+from hookline_channelkit import ChannelConfigWithBots
 from pydantic import Field, SecretStr
 
 from .facts import FACTS, TOKEN
 
 
-class DiscordConfig(WithBots):
+class DiscordConfig(ChannelConfigWithBots):
     """The bot, and how it behaves."""
 
     credentials = (TOKEN,)

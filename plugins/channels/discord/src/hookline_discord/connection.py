@@ -57,7 +57,7 @@ class Connection:
     Args:
         config: where Discord is.
         token: the bot's.
-        polling: calls :meth:`once`; where trouble is told, once.
+        poll_loop: calls :meth:`receive_once`; logs trouble once.
         events: what is called with the data of an event, in order; nothing else is read.
         alive: called at every sign of life.
     """
@@ -66,13 +66,13 @@ class Connection:
         self,
         config: DiscordConfig,
         token: str,
-        polling: kit.Polling,
+        poll_loop: kit.PollLoop,
         events: Mapping[str, Callable[[Any], object]],
         alive: Callable[[], None],
     ) -> None:
         logging.getLogger("discord").setLevel(logging.CRITICAL)  # it tells what it raises, and more
         self._config, self._token, self._events, self._alive = config, token, events, alive
-        self._polling = polling
+        self._poll_loop = poll_loop
         named = ("guilds", "guild_messages", "guild_reactions", "dm_messages", "dm_reactions")
         self._intents = discord.Intents(**dict.fromkeys(named, True))
         self._client: discord.Client | None = None
@@ -115,7 +115,7 @@ class Connection:
                 return await (await self.client()).http.request(route, **options)
 
     async def download(self, url: str) -> bytes:
-        """A file of a message. Raises :class:`Gone`, and :class:`WireError` to be asked again."""
+        """The bytes of a file. Raises :class:`ChatGone`; any other error may be retried."""
         with understood():
             return await (await self.client()).http.get_from_cdn(url)
 
@@ -135,7 +135,7 @@ class Connection:
             if (told := FATAL.get(str(code))) is not None:
                 raise kit.CannotStart(told) from None
             if not self._is_ready:
-                raise kit.WireError(f"Discord ends a session ({code})") from None
+                raise kit.PlatformError(f"Discord ends a session ({code})") from None
         finally:
             await self._hang_up()
 
@@ -159,17 +159,17 @@ class Connection:
         where to ask."""
         loop = asyncio.get_running_loop()
         if (left := self._failed + IDENTIFY_AGAIN - loop.time()) > 0:
-            self._polling.tell(f"Discord refused a session; asking again in {left:.0f} s")
+            self._poll_loop.warn(f"Discord refused a session; asking again in {left:.0f} s")
             await asyncio.sleep(left)
         flags = (await self.ask("GET", "/applications/@me")).get("flags", 0)
         self._intents.message_content = bool(flags & CONTENT_FLAGS)
         if not flags & CONTENT_FLAGS:
-            self._polling.tell(FATAL["4014"])
+            self._poll_loop.warn(FATAL["4014"])
         told = await self.ask("GET", "/gateway/bot")
         budget = told.get("session_start_limit") or {}
         if budget.get("remaining", RESERVE + 1) <= RESERVE:
             seconds = budget.get("reset_after", 0) / 1000 + 1
-            self._polling.tell(f"too many sessions were begun today; waiting {seconds:.0f} s")
+            self._poll_loop.warn(f"too many sessions were begun today; waiting {seconds:.0f} s")
             await asyncio.sleep(seconds)
         return yarl.URL(self._config.gateway_url or told["url"])
 
@@ -177,7 +177,7 @@ class Connection:
         def parse(data: Any) -> None:
             if event in ("READY", "RESUMED"):
                 self._is_ready, self._failed = True, float("-inf")
-                self._polling.receiving()
+                self._poll_loop.mark_receiving()
             self._events[event](data)
 
         return parse

@@ -15,11 +15,11 @@ BANNED_SECONDS = 600.0
 """To wait after a refusal that comes not from Discord itself but from what stands before it."""
 
 
-class Archived(kit.WireError):
+class Archived(kit.PlatformError):
     """The thread is archived; it can be opened again."""
 
 
-_MEANINGS = kit.Meanings(FACTS["meanings"], Archived)
+_ERRORS = kit.ErrorClassifier(FACTS["errors"], Archived)
 
 
 @contextmanager
@@ -31,28 +31,28 @@ def understood(*, unsure: bool = False) -> Iterator[None]:
     try:
         yield
     except discord.LoginFailure:
-        raise kit.CannotStart(TOKEN.unknown("Discord")) from None
+        raise kit.CannotStart(TOKEN.rejected("Discord")) from None
     except discord.RateLimited as error:
         raise kit.RetryAfter(error.retry_after) from None
     except discord.HTTPException as error:
         raise _refused(error, unsure) from None
     except (OSError, aiohttp.ClientError) as error:
-        raise kit.unanswered("Discord", error, sends=unsure) from None
+        raise kit.connection_error("Discord", error, sends=unsure) from None
 
 
-def _refused(error: discord.HTTPException, unsure: bool) -> kit.WireError:
+def _refused(error: discord.HTTPException, unsure: bool) -> kit.PlatformError:
     """What a refusal means, by its code where that is known."""
     text = f"{error.text[:200]} ({error.code or error.status})"
-    if (meaning := _MEANINGS.of(error.code)) is not kit.Gone:
+    if (meaning := _ERRORS.by_code(error.code)) is not kit.ChatGone:
         return meaning(text)
     if (denied := FACTS["denied"].get(str(error.code))) is not None:
-        return kit.Refused(denied)
+        return kit.PermissionDenied(denied)
     if error.status == 429:  # the library has waited for all others
         told = error.response.headers.get("Retry-After", "")
         return kit.RetryAfter(float(told) if told.isdecimal() else BANNED_SECONDS, "workspace")
     if error.status >= 500:
-        return (kit.Unsure if unsure else kit.WireError)(text)
+        return (kit.DeliveryUnknown if unsure else kit.PlatformError)(text)
     if error.status == 401:
-        return kit.WireError(text)
+        return kit.PlatformError(text)
     is_long = error.code == 50035 and "content" in error.text and "in length" in error.text
-    return (kit.TooLong if is_long else kit.Gone)(text)
+    return (kit.MessageTooLong if is_long else kit.ChatGone)(text)

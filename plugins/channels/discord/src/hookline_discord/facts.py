@@ -2,17 +2,17 @@
 
 ``permissions`` are the bits of what the bot needs (discord.com/developers/docs/topics/permissions);
 ``fatal`` the close codes of the gateway that no repetition mends, ``denied`` the codes of a missing
-permission, ``meanings`` other codes of refusals (…/topics/opcodes-and-status-codes): a message that
+permission, ``errors`` other codes of refusals (…/topics/opcodes-and-status-codes): a message that
 is not there, is too old, or is not the bot's to change; a thread that is archived.
 """
 
 from __future__ import annotations
 
-from hookline_channelkit import Credential, facts
+from hookline_channelkit import Credential, package_data
 
-FACTS = facts(__package__)
+FACTS = package_data(__package__)
 TOKEN = Credential(**FACTS["token"])
-FATAL = {**FACTS["fatal"], "4004": TOKEN.unknown("Discord")}
+FATAL = {**FACTS["fatal"], "4004": TOKEN.rejected("Discord")}
 EPOCH = 1_420_070_400_000
 """Milliseconds at which ids begin (discord.com/developers/docs/reference#snowflakes)."""
 

@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Discord's settings and wire."""
+"""The plugin: the kit's, with Discord's settings and client."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class Discord(ChannelPlugin[DiscordConfig]):
     """Discord as a channel."""
 
     multiple = True
-    wire = "hookline_discord.wire:DiscordWire"
+    client = "hookline_discord.client:DiscordClient"

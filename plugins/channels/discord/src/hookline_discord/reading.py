@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from hookline_channelkit import Arrival, Hourly, RemoteFile, author, got, quoting
+from hookline_channelkit import (
+    HourlyLimit,
+    InboundEvent,
+    RemoteFile,
+    author_label,
+    get_in,
+    quote_fields,
+)
 from hookline_hookspecs import Inbound
 
 from .config import DiscordConfig
@@ -55,12 +62,12 @@ class Reader:
         self.people: dict[str, str] = {}
         self._roles: dict[str, str] = {}
         """The bot's own role in each server."""
-        self._bots = Hourly(config.bot_messages)
+        self._bots = HourlyLimit(config.bot_messages)
 
     def guild(self, data: Json) -> None:
         """A server, with its channels and open threads."""
         for role in data.get("roles", ()):
-            if str(got(role, "tags", "bot_id")) == self.me:
+            if str(get_in(role, "tags", "bot_id")) == self.me:
                 self._roles[data["id"]] = role["id"]
         for room in (*data.get("channels", ()), *data.get("threads", ())):
             self.room(room, data["id"])
@@ -70,7 +77,7 @@ class Reader:
         if data.get("type") in READABLE and (guild := guild or data.get("guild_id") or ""):
             parent = data.get("parent_id") if data["type"] in THREADS else None
             is_own = parent is not None and data.get("owner_id") == self.me
-            last = int(got(data, "last_message_id", default=0))
+            last = int(get_in(data, "last_message_id", default=0))
             self.places[data["id"]] = Place(guild, parent, last, is_own)
 
     def chat_of(self, data: Json) -> str:
@@ -86,7 +93,7 @@ class Reader:
             self.people.setdefault(channel, person)
         return channel if channel in self.places else self.people.get(channel, "")
 
-    def message(self, data: Json, chat: str) -> Arrival | None:
+    def message(self, data: Json, chat: str) -> InboundEvent | None:
         """A message that somebody wrote to the bot, or None."""
         place, writer = self.places.get(chat), data["author"]
         if place is not None:
@@ -109,30 +116,32 @@ class Reader:
             self._inbound(data, chat, data["id"], text),
             sent=time_of(data["id"]),
             addressed=is_addressed,
-            forwarded=author("") if got(data, "message_reference", "type") == FORWARD else "",
+            forwarded=author_label("")
+            if get_in(data, "message_reference", "type") == FORWARD
+            else "",
             **self._quoted(data),
         )
-        return Arrival(inbound, files, cursor=data["id"])
+        return InboundEvent(inbound, files, cursor=data["id"])
 
     def _quoted(self, data: Json) -> dict[str, Any]:
         """What a message answers, and whose words those are."""
         answered = data.get("referenced_message") or {}
         writer = answered.get("author") or {}
         is_own = writer.get("id") in (self.me, data["author"]["id"])
-        told = "" if is_own else author(_name(writer), f"{CHANNEL}:{writer.get('id')}")
-        return quoting(str(got(answered, "content")), told, answered.get("id"))
+        told = "" if is_own else author_label(_name(writer), f"{CHANNEL}:{writer.get('id')}")
+        return quote_fields(str(get_in(answered, "content")), told, answered.get("id"))
 
     def edit(self, data: Json, chat: str) -> Inbound | None:
         """What a person has made of a message, or None."""
         if not (when := data.get("edited_timestamp")) or "author" not in data:
             return None
         found = self.message(data, self._thread_at(data["id"], chat))
-        return None if found is None or found.inbound.forwarded else found.edited(when).inbound
+        return None if found is None or found.inbound.forwarded else found.as_edit(when).inbound
 
     def deletion(self, id_: str, chat: str) -> Inbound:
         """A message that was taken away; the kit knows whose it was, if it was for the agent."""
         gone = self._inbound({"user": {"id": ""}}, self._thread_at(id_, chat), id_, "")
-        return Arrival(gone).deleted().inbound
+        return InboundEvent(gone).as_deletion().inbound
 
     def _thread_at(self, id_: str, chat: str) -> str:
         """The thread that begins with a message, or else the chat."""
@@ -140,7 +149,7 @@ class Reader:
 
     def reaction(self, data: Json, chat: str) -> Inbound | None:
         """What somebody's reaction to a message of the bot says, or None."""
-        emoji, target = got(data, "emoji", "name"), data["message_id"]
+        emoji, target = get_in(data, "emoji", "name"), data["message_id"]
         who = {"user": {"id": data["user_id"]}} | (data.get("member") or {})
         if data.get("message_author_id") != self.me or who["user"].get("bot") or not emoji:
             return None
@@ -169,19 +178,19 @@ class Reader:
             private=place is None,
             thread=chat if parent is not None else None,
             parent=parent,
-            sender=str(got(data, "member", "nick") or _name(person)),
+            sender=str(get_in(data, "member", "nick") or _name(person)),
         )
 
     def _is_addressed(self, data: Json, place: Place) -> bool:
         """True if the bot or its role is mentioned, is replied to, or began the thread."""
-        names = {got(one, "id") for one in data.get("mentions") or ()}
-        names.add(got(data, "referenced_message", "author", "id"))
+        names = {get_in(one, "id") for one in data.get("mentions") or ()}
+        names.add(get_in(data, "referenced_message", "author", "id"))
         roles = data.get("mention_roles") or ()
         return self.me in names or self._roles.get(place.guild) in roles or place.own
 
     def _hears(self, chat: str, data: Json) -> bool:
         """Whether another bot's message is heard: it mentions this one, and so many an hour."""
-        if self._config.bots == "none" or self.me not in _MENTION.findall(got(data, "content")):
+        if self._config.bots == "none" or self.me not in _MENTION.findall(get_in(data, "content")):
             return False
         return self._bots.allows(f"{chat} {data['author']['id']}", data["id"], time_of(data["id"]))
 
@@ -189,7 +198,7 @@ class Reader:
         """The text without what only addresses the bot; people by their names."""
         names = {one["id"]: _name(one) for one in data.get("mentions") or ()}
         mine = "|".join([f"@!?{self.me}", *(f"@&{role}" for role in self._roles.values())])
-        text = re.sub(rf"^\s*<(?:{mine})>[\s,:]*", "", str(got(data, "content")))
+        text = re.sub(rf"^\s*<(?:{mine})>[\s,:]*", "", str(get_in(data, "content")))
         text = _MENTION.sub(lambda m: f"@{names[m[1]]}" if m[1] in names else m[0], text)
         stickers = [f"(sticker: {one.get('name')})" for one in data.get("sticker_items") or ()]
         return "\n".join(filter(None, [text, *stickers]))
@@ -204,7 +213,9 @@ def command(data: Json) -> str:
 
 def _person(data: Json) -> Json:
     """Who did something, as messages, reactions and interactions name them."""
-    found: Json = data.get("author") or data.get("user") or got(data, "member", "user", default={})
+    found: Json = (
+        data.get("author") or data.get("user") or get_in(data, "member", "user", default={})
+    )
     return found
 
 
@@ -215,6 +226,6 @@ def _name(person: Json) -> str:
 def _file(data: Json, part: Json, around: Json) -> RemoteFile:
     """A file; ``around`` is the message whose address is known, ``part`` what holds the file."""
     ref = f"{around['channel_id']} {around['id']} {data['id']} {data['url']}"
-    name, size = str(got(data, "filename", default="file")), int(got(data, "size", default=0))
+    name, size = str(get_in(data, "filename", default="file")), int(get_in(data, "size", default=0))
     is_voice = bool(part.get("flags", 0) & VOICE)
-    return RemoteFile(ref, name, size, is_voice, float(got(data, "duration_secs", default=0)))
+    return RemoteFile(ref, name, size, is_voice, float(get_in(data, "duration_secs", default=0)))

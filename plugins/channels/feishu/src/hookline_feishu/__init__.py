@@ -1,6 +1,6 @@
 """Hookline plugin ``feishu``: people talk to the agent on Feishu or Lark.
 
-Reached by the entry point ``hookline_feishu:Feishu``. :mod:`.wire` is the connection that
+Reached by the entry point ``hookline_feishu:Feishu``. :mod:`.client` is the connection that
 ``hookline_channelkit`` drives, :mod:`.api` what is asked of the REST API and how its refusals are
 understood, :mod:`.socket` the long connection, :mod:`.reading` what an event says, :mod:`.content`
 posts and cards.

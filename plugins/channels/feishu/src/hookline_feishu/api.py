@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import hookline_channelkit as kit
 import httpx2 as httpx
-from hookline_channelkit import CannotStart, Lost, WireError
+from hookline_channelkit import CannotStart, MessageGone, PlatformError
 
 from .config import FACTS
 
@@ -23,11 +23,11 @@ EARLY = 300.0
 """Seconds before its end at which a token is replaced; Feishu gives a new one in the last 1,800."""
 
 
-class NotFound(Lost):
+class NotFound(MessageGone):
     """A message or place that a request names is not there, or its content is not understood."""
 
 
-_MEANINGS = kit.Meanings(FACTS["meanings"], NotFound)
+_ERRORS = kit.ErrorClassifier(FACTS["errors"], NotFound)
 
 
 class Api:
@@ -57,7 +57,7 @@ class Api:
         body = {"AppID": self.app_id, "AppSecret": self._secret}
         got = _body(await self._request("POST", "/callback/ws/endpoint", json=body))
         if got.get("code") in (1, 1000040343):
-            raise WireError(f"Feishu has no connection to give just now ({got.get('msg')})")
+            raise PlatformError(f"Feishu has no connection to give just now ({got.get('msg')})")
         return dict(self._known(got).get("data") or {})
 
     async def ask(
@@ -65,7 +65,7 @@ class Api:
     ) -> Json:
         """The answer's ``data`` (or all of it where it has none); ``path`` from ``/im/v1`` on.
 
-        ``sends``: a lost answer means :class:`Unsure`. Raises the kit's errors and
+        ``sends``: a lost answer means :class:`DeliveryUnknown`. Raises the kit's errors and
         :class:`NotFound`.
         """
         response = await self._authorized(method, path, body, sends, more)
@@ -81,7 +81,7 @@ class Api:
         try:
             await self.ask(method, path, body)
         except NotFound as error:
-            raise (Lost if body is None else kit.BadMarkup)(str(error)) from None
+            raise (MessageGone if body is None else kit.BadMarkup)(str(error)) from None
 
     async def read(self, path: str, kind: str) -> bytes:
         """The bytes of a message's file; ``kind`` is ``image`` or ``file``."""
@@ -127,9 +127,9 @@ class Api:
         if got.get("code", 0) == 0:
             return got
         raise CannotStart(
-            f"Feishu does not know the app {self.app_id} or its secret ({got.get('code')}: "
+            f"Feishu rejected the app {self.app_id} or its secret ({got.get('code')}: "
             f"{got.get('msg')}); copy App ID and App Secret from {self.domain}/app, Credentials, "
-            "into FEISHU_APP_ID and FEISHU_APP_SECRET in .env, and see that feishu.domain is yours"
+            "into FEISHU_APP_ID and FEISHU_APP_SECRET in .env, and check feishu.domain"
         )
 
     async def _request(
@@ -138,12 +138,12 @@ class Api:
         try:
             return await self._http.request(method, path, **more)
         except httpx.HTTPError as error:
-            raise kit.unanswered("Feishu", error, sends=sends) from None
+            raise kit.connection_error("Feishu", error, sends=sends) from None
 
 
 def _code(response: httpx.Response) -> Any:
     try:
-        return kit.got(response.json(), "code", default=0)
+        return kit.get_in(response.json(), "code", default=0)
     except ValueError:
         return 0
 
@@ -157,11 +157,11 @@ def _body(response: httpx.Response, *, sends: bool = False) -> Json:
     if isinstance(got, dict) and response.status_code < 500:
         return got
     if response.status_code < 400 and sends:
-        raise kit.Unsure("Feishu answered with something that is no JSON")
-    raise WireError(f"Feishu answered with status {response.status_code}")
+        raise kit.DeliveryUnknown("Feishu answered with something that is no JSON")
+    raise PlatformError(f"Feishu answered with status {response.status_code}")
 
 
-def _refused(code: int, message: str, response: httpx.Response, api: Api) -> WireError:
+def _refused(code: int, message: str, response: httpx.Response, api: Api) -> PlatformError:
     """What a code means. One that is not known does not go away by itself: it ends the reply."""
     text = f"Feishu refuses it ({code}: {message[:300]})"
     rates = FACTS["rates"]
@@ -170,10 +170,10 @@ def _refused(code: int, message: str, response: httpx.Response, api: Api) -> Wir
         seconds = float(told) if told.isdecimal() else 1.0
         return kit.RetryAfter(seconds, rates.get(str(code), "workspace"))
     if code in FACTS["scope_codes"]:
-        violations = kit.got(response.json(), "error", "permission_violations", default=())
+        violations = kit.get_in(response.json(), "error", "permission_violations", default=())
         named = " or ".join(str(one.get("subject")) for one in violations)
-        return kit.Refused(
+        return kit.PermissionDenied(
             f"the app lacks the scope {named or 'that this needs'}; switch it on under "
             f"{api.domain}/app/{api.app_id}/auth and publish a version of the app"
         )
-    return _MEANINGS.of(code)(text)
+    return _ERRORS.by_code(code)(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hookline_channelkit import Lost, NotModified, Post
+from hookline_channelkit import MessageGone, NotModified, SendOptions
 from hookline_hookspecs import Choice, Host
 
 from . import content
@@ -19,7 +19,7 @@ class Cards:
     def __init__(self, host: Host, api: Api) -> None:
         self._kv, self._api = host.storage.kv, api
 
-    async def make(self, text: str, post: Post) -> Json:
+    async def make(self, text: str, post: SendOptions) -> Json:
         """A card that grows; the one of an earlier attempt."""
         record = await self.kept(post.token)
         if record is None:
@@ -29,23 +29,25 @@ class Cards:
             await self.keep(post.token, record)
         return dict(record)
 
-    async def grow(self, record: Json, text: str, post: Post) -> None:
+    async def grow(self, record: Json, text: str, post: SendOptions) -> None:
         """Show more of it. One that Feishu has closed by itself waits for its last edit."""
         path = f"/cardkit/v1/cards/{record['card']}/elements/{content.WORDS}/content"
         words = text if post.rich else content.plain(text)
         try:
             body: Json = {"content": words or " ", "sequence": post.sequence}
             await self._api.change("PUT", path, body)
-        except Lost as error:
+        except MessageGone as error:
             raise NotModified(str(error)) from None
 
-    async def finish(self, chat: str, message: str, record: Json, text: str, post: Post) -> None:
+    async def finish(
+        self, chat: str, message: str, record: Json, text: str, post: SendOptions
+    ) -> None:
         """Show all of it, close it, and give it its buttons."""
         record |= {"text": text, "rich": post.rich, "sequence": post.sequence}
         await self._draw(chat, message, record, post.choices)
         await (self.keep(message, record) if post.choices else self.forget(message))
 
-    async def unbutton(self, chat: str, message: str) -> None:
+    async def remove_buttons(self, chat: str, message: str) -> None:
         """Draw it without its buttons."""
         if "text" in (record := await self.kept(message) or {}):
             record["sequence"] = record.get("sequence", 0) + 1

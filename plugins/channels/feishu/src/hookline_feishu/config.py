@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from urllib.parse import urlsplit
 
-from hookline_channelkit import ChannelConfig, Credential, facts
+from hookline_channelkit import ChannelConfig, Credential, package_data
 from pydantic import Field, SecretStr, field_validator
 
-FACTS = facts(__package__)
+FACTS = package_data(__package__)
 """``scopes`` are what the app needs, and for what; ``stale`` the codes of a token that has expired
 or was withdrawn, ``rates`` those of too many requests, and what they concern (230049: the first
-attempt is under way), ``scope_codes`` those of a missing scope, ``meanings`` others; ``emoji``
+attempt is under way), ``scope_codes`` those of a missing scope, ``errors`` others; ``emoji``
 names of reactions (open.feishu.cn: scope list, im-v1, cardkit-v1, emoji list)."""
 APP, SECRET = Credential(**FACTS["app_id"]), Credential(**FACTS["app_secret"])
 DOMAIN = "https://open.feishu.cn"

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from hookline_channelkit import MarkdownPainter, paint
+from hookline_channelkit import MarkdownRenderer, render_markdown
 from hookline_hookspecs import Choice
 
 from .api import Json
@@ -18,7 +18,7 @@ _TABLE = re.compile(r"^\|(?: -+ \|)+$", re.MULTILINE)
 _STYLES = {"primary": "primary", "danger": "danger"}
 
 
-class FeishuMarkdown(MarkdownPainter):
+class FeishuMarkdown(MarkdownRenderer):
     """The Markdown of posts and cards (open.feishu.cn, rich text component): special characters
     of words are entities, and addresses are code, because previews of links cannot be switched
     off."""
@@ -62,7 +62,7 @@ PAINTER = FeishuMarkdown()
 
 def render(markdown: str) -> str:
     """Markdown in Feishu's dialect."""
-    return paint(markdown, PAINTER)
+    return render_markdown(markdown, PAINTER)
 
 
 def plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Feishu's settings and wire."""
+"""The plugin: the kit's, with Feishu's settings and client."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class Feishu(ChannelPlugin[FeishuConfig]):
     """Feishu and Lark as a channel."""
 
     multiple = True
-    wire = "hookline_feishu.wire:FeishuWire"
+    client = "hookline_feishu.client:FeishuClient"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hookline_channelkit import Arrival, RemoteFile, got
+from hookline_channelkit import InboundEvent, RemoteFile, get_in
 from hookline_hookspecs import Inbound
 
 from .api import Json
@@ -18,19 +18,19 @@ NAMES = FACTS["names"]
 
 def message_of(event: Json) -> Json:
     """The message of an event, as history lists it."""
-    told: Json = got(event, "message", default={})
-    who = got(event, "sender", "sender_id", "open_id")
+    told: Json = get_in(event, "message", default={})
+    who = get_in(event, "sender", "sender_id", "open_id")
     return {
         **told,
         "msg_type": told.get("message_type"),
         "body": {"content": told.get("content")},
-        "sender": {"id": who, "sender_type": got(event, "sender", "sender_type")},
+        "sender": {"id": who, "sender_type": get_in(event, "sender", "sender_type")},
     }
 
 
 def is_of_person(item: Json) -> bool:
     """False for bots and for what the service tells."""
-    return bool(got(item, "sender", "sender_type") == "user" and not item.get("deleted"))
+    return bool(get_in(item, "sender", "sender_type") == "user" and not item.get("deleted"))
 
 
 def place_of(item: Json) -> str:
@@ -43,12 +43,12 @@ def mentions_of(item: Json) -> dict[str, tuple[str, str]]:
     """Placeholders of the text, with open id and name."""
     found = {}
     for one in item.get("mentions") or ():
-        open_id = got(one, "id", "open_id") or one.get("id")  # in events, and in history
+        open_id = get_in(one, "id", "open_id") or one.get("id")  # in events, and in history
         found[str(one.get("key"))] = str(open_id or ""), str(one.get("name") or "somebody")
     return found
 
 
-def arrival_of(item: Json, me: str, *, private: bool) -> Arrival | None:
+def arrival_of(item: Json, me: str, *, private: bool) -> InboundEvent | None:
     """A person's message; None if it holds nothing that can be read. ``me`` is the bot."""
     text, files = _readable(item, me)
     if not text and not files:
@@ -69,7 +69,7 @@ def arrival_of(item: Json, me: str, *, private: bool) -> Arrival | None:
         sent=int(made) / 1000,
         reply_to=item.get("parent_id") or None,
     )
-    return Arrival(inbound, files, made)
+    return InboundEvent(inbound, files, made)
 
 
 def is_named(item: Json, me: str) -> bool:
@@ -85,7 +85,7 @@ def words_of(item: Json) -> str:
 def _readable(item: Json, me: str) -> tuple[str, tuple[RemoteFile, ...]]:
     """Words and files, with names in place of mentions; the bot's own name is left out."""
     try:
-        body = json.loads(got(item, "body", "content", default="{}"))
+        body = json.loads(get_in(item, "body", "content", default="{}"))
     except ValueError:
         body = {}
     text, files = _said(str(item.get("msg_type")), body, str(item["message_id"]))

@@ -6,7 +6,14 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from hookline_channelkit import Arrival, Moves, People, author, got, quoting
+from hookline_channelkit import (
+    ChatAliases,
+    InboundEvent,
+    PrivateChats,
+    author_label,
+    get_in,
+    quote_fields,
+)
 from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import reading
@@ -27,12 +34,12 @@ class Receiving:
 
     def __init__(self, config: FeishuConfig, host: Host, api: Api) -> None:
         self._is_open, self._api = config.groups == "always", api
-        self.people, self.moves = People(host), Moves(host)
+        self.people, self.moves = PrivateChats(host), ChatAliases(host)
         self._kinds: dict[str, str] = {}
         self.me = ""
         self.last: dict[str, str] = {}
 
-    async def arrival(self, kind: str, event: Json) -> Arrival | None:
+    async def arrival(self, kind: str, event: Json) -> InboundEvent | None:
         """What an event tells; None if it is nothing for the agent."""
         if (what := _RECEIVED.get(kind)) is not None:
             item = reading.message_of(event)
@@ -42,13 +49,13 @@ class Receiving:
         if kind == "im.message.recalled_v1":
             return await self._about(str(event["message_id"]), "delete")
         if kind == "im.message.reaction.created_v1" and event.get("operator_type") == "user":
-            name = str(got(event, "reaction_type", "emoji_type"))
+            name = str(get_in(event, "reaction_type", "emoji_type"))
             emoji = FACTS["emoji"].get(name, f":{name}:")
-            person = str(got(event, "user_id", "open_id"))
+            person = str(get_in(event, "user_id", "open_id"))
             return await self._about(str(event["message_id"]), "reaction", person, emoji)
         return None
 
-    async def press(self, event: Json) -> Arrival | None:
+    async def press(self, event: Json) -> InboundEvent | None:
         """A press of a button, if it is in the chat that the button was made for."""
         value, context = event["action"]["value"], event["context"]
         place, target = str(value["chat"]), str(context["open_message_id"])
@@ -58,9 +65,9 @@ class Receiving:
         private = await self.kind_of(name) == "p2p"
         person, number = str(event["operator"]["open_id"]), str(value["n"])
         pressed = Inbound("", place, person, "", number, kind="press", private=private)
-        return Arrival(replace(pressed, target=target, reply_to=target))
+        return InboundEvent(replace(pressed, target=target, reply_to=target))
 
-    async def read(self, item: Json, kind: str = "message") -> Arrival | None:
+    async def read(self, item: Json, kind: str = "message") -> InboundEvent | None:
         """A message of a person that is meant for the agent."""
         if not reading.is_of_person(item):
             return None
@@ -70,24 +77,24 @@ class Receiving:
         if found is None or not (found.inbound.addressed or self._is_open):
             return None
         if private:
-            await self.people.note(found.inbound.user_id, found.inbound.chat_id)
+            await self.people.add(found.inbound.user_id, found.inbound.chat_id)
         if kind == "edit":
-            found = found.edited(str(item.get("update_time") or ""))
+            found = found.as_edit(str(item.get("update_time") or ""))
         self.last[found.inbound.chat_id] = str(item["message_id"])
         if item.get("msg_type") == "merge_forward":
             return await self._forwarded(found)
         return await self._quoting(found, item)
 
-    async def _forwarded(self, found: Arrival) -> Arrival:
+    async def _forwarded(self, found: InboundEvent) -> InboundEvent:
         """A merged conversation, with its words: none of them is its sender's."""
         inbound, lines = found.inbound, []
         for one in await self.message(inbound.message_id):
             if one.get("upper_message_id") and (words := reading.words_of(one)):
-                lines.append(f"{author('', self._who(one))}: {words}")
+                lines.append(f"{author_label('', self._who(one))}: {words}")
         text = "\n".join(lines) or inbound.text
-        return replace(found, inbound=replace(inbound, text=text, forwarded=author("")))
+        return replace(found, inbound=replace(inbound, text=text, forwarded=author_label("")))
 
-    async def _quoting(self, found: Arrival, item: Json) -> Arrival:
+    async def _quoting(self, found: InboundEvent, item: Json) -> InboundEvent:
         """With what it quotes; of another person's words, whose they are."""
         parent = str(item.get("parent_id") or "")
         if not parent or (item.get("thread_id") and parent == item.get("root_id")):
@@ -96,27 +103,27 @@ class Receiving:
             (quoted,) = [o for o in await self.message(parent) if o.get("message_id") == parent]
         except (HooklineError, ValueError):
             return found
-        is_known = got(quoted, "sender", "id") in (self._api.app_id, found.inbound.user_id)
-        writer = "" if is_known else author("", self._who(quoted))
-        told = quoting(reading.words_of(quoted), writer, parent)
+        is_known = get_in(quoted, "sender", "id") in (self._api.app_id, found.inbound.user_id)
+        writer = "" if is_known else author_label("", self._who(quoted))
+        told = quote_fields(reading.words_of(quoted), writer, parent)
         return replace(found, inbound=replace(found.inbound, **told))
 
     @staticmethod
     def _who(item: Json) -> str:
-        return f"feishu:{got(item, 'sender', 'id')}"
+        return f"feishu:{get_in(item, 'sender', 'id')}"
 
     async def _about(
         self, message: str, kind: Any, person: str = "", emoji: str = ""
-    ) -> Arrival | None:
+    ) -> InboundEvent | None:
         """What was done to a message: taken back by its writer, or reacted to if the bot's."""
         for item in await self.message(message):
-            writer = str(got(item, "sender", "id"))
+            writer = str(get_in(item, "sender", "id"))
             if (writer == self._api.app_id) == (kind == "reaction"):
                 item["chat_id"] = await self.moves.name_of(item["chat_id"])
                 chat, who = reading.place_of(item), person or writer
                 id_ = f"{message}:{who}:{emoji}" if emoji else ""
                 private = await self.kind_of(item["chat_id"]) == "p2p"
-                return Arrival(
+                return InboundEvent(
                     Inbound("", chat, who, id_, emoji, kind=kind, target=message, private=private)
                 )
         return None
@@ -136,12 +143,12 @@ class Receiving:
 
     # What was missed
 
-    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
         """A chat's messages behind ``after``, and those of threads that began lately."""
         missed = await self._missed(chat, int(after) if after else int(since * 1000))
         for item in sorted(missed.values(), key=lambda one: int(one["create_time"])):
             if (found := await self.read(item)) is not None:
-                yield Arrival(found.inbound, found.files, found.cursor, source=chat)
+                yield InboundEvent(found.inbound, found.files, found.cursor, source=chat)
 
     async def _missed(self, chat: str, begin: int) -> dict[str, Json]:
         """Messages by id, from ``begin`` on."""

@@ -19,7 +19,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from hookline_channelkit import CannotStart, WireError
+from hookline_channelkit import CannotStart, PlatformError
 
 from .api import Api, Json
 
@@ -53,7 +53,7 @@ class Socket:
         self._pong = asyncio.Event()
 
     async def open(self) -> None:
-        """Connect. Raises :class:`CannotStart`, or :class:`WireError` to be tried again."""
+        """Connect. Raises :class:`CannotStart`, or :class:`PlatformError` to be tried again."""
         # The OpenAI SDK looks for httpx in sys.modules: it must not find a half of it there, while
         # the library imports it in a thread.
         import httpx  # noqa: F401
@@ -68,7 +68,7 @@ class Socket:
                     f"Feishu lets the app {self._api.app_id} have no long connection ({error}); "
                     "choose it under Events & Callbacks, Subscription mode, and publish a version"
                 ) from None
-            raise WireError(f"no long connection to Feishu: {error}") from None
+            raise PlatformError(f"no long connection to Feishu: {error}") from None
         self._client = client
         self._pinging = asyncio.create_task(client._ping_loop())
 
@@ -83,9 +83,9 @@ class Socket:
                 await asyncio.wait_for(client._disconnect(), PONG)
 
     async def probe(self) -> None:
-        """Ping, and wait for the answer. Raises ``TimeoutError`` or :class:`WireError`."""
+        """Ping, and wait for the answer. Raises ``TimeoutError`` or :class:`PlatformError`."""
         if self._client is None:
-            raise WireError("there is no long connection")
+            raise PlatformError("there is no long connection")
         self._pong.clear()
         await self._client.ping()
         await asyncio.wait_for(self._pong.wait(), PONG)

@@ -34,7 +34,6 @@ from .news import News
 
 if TYPE_CHECKING:
     from filelock import FileLock
-    from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Gateway", "GatewayConfig"]
 
@@ -105,20 +104,6 @@ class Gateway(Plugin[GatewayConfig]):
         if turn.session.kind != "chat" or turn.session.channel == "terminal":
             return None
         return await self._news.told(turn.session.channel, turn.session.chat_id)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline gateway`` and ``hookline health``."""
-        from .command import gateway_of
-        from .health import health_on
-
-        register(
-            "gateway",
-            gateway_of(self.gateway),
-            help="Serve every channel that is on until stopped.",
-        )
-        told = "Whether the gateway runs: exit code 0 if it does, else 1."
-        register("health", health_on(self.host.home), help=told)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

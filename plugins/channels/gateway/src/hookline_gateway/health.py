@@ -1,16 +1,14 @@
-"""``hookline health``: reads ``gateway.state`` and says whether that gateway lives."""
+"""Reads ``gateway.state`` and says whether that gateway is alive."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from hookline_hookspecs import CheckResult
 
 from .state import ENDED, NAME, READY, STOPPED
@@ -18,20 +16,6 @@ from .state import ENDED, NAME, READY, STOPPED
 OLDEST = 60.0
 """Seconds; an older heartbeat is none."""
 _MOST_BYTES = 1_000_000
-
-
-def health_on(home: Path) -> Callable[..., None]:
-    """The command for one home."""
-
-    def health(json: Annotated[bool, typer.Option("--json", help="JSON.")] = False) -> None:
-        """Whether the gateway of this home lives."""
-        fault, found = judged(home)
-        said = fault or f"The gateway is up: {', '.join(found['channels'])}."
-        sys.stdout.write((_as_json(fault, found, said) if json else said) + "\n")
-        if fault is not None:
-            raise SystemExit(1)
-
-    return health
 
 
 def check_on(home: Path) -> CheckResult:
@@ -44,10 +28,6 @@ def check_on(home: Path) -> CheckResult:
     age = max(0.0, time.time() - found["heartbeat"])
     names = ", ".join(found["channels"]) or "no channel"
     return CheckResult(True, f"up with {names}; its last heartbeat was {age:.0f} s ago")
-
-
-def _as_json(fault: str | None, found: Mapping[str, Any], said: str) -> str:
-    return json.dumps({"ok": fault is None, "detail": said, **found}, ensure_ascii=False)
 
 
 def judged(home: Path) -> tuple[str | None, dict[str, Any]]:

@@ -7,22 +7,10 @@ terminal, :mod:`.stdin` what comes through a pipe, and :mod:`.pictures` what ``-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
-
-if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Run"]
 
 
 class Run(Plugin[NoConfig]):
-    """Adds the command."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline run``."""
-        from .command import run_on
-
-        register("run", run_on(self.host))
+    """Its command is an entry point; the plugin switches it on and off."""

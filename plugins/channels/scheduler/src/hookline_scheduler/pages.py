@@ -1,4 +1,4 @@
-"""``/schedule``: jobs with their next run, what came of the last ones, and a form for a new one.
+"""``/schedule``: jobs with their next runs, the results of past runs, and a form for new jobs.
 
 Imported when a web server asks for routes.
 """
@@ -61,7 +61,7 @@ WHEN_HELP = (
 )
 HERE = "the terminal"
 """The chat of jobs that belong to nobody on a channel."""
-ANSWERS = "Where its answers are shown: your own chats here, the terminal, or a chat with a job."
+ANSWERS = "Where replies go: your chats on this page, the terminal, or a chat that has a job."
 
 
 class SchedulePages:
@@ -97,25 +97,25 @@ class SchedulePages:
             Stats(
                 [
                     Stat("Jobs", f"{len(rows):,}", f"{states.count('paused'):,} paused"),
-                    Stat("Missed", f"{len(late):,}", "run once, late, as soon as it can be"),
-                    Stat("Failed last", f"{failed:,}", tone="bad" if failed else "neutral"),
+                    Stat("Missed", f"{len(late):,}", "will run once, late"),
+                    Stat("Last run failed", f"{failed:,}", tone="bad" if failed else "neutral"),
                 ]
             )
         ]
         if rows and not desk.lives:
-            told = "Nothing runs now: jobs wait for “hookline gateway” or “hookline chat”."
+            told = "Jobs run only while “hookline gateway” or “hookline chat” is running."
             parts.append(Text(told, "warning"))
         ordered = sorted(rows, key=lambda row: (row[0].due is None, row[0].due or 0.0))
-        empty = "No job yet. Add one below, or ask for it in a chat: “every morning at 9 …”."
+        empty = "No jobs yet. Add one below, or ask for one in a chat: “every morning at 9 …”."
         table = Table(
-            ["What", "When", "Next", "State", "Last run", "Where"],
+            ["Job", "When", "Next run", "State", "Last run", "Chat"],
             [_row(job, run, now) for job, run in paging.slice(ordered)],
             empty=empty,
             more=paging.link(len(rows) - paging.offset, "More"),
         )
-        add = Form("/schedule/add", _fields(given, errors, rows, _own(request)), "Add", "A new job")
+        add = Form("/schedule/add", _fields(given, errors, rows, _own(request)), "Add", "New job")
         parts += [table, await self._results(""), add]
-        told = "What runs by itself, each run in a session of its own."
+        told = "Jobs that run on a schedule, each run in its own session."
         return View("Schedule", parts, told, status=422 if errors else 200)
 
     async def _results(self, job: str, paging: Paging | None = None) -> Table:
@@ -123,10 +123,10 @@ class SchedulePages:
         rows = await self._host.storage.fetch("page_runs", job=job, limit=size + 1, start=start)
         more = Link("All runs", "/schedule/runs") if len(rows) > size else None
         return Table(
-            ["Ended", "Job", "Result", "Said", "Session"],
+            ["Ended", "Job", "Result", "Reply", "Session"],
             [_result(row) for row in rows[:size]],
             title="Runs",
-            empty="No run has ended yet.",
+            empty="No runs yet.",
             more=paging.link(len(rows)) if paging else more,
         )
 
@@ -231,8 +231,8 @@ def _fields(
 ) -> list[Field]:
     others = (job.chat.name for job, _ in rows if not job.chat.workspace)
     chats = dict.fromkeys([own.name, HERE, *others])
-    told = "All it must know: it runs in a session of its own."
-    zone = "Such as Europe/Berlin; empty for the one of this machine."
+    told = "Include everything it needs to know: it runs in its own session."
+    zone = "Such as Europe/Berlin. Leave empty for this machine's time zone."
     return [
         Field(
             "prompt", "What to do", "long", given.get("prompt", ""), (), told, True,
@@ -246,7 +246,7 @@ def _fields(
             "zone", "Time zone", "text", given.get("zone", ""), (), zone, False,
             errors.get("zone", ""),
         ),
-        Field("chat", "For", "choice", given.get("chat", own.name), list(chats), ANSWERS),
+        Field("chat", "Chat", "choice", given.get("chat", own.name), list(chats), ANSWERS),
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from hookline_hookspecs import (
     Context,
@@ -32,9 +32,6 @@ from .config import SchedulerConfig
 from .desk import Desk
 from .jobs import Chat, Jobs
 from .service import BEGIN, RESULT, TERMINAL, Service, own
-
-if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
 
 USAGE = """/schedule: this chat's jobs
 /schedule add WHEN | PROMPT, such as: /schedule add every day 9:00 | What is new in the news?
@@ -69,15 +66,6 @@ class Scheduler(Plugin[SchedulerConfig]):
     async def teardown(self, host: Host) -> None:
         """Release the lock: the next process takes over what is under way."""
         await self.service.end()
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline cron list|add|remove|pause|resume|run``."""
-        from .cli import Commands
-
-        commands = Commands(lambda: self.desk)
-        for name, (work, text) in commands.by_name().items():
-            register(f"cron {name}", work, help=text)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:

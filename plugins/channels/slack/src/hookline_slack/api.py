@@ -36,7 +36,7 @@ PER_CHAT = "chat_postMessage"
 """The one method whose rate is a channel's; all others have a workspace's
 (docs.slack.dev/apis/web-api/rate-limits)."""
 _FACTS = data("errors.json")
-_MEANINGS = kit.Meanings(_FACTS["meanings"])
+_ERRORS = kit.ErrorClassifier(_FACTS["errors"])
 
 
 class Api:
@@ -65,7 +65,7 @@ class Api:
         except SlackApiError as error:
             raise _understood(method, error) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise kit.unanswered("Slack", error) from None
+            raise kit.connection_error("Slack", error) from None
         self.scopes = frozenset(answer.headers.get("x-oauth-scopes", "").split(","))
         if told := answer.headers.get("Date"):
             self.skew = parsedate_to_datetime(told).timestamp() - time.time()
@@ -86,14 +86,14 @@ class Api:
         a page to sign in, under 200."""
         url = str(file["url_private_download"])
         if not self._is_slacks(url):
-            raise kit.Gone("a file is kept elsewhere, where the bot's token must not go")
+            raise kit.ChatGone("a file is kept elsewhere, where the bot's token must not go")
         head = {"Authorization": f"Bearer {self._bot_token}"}
         async with self.session.get(url, headers=head, timeout=LONG_PATIENCE) as answer:
             _check(answer)
             if answer.content_type == "text/html":
                 page = await answer.read()
-                if len(page) != int(kit.got(file, "size", default=0)):
-                    raise kit.Refused(lacking("files:read"))
+                if len(page) != int(kit.get_in(file, "size", default=0)):
+                    raise kit.PermissionDenied(lacking("files:read"))
                 yield page  # a page that a person has sent
                 return
             async for chunk in answer.content.iter_any():
@@ -103,13 +103,13 @@ class Api:
         """Answer a command where the bot is no member, by the address that came with it; its
         person alone sees that (docs.slack.dev/interactivity/handling-user-interaction)."""
         if not self._is_slacks(url):
-            raise kit.Gone("a command came with a strange address for its answer")
+            raise kit.ChatGone("a command came with a strange address for its answer")
         body = {"response_type": "ephemeral", "text": text}
         try:
             async with self.session.post(url, json=body) as answer:
                 _check(answer)
         except (aiohttp.ClientError, OSError) as error:
-            raise kit.unanswered("Slack", error) from None
+            raise kit.connection_error("Slack", error) from None
 
     def _is_slacks(self, url: str) -> bool:
         asked, api = yarl.URL(url), yarl.URL(self._web.base_url)
@@ -120,7 +120,7 @@ class Api:
 
 def _check(answer: aiohttp.ClientResponse) -> None:
     """Raise what a status means for a file; the library's own error tells its secret address."""
-    kind = kit.Gone if answer.status in (403, 404, 410) else kit.WireError
+    kind = kit.ChatGone if answer.status in (403, 404, 410) else kit.PlatformError
     if answer.status >= 400:
         raise kind(f"a file is refused: status {answer.status}")
 
@@ -133,18 +133,18 @@ def lacking(scope: str, why: str = "") -> str:
     )
 
 
-def _understood(method: str, failed: SlackApiError) -> kit.WireError:
+def _understood(method: str, failed: SlackApiError) -> kit.PlatformError:
     answer, body = failed.response, getattr(failed.response, "data", None)
-    status, error = getattr(answer, "status_code", 0), str(kit.got(body, "error"))
+    status, error = getattr(answer, "status_code", 0), str(kit.get_in(body, "error"))
     if status == 429 or error in _FACTS["rates"]:
         wait = float(answer.headers.get("Retry-After", "1"))
         scope: Scope = "chat" if method == PER_CHAT else "workspace"
         return kit.RetryAfter(wait, scope, KINDS.get(method))
     if error == "missing_scope":
-        return kit.Refused(lacking(str(kit.got(body, "needed"))))
+        return kit.PermissionDenied(lacking(str(kit.get_in(body, "needed"))))
     if error in _FACTS["tokens"]:
         token = TOKENS["app_token" if method.startswith("apps_") else "bot_token"]
-        return kit.CannotStart(token.unknown("Slack"))
-    told = str(kit.got(body, "response_metadata"))[:300]
-    kind = _MEANINGS.of(error) if error else kit.Unsure
+        return kit.CannotStart(token.rejected("Slack"))
+    told = str(kit.get_in(body, "response_metadata"))[:300]
+    kind = _ERRORS.by_code(error) if error else kit.DeliveryUnknown
     return kind(f"{method}: {error or f'no word, status {status}'} {told}")

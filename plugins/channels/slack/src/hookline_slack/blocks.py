@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hookline_channelkit import Post, TooLong
+from hookline_channelkit import MessageTooLong, SendOptions
 from hookline_hookspecs import Choice
 
 from .config import Json
@@ -29,13 +29,13 @@ def rendered(markdown: str) -> str:
     return _QUOTE.sub(lambda quote: quote[0].replace("&gt;", ">"), text)
 
 
-def payload_of(text: str, post: Post) -> Json:
+def payload_of(text: str, post: SendOptions) -> Json:
     """The fields of a message. ``text`` is what notifications and screen readers get."""
     short = _HALF.sub("", (text if post.rich else escaped(text))[:FALLBACK])
     if post.rich:
         first: Json = {"type": "markdown", "text": text}
     elif len(text) > PLAIN:
-        raise TooLong(f"{len(text)} characters of {PLAIN}")
+        raise MessageTooLong(f"{len(text)} characters of {PLAIN}")
     else:
         first = {"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}
     return {"text": short, "blocks": [first, *_actions(post.choices)]}

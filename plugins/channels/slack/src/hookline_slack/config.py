@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from hookline_channelkit import Credential, WithBots, facts
+from hookline_channelkit import ChannelConfigWithBots, Credential, package_data
 from pydantic import Field, SecretStr
 
 Json: TypeAlias = dict[str, Any]
-data = partial(facts, __package__)
+data = partial(package_data, __package__)
 """What a JSON file of this package holds."""
 TOKENS: Mapping[str, Credential] = {
     name: Credential(**about) for name, about in data("tokens.json").items()
@@ -29,7 +29,7 @@ def manifest_url() -> str:
     return f"https://api.slack.com/apps?new_app=1&manifest_json={quote(packed, safe='')}"
 
 
-class SlackConfig(WithBots):
+class SlackConfig(ChannelConfigWithBots):
     """The app, and how it behaves."""
 
     credentials = tuple(TOKENS.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from hookline_channelkit import Arrival, Hourly, Memory
+from hookline_channelkit import BoundedDict, HourlyLimit, InboundEvent
 from hookline_hookspecs import HooklineError, Host
 
 from . import reading
@@ -28,10 +28,10 @@ class Hearing:
     ) -> None:
         self._config, self._host, self._ask = config, host, ask
         self._me = self.team = ""
-        self.writers: Memory[str, str] = Memory()
-        self._names: Memory[str, str] = Memory()
-        self._ours: Memory[str, bool] = Memory()
-        self._bots = Hourly(config.bot_messages)
+        self.writers: BoundedDict[str, str] = BoundedDict()
+        self._names: BoundedDict[str, str] = BoundedDict()
+        self._ours: BoundedDict[str, bool] = BoundedDict()
+        self._bots = HourlyLimit(config.bot_messages)
 
     async def who(self) -> str:
         """The bot's own id."""
@@ -40,7 +40,7 @@ class Hearing:
             self._me, self.team = str(me["user_id"]), str(me["team_id"])
         return self._me
 
-    async def heard(self, event: Json) -> Arrival | None:
+    async def heard(self, event: Json) -> InboundEvent | None:
         """A message, live or out of a history, if it is for the bot."""
         found = reading.message(event, await self.who())
         if not await self.is_meant(event, found):
@@ -54,7 +54,7 @@ class Hearing:
         sender = await self._name_of(inbound.user_id)
         return replace(found, inbound=replace(inbound, sender=sender, addressed=is_addressed))
 
-    async def is_meant(self, event: Json, found: Arrival) -> bool:
+    async def is_meant(self, event: Json, found: InboundEvent) -> bool:
         """True if a person wrote it, and to the bot."""
         me = await self.who()
         if event.get("subtype", "") not in reading.SPOKEN or event.get("user") == me:
@@ -65,7 +65,7 @@ class Hearing:
         is_open = found.inbound.private or self._config.groups == "always"
         return is_open or await self._is_addressed(event, found)
 
-    async def _is_addressed(self, event: Json, found: Arrival) -> bool:
+    async def _is_addressed(self, event: Json, found: InboundEvent) -> bool:
         """True if it mentions the bot, or is in a thread of the bot's and begins with nobody
         else's name."""
         me, text = await self.who(), str(event.get("text") or "")

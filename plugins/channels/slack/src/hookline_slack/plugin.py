@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Slack's settings and wire."""
+"""The plugin: the kit's, with Slack's settings and client."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class Slack(ChannelPlugin[SlackConfig]):
     """Slack as a channel."""
 
     multiple = True
-    wire = "hookline_slack.wire:SlackWire"
+    client = "hookline_slack.client:SlackClient"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hookline_channelkit import Arrival, RemoteFile, author, got, quoting
+from hookline_channelkit import InboundEvent, RemoteFile, author_label, get_in, quote_fields
 from hookline_hookspecs import Inbound
 
 from .config import Json, data
@@ -63,7 +63,7 @@ def _inbound(chat: str, user: str, id_: str, text: str, **more: Any) -> Inbound:
     return Inbound("slack", chat, user, id_, text, private=private, **where, **more)
 
 
-def message(event: Json, me: str) -> Arrival:
+def message(event: Json, me: str) -> InboundEvent:
     """A message, also one out of a history; ``event`` has a ``channel``."""
     channel, ts, thread = event["channel"], event["ts"], event.get("thread_ts") or ""
     user = str(event.get("user") or event.get("bot_id") or "")
@@ -75,36 +75,36 @@ def message(event: Json, me: str) -> Arrival:
         passed_on, writer = plain(str(shared[0].get("text") or ""), me), _author(shared[0])
         if text:
             is_own = shared[0].get("author_id") in (me, user)
-            inbound = replace(inbound, **quoting(passed_on, "" if is_own else writer))
+            inbound = replace(inbound, **quote_fields(passed_on, "" if is_own else writer))
         else:
             inbound = replace(inbound, text=passed_on, forwarded=writer)
     elif _BANG.match(text):
         inbound = replace(inbound, text="/" + text[1:])
     files = tuple(map(_file, event.get("files") or ()))
-    return Arrival(inbound, files, ts, "" if thread else channel)
+    return InboundEvent(inbound, files, ts, "" if thread else channel)
 
 
 def order_of(payload: Json) -> tuple[str, float]:
     """The channel in which the order of a payload counts, and when it happened."""
-    place = got(payload, "event", "channel") or got(payload, "event", "item", "channel")
+    place = get_in(payload, "event", "channel") or get_in(payload, "event", "item", "channel")
     try:
-        return str(place), float(got(payload, "event", "event_ts", default=0))
+        return str(place), float(get_in(payload, "event", "event_ts", default=0))
     except (TypeError, ValueError):
         return "", 0.0
 
 
 def place_of(payload: Json) -> tuple[str, str] | None:
     """In whose history a message is, and where; None of what is no message."""
-    event = got(payload, "event")
-    channel, ts, thread = (str(got(event, name)) for name in ("channel", "ts", "thread_ts"))
-    if got(event, "type") != "message" or got(event, "hidden") or not channel or not ts:
+    event = get_in(payload, "event")
+    channel, ts, thread = (str(get_in(event, name)) for name in ("channel", "ts", "thread_ts"))
+    if get_in(event, "type") != "message" or get_in(event, "hidden") or not channel or not ts:
         return None
     return (f"{channel}:{thread}" if thread not in ("", ts) else channel), ts
 
 
 def _author(shared: Json) -> str:
     id_ = shared.get("author_id")
-    return author(str(shared.get("author_name") or ""), f"slack:{id_}" if id_ else "")
+    return author_label(str(shared.get("author_name") or ""), f"slack:{id_}" if id_ else "")
 
 
 def _file(file: Json) -> RemoteFile:
@@ -114,7 +114,7 @@ def _file(file: Json) -> RemoteFile:
     return RemoteFile(str(file["id"]), name, size, is_voice, seconds)
 
 
-def change(event: Json, me: str) -> tuple[Json, Arrival] | None:
+def change(event: Json, me: str) -> tuple[Json, InboundEvent] | None:
     """The message that was edited or deleted, and the news of it; None if its words stay."""
     old: Json = event.get("previous_message") or {}
     new: Json = event.get("message") or {}
@@ -124,8 +124,8 @@ def change(event: Json, me: str) -> tuple[Json, Arrival] | None:
     kept = {**(old if is_gone else new), "channel": event["channel"]}
     kept.setdefault("ts", event.get("deleted_ts", ""))
     found = message(kept, me)
-    news = found.deleted() if is_gone else found.edited(str(got(new, "edited", "ts")))
-    return kept, Arrival(news.inbound)
+    news = found.as_deletion() if is_gone else found.as_edit(str(get_in(new, "edited", "ts")))
+    return kept, InboundEvent(news.inbound)
 
 
 def press(payload: Json) -> Inbound:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeAlias
 
 import aiohttp
-from hookline_channelkit import Says, Sockets, unanswered
+from hookline_channelkit import SocketEvent, SocketPool, connection_error
 from hookline_hookspecs import Host
 
 from .api import Api
@@ -29,7 +29,7 @@ Serve: TypeAlias = Callable[[str, Json, Acknowledge], Coroutine[Any, Any, None]]
 Socket: TypeAlias = aiohttp.ClientWebSocketResponse
 
 
-def sockets_of(api: Api, host: Host, serve: Serve) -> Sockets:
+def sockets_of(api: Api, host: Host, serve: Serve) -> SocketPool:
     """The sockets of an app. ``serve`` gets type and payload of each envelope, and what
     acknowledges it; one call is begun after the other, in the order in which they came."""
 
@@ -38,26 +38,26 @@ def sockets_of(api: Api, host: Host, serve: Serve) -> Sockets:
         try:
             socket = await api.session.ws_connect(url, heartbeat=HEARTBEAT, max_msg_size=0)
         except (aiohttp.ClientError, OSError) as error:
-            raise unanswered("Slack", error, sends=False) from None
+            raise connection_error("Slack", error, sends=False) from None
         api.connected = host.now() + api.skew
         return socket
 
-    def heard(socket: Socket, message: aiohttp.WSMessage) -> Says | None:
+    def heard(socket: Socket, message: aiohttp.WSMessage) -> SocketEvent | None:
         if message.type != aiohttp.WSMsgType.TEXT:
             return None
         envelope: Json = json.loads(message.data)
         match envelope.get("type"):
             case "hello":
-                return Says.OPEN
+                return SocketEvent.OPENED
             case "disconnect":
-                return Says.RENEW if envelope.get("reason") in ASKED else Says.OVER
+                return SocketEvent.REPLACE if envelope.get("reason") in ASKED else SocketEvent.ENDED
             case kind if "envelope_id" in envelope:
                 payload = envelope.get("payload") or {}
                 acknowledge = _acknowledgement(socket, envelope["envelope_id"])
                 sockets.spawn(serve(str(kind), payload, acknowledge), "envelope")
         return None
 
-    sockets = Sockets(host, opened, heard, COUNT)
+    sockets = SocketPool(host, opened, heard, COUNT)
     return sockets
 
 

@@ -22,14 +22,14 @@ from .config import FACTS, TOKEN, TelegramConfig
 
 _SILENCED = {"httpx": logging.WARNING, "httpcore": logging.WARNING, "telegram": logging.CRITICAL}
 """Records below these hold addresses, and those hold the token; or they tell what is raised."""
-_MEANINGS = kit.Meanings(FACTS["meanings"])
+_ERRORS = kit.ErrorClassifier(FACTS["errors"])
 
 
-class Conflict(kit.WireError):
+class Conflict(kit.PlatformError):
     """Somebody else asks for this bot's updates, or a webhook takes them."""
 
 
-class Moved(kit.WireError):
+class Moved(kit.PlatformError):
     """The group has become the supergroup ``chat``."""
 
     def __init__(self, chat: int) -> None:
@@ -58,7 +58,7 @@ class Api:
             raise _meant(error) from None
 
     async def download(self, file_id: str) -> bytes:
-        """A file's bytes. Raises :class:`Gone` if Telegram does not give it out."""
+        """A file's bytes. Raises :class:`ChatGone` if Telegram does not give it out."""
         try:
             file = await self._bot.get_file(file_id)
             return bytes(await file.download_as_bytearray(read_timeout=60.0))
@@ -70,25 +70,25 @@ class Api:
         await self._bot.request.shutdown()
 
 
-def _meant(error: refusals.TelegramError) -> kit.WireError:
+def _meant(error: refusals.TelegramError) -> kit.PlatformError:
     match error:
         case refusals.RetryAfter():
             return kit.RetryAfter(_seconds(error))
         case refusals.ChatMigrated():
             return Moved(error.new_chat_id)
         case refusals.InvalidToken():
-            return kit.CannotStart(TOKEN.unknown("Telegram"))
+            return kit.CannotStart(TOKEN.rejected("Telegram"))
         case refusals.Conflict():
             return Conflict(error.message)
         case refusals.BadRequest():
-            return _MEANINGS.within(error.message)(error.message)
+            return _ERRORS.classify(error.message)(error.message)
         case refusals.Forbidden():
-            return kit.Gone(error.message)
+            return kit.ChatGone(error.message)
     if isinstance(error.__cause__, httpx.HTTPError):
-        return kit.unanswered("Telegram", error.__cause__)
+        return kit.connection_error("Telegram", error.__cause__)
     garbage = "Invalid server response"  # it may have done what it was asked for
     told = f"no word from Telegram: {error.message.partition('. Parsing')[0][:200]}"
-    return kit.Unsure(told) if garbage in error.message else kit.WireError(told)
+    return kit.DeliveryUnknown(told) if garbage in error.message else kit.PlatformError(told)
 
 
 def _seconds(error: refusals.RetryAfter) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hookline_channelkit import ChannelConfig, Credential, facts
+from hookline_channelkit import ChannelConfig, Credential, package_data
 from pydantic import Field, SecretStr
 
-FACTS = facts(__package__)
-"""``meanings`` are parts of a description of status 400, in lower case."""
+FACTS = package_data(__package__)
+"""``errors`` are parts of a description of status 400, in lower case."""
 TOKEN = Credential(**FACTS["token"])
 
 

@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Telegram's settings and wire."""
+"""The plugin: the kit's, with Telegram's settings and client."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class Telegram(ChannelPlugin[TelegramConfig]):
     """Telegram as a channel."""
 
     multiple = True
-    wire = "hookline_telegram.wire:TelegramWire"
+    client = "hookline_telegram.client:TelegramClient"

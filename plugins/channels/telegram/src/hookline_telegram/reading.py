@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hookline_channelkit import RemoteFile, author, got, quoting
+from hookline_channelkit import RemoteFile, author_label, get_in, quote_fields
 
 CHANNEL = "telegram"
 Json: TypeAlias = Mapping[str, Any]
@@ -34,7 +34,9 @@ class Me:
 def chat_of(update: Json) -> int:
     """The chat that an update belongs to, 0 without one; order matters within it."""
     message = update.get("message") or update.get("edited_message")
-    return int(got(message or got(update, "callback_query", "message"), "chat", "id", default=0))
+    return int(
+        get_in(message or get_in(update, "callback_query", "message"), "chat", "id", default=0)
+    )
 
 
 def thread_of(message: Json) -> str | None:
@@ -69,23 +71,23 @@ def forwarded_from(message: Json) -> str:
             return told(found)
     name = message.get("forward_sender_name")
     is_forwarded = name is not None or "forward_date" in message
-    return author(str(name or "")) if is_forwarded else ""
+    return author_label(str(name or "")) if is_forwarded else ""
 
 
 def quoted_in(message: Json, me: Me) -> dict[str, Any]:
     """What a message quotes, and whose words those are."""
     answered = message.get("reply_to_message") or {}
     elsewhere = message.get("external_reply") or {}
-    part = got(message, "quote", "text")
+    part = get_in(message, "quote", "text")
     text = str(part or answered.get("text") or answered.get("caption") or "")
     if elsewhere and not answered:
-        return quoting(text, _author_of(elsewhere.get("origin") or {}))
+        return quote_fields(text, _author_of(elsewhere.get("origin") or {}))
     told, writer = forwarded_from(answered), answered.get("from") or {}
     if not told and (place := answered.get("sender_chat")):
         told = _place(place)
-    elif not told and writer.get("id") not in (me.id, got(message, "from", "id")):
+    elif not told and writer.get("id") not in (me.id, get_in(message, "from", "id")):
         told = _user(writer)
-    return quoting(text, told, str(got(answered, "message_id")) or None)
+    return quote_fields(text, told, str(get_in(answered, "message_id")) or None)
 
 
 def _author_of(origin: Json) -> str:
@@ -95,16 +97,16 @@ def _author_of(origin: Json) -> str:
         return _user(user)
     if place := origin.get("sender_chat") or origin.get("chat"):
         return _place(place)
-    return author(str(origin.get("sender_user_name") or ""))
+    return author_label(str(origin.get("sender_user_name") or ""))
 
 
 def _user(user: Json) -> str:
-    return author(sender_of(user), f"{CHANNEL}:{user['id']}" if "id" in user else "")
+    return author_label(sender_of(user), f"{CHANNEL}:{user['id']}" if "id" in user else "")
 
 
 def _place(chat: Json) -> str:
     name = str(chat.get("title") or chat.get("username") or "")
-    return author(name, f"{CHANNEL}:{chat['id']}" if "id" in chat else "")
+    return author_label(name, f"{CHANNEL}:{chat['id']}" if "id" in chat else "")
 
 
 _FORWARDS: Mapping[str, Callable[[Json], str]] = {
@@ -126,10 +128,10 @@ def is_addressed(message: Json, me: Me) -> bool:
     for kind, part, entity in _entities(message):
         if kind in ("mention", "bot_command") and part.casefold().endswith(mine):
             return True
-        if kind == "text_mention" and got(entity, "user", "id") == me.id:
+        if kind == "text_mention" and get_in(entity, "user", "id") == me.id:
             return True
     answered = message.get("reply_to_message") or {}
-    return got(answered, "from", "id") == me.id and "forum_topic_created" not in answered
+    return get_in(answered, "from", "id") == me.id and "forum_topic_created" not in answered
 
 
 def words_of(message: Json, me: Me) -> str | None:
@@ -159,7 +161,7 @@ def words_of(message: Json, me: Me) -> str | None:
 def _other(message: Json) -> str:
     if place := message.get("location"):
         return f"(location: {place.get('latitude')}, {place.get('longitude')})"
-    return str(got(message, "sticker", "emoji"))
+    return str(get_in(message, "sticker", "emoji"))
 
 
 def _entities(message: Json) -> Iterator[tuple[str, str, Json]]:
@@ -184,7 +186,7 @@ def file_of(message: Json) -> RemoteFile | None:
 
 
 def _pixels(photo: Json) -> int:
-    return int(got(photo, "width", default=0)) * int(got(photo, "height", default=0))
+    return int(get_in(photo, "width", default=0)) * int(get_in(photo, "height", default=0))
 
 
 def units_of(updates: Sequence[Json]) -> Iterator[tuple[Literal["message", "edit", "press"], Any]]:

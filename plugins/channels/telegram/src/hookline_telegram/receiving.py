@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_channelkit import TELL, Arrival, Moves, Take, WireError, stored
+from hookline_channelkit import (
+    PRESS_REPLIES,
+    ChatAliases,
+    InboundEvent,
+    PlatformError,
+    ReceiveCallback,
+    receive_event,
+)
 from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import reading
@@ -29,23 +36,23 @@ PAGE = 100
 class Receiver:
     """Asks for updates. ``offset`` is the first that was not stored."""
 
-    def __init__(self, config: TelegramConfig, host: Host, api: Api, moves: Moves) -> None:
+    def __init__(self, config: TelegramConfig, host: Host, api: Api, moves: ChatAliases) -> None:
         self._config, self._host, self._api, self._moves = config, host, api, moves
         self._me: Me | None = None
         self.offset = 0
 
-    async def once(self, take: Take) -> None:
+    async def receive_once(self, receive: ReceiveCallback) -> None:
         """Ask once, and store what comes, in order within a chat. If something could not be
         stored, all has to come again, and what was stored is known by its id."""
         me = self._me = self._me or Me.of(await self._api.ask("GetMe"))
         found = await self._updates(self._config.poll_seconds)
-        take.heard()
+        receive.heartbeat()
         if not found:
             return
         chats: dict[int, list[Json]] = {}
         for update in (updates := await self._whole_albums(found)):
             chats.setdefault(reading.chat_of(update), []).append(update)
-        work = [self._store(of_chat, me, take) for of_chat in chats.values()]
+        work = [self._store(of_chat, me, receive) for of_chat in chats.values()]
         for failed in await asyncio.gather(*work, return_exceptions=True):
             if failed is not None:
                 raise failed
@@ -63,7 +70,7 @@ class Receiver:
             if "webhook" in str(error):
                 await self._api.ask("DeleteWebhook", drop_pending_updates=False)
             told = f"somebody else receives for this bot; end it, please ({error})"
-            raise WireError(told) from None
+            raise PlatformError(told) from None
 
     async def _whole_albums(self, updates: Sequence[Json]) -> Sequence[Json]:
         """Ask for the same again while an album at its end still grows: nothing was confirmed."""
@@ -77,18 +84,18 @@ class Receiver:
             updates = more
         return updates
 
-    async def _store(self, updates: Sequence[Json], me: Me, take: Take) -> None:
+    async def _store(self, updates: Sequence[Json], me: Me, receive: ReceiveCallback) -> None:
         for kind, unit in reading.units_of(updates):
             is_press = kind == "press"
             reading_ = self._press(unit) if is_press else self._message(unit, me, kind)
-            is_new = await stored(take, reading_, self._host.log)
+            is_new = await receive_event(receive, reading_, self._host.log)
             if is_press:
-                self._answer(unit, TELL[is_new])
+                self._answer(unit, PRESS_REPLIES[is_new])
 
-    async def _message(self, unit: Sequence[Json], me: Me, kind: str) -> Arrival | None:
+    async def _message(self, unit: Sequence[Json], me: Me, kind: str) -> InboundEvent | None:
         first, last = unit[0], unit[-1]
         if new := first.get("migrate_to_chat_id"):
-            await self._moves.note(str(first["chat"]["id"]), str(new))
+            await self._moves.add(str(first["chat"]["id"]), str(new))
         is_addressed = any(reading.is_addressed(one, me) for one in unit)
         is_meant = is_addressed or self._config.groups == "always"
         words = [reading.words_of(message, me) for message in unit]
@@ -106,17 +113,19 @@ class Receiver:
             addressed=is_addressed,
             **reading.quoted_in(first, me),
         )
-        found = Arrival(inbound, files, cursor=str(last["message_id"]))
-        return found.edited(str(last.get("edit_date", ""))) if kind == "edit" else found
+        found = InboundEvent(inbound, files, cursor=str(last["message_id"]))
+        return found.as_edit(str(last.get("edit_date", ""))) if kind == "edit" else found
 
-    async def _press(self, query: Json) -> Arrival | None:
+    async def _press(self, query: Json) -> InboundEvent | None:
         """A press says the number of the button; None if its message is not there any more."""
         message: Any = query.get("message") or {}
         if "reply_markup" not in message or query["from"].get("is_bot"):
             return None
         inbound = await self._inbound(str(query.get("data")), message, query["from"])
         number = str(message["message_id"])
-        return Arrival(replace(inbound, sent=0.0, reply_to=number, kind="press", target=number))
+        return InboundEvent(
+            replace(inbound, sent=0.0, reply_to=number, kind="press", target=number)
+        )
 
     async def _inbound(self, text: str, message: Json, author: Json) -> Inbound:
         """What every kind of message tells."""

@@ -8,7 +8,6 @@ through :mod:`.interactive` on a terminal and through :mod:`.plain` in a pipe. :
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
     Channel,
@@ -25,9 +24,6 @@ from hookline_hookspecs import (
 from .channel import TerminalChannel
 from .config import TerminalConfig
 
-if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
 __all__ = ["Terminal", "TerminalConfig"]
 
 
@@ -42,15 +38,6 @@ class Terminal(Plugin[TerminalConfig]):
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """The one channel."""
         register(self._channel)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline chat`` and ``hookline init``."""
-        from .chat import chat_on
-        from .init_command import init_on
-
-        register("chat", chat_on(self.host), help="Talk in the terminal.")
-        register("init", init_on(self.host), help="Set up: model, key, config.yaml and .env.")
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:

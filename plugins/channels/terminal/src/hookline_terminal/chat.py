@@ -1,4 +1,7 @@
-"""``hookline chat``. Imported when the command line is built, because of Typer."""
+"""Chat in the terminal.
+
+``hookline chat``.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,13 @@ import re
 import shutil
 import sys
 import uuid
-from collections.abc import Callable
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from hookline_hookspecs import (
-    CommandError,
-    Configuration,
-    Conversations,
-    HooklineError,
-    Host,
-    Inspection,
-    Modes,
-)
+from hookline_hookspecs import CommandError, Conversations, HooklineError, Host, Inspection, Modes
+from hookline_hookspecs.cli import command_line
 
 from .activity import CHANNEL
 
@@ -31,45 +26,40 @@ if TYPE_CHECKING:
 
 _GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
 USAGE, INTERRUPTED = 2, 130
-"""Exit codes (CONTRACT, Command line)."""
+"""Exit codes."""
 SESSION = "Continue or create this session."
-MODE = "How freely it acts: ask, auto, plan or yolo; Shift-Tab changes it."
-CONTINUE = "Go on with the session last used in this folder."
-RESUME = "Go back to session ID, or choose one from a list."
-RESUMED_ID = "With --resume: the session, or the beginning of its id."
+MODE = "How freely the agent acts: ask, auto, plan or yolo; Shift-Tab changes it."
+CONTINUE = "Continue the session last used in this folder."
+RESUME = "Resume session ID, or choose one from a list."
+RESUMED_ID = "With --resume: the session's id, or how it begins."
 
 
-def chat_on(host: Host) -> Callable[..., None]:
-    """The command; ``host`` is of the plugin before it is set up."""
-
-    def chat(
-        ctx: typer.Context,
-        resumed: Annotated[
-            str | None, typer.Argument(metavar="[ID]", help=RESUMED_ID, show_default=False)
-        ] = None,
-        session: Annotated[str | None, typer.Option(help=SESSION)] = None,
-        continue_: Annotated[bool, typer.Option("--continue", "-c", help=CONTINUE)] = False,
-        resume: Annotated[bool, typer.Option("--resume", "-r", help=RESUME)] = False,
-        model: Annotated[str | None, typer.Option(help="provider/model.")] = None,
-        mode: Annotated[str | None, typer.Option(help=MODE)] = None,
-    ) -> None:
-        """Talk in the terminal."""
-        _check_options(session, continue_, resume, resumed)
-        if model is None:
-            _need_model(host)
-        wanted = (session, continue_, resume, resumed)
-        ctx.obj(lambda host: _chat(host, wanted, mode), model=model)
-
-    return chat
+def chat(
+    resumed: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help=RESUMED_ID, show_default=False)
+    ] = None,
+    session: Annotated[str | None, typer.Option(help=SESSION)] = None,
+    continue_: Annotated[bool, typer.Option("--continue", "-c", help=CONTINUE)] = False,
+    resume: Annotated[bool, typer.Option("--resume", "-r", help=RESUME)] = False,
+    model: Annotated[str | None, typer.Option(help="Use this model, as provider/model.")] = None,
+    mode: Annotated[str | None, typer.Option(help=MODE)] = None,
+) -> None:
+    """Chat in the terminal."""
+    _check_options(session, continue_, resume, resumed)
+    if model is None:
+        _need_model()
+    wanted = (session, continue_, resume, resumed)
+    command_line().run(lambda plugin: _chat(plugin.host, wanted, mode), model=model)
 
 
-def _need_model(host: Host) -> None:
-    """Return if a model is set up; lead into ``hookline init`` where somebody can be asked."""
+def _need_model() -> None:
+    """Return if a model is set up; offer ``hookline init`` where there is a person to ask."""
     from .channel import is_terminal
     from .setup import initialise
 
+    line = command_line()
     try:
-        host.services[Configuration].default_model()
+        line.configuration.default_model()
     except HooklineError as error:
         if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
             raise CommandError(str(error)) from None
@@ -81,9 +71,9 @@ def _need_model(host: Host) -> None:
             raise SystemExit(INTERRUPTED) from None
         if answer not in ("", "y", "yes"):
             raise SystemExit(USAGE) from None
-        initialise(host)
+        initialise(line.plugin().host, line.configuration)
         try:
-            host.services[Configuration].default_model()
+            line.configuration.default_model()
         except HooklineError as still:
             raise CommandError(str(still)) from None
 
@@ -120,13 +110,13 @@ async def _chat(
 def _check_options(session: str | None, continue_: bool, resume: bool, resumed: str | None) -> None:
     """Raise ``CommandError`` for options that exclude each other."""
     if session is not None and not _good_id(session):
-        raise CommandError("a session's id is 1 to 200 printable characters without a slash")
+        raise CommandError("a session id is 1 to 200 printable characters, without a slash")
     if (session is not None) + continue_ + resume > 1:
-        raise CommandError("choose one of --session, --continue and --resume")
+        raise CommandError("use only one of --session, --continue and --resume")
     if resumed is not None and not resume:
         raise CommandError(
-            f"chat takes no message; `hookline run {resumed!r}` answers one, and "
-            f"`hookline chat --resume {resumed}` goes back to a session"
+            f"chat takes no message. Run `hookline run {resumed!r}` to send one, or "
+            f"`hookline chat --resume {resumed}` to resume a session"
         )
 
 
@@ -155,10 +145,10 @@ async def _picked(host: Host) -> str | None:
     from .past import past_sessions, recap
 
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        raise CommandError("there is no terminal to choose on; name a session: --resume ID")
+        raise CommandError("there is no terminal to choose on. Name a session: --resume ID")
     found = await past_sessions(host)
     if not found:
-        raise CommandError("there is no session to resume yet; `hookline chat` begins one")
+        raise CommandError("there is no session to resume yet. Run `hookline chat` to start one")
     from .picker import pick
 
     return await pick(found, partial(recap, host))
@@ -169,8 +159,7 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
     modes = host.services.get(Modes)
     if modes is None:
         raise CommandError(
-            "--mode needs the plugin modes, which is off; `hookline plugins enable modes` "
-            "switches it on"
+            "--mode needs the plugin modes, which is off. Run `hookline plugins enable modes`."
         )
     await modes.set(session, cast("Mode", mode))
 

@@ -1,23 +1,29 @@
-"""``hookline init``. Imported when the command line is built, because of Typer."""
+"""Set up Hookline: model, key and channels.
+
+``hookline init``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from hookline_hookspecs import Host
+from hookline_hookspecs.cli import command_line, with_plugin
 
-NO_INPUT = "Ask nothing; only write the files that are not there."
+if TYPE_CHECKING:
+    from . import Terminal
+
+WORKS_WHEN_OFF = True
 
 
-def init_on(host: Host) -> Callable[..., None]:
-    """The command; ``host`` is of the plugin before it is set up."""
+@with_plugin
+def init(
+    plugin: Terminal,
+    no_input: Annotated[
+        bool, typer.Option("--no-input", help="Ask nothing; only write the files that are missing.")
+    ] = False,
+) -> None:
+    """Set up model, key and channels; run it again to see and change what is set."""
+    from .setup import initialise
 
-    def init(no_input: Annotated[bool, typer.Option("--no-input", help=NO_INPUT)] = False) -> None:
-        """Set up: model, key, channels; shows what is set, and changes what you answer."""
-        from .setup import initialise
-
-        initialise(host, ask=not no_input)
-
-    return init
+    initialise(plugin.host, command_line().configuration, ask=not no_input)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookline_hookspecs import HooklineError
-from hookline_hookspecs.host import Services
 from hookline_hookspecs.modes import Mode, Modes
+from hookline_hookspecs.services import Services
 
 NEXT: dict[Mode, Mode] = {"ask": "auto", "auto": "plan", "plan": "ask", "yolo": "ask"}
 """The order of the modes; ``yolo`` is chosen by an option only."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from acp import PROTOCOL_VERSION, RequestError, schema
-from hookline_channelkit import Media
+from hookline_channelkit import MediaStore
 from hookline_hookspecs import (
     CommandError,
     Conversations,
@@ -79,7 +79,7 @@ class Agent:
         self._mode = mode
         self.unsaved: Unsaved | None = None
         """Learns whether the editor offers its files."""
-        self._media = Media(host, "acp")
+        self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()
         feed.stop = self._stop_soon

@@ -18,7 +18,6 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .link import Link
 
@@ -40,13 +39,6 @@ class Acp(Plugin[NoConfig]):
     def setup(self, host: Host) -> None:
         """Let the command find this plugin."""
         host.services.provide(Link, self._link)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline acp``."""
-        from .cli import register_acp
-
-        register_acp(register)
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:

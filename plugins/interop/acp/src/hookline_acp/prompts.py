@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from acp import RequestError, schema
-from hookline_channelkit import Media
+from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, Origin
 
 MOST_FILES = 50
@@ -42,7 +42,7 @@ class Said:
     origins: list[Origin] = field(default_factory=list)
 
 
-async def read_prompt(blocks: Sequence[Any], workspace: Path, media: Media) -> Said:
+async def read_prompt(blocks: Sequence[Any], workspace: Path, media: MediaStore) -> Said:
     """Return what the blocks of a prompt say. Raises ``RequestError`` for what is not taken."""
     said, texts, size = Said(), list[str](), 0
     for block in blocks:
@@ -103,7 +103,7 @@ def _shown(uri: str, workspace: Path) -> str:
     return path + lines
 
 
-async def _picture(data: str, name: str, media: Media) -> Attachment | Audio:
+async def _picture(data: str, name: str, media: MediaStore) -> Attachment | Audio:
     try:
         content = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -111,7 +111,7 @@ async def _picture(data: str, name: str, media: Media) -> Attachment | Audio:
     if not content or len(content) > LARGEST_PICTURE:
         raise wrong(f"{name[:100]} has {len(content):,} bytes; 1 to {LARGEST_PICTURE:,} are taken")
     try:
-        return await media.attachment(content, name.rpartition("/")[2] or "picture")
+        return await media.save_attachment(content, name.rpartition("/")[2] or "picture")
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise RequestError(-32603, f"{name[:100]} could not be saved: {why}") from None

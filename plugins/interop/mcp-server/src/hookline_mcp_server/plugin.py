@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookline_hookspecs import Channel, Context, Host, Plugin, Question, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .asking import CHANNEL, DENY, Asker, McpChannel
 from .calls import Calls
@@ -32,13 +31,6 @@ class McpServer(Plugin[McpServerConfig]):
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """The channel ``mcp``."""
         register(McpChannel())
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline mcp serve``."""
-        from .cli import register_serve
-
-        register_serve(self, register)
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> str | None:

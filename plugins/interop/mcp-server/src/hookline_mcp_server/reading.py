@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from hookline_hookspecs import Host, ToolError, origins_from_json
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 from hookline_origins.kept import named, strangers
 
 PAGE, MOST = 50, 200

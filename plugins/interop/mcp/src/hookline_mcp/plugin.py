@@ -22,7 +22,6 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .bridge import LIMIT, Finder, Found
 from .calls import TERMINAL, Calls, is_here
@@ -230,10 +229,3 @@ class Mcp(Plugin[McpConfig]):
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Say which servers wait for approval."""
         register(Check("servers", self._checked))
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline mcp …``."""
-        from .cli import Commands
-
-        Commands(self).register(register)

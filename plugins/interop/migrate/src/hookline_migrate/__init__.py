@@ -7,18 +7,10 @@ homes and changes nothing there; :mod:`.moving` hands what was read to whoever o
 
 from __future__ import annotations
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Migrate"]
 
 
 class Migrate(Plugin[NoConfig]):
-    """Adds the commands."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline migrate …``."""
-        from .commands import Commands
-
-        Commands(self.host).register(register)
+    """Its commands are entry points; the plugin switches them on and off."""

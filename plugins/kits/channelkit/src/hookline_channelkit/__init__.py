@@ -1,108 +1,118 @@
-"""What Hookline's channels share. A channel plugin writes a :class:`Wire` to its platform, and
-subclasses :class:`ChannelPlugin` and :class:`ChannelConfig`; the README is the guide."""
+"""What Hookline's network channels share.
+
+A channel plugin writes a :class:`PlatformClient` for its platform, and subclasses
+:class:`ChannelPlugin` and :class:`ChannelConfig`. The README is the guide.
+"""
 
 from __future__ import annotations
 
-from .arrivals import Arrival, RemoteFile, Take
-from .authors import author, quoted_from, quoting
-from .complaints import Complaints
-from .config import ChannelConfig, WithBots
-from .credentials import Credential
+from .authors import author_label, quote_fields, quoted_origin
+from .base_clients import ListeningClient, PollingClient, PollLoop, lazy_client
+from .channel import ChannelOptions, NetworkChannel
+from .chat_directory import ChatAliases, PrivateChats
+from .client import LINK_PREVIEWS, UNKNOWN, PlatformClient, SendOptions, Unknown
+from .config import ChannelConfig, ChannelConfigWithBots, Credential
+from .containers import BoundedDict, ChatLocks
 from .errors import (
     BadMarkup,
     CannotStart,
-    Gone,
-    Lost,
-    Meanings,
+    ChatGone,
+    DeliveryUnknown,
+    ErrorClassifier,
+    MessageGone,
+    MessageTooLong,
     NotModified,
-    Refused,
+    PermissionDenied,
+    PlatformError,
     RetryAfter,
-    TooLong,
-    Unsure,
-    WireError,
-    unanswered,
+    connection_error,
 )
-from .facts import facts, got
-from .html import HtmlPainter
-from .inbound import Media, TooLarge
-from .kit import Kit, KitOptions
-from .limits import Limits, Rate
-from .listening import ListeningWire, client
-from .markdown import MarkdownPainter, Painter, paint
-from .memory import Hourly, Memory
-from .moves import Moves
-from .people import People
-from .plugin import ChannelPlugin, failed
-from .polling import Polling, PollingWire
-from .sockets import Says, Sockets
-from .splitting import Piece, cut, fitting, length_of, split
-from .storing import stored
-from .upload import Upload
-from .watchdog import Patience, Watchdog
-from .wire import LINK_PREVIEWS, PRESSED, TELL, TOO_OLD, UNKNOWN, Post, Unknown, Wire
+from .events import (
+    ALREADY_PRESSED,
+    MESSAGE_TOO_OLD,
+    PRESS_REPLIES,
+    InboundEvent,
+    ReceiveCallback,
+    RemoteFile,
+    receive_event,
+)
+from .files import Upload
+from .json_data import get_in, package_data
+from .limits import Kind, Limits, Rate, Scope
+from .markdown import HtmlRenderer, MarkdownRenderer, Renderer, render_markdown
+from .media import FileTooLarge, MediaStore
+from .message_splitter import Piece, iter_pieces, length_function, next_piece, split_markdown
+from .plugin import ChannelPlugin, failed_check
+from .problems import LogOnce
+from .rate_limiter import HourlyLimit
+from .socket_pool import SocketEvent, SocketPool
+from .watchdog import ReconnectPolicy, Watchdog
 
 __all__ = [
+    "ALREADY_PRESSED",
     "LINK_PREVIEWS",
-    "PRESSED",
-    "TELL",
-    "TOO_OLD",
+    "MESSAGE_TOO_OLD",
+    "PRESS_REPLIES",
     "UNKNOWN",
-    "Arrival",
     "BadMarkup",
+    "BoundedDict",
     "CannotStart",
     "ChannelConfig",
+    "ChannelConfigWithBots",
+    "ChannelOptions",
     "ChannelPlugin",
-    "Complaints",
+    "ChatAliases",
+    "ChatGone",
+    "ChatLocks",
     "Credential",
-    "Gone",
-    "Hourly",
-    "HtmlPainter",
-    "Kit",
-    "KitOptions",
+    "DeliveryUnknown",
+    "ErrorClassifier",
+    "FileTooLarge",
+    "HourlyLimit",
+    "HtmlRenderer",
+    "InboundEvent",
+    "Kind",
     "Limits",
-    "ListeningWire",
-    "Lost",
-    "MarkdownPainter",
-    "Meanings",
-    "Media",
-    "Memory",
-    "Moves",
+    "ListeningClient",
+    "LogOnce",
+    "MarkdownRenderer",
+    "MediaStore",
+    "MessageGone",
+    "MessageTooLong",
+    "NetworkChannel",
     "NotModified",
-    "Painter",
-    "Patience",
-    "People",
+    "PermissionDenied",
     "Piece",
-    "Polling",
-    "PollingWire",
-    "Post",
+    "PlatformClient",
+    "PlatformError",
+    "PollLoop",
+    "PollingClient",
+    "PrivateChats",
     "Rate",
-    "Refused",
+    "ReceiveCallback",
+    "ReconnectPolicy",
     "RemoteFile",
+    "Renderer",
     "RetryAfter",
-    "Says",
-    "Sockets",
-    "Take",
-    "TooLarge",
-    "TooLong",
+    "Scope",
+    "SendOptions",
+    "SocketEvent",
+    "SocketPool",
     "Unknown",
-    "Unsure",
     "Upload",
     "Watchdog",
-    "Wire",
-    "WireError",
-    "WithBots",
-    "author",
-    "client",
-    "cut",
-    "facts",
-    "failed",
-    "fitting",
-    "got",
-    "length_of",
-    "paint",
-    "quoted_from",
-    "quoting",
-    "split",
-    "stored",
-    "unanswered",
+    "author_label",
+    "connection_error",
+    "failed_check",
+    "get_in",
+    "iter_pieces",
+    "lazy_client",
+    "length_function",
+    "next_piece",
+    "package_data",
+    "quote_fields",
+    "quoted_origin",
+    "receive_event",
+    "render_markdown",
+    "split_markdown",
 ]

@@ -1,4 +1,4 @@
-"""Whose words a message holds that its sender did not write: what is forwarded, what is quoted."""
+"""Labels for the authors of text that a message forwards or quotes."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from typing import Any
 
 from hookline_hookspecs import Origin
 
-LONGEST = 80
+MAX_NAME_CHARS = 80
 """Characters of a name that are kept; people choose it themselves."""
 _BRACKETS = str.maketrans(dict.fromkeys("()", " "))
 
 
-def author(name: str, person: str = "") -> str:
-    """``NAME (CHANNEL:ID)``, or the name alone where the platform keeps the id to itself.
+def author_label(name: str, person: str = "") -> str:
+    """``NAME (CHANNEL:ID)``, or the name alone where the platform does not reveal the id.
 
-    For ``Inbound.forwarded``. The name has no round brackets, so that none can pass for an id, and
-    nothing that is not seen.
+    For ``Inbound.forwarded``. Round brackets and invisible characters are removed from the name, so
+    that no name can pass for an id.
     """
     visible = "".join(
         character
         for character in name.translate(_BRACKETS)
         if character.isspace() or not unicodedata.category(character).startswith("C")
     )
-    shown = " ".join(visible.split())[:LONGEST].strip()
-    return " ".join(part for part in (shown, f"({person})" if person else "") if part) or "somebody"
+    shown = " ".join(visible.split())[:MAX_NAME_CHARS].strip()
+    parts = (shown, f"({person})" if person else "")
+    return " ".join(part for part in parts if part) or "somebody"
 
 
-def quoted_from(told: str) -> Origin:
-    """For ``Inbound.origins``, where ``Inbound.quoted`` is neither the sender's text nor ours;
-    ``told`` is what :func:`author` says of its author."""
-    return Origin("outside", f"quoted from {told}")
+def quoted_origin(label: str) -> Origin:
+    """For ``Inbound.origins``, where ``Inbound.quoted`` is neither the sender's text nor the bot's;
+    ``label`` is the :func:`author_label` of its author."""
+    return Origin("outside", f"quoted from {label}")
 
 
-def quoting(text: str, told: str = "", message: str | None = None) -> dict[str, Any]:
-    """Fields of an :class:`Inbound` for what it quotes.
+def quote_fields(text: str, label: str = "", message: str | None = None) -> dict[str, Any]:
+    """The fields of an :class:`Inbound` for what it quotes.
 
     Args:
-        text: the words; without any nothing is quoted.
-        told: what :func:`author` says of their author; empty if that is the sender, or the bot.
-        message: the id of the message that they are from, where the platform tells.
+        text: the quoted text; if it is empty there are no fields.
+        label: the :func:`author_label` of its author; empty if that is the sender or the bot.
+        message: the id of the quoted message, if the platform says.
     """
     if not text:
         return {}
-    origins = (quoted_from(told),) if told else ()
+    origins = (quoted_origin(label),) if label else ()
     return {"quoted": text, "origins": origins, "reply_to": message}

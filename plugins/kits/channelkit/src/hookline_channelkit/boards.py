@@ -1,8 +1,8 @@
 """A text that a running turn keeps up to date, such as a plan: one message that is edited.
 
-A turn has one at most. It is recorded in ``host.storage.kv`` before and after it is sent, so that
-the process which goes on with the turn edits that very message. Its text is plain. Where the
-platform has no edits, it stays as it was first.
+A turn has at most one. The message is recorded in ``host.storage.kv`` before and after it is sent,
+so that the process that continues the turn edits that very message. The text is plain. Where the
+platform has no edits, the first text stays.
 """
 
 from __future__ import annotations
@@ -14,42 +14,65 @@ from typing import Any
 
 from hookline_hookspecs import Host, crash
 
-from .errors import BadMarkup, Gone, Lost, NotModified, Refused, RetryAfter, TooLong, Unsure
-from .locks import Locks
-from .progress import token_of
-from .rates import Rates
-from .shown import Shown
-from .splitting import SMALLEST, fitting
-from .streaming import A_SECOND, HIGHEST
-from .wire import UNKNOWN, Post, Wire
+from .answer_streams import next_sequence
+from .client import UNKNOWN, PlatformClient, SendOptions
+from .containers import ChatLocks
+from .delivery_ledger import delivery_token
+from .errors import (
+    BadMarkup,
+    ChatGone,
+    DeliveryUnknown,
+    MessageGone,
+    MessageTooLong,
+    NotModified,
+    PermissionDenied,
+    RetryAfter,
+)
+from .message_splitter import MIN_LIMIT, next_piece
+from .rate_limiter import RateLimiter
+from .sent_messages import SentMessages
 
 PREFIX = "board:"
-"""Before the chat and the inbound message in the plugin's key-value storage."""
-CUT = "\n…"
-STALE = 7 * 86_400.0
-"""Seconds after which a record is removed whose turn never ended."""
-TRIES = 3
-"""Requests that fail in a row before a board is left as it is."""
+"""Before the chat and the inbound message in ``host.storage.kv``."""
+CUT_MARK = "\n…"
+STALE_SECONDS = 7 * 86_400.0
+"""Age at which a record is deleted whose turn never ended."""
+MAX_FAILURES = 3
+"""Requests that may fail in a row before a board is left as it is."""
 
 
 @dataclass(slots=True, eq=False)
 class Board:
-    """One turn's message.
+    """The message of one turn.
 
-    ``doubt``: it was sent and its id never came. ``number``: which message of the turn it is, from
-    0, as one that cannot be edited any more is replaced. ``final``: the turn is over.
+    Attributes:
+        chat: the chat that the turn is of.
+        inbound: the id of the message that the turn answers.
+        room: the length that the text is cut to.
+        message: the platform's id of the message, once it is sent.
+        in_doubt: the message was sent and its id never came back: it may be there.
+        sent_at: Unix time just before it was sent.
+        number: which message of the turn it is, from 0; one that cannot be edited is replaced.
+        edits: how often it was edited.
+        sequence: that of the last edit.
+        failures: requests that failed in a row.
+        text: the text to show.
+        shown: the text that the message shows.
+        final: the turn has ended.
+        closed: no more requests.
+        changed: set when there is something to do.
     """
 
     chat: str
     inbound: str
     room: int
     message: str | None = None
-    doubt: bool = False
-    opened: float = 0.0
+    in_doubt: bool = False
+    sent_at: float = 0.0
     number: int = 0
     edits: int = 0
     sequence: int = 0
-    failed: int = 0
+    failures: int = 0
     text: str = ""
     shown: str = ""
     final: bool = False
@@ -58,57 +81,70 @@ class Board:
 
     @property
     def key(self) -> str:
-        """Its name in the storage."""
+        """The key of its record."""
         return PREFIX + json.dumps([self.chat, self.inbound], ensure_ascii=False)
 
     @property
     def token(self) -> str:
-        """What its message is sent with."""
-        return token_of("board", self.chat, self.inbound, self.number)
+        """The token its message is sent with."""
+        return delivery_token("board", self.chat, self.inbound, self.number)
 
 
 class Boards:
-    """The boards of a channel; the arguments are those of :class:`.streaming.Streams`."""
+    """The boards of a channel; the arguments are those of :class:`.AnswerStreams`."""
 
-    def __init__(self, host: Host, wire: Wire, rates: Rates, locks: Locks, shown: Shown) -> None:
-        self._host, self._wire, self._rates, self._locks = host, wire, rates, locks
-        self._shown = shown
+    def __init__(
+        self,
+        host: Host,
+        client: PlatformClient,
+        rates: RateLimiter,
+        locks: ChatLocks,
+        sent: SentMessages,
+    ) -> None:
+        self._host, self._client, self._rates, self._locks = host, client, rates, locks
+        self._sent = sent
         self._open: dict[str, Board] = {}
-        self._left: dict[str, Any] = {}
+        self._recovered: dict[str, Any] = {}
         """Records of a process that died, by key."""
+        self._loaded = asyncio.Event()
 
     async def load(self) -> None:
-        """Read what a dead process left. Raises ``StoreError``."""
+        """Read the records of a dead process. Raises ``StoreError``."""
         kv = self._host.storage.kv
         for key in await kv.keys(PREFIX):
             value = await kv.get(key)
-            if isinstance(value, dict) and value.get("at", 0) > self._host.now() - STALE:
-                self._left.setdefault(key, value)
+            if isinstance(value, dict) and value.get("at", 0) > self._host.now() - STALE_SECONDS:
+                self._recovered.setdefault(key, value)
             else:
                 await kv.delete(key)
+        self._loaded.set()
 
     def show(self, chat: str, inbound: str, text: str) -> None:
-        """Show ``text`` in place of what the turn of a message has shown before."""
-        fresh = Board(chat, inbound, self._wire.limits.text)
-        board = self._open.setdefault(fresh.key, fresh)
+        """Show ``text`` in place of what the turn of a message showed before. Nothing is shown
+        before :meth:`load`: the turn of a dead process may continue before that."""
+        new = Board(chat, inbound, self._client.limits.text)
+        board = self._open.setdefault(new.key, new)
         board.text = text
         board.changed.set()
-        if board is fresh:
-            if (left := self._left.pop(board.key, None)) is not None:
-                board.message, board.opened = left.get("message"), left.get("at", 0.0)
-                board.number, board.doubt = left.get("number", 0), board.message is None
+        if board is new:
             self._host.spawn(self._follow(board), "board")
 
     def end(self, chat: str, inbound: str) -> None:
-        """The turn is over: the last text is shown, and stays."""
+        """The turn has ended: show the last text, and leave it."""
         key = Board(chat, inbound, 0).key
         if (board := self._open.get(key)) is not None:
             board.final = True
             board.changed.set()
-        elif self._left.pop(key, None) is not None:
-            self._host.spawn(self._erase(key), "board")
+        elif self._recovered.pop(key, None) is not None:
+            self._host.spawn(self._delete_record(key), "board")
 
     async def _follow(self, board: Board) -> None:
+        await self._loaded.wait()
+        if (record := self._recovered.pop(board.key, None)) is not None:
+            board.message = record.get("message")
+            board.in_doubt = board.message is None
+            board.sent_at = record.get("at", 0.0)
+            board.number = record.get("number", 0)
         while not board.closed:
             await board.changed.wait()
             board.changed.clear()
@@ -117,89 +153,88 @@ class Boards:
                     await self._show(board)
             if board.final and (board.text == board.shown or board.closed):
                 break
-            await asyncio.sleep(self._wire.limits.edit_every)
+            await asyncio.sleep(self._client.limits.edit_every)
         self._open.pop(board.key, None)
-        await self._erase(board.key)
+        await self._delete_record(board.key)
 
     async def _show(self, board: Board) -> None:
         text = board.text
         try:
-            piece = fitting(text, self._wire.limits, room=board.room, frame=CUT)
-            cut = piece.text if piece.is_last else piece.text.rstrip() + CUT
+            piece = next_piece(text, self._client.limits, room=board.room, frame=CUT_MARK)
+            cut = piece.text if piece.is_last else piece.text.rstrip() + CUT_MARK
             if await self._put(board, cut) or board.final:
-                board.shown, board.failed = text, 0
+                board.shown, board.failures = text, 0
             return
         except NotModified:
             board.shown = text
             return
         except RetryAfter as error:
-            self._rates.hold(board.chat, error)
-        except TooLong:
-            board.room = max(SMALLEST, board.room * 3 // 4)
-            board.failed += board.room == SMALLEST
-        except Lost:
+            self._rates.pause(board.chat, error)
+        except MessageTooLong:
+            board.room = max(MIN_LIMIT, board.room * 3 // 4)
+            board.failures += board.room == MIN_LIMIT
+        except MessageGone:
             board.message, board.number, board.edits = None, board.number + 1, 0
-            board.failed += 1
-        except (Gone, Refused, Unsure, BadMarkup) as error:
-            self._host.log.info("what a turn keeps up to date is not shown: %s", error)
+            board.failures += 1
+        except (ChatGone, PermissionDenied, DeliveryUnknown, BadMarkup) as error:
+            self._host.log.info("cannot show a board: %s", error)
             board.closed = True
         except Exception as error:
-            self._host.log.info("what a turn keeps up to date is not shown: %s", error)
-            board.failed += 1
-        board.closed = board.closed or board.failed >= TRIES
+            self._host.log.info("cannot show a board: %s", error)
+            board.failures += 1
+        board.closed = board.closed or board.failures >= MAX_FAILURES
         board.changed.set()
 
     async def _put(self, board: Board, text: str) -> bool:
-        """Send the message or edit it; False if the edit is left to the end of the turn."""
-        if board.doubt:
-            found = await self._wire.find(board.chat, board.token, "", board.opened)
+        """Send or edit the message; False if the edit is left to the end of the turn."""
+        if board.in_doubt:
+            found = await self._client.find_message(board.chat, board.token, "", board.sent_at)
             if found is UNKNOWN:
-                raise Unsure("it may stand there already")
-            board.message, board.doubt = found, False
+                raise DeliveryUnknown("it may have been sent already")
+            board.message, board.in_doubt = found, False
         if board.message is None:
             await self._send(board, text)
-        elif "edits" in self._wire.can:
+        elif "edits" in self._client.can:
             if not self._may_edit(board):
                 return False
-            await self._rates.wait(board.chat, "edit")
+            await self._rates.acquire(board.chat, "edit")
             board.edits += 1
-            passed = int((self._host.now() - board.opened) * A_SECOND)
-            board.sequence = min(HIGHEST, max(board.sequence + 1, passed))
-            post = Post(board.token, kind="notice", sequence=board.sequence)
-            await self._wire.edit(board.chat, board.message, text, post)
+            board.sequence = next_sequence(board.sequence, self._host.now() - board.sent_at)
+            options = SendOptions(board.token, kind="notice", sequence=board.sequence)
+            await self._client.edit_message(board.chat, board.message, text, options)
         return True
 
     def _may_edit(self, board: Board) -> bool:
-        """Whether the message has an edit left; the last one is for the end of the turn."""
-        most = self._wire.limits.edits
-        return most is None or board.edits < most - (0 if board.final else 1)
+        """Whether an edit is left; the last one is reserved for the end of the turn."""
+        limit = self._client.limits.edits
+        return limit is None or board.edits < limit - (0 if board.final else 1)
 
     async def _send(self, board: Board, text: str) -> None:
-        await self._rates.wait(board.chat, "text")
-        board.opened = self._host.now()
-        await self._keep(board)
+        await self._rates.acquire(board.chat, "text")
+        board.sent_at = self._host.now()
+        await self._save_record(board)
         crash.point("before-board")
-        board.doubt = True
+        board.in_doubt = True
         try:
-            board.message = await self._wire.text(
-                board.chat, text, Post(board.token, kind="notice")
+            board.message = await self._client.send_text(
+                board.chat, text, SendOptions(board.token, kind="notice")
             )
-        except Unsure:
+        except DeliveryUnknown:
             raise
         except Exception:
-            board.doubt = False
+            board.in_doubt = False
             raise
         crash.point("after-board")
-        self._shown.note(board.chat, board.message, board.opened)
-        board.doubt = False
-        await self._keep(board)
+        self._sent.add(board.chat, board.message, board.sent_at)
+        board.in_doubt = False
+        await self._save_record(board)
 
-    async def _keep(self, board: Board) -> None:
-        value = {"message": board.message, "at": board.opened, "number": board.number}
+    async def _save_record(self, board: Board) -> None:
+        value = {"message": board.message, "at": board.sent_at, "number": board.number}
         await self._host.storage.kv.set(board.key, value)
 
-    async def _erase(self, key: str) -> None:
+    async def _delete_record(self, key: str) -> None:
         try:
             await self._host.storage.kv.delete(key)
         except Exception as error:
-            self._host.log.warning("the record of a turn's notice cannot be removed: %s", error)
+            self._host.log.warning("cannot delete the record of a board: %s", error)

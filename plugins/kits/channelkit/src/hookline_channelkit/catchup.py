@@ -1,9 +1,9 @@
-"""Nothing is lost while the channel was away: a cursor for each chat, and what stands behind it.
+"""Reads what was written while the channel was away: a cursor per chat, and what comes after it.
 
-A chat is *behind* from the moment that its messages may have been missed until its history has been
-read up to the present. The next message that arrives in such a chat waits until it has caught up,
-so that order is kept; the other chats are read one after the other meanwhile. A cursor moves when
-what it stands for is stored, and never past something that was not.
+A chat is *behind* from the moment messages may have been missed until its history has been read up
+to the present. The next message that arrives in such a chat waits for that, so that order is kept;
+meanwhile the other chats are read one after the other. A cursor advances once its message is
+stored, and never past a message that could not be stored.
 """
 
 from __future__ import annotations
@@ -16,29 +16,38 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, crash
 
-from .arrivals import Arrival
-from .errors import Gone, Lost, Refused, RetryAfter
-from .refusals import Refusals
-from .shown import number_of
-from .wire import Wire
+from .client import PlatformClient
+from .errors import ChatGone, MessageGone, PermissionDenied, RetryAfter
+from .events import InboundEvent
+from .problems import PermissionProblems
+from .sent_messages import cursor_number
 
-CURSOR = "cursor:"
-"""Before a chat in the plugin's key-value storage."""
-HEARD = "heard"
-"""Where the time is at which the channel was last known to receive."""
-OVERLAP = 60.0
-"""Seconds that messages may come late, or out of order, and that clocks may differ."""
-FRESH = 86_400.0
-"""Seconds for which a chat is read again from a little before its cursor. Core knows for a week
-what it had."""
-STALE = 30 * 86_400.0
-"""Seconds after which a chat that nobody writes in is not read any more, unless the platform names
-it."""
-AGAIN = 5.0
-"""Seconds after a failure for which messages that arrive do not wait for another attempt."""
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds after a failure; they double."""
-Keep: TypeAlias = Callable[[Arrival], Awaitable[bool]]
+CURSOR_PREFIX = "cursor:"
+"""Before the chat in ``host.storage.kv``."""
+LAST_CONNECTED_KEY = "last_connected"
+"""Key of the time at which the channel was last known to receive."""
+MAX_DISORDER = 60.0
+"""Seconds by which messages may come late or out of order, and by which clocks may differ."""
+REREAD_SECONDS = 86_400.0
+"""For this long after its last message a chat is read again from a little before its cursor. Core
+knows for a week which messages it had."""
+CURSOR_SECONDS = 30 * 86_400.0
+"""A chat that is silent for longer is read only if the platform lists it."""
+CHAT_RETRY_SECONDS = 5.0
+"""After a failure, messages that arrive do not wait for another attempt for this long."""
+MIN_RETRY_PAUSE, MAX_RETRY_PAUSE = 1.0, 60.0
+"""Seconds to wait after a failure, doubled each time."""
+StoreEvent: TypeAlias = Callable[[InboundEvent], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """``newest`` is the highest cursor that is stored, ``settled`` one before which no message can
+    be missing any more, and ``at`` the Unix time at which they began to differ."""
+
+    newest: str
+    settled: str
+    at: float
 
 
 class CatchUp:
@@ -46,188 +55,184 @@ class CatchUp:
 
     Args:
         host: the plugin's host.
-        wire: the platform.
-        refusals: where a missing permission is told.
+        client: the platform.
+        problems: where missing permissions are reported.
     """
 
-    def __init__(self, host: Host, wire: Wire, refusals: Refusals) -> None:
-        self._host, self._wire, self._refusals = host, wire, refusals
+    def __init__(self, host: Host, client: PlatformClient, problems: PermissionProblems) -> None:
+        self._host, self._client, self._problems = host, client, problems
         self._cursors: dict[str, _Cursor] = {}
         self._round = 0
-        self._read: dict[str, int] = {}
-        """The round in which a chat has caught up; it is behind if that is not the last."""
-        self._unread: set[str] = set()
-        """Chats in which something could not be stored, or whose history could not be read: their
-        cursors stay."""
+        """Incremented with each connection that may have missed messages."""
+        self._read_rounds: dict[str, int] = {}
+        """The round in which each chat has caught up; it is behind unless that is the latest."""
+        self._incomplete: set[str] = set()
+        """Chats of which a message could not be stored or whose history could not be read; their
+        cursors do not advance."""
         self._skipped: dict[str, str] = {}
-        """Cursors up to which a chat was read, though nothing of it was for the agent; not kept."""
-        self._tried: dict[str, float] = {}
-        """When reading a chat failed last, by the loop's clock."""
+        """Cursors of messages that are not for the agent, until they are stored."""
+        self._failed_at: dict[str, float] = {}
+        """When reading each chat last failed, by the loop's clock."""
         self._since = 0.0
         self._changed = asyncio.Event()
 
     async def load(self) -> None:
-        """Read the cursors. Raises ``StoreError``."""
+        """Load the cursors. Raises ``StoreError``."""
         kv = self._host.storage.kv
         if not self._cursors:
-            for key in await kv.keys(CURSOR):
-                await self._load(key, await kv.get(key))
-        heard = await kv.get(HEARD)
-        if heard is None:  # the first start: nothing older is read, by this process or the next
-            heard = self._host.now() + OVERLAP
-            await kv.set(HEARD, heard)
-        self._since = heard - OVERLAP
+            for key in await kv.keys(CURSOR_PREFIX):
+                await self._load_cursor(key, await kv.get(key))
+        connected = await kv.get(LAST_CONNECTED_KEY)
+        if connected is None:  # the first start: this process and the next read nothing older
+            connected = self._host.now() + MAX_DISORDER
+            await kv.set(LAST_CONNECTED_KEY, connected)
+        self._since = connected - MAX_DISORDER
 
-    def begin(self) -> None:
-        """Messages may have been missed: every chat is behind."""
+    def mark_all_behind(self) -> None:
+        """Messages may have been missed in any chat."""
         self._round += 1
-        self._unread.clear()
+        self._incomplete.clear()
         self._changed.set()
 
-    def failed(self, chat: str) -> None:
-        """Something of a chat could not be stored."""
-        self._read.pop(chat, None)
-        self._unread.add(chat)
+    def mark_failed(self, chat: str) -> None:
+        """An event of a chat could not be stored."""
+        self._read_rounds.pop(chat, None)
+        self._incomplete.add(chat)
         self._changed.set()
 
-    async def heard(self) -> None:
-        """The channel receives, and no chat is behind. A failure is logged."""
-        if not self._unread and self._round:
+    async def save_connected(self) -> None:
+        """Store that the channel receives, unless a chat is behind. A failure is logged."""
+        if not self._incomplete and self._round:
             try:
                 while self._skipped:
-                    await self._move(*self._skipped.popitem())
-                await self._host.storage.kv.set(HEARD, self._host.now())
+                    await self._move_cursor(*self._skipped.popitem())
+                await self._host.storage.kv.set(LAST_CONNECTED_KEY, self._host.now())
             except Exception as error:
-                self._host.log.warning("when the channel was heard cannot be kept: %s", error)
+                self._host.log.warning("cannot store the time of the last connection: %s", error)
 
-    async def before(self, chat: str, keep: Keep) -> None:
-        """Catch a chat up before the next message of it is stored; the caller holds its order. A
-        failure is logged: the message is stored all the same, and the cursor stays. After one, the
-        next messages do not wait for another attempt at once."""
+    async def catch_up(self, chat: str, store: StoreEvent) -> None:
+        """Catch up with a chat before its next message is stored; the caller holds its lock.
+
+        A failure is logged: the message is stored all the same and the cursor does not advance.
+        """
         now = asyncio.get_running_loop().time()
-        if self._is_behind(chat) and now > self._tried.get(chat, float("-inf")) + AGAIN:
-            await self._try(chat, keep)
+        retry_at = self._failed_at.get(chat, float("-inf")) + CHAT_RETRY_SECONDS
+        if self._is_behind(chat) and now > retry_at:
+            await self._read_history(chat, store)
 
-    async def reached(self, arrival: Arrival) -> None:
-        """An arrival is stored; a failure to keep that is logged."""
-        place, chat = arrival.place, arrival.inbound.chat_id
-        if not (arrival.cursor and self._wire.catches_up):
+    async def advance(self, event: InboundEvent) -> None:
+        """An event is stored: move the cursor of its chat. A failure is logged."""
+        history_chat, chat = event.history_chat, event.inbound.chat_id
+        if not (event.cursor and self._client.has_history):
             return
-        if place not in self._unread:
-            await self._move(place, arrival.cursor)
-        if chat != place and chat not in self._cursors:
-            await self._move(chat, arrival.cursor)
+        if history_chat not in self._incomplete:
+            await self._move_cursor(history_chat, event.cursor)
+        if chat != history_chat and chat not in self._cursors:
+            await self._move_cursor(chat, event.cursor)
 
-    def skipped(self, chat: str, cursor: str) -> None:
-        """A message need not be read again; the caller holds the chat's order. It is kept by
-        :meth:`heard`, from time to time."""
+    def skip(self, chat: str, cursor: str) -> None:
+        """A message need not be read again; the caller holds the chat's lock. The cursor is stored
+        by :meth:`save_connected`, from time to time."""
         old = self._cursors.get(chat)
         is_newer = old is None or _number(cursor) > _number(old.newest)
-        if is_newer and not self._is_behind(chat) and chat not in self._unread:
+        if is_newer and not self._is_behind(chat) and chat not in self._incomplete:
             self._skipped[chat] = cursor
 
-    async def run(self, keep: Keep, in_order: Callable[[str], asyncio.Lock]) -> None:
-        """Catch up whatever is behind, whenever something is, until cancelled."""
-        pause = FIRST_PAUSE
+    async def run(self, store: StoreEvent, lock_of: Callable[[str], asyncio.Lock]) -> None:
+        """Catch up with every chat that is behind, whenever one is, until cancelled."""
+        pause = MIN_RETRY_PAUSE
         while True:
-            if await self._all(keep, in_order):
-                pause = FIRST_PAUSE
-                await self.heard()
+            if await self._catch_up_all(store, lock_of):
+                pause = MIN_RETRY_PAUSE
+                await self.save_connected()
                 await self._changed.wait()
             else:
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
+                pause = min(pause * 2, MAX_RETRY_PAUSE)
 
-    async def _all(self, keep: Keep, in_order: Callable[[str], asyncio.Lock]) -> bool:
+    async def _catch_up_all(
+        self, store: StoreEvent, lock_of: Callable[[str], asyncio.Lock]
+    ) -> bool:
+        """Returns False if a chat could not be read."""
         self._changed.clear()
-        if not self._wire.catches_up:
+        if not self._client.has_history:
             return True
         try:
-            chats = {*self._cursors, *await self._wire.chats(), *self._unread}
-        except Refused as error:
-            await self._refusals.tell(error)
-            chats = {*self._cursors, *self._unread}
+            chats = {*self._cursors, *await self._client.list_chats(), *self._incomplete}
+        except PermissionDenied as error:
+            await self._problems.report(error)
+            chats = {*self._cursors, *self._incomplete}
         except Exception as error:
-            self._host.log.warning("the chats cannot be listed: %s", error)
+            self._host.log.warning("cannot list the chats: %s", error)
             return False
-        is_whole = True
+        is_complete = True
         for chat in sorted(chats):
             if self._is_behind(chat):
-                async with in_order(chat):
+                async with lock_of(chat):
                     if self._is_behind(chat):
-                        is_whole = await self._try(chat, keep) and is_whole
-        return is_whole
+                        is_complete = await self._read_history(chat, store) and is_complete
+        return is_complete
 
     def _is_behind(self, chat: str) -> bool:
-        return self._wire.catches_up and self._read.get(chat, 0) < self._round
+        return self._client.has_history and self._read_rounds.get(chat, 0) < self._round
 
-    async def _try(self, chat: str, keep: Keep) -> bool:
-        """Read a chat's history; True if it is up to the present."""
-        this = self._round
-        self._unread.discard(chat)
+    async def _read_history(self, chat: str, store: StoreEvent) -> bool:
+        """Read a chat's history; True if the chat is up to date."""
+        this_round = self._round
+        self._incomplete.discard(chat)
         try:
-            async for arrival in self._wire.history(chat, self._after(chat), self._since):
-                await keep(arrival)
+            async for event in self._client.history(chat, self._start_of(chat), self._since):
+                await store(event)
                 crash.point("mid-catch-up")
-        except Refused as error:
-            await self._refusals.tell(error)
-        except (Gone, Lost) as error:
-            self._host.log.info("chat %s is not there to be read back: %s", chat, error)
+        except PermissionDenied as error:
+            await self._problems.report(error)
+        except (ChatGone, MessageGone) as error:
+            self._host.log.info("cannot read chat %s, which is gone: %s", chat, error)
         except Exception as error:
-            self._unread.add(chat)
-            self._tried[chat] = asyncio.get_running_loop().time()
-            self._host.log.warning("chat %s cannot be read back yet: %s", chat, error)
+            self._incomplete.add(chat)
+            self._failed_at[chat] = asyncio.get_running_loop().time()
+            self._host.log.warning("cannot read the history of chat %s yet: %s", chat, error)
             if isinstance(error, RetryAfter):
-                await asyncio.sleep(min(error.retry_after, LONGEST_PAUSE))
+                await asyncio.sleep(min(error.retry_after, MAX_RETRY_PAUSE))
             return False
-        self._read[chat] = this
-        self._tried.pop(chat, None)
+        self._read_rounds[chat] = this_round
+        self._failed_at.pop(chat, None)
         return True
 
-    def _after(self, chat: str) -> str:
-        """From where a chat is read: a little before its cursor, if that has moved of late,
-        because what came out of order may be missing."""
+    def _start_of(self, chat: str) -> str:
+        """Where to read a chat from: a little before its cursor, if that has moved lately, because
+        a message that came out of order may be missing."""
         cursor = self._cursors.get(chat)
         if cursor is None:
             return ""
-        return cursor.settled if cursor.at > self._host.now() - FRESH else cursor.newest
+        return cursor.settled if cursor.at > self._host.now() - REREAD_SECONDS else cursor.newest
 
-    async def _move(self, chat: str, to: str) -> None:
+    async def _move_cursor(self, chat: str, to: str) -> None:
         now, old = self._host.now(), self._cursors.get(chat)
         if old is None:
             moved = _Cursor(to, to, now)
         elif _number(to) <= _number(old.newest):
             return
+        elif old.at < now - MAX_DISORDER:
+            moved = _Cursor(to, old.newest, now)
         else:
-            is_settled = old.at < now - OVERLAP
-            moved = _Cursor(to, old.newest if is_settled else old.settled, now)
-            moved = moved if is_settled else replace(moved, at=old.at)
+            moved = replace(old, newest=to)
         self._cursors[chat] = moved
         try:
-            await self._host.storage.kv.set(CURSOR + chat, asdict(moved))
+            await self._host.storage.kv.set(CURSOR_PREFIX + chat, asdict(moved))
         except Exception as error:
-            self._host.log.warning("how far a chat was read cannot be kept: %s", error)
+            self._host.log.warning("cannot store the cursor of a chat: %s", error)
 
-    async def _load(self, key: str, value: Any) -> None:
+    async def _load_cursor(self, key: str, value: Any) -> None:
         try:
             cursor = _Cursor(**value)
         except TypeError:
             cursor = _Cursor("", "", 0.0)
-        if cursor.at < self._host.now() - STALE:
+        if cursor.at < self._host.now() - CURSOR_SECONDS:
             await self._host.storage.kv.delete(key)
         else:
-            self._cursors[key.removeprefix(CURSOR)] = cursor
-
-
-@dataclass(frozen=True, slots=True)
-class _Cursor:
-    """The highest cursor that is stored, one before which nothing is missing any more, and the Unix
-    time at which ``newest`` began to run ahead of ``settled``."""
-
-    newest: str
-    settled: str
-    at: float
+            self._cursors[key.removeprefix(CURSOR_PREFIX)] = cursor
 
 
 def _number(cursor: str) -> Decimal:
-    return number_of(cursor) or Decimal(0)
+    return cursor_number(cursor) or Decimal(0)

@@ -1,55 +1,120 @@
-"""The settings that every channel has; a channel adds its own to them."""
+"""The settings that every channel has, and the credentials of its account."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from hookline_hookspecs import Host
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
-from .credentials import Credential
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Something that proves to the platform who the bot is: a token, a secret, an app id. The
+    settings have a field of its name. Its texts are parts of sentences.
+
+    Args:
+        name: the field.
+        env_var: the environment variable, or line of ``.env``, that is read if config has no value.
+            It belongs to the first bot of a kind; another, such as ``telegram:work``, names its own
+            variable in config.
+        pattern: a regular expression that matches all of a valid value.
+        label: what it is called: ``token``.
+        format_hint: what it looks like, after "it": ``looks like 123456:ABC-def``.
+        create_hint: how to get one: ``create a bot with @BotFather``.
+        source: where it is copied from: ``@BotFather``.
+    """
+
+    name: str
+    env_var: str
+    pattern: str
+    label: str
+    format_hint: str
+    create_hint: str
+    source: str
+
+    def field(self, default: Any = SecretStr(""), **extra: Any) -> Any:  # noqa: B008
+        """The field of the settings. ``extra`` is what ``hookline init`` shows as well: ``guide``,
+        ``link``, and ``ask`` for a value that is not secret."""
+        description = f"The {self.label}, from {self.source}; default: ${self.env_var}."
+        extra = {"env": self.env_var, **extra}
+        return Field(default=default, description=description, json_schema_extra=extra)
+
+    def value(self, config: BaseModel, host: Host) -> str:
+        """The value from config, else from the environment; empty if there is none."""
+        configured = getattr(config, self.name)
+        if isinstance(configured, SecretStr):
+            configured = configured.get_secret_value()
+        from_env = host.env.get(self.env_var, "") if ":" not in host.plugin else ""
+        return (str(configured) or from_env).strip()
+
+    def rejected(self, platform: str) -> str:
+        """The error if the platform does not accept it, as ``PROBLEM; WHAT TO DO``."""
+        plugin = self.env_var.partition("_")[0].casefold()
+        return (
+            f"{platform} rejected {plugin}.{self.name}; copy it again from {self.source} and set "
+            f"{self.env_var}=… in .env"
+        )
+
+    def problem(self, value: str, plugin: str) -> str | None:
+        """Why ``value`` cannot be valid, as ``PROBLEM; WHAT TO DO``, or None. It is not tried."""
+        if re.fullmatch(self.pattern, value):
+            return None
+        is_first = ":" not in plugin
+        where = f"{plugin}.{self.name}" if is_first else f"plugins.{plugin}.{self.name}"
+        what = f"is not a valid {self.label} (it {self.format_hint})" if value else "is missing"
+        fix = f"copy it from {self.source}" if value else self.create_hint
+        if is_first:
+            return f"{where} {what}; {fix} and set {self.env_var}=… in .env"
+        return f'{where} {what}; {fix}, set NAME=… in .env and `{self.name}: "${{NAME}}"` in config'
 
 
 class ChannelConfig(BaseModel):
     """How a channel behaves. A subclass adds the account, and may set other defaults."""
 
     credentials: ClassVar[tuple[Credential, ...]] = ()
-    """What the account is made of; each has a field of its name."""
+    """The credentials of the account; each has a field of its name."""
 
     stream: bool = Field(default=True, description="Show a running answer by editing a message.")
     edit_every: float = Field(
-        default=1.5, ge=0.2, description="Seconds between two edits of a message at least."
+        default=1.5, ge=0.2, description="Minimum seconds between two edits of a message."
     )
     groups: Literal["mention", "always"] = Field(
         default="mention",
-        description="In groups, answer what is addressed to the bot, or everything it sees.",
+        description="In groups, answer messages addressed to the bot, or all that it sees.",
     )
     commands: dict[str, str] | None = Field(
-        default=None, description="The menu: command and help; null: the usual ones; {}: no change."
+        default=None,
+        description="The command menu: name and help; null: the usual ones; {}: leave it alone.",
     )
-    max_bytes: int = Field(default=20_000_000, ge=1, description="The largest file taken.")
+    max_bytes: int = Field(
+        default=20_000_000, ge=1, description="Size of the largest file that is accepted."
+    )
     keep_days: float | None = Field(
-        default=30.0, gt=0, description="Days that files of messages are kept; null: for ever."
+        default=30.0, gt=0, description="Days to keep files of messages; null: for ever."
     )
 
     def account(self, host: Host) -> Mapping[str, str]:
-        """The credentials by name, of config or of the environment; empty ones are missing."""
+        """The credentials by name, from config or the environment; a missing one is empty."""
         return {one.name: one.value(self, host) for one in self.credentials}
 
-    def account_fault(self, host: Host) -> str | None:
-        """What is wrong with them, as ``PROBLEM; WHAT TO DO``, or None; they are not tried."""
-        given = self.account(host)
-        faults = (one.fault(given[one.name], host.plugin) for one in self.credentials)
-        return next(filter(None, faults), None)
+    def account_problem(self, host: Host) -> str | None:
+        """What is wrong with the credentials, as ``PROBLEM; WHAT TO DO``, or None. They are not
+        tried."""
+        values = self.account(host)
+        problems = (one.problem(values[one.name], host.plugin) for one in self.credentials)
+        return next(filter(None, problems), None)
 
 
-class WithBots(ChannelConfig):
-    """The settings of a channel in whose groups other bots write."""
+class ChannelConfigWithBots(ChannelConfig):
+    """The settings of a channel whose groups may have other bots."""
 
     bots: Literal["none", "mentions"] = Field(
-        default="none", description="Other bots: not heard, or where they mention this one."
+        default="none", description="Other bots: ignore them, or hear messages that mention us."
     )
     bot_messages: int = Field(
-        default=10, ge=1, description="Messages an hour of a bot in a chat that are heard."
+        default=10, ge=1, description="Messages per hour that are heard from a bot in a chat."
     )

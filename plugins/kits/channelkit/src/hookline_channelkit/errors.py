@@ -1,6 +1,7 @@
-"""What a :class:`Wire` raises, and what the kit makes of it. The texts are sentences for the log.
+"""The errors a :class:`PlatformClient` raises, and what the kit does about each.
 
-Anything else that a wire raises means: it was not delivered, try again later.
+Their texts are sentences for the log. Any other exception means: nothing was delivered, try again
+later.
 """
 
 from __future__ import annotations
@@ -11,38 +12,39 @@ from hookline_hookspecs import HooklineError
 
 from .limits import Kind, Scope
 
-_UNSENT = frozenset(
+_NOT_SENT = frozenset(
     [
         *("ConnectError", "ConnectTimeout", "PoolTimeout"),  # httpx
         *("WriteError", "WriteTimeout", "UnsupportedProtocol"),
         *("ClientConnectorError", "InvalidURL"),  # aiohttp
     ]
 )
-"""What breaks before a request is whole at the other end, by name: none of them is imported."""
+"""Errors that occur before the whole request has arrived, by class name: neither library is
+imported for this."""
 
 
-class WireError(HooklineError):
+class PlatformError(HooklineError):
     """Base of the errors below."""
 
 
-class CannotStart(WireError):
-    """The channel cannot start; the text says why and what to do."""
+class CannotStart(PlatformError):
+    """The channel cannot start. The text is ``PROBLEM; WHAT TO DO``."""
 
 
-class Refused(WireError):
-    """The bot lacks a permission, and asking again does not help: a scope, an intent, a setting.
+class PermissionDenied(PlatformError):
+    """The bot lacks a permission (a scope, an intent, a setting); retrying does not help.
 
-    The sentence is ``PROBLEM; WHAT TO DO``. It is told once, in the log and by ``hookline doctor``;
-    what needed the permission is left out, and a reply is given up.
+    The text is ``PROBLEM; WHAT TO DO``. It is reported once, in the log and by ``hookline doctor``.
+    What needed the permission is left out, and a reply is given up.
     """
 
 
-class RetryAfter(WireError):
-    """The platform refused because too much was sent; nothing was delivered.
+class RetryAfter(PlatformError):
+    """The platform's rate limit was exceeded; nothing was delivered.
 
     Args:
-        seconds: to wait, as the platform's headers say.
-        scope: whether that concerns this chat, or everything the bot does.
+        seconds: how long to wait, as the platform's headers say.
+        scope: whether the limit concerns this chat or everything the bot does.
         kind: the only kind of request that it concerns; None for every kind.
 
     Attributes:
@@ -50,69 +52,74 @@ class RetryAfter(WireError):
     """
 
     def __init__(self, seconds: float, scope: Scope = "chat", kind: Kind | None = None) -> None:
-        super().__init__(f"the platform asks to wait {seconds:g} s")
+        super().__init__(f"rate limited; retry after {seconds:g} s")
         self.retry_after = max(0.0, seconds)
         self.scope: Scope = scope
         self.kind: Kind | None = kind
 
 
-class BadMarkup(WireError):
-    """The platform cannot read the markup; the same text goes out as plain text."""
+class BadMarkup(PlatformError):
+    """The platform rejected the markup; the same text is sent as plain text."""
 
 
-class TooLong(WireError):
+class MessageTooLong(PlatformError):
     """The platform counts the text as too long; it is split into smaller pieces."""
 
 
-class NotModified(WireError):
-    """The message holds this text already, which is as good as edited."""
+class NotModified(PlatformError):
+    """The message already has this text; the edit counts as done."""
 
 
-class Lost(WireError):
-    """The message to edit is no longer there, or can no longer be edited; a new one is sent."""
+class MessageGone(PlatformError):
+    """The message to edit is no longer there or can no longer be edited; a new one is sent."""
 
 
-class Gone(WireError):
-    """The chat is gone, or the bot may not write there. The reply is given up, with a log line."""
+class ChatGone(PlatformError):
+    """The chat is gone, or the bot may not write there. The reply is given up and logged."""
 
 
-class Unsure(WireError):
-    """The request went out and no answer came: it may have been delivered, or not.
+class DeliveryUnknown(PlatformError):
+    """The request was sent and no answer came: the message may have been delivered or not.
 
-    The kit asks :meth:`Wire.find` before it tries again. A wire raises it where a connection breaks
-    after the request was written; not for an edit, which may be repeated at will.
+    The kit asks :meth:`PlatformClient.find_message` before it tries again. A client raises this
+    where a connection breaks after the request was written, but not for an edit, which can be
+    repeated safely.
     """
 
 
-class Meanings:
-    """What a platform's codes, or words, mean: ``Meanings({"Lost": [10008], "Gone": [10003]})``.
+class ErrorClassifier:
+    """Maps a platform's error codes, or words of its messages, to the errors above.
+
+    ``ErrorClassifier({"MessageGone": [10008], "ChatGone": [10003]})``.
 
     Args:
-        table: names of the errors above, and what stands for each; data of a file.
-        own: errors of the channel itself, which the table names too.
+        table: names of error classes, and the codes or words for each; usually from a JSON file.
+        own: error classes of the channel itself, which the table names too.
     """
 
-    def __init__(self, table: Mapping[str, Sequence[int | str]], *own: type[WireError]) -> None:
-        all_: list[type[WireError]] = [WireError, *WireError.__subclasses__(), *own]
-        kinds = {kind.__name__: kind for kind in all_}
-        self._kinds = {code: kinds[name] for name, codes in table.items() for code in codes}
+    def __init__(self, table: Mapping[str, Sequence[int | str]], *own: type[PlatformError]) -> None:
+        classes: list[type[PlatformError]] = [PlatformError, *PlatformError.__subclasses__(), *own]
+        by_name = {one.__name__: one for one in classes}
+        self._classes = {code: by_name[name] for name, codes in table.items() for code in codes}
 
-    def of(self, code: int | str) -> type[WireError]:
-        """The meaning of a code. One that is not known does not go away by itself: it is
-        :class:`Gone`, which ends the reply."""
-        return self._kinds.get(code, Gone)
+    def by_code(self, code: int | str) -> type[PlatformError]:
+        """The error class of a code. An unknown code is taken as permanent: it is
+        :class:`ChatGone`, which gives the reply up."""
+        return self._classes.get(code, ChatGone)
 
-    def within(self, words: str) -> type[WireError]:
-        """The meaning of a sentence that holds one of the codes, else :class:`Gone`."""
-        told = words.casefold()
-        return next((kind for code, kind in self._kinds.items() if str(code) in told), Gone)
+    def classify(self, message: str) -> type[PlatformError]:
+        """The error class of a message that contains one of the words, else :class:`ChatGone`."""
+        folded = message.casefold()
+        return next((one for code, one in self._classes.items() if str(code) in folded), ChatGone)
 
 
-def unanswered(platform: str, error: BaseException, *, sends: bool = True) -> WireError:
-    """What it means that a request of httpx or aiohttp got no answer: :class:`Unsure` if it may
-    have been carried out, unless it ``sends`` nothing. Its text has no address, which may hold a
-    token."""
-    is_unsent = not _UNSENT.isdisjoint(kind.__name__ for kind in type(error).__mro__)
+def connection_error(platform: str, error: BaseException, *, sends: bool = True) -> PlatformError:
+    """The error for a request of httpx or aiohttp that got no answer.
+
+    :class:`DeliveryUnknown` if the request may have been carried out, unless it ``sends`` nothing.
+    The text contains no address, because an address may contain a token.
+    """
+    was_not_sent = not _NOT_SENT.isdisjoint(one.__name__ for one in type(error).__mro__)
     reason = getattr(error, "os_error", None) or type(error).__name__
-    kind = Unsure if sends and not is_unsent else WireError
-    return kind(f"no word from {platform}: {reason}")
+    error_class = DeliveryUnknown if sends and not was_not_sent else PlatformError
+    return error_class(f"no response from {platform}: {reason}")

@@ -1,4 +1,4 @@
-"""What a platform allows: how long a message may be, how often it may be edited, and how fast."""
+"""What a platform allows: how long messages may be, how often they may be edited, and how fast."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "edit", "file", "typing"]
-"""What a request does: a new message, a change of one, a file, the typing indicator."""
+"""What a request does: send a message, edit one, send a file, or show the typing indicator."""
 Scope: TypeAlias = Literal["chat", "workspace"]
-"""What a rate holds for: one chat, or everything that this bot does."""
+"""What a rate limit holds for: one chat, or everything that this bot does."""
 Measure: TypeAlias = Callable[[str], int]
-"""Counts a piece of Markdown as the platform counts the message that it becomes."""
+"""Measures Markdown as the platform measures the message that it becomes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Requests a second, at most, in one chat and in all; 0 = no limit. They go out evenly."""
+    """Maximum requests per second, in one chat and overall; 0 = no limit. Requests are spread
+    evenly, without bursts."""
 
     per_chat: float = 0.0
     overall: float = 0.0
@@ -28,26 +29,26 @@ class Limits:
     """What a platform allows.
 
     Args:
-        text: longest message, in ``unit``, or as ``measure`` counts where that is given.
+        text: length of the longest message, in ``unit``, or as ``measure`` counts if that is given.
         unit: what the platform counts: UTF-16 code units, characters, or bytes of UTF-8.
-        measure: counts a piece of Markdown as the platform counts the whole encoded message, for
-            example ``lambda text: len(json.dumps(post_of(text)).encode())``. Longer text has to
-            count for more in the long run, not with each character. Without it, ``unit`` counts
-            the Markdown itself.
-        tables: Markdown tables in one message, at most; None = any number.
-        edits: edits of one message, at most; None = any number. The last one is kept for the
-            reply: a running answer that needs more goes on in a new message.
-        edit_seconds: seconds after which a message can no longer be edited freely; a running answer
-            goes on in a new message before that. None = for ever.
-        edit_every: seconds between two edits of one message at least.
-        per_chat: messages a second in one chat at most; 0 = no limit.
-        overall: messages a second in all chats at most; 0 = no limit.
-        rates: rates of their own for some kinds of requests. A kind that is not named shares the
-            pace of ``per_chat`` and ``overall``, but for ``typing``, which has none.
-        typing_every: seconds after which the platform forgets that somebody types.
-        file_bytes: largest file that can be sent.
-        choices: buttons of one message, at most; for more there is none, and they are answered in
-            words. None = any number.
+        measure: measures Markdown as the platform measures the whole encoded message, for example
+            ``lambda text: len(json.dumps(body_of(text)).encode())``. Longer text must count for
+            more in the long run, but not with each character. Without it, ``unit`` counts the
+            Markdown itself.
+        tables: maximum Markdown tables in one message; None = no limit.
+        edits: maximum edits of one message; None = no limit. The last ones are reserved for the
+            reply: a running answer that needs more continues in a new message.
+        edit_seconds: time after which a message can no longer be edited freely; a running answer
+            continues in a new message before that. None = no limit.
+        edit_every: minimum seconds between two edits of one message.
+        per_chat: maximum messages per second in one chat; 0 = no limit.
+        overall: maximum messages per second in all chats; 0 = no limit.
+        rates: separate rates for some kinds of requests. Any other kind shares ``per_chat`` and
+            ``overall``, except ``typing``, which has no limit.
+        typing_every: seconds after which the typing indicator expires.
+        file_bytes: size of the largest file that can be sent.
+        choices: maximum buttons of one message; None = no limit. A question with more choices has
+            no buttons and is answered in words.
     """
 
     text: int

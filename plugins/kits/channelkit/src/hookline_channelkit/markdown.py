@@ -1,4 +1,4 @@
-"""Markdown for platforms with a dialect of their own: a walk that asks a :class:`Painter`."""
+"""Converts Markdown to the dialect of a platform, which a :class:`Renderer` writes."""
 
 from __future__ import annotations
 
@@ -6,73 +6,76 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
-DEEPEST = 10_000
-"""Nested quotes and lists; the parser leaves out what is deeper, and Python gives up before."""
+MAX_NESTING = 10_000
+"""Of quotes and lists; the parser leaves out what is deeper, and Python's own limit comes first."""
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
+_BLOCKQUOTE_TAGS = re.compile(r"</?blockquote>")
 INDENT = "  "
 """Before the lines of a nested list."""
 
 
-class Painter(ABC):
-    """How a dialect writes each part. Inner texts are already painted; ``code``, ``fence`` and
-    ``text`` get raw text, which they have to escape. A painter has no state."""
+class Renderer(ABC):
+    """Writes each part of a dialect. ``text``, ``code`` and ``fence`` get raw text, which they must
+    escape; the inner texts of the others are rendered already. A renderer has no state."""
 
     @abstractmethod
     def text(self, raw: str) -> str:
-        """Words, escaped."""
+        """Text, escaped."""
 
     @abstractmethod
     def code(self, raw: str) -> str:
-        """Code in a line."""
+        """Inline code."""
 
     @abstractmethod
     def fence(self, raw: str, language: str) -> str:
-        """A block of code, without a newline at its end; ``language`` may be empty."""
+        """A code block, without a trailing newline; ``language`` may be empty."""
 
     @abstractmethod
     def bold(self, inner: str) -> str:
-        """Strong words."""
+        """Bold text."""
 
     @abstractmethod
     def italic(self, inner: str) -> str:
-        """Emphasised words."""
+        """Italic text."""
 
     @abstractmethod
     def strike(self, inner: str) -> str:
-        """Struck words."""
+        """Struck-through text."""
 
     @abstractmethod
     def link(self, inner: str, url: str) -> str:
-        """A link. ``url`` is percent-encoded, but to be escaped; no script, data or file."""
+        """A link. ``url`` is percent-encoded but not escaped; no script, data or file URL."""
 
     @abstractmethod
     def quote(self, inner: str) -> str:
         """A block quotation."""
 
     def image(self, alt: str, url: str) -> str:
-        """A picture, as a link to it: an embedded one would be fetched from wherever it says."""
+        """An image, as a link: an embedded one would be fetched without anybody having asked."""
         return self.link(self.text(alt or url), url)
 
     def heading(self, inner: str, level: int) -> str:
-        """A heading of level 1 to 6, as bold words."""
+        """A heading of level 1 to 6, by default as bold text."""
         return self.bold(inner)
 
     def bullet(self, number: str) -> str:
-        """What stands before a list item: ``number`` such as ``2.``, empty for a bullet."""
+        """The marker of a list item: ``number`` such as ``2.``, empty for a bullet."""
         return self.text(f"{number} " if number else "• ")
 
     def rule(self) -> str:
-        """A line across."""
+        """A horizontal rule."""
         return self.text("———")
 
     def table(self, rows: Sequence[Sequence[str]]) -> str:
-        """A table of raw cells, head first, as aligned columns in a block of code."""
+        """A table of raw cells, header first, by default as aligned columns in a code block."""
         count = max(len(row) for row in rows)
         filled = [[*row, *[""] * (count - len(row))] for row in rows]
         widths = [max(len(row[at]) for row in filled) for at in range(count)]
@@ -84,32 +87,31 @@ class Painter(ABC):
         return self.fence("\n".join(lines), "")
 
 
-class MarkdownPainter(Painter):
-    """For dialects that are Markdown themselves; they differ in how words are escaped, and in
-    links."""
+class MarkdownRenderer(Renderer):
+    """Base for dialects that are Markdown themselves; they differ in escaping and in links."""
 
     def code(self, raw: str) -> str:
-        """Code in a line."""
+        """Inline code."""
         return f"`` {raw} ``" if "`" in raw else f"`{raw}`"
 
     def fence(self, raw: str, language: str) -> str:
-        """A block of code, with its language if it is one word; longer marks around one that holds
-        marks itself."""
+        """A code block, with its language if that is one word, and with longer marks around code
+        that contains marks."""
         marks, known = "```", language if _LANGUAGE.fullmatch(language) else ""
         while marks in raw:
             marks += "`"
         return f"{marks}{known}\n{raw}\n{marks}"
 
     def bold(self, inner: str) -> str:
-        """Strong words."""
+        """Bold text."""
         return f"**{inner}**"
 
     def italic(self, inner: str) -> str:
-        """Emphasised words."""
+        """Italic text."""
         return f"*{inner}*"
 
     def strike(self, inner: str) -> str:
-        """Struck words."""
+        """Struck-through text."""
         return f"~~{inner}~~"
 
     def quote(self, inner: str) -> str:
@@ -117,66 +119,115 @@ class MarkdownPainter(Painter):
         return "\n".join(f"> {line}" for line in inner.split("\n"))
 
     def bullet(self, number: str) -> str:
-        """What stands before a list item."""
+        """The marker of a list item."""
         return f"{number or '-'} "
 
 
-def paint(markdown: str, painter: Painter) -> str:
-    """``markdown`` (CommonMark, tables, strikethrough) in the painter's dialect.
+class HtmlRenderer(Renderer):
+    """Base for platforms that take a few tags of HTML (Telegram, Matrix, mail): ``b i s a code pre
+    blockquote``, balanced, everything else escaped. ``schemes`` are those of links that are
+    kept."""
 
-    Blocks are set apart by a blank line, HTML is words, line breaks stay. What is nested too deep
-    for Python stays as it was written.
+    schemes = frozenset({"http", "https", "mailto"})
+
+    def text(self, raw: str) -> str:
+        """Text, escaped."""
+        return escape(raw, quote=False)
+
+    def code(self, raw: str) -> str:
+        """Inline code."""
+        return f"<code>{escape(raw, quote=False)}</code>"
+
+    def fence(self, raw: str, language: str) -> str:
+        """A code block, with its language if that is one word."""
+        body = escape(raw, quote=False)
+        if _LANGUAGE.fullmatch(language) is None:
+            return f"<pre>{body}</pre>"
+        return f'<pre><code class="language-{language}">{body}</code></pre>'
+
+    def bold(self, inner: str) -> str:
+        """Bold text."""
+        return f"<b>{inner}</b>"
+
+    def italic(self, inner: str) -> str:
+        """Italic text."""
+        return f"<i>{inner}</i>"
+
+    def strike(self, inner: str) -> str:
+        """Struck-through text."""
+        return f"<s>{inner}</s>"
+
+    def link(self, inner: str, url: str) -> str:
+        """A link; only its text if its scheme is not among :attr:`schemes`."""
+        try:
+            is_kept = urlsplit(url).scheme in self.schemes
+        except ValueError:
+            is_kept = False
+        return f'<a href="{escape(url)}">{inner}</a>' if is_kept else inner
+
+    def quote(self, inner: str) -> str:
+        """A block quotation; nested ones are merged, because the platforms do not nest them."""
+        return f"<blockquote>{_BLOCKQUOTE_TAGS.sub('', inner)}</blockquote>"
+
+
+def render_markdown(markdown: str, renderer: Renderer) -> str:
+    """Convert ``markdown`` (CommonMark, tables, strikethrough) to the renderer's dialect.
+
+    Blocks are separated by a blank line, HTML is taken as text, line breaks stay. Text nested too
+    deeply for Python's recursion limit is returned as it was written.
     """
     from markdown_it.tree import SyntaxTreeNode
 
     try:
         tree = SyntaxTreeNode(_parser().parse(markdown))
-        return _Walk(painter).blocks(tree.children, "\n\n")
+        return _TreeWalk(renderer).blocks(tree.children, "\n\n")
     except RecursionError:
-        return painter.text(markdown)
+        return renderer.text(markdown)
 
 
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    options = {"html": False, "linkify": False, "maxNesting": DEEPEST}
+    options = {"html": False, "linkify": False, "maxNesting": MAX_NESTING}
     return MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
 
 
-class _Walk:
-    """Paints from the leaves up."""
+class _TreeWalk:
+    """Renders the tree from its leaves up."""
 
-    def __init__(self, painter: Painter) -> None:
-        self._painter = painter
+    def __init__(self, renderer: Renderer) -> None:
+        self._painter = renderer
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], gap: str) -> str:
-        painted = [self._block(node) for node in nodes]
-        return gap.join(text for text in painted if text)
+        rendered = [self._block(node) for node in nodes]
+        return gap.join(text for text in rendered if text)
 
     def _block(self, node: SyntaxTreeNode) -> str:
-        painter = self._painter
+        renderer = self._painter
         match node.type:
             case "paragraph" | "inline":
                 return self._line(node)
             case "heading":
                 inner = self._line(node)
-                return painter.heading(inner, int(node.tag[1:])) if inner else ""
+                return renderer.heading(inner, int(node.tag[1:])) if inner else ""
             case "fence" | "code_block":
                 words = node.info.split() if node.type == "fence" else []
                 if words and not node.content.strip():
-                    return painter.text(node.info.strip())  # its words are all there is
-                return painter.fence(node.content.removesuffix("\n"), words[0] if words else "")
+                    return renderer.text(
+                        node.info.strip()
+                    )  # an empty block: its info string is all there is
+                return renderer.fence(node.content.removesuffix("\n"), words[0] if words else "")
             case "blockquote":
                 inner = self.blocks(node.children, "\n\n")
-                return painter.quote(inner) if inner else ""
+                return renderer.quote(inner) if inner else ""
             case "bullet_list" | "ordered_list":
                 return self._list(node)
             case "hr":
-                return painter.rule()
+                return renderer.rule()
             case "table":
-                return painter.table(_rows(node))
-        return self.blocks(node.children, "\n") if node.children else painter.text(node.content)
+                return renderer.table(_rows(node))
+        return self.blocks(node.children, "\n") if node.children else renderer.text(node.content)
 
     def _list(self, node: SyntaxTreeNode) -> str:
         is_ordered = node.type == "ordered_list"
@@ -187,13 +238,13 @@ class _Walk:
             inner = self.blocks(item.children, "\n")
             head, newline, rest = inner.partition("\n")
             is_block = item.children and item.children[0].type in ("fence", "code_block")
-            rest = rest if is_block else self._indented(item, rest)
+            rest = rest if is_block else self._indent(item, rest)
             lines.append(self._painter.bullet(number) + head + newline + rest)
         return "\n".join(lines)
 
     @staticmethod
-    def _indented(item: SyntaxTreeNode, text: str) -> str:
-        """Nested lines a little further right; but code stays as it is."""
+    def _indent(item: SyntaxTreeNode, text: str) -> str:
+        """Indent nested lines, but not code."""
         if any(node.type in ("fence", "code_block", "table") for node in item.walk()):
             return text
         return "\n".join(INDENT + line if line else line for line in text.split("\n"))
@@ -204,38 +255,38 @@ class _Walk:
         return "".join([self._line(child) for child in node.children])
 
     def _span(self, node: SyntaxTreeNode) -> str:
-        painter = self._painter
+        renderer = self._painter
         match node.type:
             case "code_inline":
-                return painter.code(node.content)
+                return renderer.code(node.content)
             case "softbreak" | "hardbreak":
                 return "\n"
             case "image":
-                return painter.image(node.content, str(node.attrs.get("src", "")))
+                return renderer.image(node.content, str(node.attrs.get("src", "")))
             case "text" | "text_special" | "html_inline":
-                return painter.text(node.content)
+                return renderer.text(node.content)
         inner = "".join([self._span(child) for child in node.children])
         if not inner.strip():
             return inner
         match node.type:
             case "strong":
-                return painter.bold(inner)
+                return renderer.bold(inner)
             case "em":
-                return painter.italic(inner)
+                return renderer.italic(inner)
             case "s":
-                return painter.strike(inner)
+                return renderer.strike(inner)
             case "link":
-                return painter.link(inner, str(node.attrs.get("href", "")))
+                return renderer.link(inner, str(node.attrs.get("href", "")))
         return inner
 
 
 def _rows(table: SyntaxTreeNode) -> list[list[str]]:
-    """The raw cells of a table; no row is empty."""
+    """The raw cells of a table."""
     rows = [node for node in table.walk() if node.type == "tr"]
-    return [[_words(cell) for cell in row.children] for row in rows]
+    return [[_text_of(cell) for cell in row.children] for row in rows]
 
 
-def _words(node: SyntaxTreeNode) -> str:
-    """The text of a part without its markup."""
+def _text_of(node: SyntaxTreeNode) -> str:
+    """The text of a node without its markup."""
     kinds = ("text", "text_special", "code_inline", "image")
     return "".join([one.content for one in node.walk() if one.type in kinds])

@@ -1,4 +1,4 @@
-"""The plugin of a channel: everything but its settings and its wire."""
+"""The plugin of a channel: everything but its settings and its client."""
 
 from __future__ import annotations
 
@@ -19,114 +19,118 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
+from .channel import ChannelOptions, NetworkChannel
+from .client import PlatformClient
 from .config import ChannelConfig
-from .errors import CannotStart, Refused
-from .kit import Kit, KitOptions
-from .wire import Wire
+from .errors import CannotStart, PermissionDenied
 
 C = TypeVar("C", bound=ChannelConfig)
-CHECK_SECONDS = 4.0
-"""For a request of the doctor; a check has 5 s in all."""
+CHECK_TIMEOUT = 4.0
+"""Seconds for the request of a doctor check; the whole check has 5 s."""
 
 
 class ChannelPlugin(Plugin[C]):
-    """Brings a channel: makes it, registers it, closes it, and has ``hookline doctor`` try the
-    account. A subclass says where its :attr:`wire` is. The channel's name is the plugin's.
+    """Creates, registers and closes a channel, and adds checks of its account to ``hookline
+    doctor``. A subclass sets :attr:`client`. The name of the channel is that of the plugin.
     """
 
-    wire: ClassVar[str] = ""
-    """Where the class of the wire is, ``hookline_pigeon.wire:PigeonWire``; it is imported when the
-    channel is made, and called with the settings and the host."""
-    channel: Kit | None = None
+    client: ClassVar[str] = ""
+    """Path of the client's class, ``hookline_pigeon.client:PigeonClient``. It is imported when the
+    channel is created, and called with the settings and the host."""
+    channel: NetworkChannel | None = None
 
-    def make_wire(self) -> Wire:
-        """The wire to the platform; nothing is asked for yet."""
-        made: Wire = pkgutil.resolve_name(self.wire)(self.config, self.host)
-        return made
+    def make_client(self) -> PlatformClient:
+        """Create the platform client; it makes no request yet."""
+        client: PlatformClient = pkgutil.resolve_name(self.client)(self.config, self.host)
+        return client
 
-    def fault(self) -> str | None:
-        """What is wrong with the settings, as ``PROBLEM; WHAT TO DO``, without asking the
-        platform; None if nothing is."""
-        return self.config.account_fault(self.host)
+    def settings_problem(self) -> str | None:
+        """What is wrong with the settings, as ``PROBLEM; WHAT TO DO``, or None, found without
+        asking the platform."""
+        return self.config.account_problem(self.host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Make the channel; the gateway starts it."""
-        self.channel = Kit(host, self.make_wire(), KitOptions.of(self.config))
+        """Create the channel; the gateway starts it."""
+        options = ChannelOptions.from_config(self.config)
+        self.channel = NetworkChannel(host, self.make_client(), options)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Close what is open."""
+        """Close the channel."""
         if self.channel is not None:
             await self.channel.aclose()
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The channel."""
+        """Register the channel."""
         if self.channel is not None:
             register(self.channel)
 
     @hookimpl(trylast=True)
     def on_message(self, ctx: Context, inbound: Inbound) -> None:
-        """Hear of messages that nobody has refused; nothing is refused or changed."""
+        """Tell the channel about messages that no plugin has refused."""
         if self.channel is not None and inbound.channel == self.channel.name:
-            self.channel.passed(inbound)
+            self.channel.accepted(inbound)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """That the platform knows the token, and that the bot may do what it needs to."""
-        register(Check("token", self._token))
-        register(Check("permissions", self._permissions))
+        """Check that the platform knows the token, and that the bot has all permissions."""
+        register(Check("token", self._check_token))
+        register(Check("permissions", self._check_permissions))
 
-    async def _token(self, offline: bool = False) -> CheckResult:
-        if (fault := self.fault()) is not None:
-            return failed(fault)
+    async def _check_token(self, offline: bool = False) -> CheckResult:
+        if (problem := self.settings_problem()) is not None:
+            return failed_check(problem)
         if offline:
-            return CheckResult(True, "the token looks like one; it is not tried offline")
-        return await self._asked(self._whoami)
+            return CheckResult(True, "the token looks valid; not tried offline")
 
-    async def _permissions(self, offline: bool = False) -> CheckResult:
+        async def check(client: PlatformClient) -> CheckResult:
+            return CheckResult(True, await client.whoami())
+
+        return await self._with_client(check)
+
+    async def _check_permissions(self, offline: bool = False) -> CheckResult:
         channel = self.channel
-        if offline or channel is None or self.fault() is not None:
+        if offline or channel is None or self.settings_problem() is not None:
             return CheckResult(True, "not tried")
-        untold = CheckResult(True, "not tried: the platform did not answer, or not this account")
-        return await self._asked(self._missing, untold)
 
-    async def _whoami(self, wire: Wire) -> CheckResult:
-        return CheckResult(True, await wire.whoami())
+        async def check(client: PlatformClient) -> CheckResult:
+            found = [*await client.missing_permissions(), *await channel.problems.recent()]
+            if not found:
+                return CheckResult(True, "no permission is missing")
+            parts = [sentence.partition("; ") for sentence in dict.fromkeys(found)]
+            fixes = dict.fromkeys(fix for _, _, fix in parts if fix)
+            return CheckResult(False, "; ".join(what for what, _, _ in parts), "; ".join(fixes))
 
-    async def _missing(self, wire: Wire) -> CheckResult:
-        told = [] if self.channel is None else await self.channel.refusals.recent()
-        problems = list(dict.fromkeys([*await wire.missing(), *told]))
-        if not problems:
-            return CheckResult(True, "nothing is missing")
-        parts = [problem.partition("; ") for problem in problems]
-        fixes = dict.fromkeys(fix for _, _, fix in parts if fix)
-        return CheckResult(False, "; ".join(what for what, _, _ in parts), "; ".join(fixes))
+        # The check "token" reports a platform that does not answer or does not know the account.
+        return await self._with_client(check, CheckResult(True, "not tried: no answer"))
 
-    async def _asked(
-        self, ask: Callable[[Wire], Awaitable[CheckResult]], silent: CheckResult | None = None
+    async def _with_client(
+        self,
+        check: Callable[[PlatformClient], Awaitable[CheckResult]],
+        unreachable: CheckResult | None = None,
     ) -> CheckResult:
-        """Ask with a wire of its own, so that no connection of a channel is disturbed. ``silent``
-        is the result where the platform does not answer, or does not know the account, if another
-        check tells that."""
-        wire = self.make_wire()
+        """Run a check with a client of its own, so that no connection of the channel is disturbed.
+        ``unreachable`` is the result if the platform does not answer or rejects the account; by
+        default that is a failure."""
+        client = self.make_client()
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                return await ask(wire)
-        except Refused as error:
-            return failed(str(error))
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                return await check(client)
+        except PermissionDenied as error:
+            return failed_check(str(error))
         except CannotStart as error:
-            return silent or failed(str(error))
+            return unreachable or failed_check(str(error))
         except (HooklineError, OSError) as error:
-            reason = str(error) or "no word from the platform in time"
-            mend = "look at the network and at the addresses in the settings"
-            return silent or failed(f"{reason}; {mend}")
+            reason = str(error) or "the platform did not answer in time"
+            fix = "check the network and the addresses in the settings"
+            return unreachable or failed_check(f"{reason}; {fix}")
         finally:
-            await wire.aclose()
+            await client.aclose()
 
 
-def failed(sentence: str) -> CheckResult:
-    """A failure told as ``PROBLEM; WHAT TO DO``."""
+def failed_check(sentence: str) -> CheckResult:
+    """A failed check from a sentence ``PROBLEM; WHAT TO DO``."""
     problem, _, fix = sentence.partition("; ")
     return CheckResult(False, problem, fix)

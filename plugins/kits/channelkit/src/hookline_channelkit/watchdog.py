@@ -1,4 +1,4 @@
-"""Connections that are dead and do not know it: noticed by silence, proved by a probe, renewed."""
+"""Finds connections that are dead without an error, by silence and a probe, and reconnects."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds. With the defaults a dead connection is renewed within 90 s of its death: 30 of
-    silence, 10 for the probe, 10 to disconnect, 30 to connect, and the pause between.
+class ReconnectPolicy:
+    """Times in seconds. With the defaults a dead connection is replaced within 90 s: 30 of silence,
+    10 for the probe, 10 to disconnect, 30 to connect, and a pause between.
 
     Args:
-        quiet: without a sign of life, until the wire is probed.
-        probe: for a probe, and for a disconnect.
-        connect: for a connect.
-        shortest: before the second attempt to renew, doubled for each one after it.
-        longest: between two attempts.
+        idle_timeout: silence after which the connection is probed.
+        probe_timeout: for a probe, and for disconnecting.
+        connect_timeout: for connecting.
+        min_backoff: pause before the second attempt to reconnect, doubled for each one after it.
+        max_backoff: longest pause between two attempts.
     """
 
-    quiet: float = 30.0
-    probe: float = 10.0
-    connect: float = 30.0
-    longest: float = 30.0
-    shortest: float = 1.0
+    idle_timeout: float = 30.0
+    probe_timeout: float = 10.0
+    connect_timeout: float = 30.0
+    max_backoff: float = 30.0
+    min_backoff: float = 1.0
 
 
 class Watchdog:
-    """Renews a connection.
+    """Reconnects when the connection is dead.
 
     Args:
         probe: raises if the platform does not answer or nothing is received any more.
-        disconnect: ends receiving.
-        connect: begins again.
-        log: where what happens is told.
-        patience: how long what may take.
+        disconnect: stops receiving.
+        connect: starts receiving.
+        log: where reconnects are logged.
+        policy: the timeouts.
     """
 
     def __init__(
@@ -46,88 +46,89 @@ class Watchdog:
         disconnect: Callable[[], Awaitable[None]],
         connect: Callable[[], Awaitable[None]],
         log: logging.Logger,
-        patience: Patience | None = None,
+        policy: ReconnectPolicy | None = None,
     ) -> None:
         self._probe, self._disconnect, self._connect = probe, disconnect, connect
         self._log = log
-        self._patience = patience or Patience()
-        self._last = 0.0
-        self._renewed = float("-inf")
-        self._pause = 0.0
+        self._policy = policy or ReconnectPolicy()
+        self._last_heartbeat = 0.0
+        self._reconnected_at = float("-inf")
+        self._backoff = 0.0
         self._reason: str | None = None
         self._wake = asyncio.Event()
 
-    def heard(self) -> None:
-        """A sign of life."""
-        self._last = asyncio.get_running_loop().time()
+    def heartbeat(self) -> None:
+        """Note a sign of life."""
+        self._last_heartbeat = asyncio.get_running_loop().time()
 
-    def broken(self, reason: str) -> None:
-        """The connection is known to be dead."""
+    def disconnected(self, reason: str) -> None:
+        """Note that the connection is known to be dead."""
         self._reason = reason
         self._wake.set()
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        self.heard()
+        self.heartbeat()
         while True:
-            await self._sleep()
-            reason = self._take_reason() or await self._silent()
+            now = asyncio.get_running_loop().time()
+            left = max(0.0, self._last_heartbeat + self._policy.idle_timeout - now)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._wake.wait()
+            reason = self._take_reason() or await self._probe_if_idle()
             if reason:
-                await self._renew(reason)
-
-    async def _sleep(self) -> None:
-        """Until it has been quiet for long, or the wire says that it is broken."""
-        now = asyncio.get_running_loop().time()
-        left = max(0.0, self._last + self._patience.quiet - now)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(left):
-                await self._wake.wait()
+                await self._reconnect(reason)
 
     def _take_reason(self) -> str | None:
         reason, self._reason = self._reason, None
         self._wake.clear()
         return reason
 
-    async def _silent(self) -> str | None:
-        """Why the connection is dead, if it is."""
-        if asyncio.get_running_loop().time() < self._last + self._patience.quiet:
+    async def _probe_if_idle(self) -> str | None:
+        """Why the connection is dead, or None."""
+        now = asyncio.get_running_loop().time()
+        if now < self._last_heartbeat + self._policy.idle_timeout:
             return None
         try:
-            async with asyncio.timeout(self._patience.probe):
+            async with asyncio.timeout(self._policy.probe_timeout):
                 await self._probe()
         except Exception as error:
-            return f"it does not answer ({_named(error)})"
-        self.heard()
+            return f"no answer to a probe ({_text_of(error)})"
+        self.heartbeat()
         return None
 
-    async def _renew(self, reason: str) -> None:
-        """Try until it is up. A connection that broke soon after it was made is waited for too."""
+    async def _reconnect(self, reason: str) -> None:
+        """Try until connected. The backoff goes on for a connection that broke soon after it was
+        made."""
         loop = asyncio.get_running_loop()
-        if loop.time() - self._renewed > 2 * self._patience.longest:
-            self._pause = 0.0
+        if loop.time() - self._reconnected_at > 2 * self._policy.max_backoff:
+            self._backoff = 0.0
         while True:
-            self._log.warning("the connection is renewed: %s", reason)
-            await self._attempt("end", self._disconnect(), self._patience.probe)
-            await asyncio.sleep(self._pause)
-            self._pause = min(max(self._pause * 2, self._patience.shortest), self._patience.longest)
+            self._log.warning("reconnecting: %s", reason)
+            await self._attempt("disconnect", self._disconnect(), self._policy.probe_timeout)
+            await asyncio.sleep(self._backoff)
+            self._backoff = min(
+                max(self._backoff * 2, self._policy.min_backoff), self._policy.max_backoff
+            )
             self._take_reason()
-            fault = await self._attempt("begin", self._connect(), self._patience.connect)
-            if fault is None:
-                self._log.warning("the connection is up again")
-                self._renewed = loop.time()
-                self.heard()
+            error = await self._attempt("connect", self._connect(), self._policy.connect_timeout)
+            if error is None:
+                self._log.warning("connected again")
+                self._reconnected_at = loop.time()
+                self.heartbeat()
                 return
-            reason = f"it cannot be made ({fault})"
+            reason = f"cannot connect ({error})"
 
     async def _attempt(self, what: str, work: Awaitable[None], seconds: float) -> str | None:
+        """The error, or None."""
         try:
             async with asyncio.timeout(seconds):
                 await work
         except Exception as error:
-            self._log.warning("the connection does not %s: %s", what, _named(error))
-            return _named(error)
+            self._log.warning("cannot %s: %s", what, _text_of(error))
+            return _text_of(error)
         return None
 
 
-def _named(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     return str(error) or type(error).__name__

@@ -24,7 +24,6 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -53,13 +52,6 @@ class StoragePlugin(Plugin[NoConfig]):
     _mirror: Mirror | None = None
     _looking: asyncio.Task[None] | None = None
     _not_before = 0.0
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline migrate-store`` and ``hookline store copy``."""
-        from .moving.commands import Commands
-
-        Commands(self.host).register(register)
 
     @hookimpl
     async def setup(self, host: Host) -> None:

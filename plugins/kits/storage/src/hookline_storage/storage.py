@@ -23,7 +23,7 @@ from weakref import WeakSet
 
 from hookline_hookspecs.drivers import Connection, Migration, Store
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.host import Hit, Row, Transaction
+from hookline_hookspecs.storage import Hit, Row, Transaction
 
 T = TypeVar("T")
 

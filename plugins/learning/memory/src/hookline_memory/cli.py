@@ -1,9 +1,6 @@
-"""``hookline memory list|log|undo``: what was learnt, from where, and how to take it back.
+"""List what is remembered, and undo what was learnt.
 
-Other plugins that learn something join in by adding a service ``LearnedSource``
-(``hookline_chatfiles``).
-
-Core reads the signatures when it builds the command line. Imported only then, because of Typer.
+``hookline memory``.
 """
 
 from __future__ import annotations
@@ -13,73 +10,82 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from hookline_hookspecs import HooklineError, origins_from_json
+from hookline_hookspecs.cli import with_plugin
 
 from .origins import shown
-from .rows import Rows
 from .wording import one_line
 
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+if TYPE_CHECKING:
+    from .plugin import Memory
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 WIDTH = 160
 """Characters of a text in a line."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+app = typer.Typer(no_args_is_help=True)
 
-class Commands:
-    """One method for each command, called by its name."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+@app.command("list")
+@with_plugin
+async def list_memory(
+    plugin: Memory,
+    chat: Annotated[
+        str | None, typer.Option(help="Only this chat, such as telegram:222.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List every note, fact and other thing learnt, with the turn each came from."""
+    rows, problems = await plugin.rows().remembered()
+    for problem in problems:
+        sys.stderr.write(f"hookline: {problem}.\n")
+    rows = [row for row in rows if chat is None or row["chat"] == chat]
+    if json:
+        _out_json(rows)
+    elif not rows:
+        _out("Nothing is remembered." if chat is None else f"Nothing is remembered from {chat}.")
+    for row in [] if json else rows:
+        _out(f"{row['kind']}  {row['chat'] or 'every chat'}  {_trace(row)}")
+        _out(f"    {one_line(row['text'], WIDTH)}{_fading(row)}")
 
-    async def show(
-        self,
-        chat: Annotated[
-            str | None, typer.Option(help="Only this chat, as CHANNEL:ID.", show_default=False)
-        ] = None,
-        json: Json = False,
-    ) -> None:
-        """Every note and fact, and what else was learnt, each with the turn it comes from."""
-        rows, problems = await self._rows.remembered()
-        for problem in problems:
-            sys.stderr.write(f"hookline: {problem}.\n")
-        rows = [row for row in rows if chat is None or row["chat"] == chat]
-        if json:
-            _out_json(rows)
-        elif not rows:
-            _out("Nothing is remembered." if chat is None else f"Nothing is remembered of {chat}.")
-        for row in [] if json else rows:
-            _out(f"{row['kind']}  {row['chat'] or 'every chat'}  {_trace(row)}")
-            _out(f"    {one_line(row['text'], WIDTH)}{_fading(row)}")
 
-    async def log(
-        self,
-        limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
-        json: Json = False,
-    ) -> None:
-        """What was learnt, changed and forgotten, the newest first; `memory undo` takes it back."""
-        rows = await self._rows.log(limit)
-        if json:
-            _out_json(rows)
-        elif not rows:
-            _out("Nothing was learnt yet.")
-        for row in [] if json else rows:
-            undone = f"  (undone by {row['undone_by']})" if row["undone_by"] else ""
-            _out(f"{row['number']}  {row['chat']}  {_trace(row)}{undone}")
-            for change in row["changes"]:
-                _out(f"    {_change(change)}")
+@app.command("log")
+@with_plugin
+async def log(
+    plugin: Memory,
+    limit: Annotated[int, typer.Option(min=1, help="How many entries.")] = 20,
+    json: Json = False,
+) -> None:
+    """Show what was learnt, changed and forgotten, newest first."""
+    rows = await plugin.rows().log(limit)
+    if json:
+        _out_json(rows)
+    elif not rows:
+        _out("Nothing has been learnt yet.")
+    for row in [] if json else rows:
+        undone = f"  (undone by {row['undone_by']})" if row["undone_by"] else ""
+        _out(f"{row['number']}  {row['chat']}  {_trace(row)}{undone}")
+        for change in row["changes"]:
+            _out(f"    {_change(change)}")
 
-    async def undo(
-        self, number: Annotated[str, typer.Argument(help="The entry's number in `memory log`.")]
-    ) -> None:
-        """Take back what an entry of the log did; refused if it has been changed since."""
-        try:
-            _out(await self._rows.undo(number))
-        except HooklineError as error:
-            sys.stderr.write(f"hookline: {error}.\n")
-            raise SystemExit(1) from None
+
+@app.command("undo")
+@with_plugin
+async def undo(
+    plugin: Memory,
+    number: Annotated[str, typer.Argument(help="The entry's number in `hookline memory log`.")],
+) -> None:
+    """Undo an entry of the log; refused if it has changed since."""
+    try:
+        _out(await plugin.rows().undo(number))
+    except HooklineError as error:
+        sys.stderr.write(f"hookline: {error}.\n")
+        raise SystemExit(1) from None
 
 
 def _trace(row: Mapping[str, Any]) -> str:

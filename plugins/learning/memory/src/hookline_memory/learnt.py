@@ -1,4 +1,4 @@
-"""What was learnt from a turn, for the view of the turn."""
+"""What a turn changed in the memory, for the details of the turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Learnt:
         self._host = host
 
     async def turn_view(self, session_id: str, turn_id: str) -> View | None:
-        """Return what was learnt, changed and forgotten by a turn, or by a review of it."""
+        """Return what a turn, or a review of it, learned, changed or forgot."""
         rows = await self._host.storage.fetch("entries_of", session=session_id, turn=turn_id)
         cells = [
             Row(
@@ -31,6 +31,6 @@ class Learnt:
         ]
         if not cells:
             return None
-        more = Link("Log of the memory, to take it back", "/memory/log")
-        table = Table(["What", "Text", "How", "When"], cells, more=more)
-        return View("Turn", [Group("Learnt from this turn", [table])])
+        more = Link("Memory change log", "/memory/log")
+        table = Table(["Change", "Text", "Source", "When"], cells, more=more)
+        return View("Turn", [Group("Learned from this turn", [table])])

@@ -1,4 +1,4 @@
-"""``/memory``: what is remembered and from where, the log of it, and taking it back.
+"""``/memory``: notes and facts with their sources, the log of changes, and undo.
 
 Imported when a web server asks for routes.
 """
@@ -106,29 +106,33 @@ class MemoryPages:
             Stats(
                 [
                     Stat("Notes", f"{len(notes):,}", "in the prompt of every session"),
-                    Stat("Facts", f"{len(facts):,}", "recalled when they fit"),
-                    Stat("Portraits", f"{len(others):,}", "of the people in a chat"),
+                    Stat("Facts", f"{len(facts):,}", "recalled when relevant"),
+                    Stat("Profiles", f"{len(others):,}", "of the people in each chat"),
                 ]
             ),
-            Actions([Action("Log of changes", "/memory/log", get=True)]),
-            Form("/memory", [Field("q", "Words", value=words)], "Search", get=True),
+            Actions([Action("Change log", "/memory/log", get=True)]),
+            Form("/memory", [Field("q", "Search", value=words)], "Search", get=True),
             _notes(notes, words),
             self._facts(request, facts, words),
             _portraits(others),
         ]
         if who.is_operator:
             given = fields or _fields({}, [EVERY_CHAT, *chats, f"{TERMINAL}:default"])
-            title = "Add something"
-            adding = Form("/memory/add", given, "Remember")
+            title = "Add a note or fact"
+            adding = Form("/memory/add", given, "Add")
             parts.append(Group(title, [adding], open=bool(fields)))
-        told = "What is remembered, and from where." if who.is_operator else "What is known here."
+        told = (
+            "What Hookline remembers, and where it is from."
+            if who.is_operator
+            else "What Hookline remembers about your chats."
+        )
         return View("Memory", parts, told, status=422 if fields else 200)
 
     def _facts(self, request: RequestLike, facts: Sequence[Mapping[str, Any]], words: str) -> Table:
         paging = Paging.from_request(request, "/memory", AT_ONCE)
-        nothing = "No fact yet: they are learnt while you talk, or added below."
+        nothing = "No facts yet. Hookline learns them as you chat, or you can add one below."
         return Table(
-            ["Fact", "Kind", "Sure", "Chat", "From", "Learnt"],
+            ["Fact", "Category", "Confidence", "Chat", "Source", "Learned"],
             [
                 Row(
                     [
@@ -144,7 +148,7 @@ class MemoryPages:
                 for row in paging.slice(facts)
             ],
             title="Facts",
-            empty=f"No fact holds all of “{words}”." if words else nothing,
+            empty=f"No facts match “{words}”." if words else nothing,
             more=paging.link(len(facts) - paging.offset),
         )
 
@@ -157,10 +161,10 @@ class MemoryPages:
         if kind not in KINDS:
             errors["kind"] = "Choose note or fact."
         if chat is None and kind == "fact":
-            errors["chat"] = "A fact belongs to one chat; choose which."
+            errors["chat"] = "Choose the chat that the fact belongs to."
         ttl = _seconds(given.get("days", ""), errors)
         if not given.get("text", "").strip():
-            errors["text"] = "Write what is to be remembered."
+            errors["text"] = "Enter what to remember."
         told = ""
         if not errors:
             asked = Operation(
@@ -185,14 +189,14 @@ class MemoryPages:
         given, who = await read_form(request), identity(request)
         chat, kind = self._chat(given.get("chat", "")), given.get("kind", "")
         if not _visible(who, given.get("chat", "")) or kind not in KINDS:
-            raise Problem(404, "not_found", "There is nothing like that here.")
+            raise Problem(404, "not_found", "Not found.")
         action = "remove" if kind == "note" else "forget"
         asked = Operation(action, old_text=given.get("what", ""))
         try:
             told = await self._make(who, chat or Chat(TERMINAL, "default"), asked)
         except Complaint as error:
             return Redirect("/memory", _sentence(error), "bad")
-        return Redirect("/memory", f"{told} The log can bring it back.")
+        return Redirect("/memory", f"{told} You can undo this in the change log.")
 
     async def _make(self, who: Identity, chat: Chat, asked: Operation) -> str:
         origins = () if who.is_operator else (Origin("person", who.person),)
@@ -206,7 +210,7 @@ class MemoryPages:
         paging = Paging.from_request(request, "/memory/log", AT_ONCE)
         rows = [row for row in await self._rows.log(LOGGED) if _visible(who, row["chat"])]
         table = Table(
-            ["When", "What", "Chat", "From"],
+            ["When", "Change", "Chat", "Source"],
             [
                 Row(
                     [_when(row["at"]), _changed(row), row["chat"], _from(row)],
@@ -215,12 +219,12 @@ class MemoryPages:
                 )
                 for row in paging.slice(rows)
             ],
-            empty="Nothing was learnt yet.",
+            empty="No changes yet.",
             more=paging.link(len(rows) - paging.offset),
         )
         crumbs = (Link("Memory", "/memory"),)
-        told = "Everything that was learnt, changed and forgotten, newest first."
-        return View("Log of the memory", [table], told, crumbs)
+        told = "Everything that was learned, changed or forgotten, newest first."
+        return View("Memory change log", [table], told, crumbs)
 
     async def undo(self, request: RequestLike) -> Redirect:
         """``POST /memory/undo``: ``number``"""
@@ -228,12 +232,12 @@ class MemoryPages:
         if not who.is_operator:
             rows = await self._rows.log(LOGGED)
             if not any(row["number"] == number and _visible(who, row["chat"]) for row in rows):
-                raise Problem(404, "not_found", "There is no such entry.")
+                raise Problem(404, "not_found", "Entry not found.")
         try:
             await self._rows.undo(number)
         except Complaint as error:
             return Redirect("/memory/log", _sentence(error), "bad")
-        return Redirect("/memory/log", "Undone. The newest entry takes that back.")
+        return Redirect("/memory/log", "Undone. To redo it, undo the newest entry.")
 
     def _chat(self, label: str) -> Chat | None:
         return Chat.named(label, [one.name for one in self._host.channels()])
@@ -255,9 +259,9 @@ def _holds(text: str, words: str) -> bool:
 
 
 def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
-    nothing = "No note yet: they are learnt while you talk, or added below."
+    nothing = "No notes yet. Hookline learns them as you chat, or you can add one below."
     return Table(
-        ["Note", "Chat", "From", "Learnt"],
+        ["Note", "Chat", "Source", "Learned"],
         [
             Row(
                 [row["text"], row["chat"] or EVERY_CHAT, _from(row), _when(row["at"])],
@@ -266,13 +270,13 @@ def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
             for row in notes
         ],
         title="Notes",
-        empty=f"No note holds all of “{words}”." if words else nothing,
+        empty=f"No notes match “{words}”." if words else nothing,
     )
 
 
 def _portraits(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(
-        ["Of", "What is known", "Since"],
+        ["Chat", "Profile", "Updated"],
         [
             Row([Link(row["chat"], build_path(row["kind"], chat=row["chat"])), row["text"]])
             if row["at"] is None
@@ -285,8 +289,8 @@ def _portraits(rows: Sequence[Mapping[str, Any]]) -> Table:
             )
             for row in rows
         ],
-        title="Portraits",
-        empty="Nobody is known yet: a portrait is drawn after some messages in a chat.",
+        title="Profiles",
+        empty="No profiles yet. Hookline writes one after a few messages in a chat.",
     )
 
 
@@ -294,7 +298,7 @@ def _from(row: Mapping[str, Any]) -> str | Link:
     """Who or what it came from; a link to the session where that is known."""
     others = author(origins_from_json(row.get("origins")))
     if not row["session"]:
-        return others or ("a page" if row["at"] else "by hand")
+        return others or ("web page" if row["at"] else "added by hand")
     turn = f"turn {row['turn']}" if row["turn"] else "session"
     text = f"{turn}, {others}" if others else turn
     return Link(text, build_path("sessions", row["session"]))
@@ -343,7 +347,7 @@ def _seconds(days: str, errors: dict[str, str]) -> float | None:
     except ValueError:
         number = 0.0
     if not 0 < number <= LONGEST:
-        errors["days"] = f"Write a number of days from above 0 to {LONGEST:,}, or nothing."
+        errors["days"] = f"Enter a number of days up to {LONGEST:,}, or leave it empty."
         return None
     return number * 86_400
 
@@ -352,29 +356,29 @@ def _fields(
     given: Mapping[str, str], chats: Sequence[str], errors: Mapping[str, str] | None = None
 ) -> list[Field]:
     wrong = errors or {}
-    help_ = "A note is in the prompt of every session; a fact is recalled when it fits."
-    kept = "Days after which a fact is forgotten; empty for never."
+    help_ = "A note is in the prompt of every session. A fact is recalled when relevant."
+    kept = "Days until a fact is forgotten. Leave empty for never."
     names = list(dict.fromkeys(chats))
     chosen = given.get("chat", EVERY_CHAT)
     category = given.get("category", "knowledge")
     return [
         Field(
-            "text", "What", "long", given.get("text", ""), required=True, error=_at(wrong, "text")
+            "text", "Text", "long", given.get("text", ""), required=True, error=_at(wrong, "text")
         ),
         Field(
             "kind",
-            "As a",
+            "Type",
             "choice",
             given.get("kind", "note"),
             KINDS,
             help_,
             error=_at(wrong, "kind"),
         ),
-        Field("chat", "For", "choice", chosen, names, error=_at(wrong, "chat")),
-        Field("category", "Kind of fact", "choice", category, CATEGORIES),
+        Field("chat", "Chat", "choice", chosen, names, error=_at(wrong, "chat")),
+        Field("category", "Category", "choice", category, CATEGORIES),
         Field(
             "days",
-            "Forget after",
+            "Forget after (days)",
             "number",
             given.get("days", ""),
             (),

@@ -30,7 +30,6 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_imports import Importer, LateImporter
 
 from .changes import Changes
@@ -46,7 +45,6 @@ from .recall import Recall as Recaller
 from .wording import Complaint
 
 if TYPE_CHECKING:
-    from .cli import Commands
     from .learnt import Learnt
     from .rows import Rows
     from .slash import Slash
@@ -179,20 +177,8 @@ class Memory(Plugin[MemoryConfig]):
 
         return Slash(self.places, self.facts, self.changes, self.config)
 
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``memory list|log|undo``."""
-        named = self._commands()
-        register("memory list", named.show, help="Everything that is remembered, and from where.")
-        register("memory log", named.log, help="What was learnt, changed and forgotten.")
-        register("memory undo", named.undo, help="Take back an entry of the log.")
-
-    def _commands(self) -> Commands:
-        from .cli import Commands
-
-        return Commands(self._rows())
-
-    def _rows(self) -> Rows:
+    def rows(self) -> Rows:
+        """What is remembered and logged, as rows."""
         from .rows import Rows
 
         return Rows(self.host, self.places, self.facts, self.changes)
@@ -209,7 +195,7 @@ class Memory(Plugin[MemoryConfig]):
             self._learnt = Learnt(self.host)
             self.host.services.add(TurnViews, self._learnt)
 
-        MemoryPages(self.host, self._rows(), self.changes).register(register)
+        MemoryPages(self.host, self.rows(), self.changes).register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

@@ -1,85 +1,88 @@
-"""``hookline semantic status|fill``. Imported only when the command line is built."""
+"""Show and fill the semantic search index.
+
+``hookline semantic``.
+"""
 
 from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from hookline_hookspecs import Host
+from hookline_hookspecs.cli import with_plugin
 
 from .embedders import called
 from .filling import MESSAGES
 from .kept import COHORT, HEAD
-from .parts import Parts
 
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+if TYPE_CHECKING:
+    from .plugin import Semantic
 
 
-class Commands:
-    """One method for each command, called by its name."""
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-    def __init__(self, host: Host, made: Callable[[], Parts]) -> None:
-        self._host = host
-        self._made = made
+app = typer.Typer(no_args_is_help=True)
 
-    async def status(self, json: Json = False) -> None:
-        """What has a vector, by corpus, and who makes them."""
-        parts = self._made()
-        storage = self._host.storage
-        rows = await storage.fetch("counts")
-        left = await storage.fetch("messages_left", model=parts.kept.model)
-        found: list[dict[str, Any]] = [
-            {
-                "corpus": row["corpus"],
-                "model": row["model"],
-                "texts": row["texts"],
-                "dimensions": max(0, (row["bytes"] or 0) - HEAD),
-            }
-            for row in rows
-            if row["corpus"] != COHORT
-        ]
-        waiting = left[0]["texts"] if parts.filling.takes(MESSAGES) else 0
-        if json:
-            sys.stdout.write(
-                jsonlib.dumps(
-                    {"model": parts.kept.model, "corpora": found, "messages_left": waiting}
-                )
-                + "\n"
-            )
-            return
-        sys.stdout.write(f"Vectors are made by {called(parts.kept.model)}.\n")
-        for row in found:
-            old = (
-                ""
-                if row["model"] == parts.kept.model
-                else f" (of {called(row['model'])}, to be redone)"
-            )
-            size = f"{row['dimensions']} dimensions"
-            sys.stdout.write(f"{row['corpus']}: {_counted(row['texts'], 'text')}, {size}{old}\n")
-        if waiting:
-            have = "has" if waiting == 1 else "have"
-            sys.stdout.write(
-                f"{_counted(waiting, 'message')} {have} none yet; run: hookline semantic fill\n"
-            )
 
-    async def fill(self) -> None:
-        """Embed now what has no vector yet, as far as the day's budget goes."""
-        parts = self._made()
-        done = await parts.filling.round(everything=True, anew=True)
-        if done.erased:
-            sys.stdout.write(
-                f"{called(parts.kept.model)} {done.erased}; every text is embedded anew.\n"
-            )
-        for corpus, texts in sorted(done.texts.items()):
-            sys.stdout.write(f"{corpus}: {_counted(texts, 'text')}\n")
-        if not done.texts and not done.stopped:
-            sys.stdout.write("Everything has a vector.\n")
-        if done.stopped:
-            sys.stderr.write(f"hookline: stopped: {done.stopped.rstrip('.')}.\n")
-            raise typer.Exit(1)
+@app.command("status")
+@with_plugin
+async def status(plugin: Semantic, json: Json = False) -> None:
+    """Show how many texts have a vector, by corpus, and which model makes them."""
+    parts = plugin.parts()
+    storage = plugin.host.storage
+    rows = await storage.fetch("counts")
+    left = await storage.fetch("messages_left", model=parts.kept.model)
+    found: list[dict[str, Any]] = [
+        {
+            "corpus": row["corpus"],
+            "model": row["model"],
+            "texts": row["texts"],
+            "dimensions": max(0, (row["bytes"] or 0) - HEAD),
+        }
+        for row in rows
+        if row["corpus"] != COHORT
+    ]
+    waiting = left[0]["texts"] if parts.filling.takes(MESSAGES) else 0
+    if json:
+        sys.stdout.write(
+            jsonlib.dumps({"model": parts.kept.model, "corpora": found, "messages_left": waiting})
+            + "\n"
+        )
+        return
+    sys.stdout.write(f"Vectors are made by {called(parts.kept.model)}.\n")
+    for row in found:
+        old = (
+            ""
+            if row["model"] == parts.kept.model
+            else f" (made by {called(row['model'])}; will be redone)"
+        )
+        size = f"{row['dimensions']} dimensions"
+        sys.stdout.write(f"{row['corpus']}: {_counted(row['texts'], 'text')}, {size}{old}\n")
+    if waiting:
+        have = "has" if waiting == 1 else "have"
+        sys.stdout.write(
+            f"{_counted(waiting, 'message')} {have} no vector yet. Run `hookline semantic fill`.\n"
+        )
+
+
+@app.command("fill")
+@with_plugin
+async def fill(plugin: Semantic) -> None:
+    """Embed texts that have no vector yet, within the daily budget."""
+    parts = plugin.parts()
+    done = await parts.filling.round(everything=True, anew=True)
+    if done.erased:
+        sys.stdout.write(
+            f"{called(parts.kept.model)} {done.erased}; every text is embedded again.\n"
+        )
+    for corpus, texts in sorted(done.texts.items()):
+        sys.stdout.write(f"{corpus}: {_counted(texts, 'text')}\n")
+    if not done.texts and not done.stopped:
+        sys.stdout.write("Everything has a vector.\n")
+    if done.stopped:
+        sys.stderr.write(f"hookline: stopped: {done.stopped.rstrip('.')}.\n")
+        raise typer.Exit(1)
 
 
 def _counted(number: int, word: str) -> str:

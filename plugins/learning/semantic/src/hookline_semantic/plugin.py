@@ -18,7 +18,6 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .config import SemanticConfig
 
@@ -139,12 +138,3 @@ class Semantic(Plugin[SemanticConfig]):
         from .checks import embeddings_check
 
         return await embeddings_check(self.host, self.parts, offline)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline semantic status|fill``."""
-        from .cli import Commands
-
-        commands = Commands(self.host, self.parts)
-        register("semantic status", commands.status, help="What has a vector, and who makes them.")
-        register("semantic fill", commands.fill, help="Embed now what has no vector yet.")

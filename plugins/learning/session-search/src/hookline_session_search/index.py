@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Storage, Transaction
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 
 from .tokens import stored
 

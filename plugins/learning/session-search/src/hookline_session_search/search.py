@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from hookline_hookspecs import Origin, SemanticIndex, Storage, fuse
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 
 from .index import AT_ONCE, Index, chat_number
 from .snippet import shortened, snippet

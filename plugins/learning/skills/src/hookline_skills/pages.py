@@ -1,4 +1,4 @@
-"""``/skills``: every skill, its text, versions and what each changed, and ways back.
+"""``/skills``: the skills with their text and versions, and how to restore them.
 
 Imported when a web server asks for routes.
 """
@@ -85,26 +85,26 @@ class SkillPages:
         rows = [row for row in every if _holds(row, words)]
         paging = Paging.from_request(request, "/skills", AT_ONCE)
         nothing = (
-            "No skill yet: the agent writes one when a task was worth it, or install one below."
+            "No skills yet. Hookline saves one after a task worth repeating, or install one below."
         )
         parts: list[Part] = [
-            Form("/skills", [Field("q", "Words", value=words)], "Search", get=True),
+            Form("/skills", [Field("q", "Search", value=words)], "Search", get=True),
             Table(
-                ["Skill", "What it does", "By", "State", "Used", "Last used"],
+                ["Skill", "Description", "Source", "State", "Uses", "Last used"],
                 [_row(row) for row in paging.slice(rows)],
-                empty=f"No skill holds all of “{words}”." if words else nothing,
+                empty=f"No skills match “{words}”." if words else nothing,
                 more=paging.link(len(rows) - paging.offset, "More"),
             ),
         ]
         if left_out := self._parts.library.left_out():
             unusable = [Row([name, reason]) for name, reason in left_out.items()]
-            parts.append(Table(["Folder", "Why it is left out"], unusable, "Cannot be used"))
-        help_ = "A folder, an archive, or an https address; of git, a branch or tag follows #."
+            parts.append(Table(["Folder", "Problem"], unusable, "Unusable folders"))
+        help_ = "A folder, an archive or an https URL. For git, add #BRANCH or #TAG."
         field = source or Field("source", "From", help=help_, required=True)
-        replacing = Field("replace", "Replace a skill of this name", "switch")
+        replacing = Field("replace", "Replace an existing skill of that name", "switch")
         install = Form("/skills/install", [field, replacing], "Install")
         parts.append(Group("Install a skill", [install], open=source is not None))
-        told = "Procedures that worked before. Those that fit a message go along with it."
+        told = "Saved procedures, added to a message when relevant."
         return View("Skills", parts, told, status=422 if source else 200)
 
     async def show(self, request: RequestLike) -> View:
@@ -116,14 +116,14 @@ class SkillPages:
         except (NotThere, KeyError) as error:
             if number is None and name in archived(self._parts.root):
                 return await self._archived(name)
-            fix = "Look for it in Skills."
+            fix = "Find it under Skills."
             raise Problem(404, "not_found", _sentence(error), fix) from None
         versions = await self._parts.history.versions(name)
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("By", found["origin"], found["source"]),
-                    Stat("Used", f"{found['uses']:,}×"),
+                    Stat("Source", found["origin"], found["source"]),
+                    Stat("Uses", f"{found['uses']:,}"),
                     Stat("Versions", f"{len(versions):,}"),
                 ]
             )
@@ -132,10 +132,10 @@ class SkillPages:
             parts += [Actions(_actions(found)), *await self._verdict(name, found)]
         else:
             fields = {"version": str(number)}
-            sure = f"Bring version {number} of {name} back? What is there now becomes a version."
+            sure = f"Restore version {number} of {name}? The current text is kept as a version."
             label, path = f"Restore version {number}", _path(name, "restore")
             back = Action(label, path, fields, sure, "primary")
-            now = Action("What is there now", build_path("skills", name), get=True)
+            now = Action("Current version", build_path("skills", name), get=True)
             parts += [Actions([back, now]), *await self._changes(versions, number)]
         parts += _text(found)
         parts.append(_versions(name, versions))
@@ -146,7 +146,7 @@ class SkillPages:
         """The page of a skill that was put away."""
         back = Action("Restore", _path(name, "restore"), style="primary")
         versions = await self._parts.history.versions(name.partition("@")[0])
-        told = "It is archived: kept, but neither listed nor used."
+        told = "This skill is archived. It is kept but not used."
         return View(name, [Text(told), Actions([back]), _versions(name, versions)], "", CRUMBS)
 
     async def _verdict(self, name: str, found: Mapping[str, Any]) -> Sequence[Part]:
@@ -155,8 +155,10 @@ class SkillPages:
         verdict = await asyncio.to_thread(validate, folder)
         told: list[Part] = [Text(error, "bad") for error in verdict.errors]
         told += [Text(one, "warning") for one in (*verdict.warnings, *found["problems"])]
-        told += [Text(f"Since it was installed, {one}.", "warning") for one in found["changes"]]
-        return told or [Text("Valid by the rules of agentskills.io.", "good")]
+        told += [
+            Text(f"Changed since it was installed: {one}.", "warning") for one in found["changes"]
+        ]
+        return told or [Text("Valid according to agentskills.io.", "good")]
 
     async def _changes(self, versions: Sequence[Version], number: int) -> Sequence[Part]:
         """What a version changed, file by file."""
@@ -165,21 +167,24 @@ class SkillPages:
         before = await self._parts.history.files(versions[place - 1]) if place else {}
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         diffs = [Diff(_decoded(before, path), _decoded(after, path), path) for path in changed]
-        return diffs or [Text("This version changed no file.")]
+        return diffs or [Text("No files changed in this version.")]
 
     async def pin(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/pin``"""
         skill = self._parts.library.find(path_param(request, "name"))
         if skill is None:
-            raise Problem(404, "not_found", "There is no such skill.")
+            raise Problem(404, "not_found", "Skill not found.")
         await self._parts.records.pin(skill.name)
-        return Redirect(build_path("skills", skill.name), f"{skill.name} stays as it is.")
+        return Redirect(
+            build_path("skills", skill.name),
+            f"{skill.name} is pinned: it will not be changed or archived.",
+        )
 
     async def unpin(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/unpin``"""
         name = path_param(request, "name")
         await self._parts.records.unpin(name)
-        return Redirect(build_path("skills", name), f"{name} may be changed and archived again.")
+        return Redirect(build_path("skills", name), f"{name} is unpinned.")
 
     async def archive(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/archive``"""
@@ -188,13 +193,13 @@ class SkillPages:
             await put_away(self._parts, name)
         except (NotThere, OSError) as error:
             return Redirect("/skills", _sentence(error), "bad")
-        return Redirect("/skills", f"{name} is archived; Restore brings it back.")
+        return Redirect("/skills", f"{name} was archived.")
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/restore``: ``version``, if one is wanted"""
         name, given = path_param(request, "name"), (await read_form(request)).get("version", "")
         if given and not (given.isdecimal() and len(given) < 9):
-            raise Problem(400, "bad_version", "A version is a number.")
+            raise Problem(400, "bad_version", "The version must be a number.")
         try:
             told = await restore(self._parts, name, int(given) if given else None)
         except (NotThere, KeyError, OSError) as error:
@@ -209,7 +214,7 @@ class SkillPages:
         source, replacing = given.get("source", "").strip(), given.get("replace") == "true"
         try:
             if not source:
-                raise HooklineError("write where the skill is")
+                raise HooklineError("enter where the skill is")
             await asyncio.to_thread(parts.library.root.mkdir, 0o700, True, True)
             installer = Installer(parts.host, parts.library, parts.history, parts.editor)
             names = await installer.install(Wish(source, (), replacing, False))
@@ -223,7 +228,7 @@ def _row(row: Mapping[str, Any]) -> Row:
     name = row["name"]
     states = [one for one in ("pinned", "archived") if row[one]]
     states += ["changed"] if row["changes"] else []
-    states += ["see inside"] if row["problems"] else []
+    states += ["problems"] if row["problems"] else []
     state = (
         Badge(", ".join(states), "warning" if row["problems"] else "neutral") if states else None
     )
@@ -238,7 +243,7 @@ def _actions(row: Mapping[str, Any]) -> list[Action]:
     if row["archived"]:
         return [Action("Restore", _path(name, "restore"))]
     pinned = "unpin" if row["pinned"] else "pin"
-    sure = f"Archive {name}? It is kept, and Restore brings it back."
+    sure = f"Archive {name}? You can restore it later."
     pin = Action(pinned.capitalize(), _path(name, pinned))
     if row["origin"] in ("plugin", "team"):
         return [pin]
@@ -262,7 +267,7 @@ def _text(found: Mapping[str, Any]) -> Sequence[Part]:
         front, body = "", found["text"]
     parts: list[Part] = [Group("Text", [Markdown(body)])]
     if front:
-        parts.append(Group("Fields", [Markdown(f"````\n{front}\n````")], open=False))
+        parts.append(Group("Front matter", [Markdown(f"````\n{front}\n````")], open=False))
     if found["files"]:
         parts.append(Table(["File"], [Row([path]) for path in found["files"]], "Files"))
     return parts
@@ -276,8 +281,8 @@ def _versions(name: str, versions: Sequence[Version]) -> Table:
             Link("session", build_path("sessions", one.session_id)) if one.session_id else None
         )
         rows.append(Row([link, Timestamp(one.at), one.action, one.author, session, len(one.files)]))
-    columns = ["Version", "When", "What", "By", "From", "Files"]
-    empty = "No version is kept: nobody has changed it through Hookline."
+    columns = ["Version", "When", "Change", "By", "Session", "Files"]
+    empty = "No versions: it was never changed through Hookline."
     return Table(columns, rows, "Versions", empty)
 
 

@@ -31,7 +31,6 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_imports import Importer, LateImporter
 
 from .config import SkillsConfig
@@ -183,13 +182,6 @@ class Skills(Plugin[SkillsConfig]):
         from .slash import ask_for
 
         return await ask_for(self.parts, ctx, args)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline skills …``."""
-        from .commands import register_all
-
-        register_all(self.parts, register)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:

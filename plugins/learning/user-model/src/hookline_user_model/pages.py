@@ -1,6 +1,6 @@
-"""``/user-model``: what is known of the people in each chat, its versions, and ways back.
+"""``/user-model``: the profiles of the people in each chat, with their versions.
 
-Imported when a web server asks for routes. The page of the memory leads here.
+Imported when a web server asks for routes. The page Memory links here.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ MEMORY = Link("Memory", "/memory")
 SHOWN = 200
 """Characters of a version in a line."""
 HOWS = {
-    "curated": "drawn from the conversation",
+    "curated": "written from the conversation",
     "hand": "written by hand",
-    "pin": "a line was pinned",
-    "unpin": "a line was unpinned",
+    "pin": "line pinned",
+    "unpin": "line unpinned",
     "clear": "cleared",
     "restore": "restored",
     "undo": "undone",
@@ -62,7 +62,7 @@ HOWS = {
 
 
 class PortraitPages:
-    """The pages of the portraits; a person sees those of their own chats."""
+    """The pages of the profiles. A person sees those of their own chats."""
 
     def __init__(self, host: Host, portraits: Portraits, config: UserModelConfig) -> None:
         self._host = host
@@ -101,50 +101,52 @@ class PortraitPages:
             if text:
                 link = Link(file.chat.label, build_path("user-model", chat=file.chat.label))
                 rows.append(Row([link, _short(text), len(text)]))
-        empty = "Nobody is known yet: a portrait is drawn after some messages in a chat."
-        table = Table(["Chat", "What is known", "Characters"], rows, empty=empty)
-        return View("Portraits", [table], "What is known of the people in each chat.", (MEMORY,))
+        empty = "No profiles yet. Hookline writes one after a few messages in a chat."
+        table = Table(["Chat", "Profile", "Characters"], rows, empty=empty)
+        return View(
+            "Profiles", [table], "What Hookline knows about the people in each chat.", (MEMORY,)
+        )
 
     async def _one(self, chat: Chat, pinning: Field | None = None) -> View:
         try:
             present = await self._portraits.present(chat)
         except Complaint as error:
             told = f"{error}."
-            return View(chat.label, [Text(told, "warning")], "", (MEMORY, Link("Portraits", PATH)))
+            return View(chat.label, [Text(told, "warning")], "", (MEMORY, Link("Profiles", PATH)))
         past = await self._portraits.past(chat)
         label = {"chat": chat.label}
         parts: list[Part] = [
             Stats(
                 [
                     Stat("Length", f"{len(present.text):,}", f"of {self._limit:,} characters"),
-                    Stat("Pinned lines", f"{len(present.portrait.pinned):,}", "kept for good"),
+                    Stat("Pinned lines", f"{len(present.portrait.pinned):,}", "never dropped"),
                     Stat("Versions", f"{len(past):,}"),
                 ]
             ),
             _lines(present.text, label),
         ]
         if present.text:
-            sure = (
-                "Clear everything that is known here, pinned lines too? A version brings it back."
-            )
+            sure = "Clear this profile, including pinned lines? You can restore a version later."
             parts.append(Actions([Action("Clear", f"{PATH}/clear", label, sure, "danger")]))
-        field = pinning or Field("text", "A line that is kept for good", required=True)
+        field = pinning or Field("text", "A line to keep", required=True)
         hidden = Field("chat", kind="hidden", value=chat.label)
         parts.append(Form(f"{PATH}/pin", [hidden, field], "Pin"))
         parts.append(_versions(past, label))
         if past:
             before = past[1].text if len(past) > 1 else ""
             changed = Diff(before, past[0].text, f"Version {past[0].version}")
-            parts.append(Group("What changed last", [changed]))
-        crumbs = (MEMORY, Link("Portraits", PATH))
+            parts.append(Group("Last change", [changed]))
+        crumbs = (MEMORY, Link("Profiles", PATH))
         status = 422 if pinning else 200
-        return View(chat.label, parts, "What is known of the person here.", crumbs, status=status)
+        return View(
+            chat.label, parts, "What Hookline knows about this person.", crumbs, status=status
+        )
 
     async def pin(self, request: RequestLike) -> Redirect | View:
         """``POST /user-model/pin``: ``chat text``"""
         given, who = await read_form(request), identity(request)
         chat, text = self._chat(who, given.get("chat", "")), " ".join(given.get("text", "").split())
-        error = "" if text else "Write what is to be kept."
+        error = "" if text else "Enter the line to keep."
         if text:
             origins = () if who.is_operator else (Origin("person", who.person),)
             try:
@@ -155,7 +157,7 @@ class PortraitPages:
                 return Redirect(_path(chat), f"Pinned: {line}")
             except (Complaint, Refused) as refused:
                 error = _sentence(refused)
-        label = "A line that is kept for good"
+        label = "A line to keep"
         return await self._one(chat, Field("text", label, value=text, required=True, error=error))
 
     async def unpin(self, request: RequestLike) -> Redirect:
@@ -175,7 +177,7 @@ class PortraitPages:
             was = await self._upkeep.clear(chat, Source("clear"))
         except Complaint as error:
             return Redirect(_path(chat), _sentence(error), "bad")
-        return Redirect(_path(chat), "Cleared." if was else "Nothing was known here.")
+        return Redirect(_path(chat), "Cleared." if was else "The profile was already empty.")
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /user-model/restore``: ``chat version``"""
@@ -183,19 +185,19 @@ class PortraitPages:
         chat = self._chat(identity(request), given.get("chat", ""))
         number = given.get("version", "")
         if not number.isdecimal() or len(number) > 9:
-            raise Problem(400, "bad_version", "A version is a number.")
+            raise Problem(400, "bad_version", "The version must be a number.")
         try:
             await self._upkeep.restore(chat, Source("restore"), int(number))
         except Complaint as error:
             return Redirect(_path(chat), _sentence(error), "bad")
-        return Redirect(_path(chat), f"Version {int(number)} is back.")
+        return Redirect(_path(chat), f"Version {int(number)} was restored.")
 
     def _chat(self, who: Identity, label: str) -> Chat:
         """The chat of a label. Raises ``Problem`` if it is none, or not this person's."""
         found = Chat.named(label, [one.name for one in self._host.channels()])
         if found is not None and who.may_see(found.channel, found.chat_id):
             return found
-        raise Problem(404, "not_found", "There is no such chat.", "Look for it in Memory.")
+        raise Problem(404, "not_found", "Chat not found.", "Find it under Memory.")
 
 
 def _path(chat: Chat) -> str:
@@ -213,8 +215,8 @@ def _lines(text: str, label: dict[str, str]) -> Table:
         for line in text.split("\n")
         if line.strip()
     ]
-    empty = "Nothing is known here yet. It is drawn from the conversation, or pin a line below."
-    return Table(["What is known", ""], rows, empty=empty)
+    empty = "This profile is empty. Hookline fills it from the conversation, or pin a line below."
+    return Table(["Line", ""], rows, empty=empty)
 
 
 def _versions(past: Sequence[Version], label: dict[str, str]) -> Table:
@@ -230,8 +232,8 @@ def _versions(past: Sequence[Version], label: dict[str, str]) -> Table:
             link,
         ]
         rows.append(Row([*cells, _short(one.text) or "(empty)"], back, one.text))
-    columns = ["Version", "When", "How", "From", "Text"]
-    return Table(columns, rows, "Versions", "No version is kept yet.")
+    columns = ["Version", "When", "Change", "Session", "Text"]
+    return Table(columns, rows, "Versions", "No versions yet.")
 
 
 def _short(text: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookline_hookspecs import Check, CheckResult, NoConfig, Plugin, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Backup"]
 
@@ -22,13 +21,6 @@ STALE_DAYS = 30
 
 class Backup(Plugin[NoConfig]):
     """Adds the commands, and lets the doctor say how old the newest backup is."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline backup …``."""
-        from .commands import Commands
-
-        Commands(self.host).register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Storage
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 
 BEAT_SECONDS = 5.0
 GONE_SECONDS = 15.0

@@ -19,8 +19,6 @@ from .config import ClusterConfig
 from .files import share_media
 
 if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
     from .member import Member
 
 NO_STORE = "it needs a store that processes share: set `store: postgresql://…` in config.yaml"
@@ -101,12 +99,3 @@ class ClusterPlugin(Plugin[ClusterConfig]):
     async def gateway_stopping(self) -> None:
         """Begin with nothing new."""
         await self.member.end(self.config.drain)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline worker`` and ``hookline cluster``."""
-        from .cli import Commands
-
-        commands = Commands(lambda: self.member)
-        register("worker", commands.worker, help="Work on the messages that gateways store.")
-        register("cluster", commands.app(), help="status: who takes part, and what waits")

@@ -16,8 +16,6 @@ from hookline_hookspecs import Context, Host, NoConfig, Plugin, Route, hookimpl
 from .follow import Follower
 
 if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
     from .pages import PluginPages
 
 __all__ = ["Configure"]
@@ -28,19 +26,6 @@ class Configure(Plugin[NoConfig]):
 
     _follower: Follower | None = None
     _pages: PluginPages | None = None
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline config …``, ``plugins enable``, ``plugins disable`` and ``completion``."""
-        from .commands import ConfigCommands
-        from .completion.command import HELP, CompletionCommand
-        from .switches import SwitchCommands
-
-        register("config", ConfigCommands(self.host).app())
-        switches = SwitchCommands(self.host)
-        register("plugins enable", switches.enable)
-        register("plugins disable", switches.disable)
-        register("completion", CompletionCommand(self.host).completion, help=HELP)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:

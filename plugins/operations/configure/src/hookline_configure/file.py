@@ -10,9 +10,11 @@ import os
 import re
 from collections import Counter
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
+from hookline_hookspecs import CommandError, Configuration, HooklineError
+from hookline_hookspecs.cli import command_line
 
 from .checking import new_problems, unknown_key, wrong_setting
 
@@ -35,9 +37,9 @@ class ConfigFile:
     with a sentence, and leaves it as it was.
     """
 
-    def __init__(self, host: Host) -> None:
-        self.path = host.home / "config.yaml"
-        self._core = host.services[Configuration]
+    def __init__(self, home: Path, core: Configuration) -> None:
+        self.path = home / "config.yaml"
+        self._core = core
 
     def text(self) -> str:
         """What is in the file; nothing if there is none."""
@@ -253,3 +255,9 @@ def _is_below(line: str, column: int) -> bool:
     """Whether a line may belong to a key that begins at ``column``, in a line above."""
     indent = len(line) - len(line.lstrip(" "))
     return not line.strip() or indent > column or (indent == column and bool(_ITEM.match(line)))
+
+
+def config_file() -> ConfigFile:
+    """The config.yaml that the running command is about."""
+    line = command_line()
+    return ConfigFile(line.home, line.configuration)

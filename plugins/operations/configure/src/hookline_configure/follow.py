@@ -44,7 +44,7 @@ class Follower:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._core = host.services[Configuration]
-        self._file = ConfigFile(host)
+        self._file = ConfigFile(host.home, host.services[Configuration])
         self._stamp = self._stat()
         self._text = self._file.text()
         self._first: Reading | None = None

@@ -1,7 +1,7 @@
-"""``/plugins``: what is on and why not, and each plugin's settings as a form.
+"""``/plugins``: the plugins with their state and settings.
 
-Imported when a web server asks for routes. A change is shown as a difference of config.yaml first,
-and written only if the file is still what it was made from.
+Imported when a web server asks for routes. A change is shown as a diff of config.yaml first, and
+saved only if the file has not changed meanwhile.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from .survey import Survey
 AT_ONCE = 100
 TONES: Mapping[str, Tone] = {"on": "good", "failed": "bad", "missing": "bad", "off": "neutral"}
 CRUMBS = (Link("Plugins", "/plugins"),)
-RESTART = "It applies from the next start: restart the gateway."
+RESTART = "Restart the gateway to apply it."
 
 
 class PluginPages:
@@ -73,7 +73,7 @@ class PluginPages:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._core = host.services[Configuration]
-        self._file = ConfigFile(host)
+        self._file = ConfigFile(host.home, host.services[Configuration])
         self._edits = Edits(host.now)
         self._survey = Survey(host)
 
@@ -99,11 +99,11 @@ class PluginPages:
         items = [
             Stat("On", f"{states['on']:,}"),
             Stat("Off", f"{states['off']:,}"),
-            Stat("Not as wanted", f"{bad:,}", "failed or missing", "bad" if bad else "neutral"),
+            Stat("Problems", f"{bad:,}", "failed or missing", "bad" if bad else "neutral"),
             Stat("Tokens", f"{sum(costs.values()):,}", "in a new session's prompt"),
         ]
         table = Table(
-            ["Plugin", "State", "What it does", "Tokens", "Failures"],
+            ["Plugin", "State", "Description", "Tokens", "Failures"],
             [
                 Row(
                     [
@@ -116,11 +116,11 @@ class PluginPages:
                 )
                 for row in paging.slice(rows)
             ],
-            empty=f"No plugin holds all of “{words}”.",
+            empty=f"No plugins match “{words}”.",
             more=paging.link(len(rows) - paging.offset, "More"),
         )
-        search = Form("/plugins", [Field("q", "Words", value=words)], "Search", get=True)
-        told = "Every feature is a plugin: what is on, what it costs, and its settings."
+        search = Form("/plugins", [Field("q", "Search", value=words)], "Search", get=True)
+        told = "Every feature is a plugin. See what is on, what it costs, and change its settings."
         return View("Plugins", [Stats(items), search, table], told)
 
     async def show(self, request: RequestLike) -> View:
@@ -130,7 +130,7 @@ class PluginPages:
     async def _show(self, name: str, given: Mapping[str, str], errors: Mapping[str, str]) -> View:
         row = await self._survey.one(name)
         if row is None:
-            raise Problem(404, "not_found", "There is no such plugin.", "Look for it in Plugins.")
+            raise Problem(404, "not_found", "Plugin not found.", "Find it under Plugins.")
         costs = await self._survey.tokens()
         reason = [Text(row["reason"], "warning" if row["state"] != "off" else "neutral")]
         parts: list[Part] = [
@@ -154,20 +154,18 @@ class PluginPages:
         """The button that switches the plugin, or what is needed for it."""
         name = row["name"]
         if row["state"] in ("on", "failed"):
-            sure = f"Switch {name} off now? Its settings are kept."
+            sure = f"Turn off {name} now? Its settings are kept."
             if name in ("web-server", "web-ui", "configure", "access"):
-                sure += " These pages need it."
-            action = Action(
-                "Switch off", build_path("plugins", name, "disable"), {}, sure, "danger"
-            )
+                sure += " This website needs it."
+            action = Action("Turn off", build_path("plugins", name, "disable"), {}, sure, "danger")
             return [Actions([action])]
         if not row["installed"]:
             command = self._survey.install_command(name)
-            told = "It is not installed. Run this in a terminal, then restart the gateway:"
+            told = "Not installed. Run this in a terminal, then restart the gateway:"
             return [Text(told), Table(["Command"], [Row([Code(command)])])]
         needs = self._survey.needs(name)
-        enable = Action("Switch on", build_path("plugins", name, "enable"), style="primary")
-        told = f"It needs {', '.join(needs)}: write it below first." if needs else ""
+        enable = Action("Turn on", build_path("plugins", name, "enable"), style="primary")
+        told = f"Required first: {', '.join(needs)}. Set it below." if needs else ""
         return [*([Text(told, "warning")] if told else []), Actions([enable])]
 
     def _settings(self, name: str) -> list[Setting]:
@@ -191,10 +189,10 @@ class PluginPages:
         except HooklineError as error:
             return [Text(str(error), "bad")]
         if not found:
-            return [Text("It has no settings.")]
+            return [Text("This plugin has no settings.")]
         fields = [one.field(given.get(one.name), errors.get(one.name, "")) for one in found]
         path = build_path("plugins", name, "settings")
-        return [Form(path, fields, "Show what changes", "Settings")]
+        return [Form(path, fields, "Review changes", "Settings")]
 
     def _brings(self, row: Mapping[str, Any]) -> Sequence[Part]:
         """What a plugin that is on does: its hooks, tools and commands, and its failures."""
@@ -210,7 +208,7 @@ class PluginPages:
         ]
         parts: list[Part] = []
         if failed:
-            parts.append(Table(["When", "Hook", "Failed with"], failed, "Failures"))
+            parts.append(Table(["When", "Hook", "Error"], failed, "Failures"))
         inner: list[Part] = []
         if tools:
             inner.append(Table(["Tool", "Tokens"], tools, "Tools"))
@@ -218,7 +216,7 @@ class PluginPages:
             inner.append(Table(["Command"], commands, "Commands"))
         if hooks:
             inner.append(Table(["Hook", "Kind"], hooks, "Hooks"))
-        return [*parts, Group("What it brings", inner, open=False)] if inner else parts
+        return [*parts, Group("Hooks, tools and commands", inner, open=False)] if inner else parts
 
     # Changing
 
@@ -228,7 +226,7 @@ class PluginPages:
         try:
             found, before = self._settings(name), self._file.text()
         except (CommandError, HooklineError) as error:
-            raise Problem(409, "bad_config", _words(error), "Mend config.yaml first.") from None
+            raise Problem(409, "bad_config", _words(error), "Fix config.yaml first.") from None
         changes, errors = self._changes(name, found, given)
         after, wrong = apply(self._file, self._core, before, changes)
         for key, told in wrong.items():
@@ -263,7 +261,7 @@ class PluginPages:
 
     async def _unchanged(self, name: str) -> View:
         view = await self._show(name, {}, {})
-        told = Text("Nothing was changed: this is what config.yaml says already.")
+        told = Text("No changes: config.yaml already has these values.")
         return View(view.title, [told, *view.parts], view.subtitle, view.crumbs)
 
     def _confirming(
@@ -276,10 +274,10 @@ class PluginPages:
         diff = Diff(old, new, "config.yaml")
         path, back = build_path("plugins", name, "confirm"), build_path("plugins", name)
         actions = [
-            Action("Write it", path, {"edit": token}, style="primary"),
-            Action("Do nothing", back, get=True),
+            Action("Save", path, {"edit": token}, style="primary"),
+            Action("Cancel", back, get=True),
         ]
-        told = Text(f"This is what would change. {RESTART}")
+        told = Text(f"Review the change before saving. {RESTART}")
         crumbs = (*CRUMBS, Link(name, back))
         return View(f"Change {name}?", [told, diff, Actions(actions)], "", crumbs)
 
@@ -288,8 +286,8 @@ class PluginPages:
         name, token = path_param(request, "name"), (await read_form(request)).get("edit", "")
         edit = self._edits.take(token, identity(request).person)
         if edit is None or edit.plugin != name:
-            told = "This change waits no more."
-            raise Problem(409, "gone", told, "Open the plugin's page and change it again.")
+            told = "This change has expired."
+            raise Problem(409, "gone", told, "Open the plugin's page and make the change again.")
         try:
             now = self._file.text()
             if now != edit.before:
@@ -298,22 +296,22 @@ class PluginPages:
         except (CommandError, HooklineError) as error:
             return Redirect(build_path("plugins", name), _words(error), "bad")
         await config_changed(self._host, edit.person, f"plugins.{name}")
-        told = " ".join([f"{name} is changed. {RESTART}", *warnings])
+        told = " ".join([f"Saved. {RESTART}", *warnings])
         return Redirect(build_path("plugins", name), told)
 
     def _conflict(self, edit: Edit, now: str) -> View:
         """Somebody was faster: what they wrote, and this change on top of it."""
         after, errors = apply(self._file, self._core, now, edit.changes)
         theirs, base = hide_all(self._core, now, edit.before)
-        told = "Somebody changed config.yaml meanwhile. Nothing of yours was written yet."
-        parts: list[Part] = [Text(told, "warning"), Diff(base, theirs, "What they changed")]
+        told = "Someone else has changed config.yaml. Your change is not saved yet."
+        parts: list[Part] = [Text(told, "warning"), Diff(base, theirs, "Their change")]
         if errors:
             parts += [Text(error, "bad") for error in errors.values()]
         else:
             again = self._confirming(edit.plugin, edit.person, edit.changes, now, after)
-            parts += [Group("Your change, on top of theirs", again.parts[1:])]
+            parts += [Group("Your change on top of theirs", again.parts[1:])]
         crumbs = (*CRUMBS, Link(edit.plugin, build_path("plugins", edit.plugin)))
-        return View("Changed meanwhile", parts, "", crumbs, status=409)
+        return View("Conflict", parts, "", crumbs, status=409)
 
     async def enable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/enable``"""
@@ -324,7 +322,7 @@ class PluginPages:
         if fault := fault_of(name):
             raise Problem(404, "not_found", fault, "Choose another name.")
         if needs := self._survey.needs(name):
-            return Redirect(here, f"It needs {', '.join(needs)}: write it below first.", "warning")
+            return Redirect(here, f"Required first: {', '.join(needs)}. Set it below.", "warning")
         try:
             others = lacking(self._core, name)
         except HooklineError as error:
@@ -334,14 +332,14 @@ class PluginPages:
             if done.tone == "bad":
                 return Redirect(here, done.message, "bad")
         named = f"{' and '.join([*others, name])} {'are' if others else 'is'}"
-        told = f"{named} on in config.yaml. {RESTART}"
+        told = f"{named} on in config.yaml now. {RESTART}"
         return await self._written(request, name, "true", told)
 
     async def disable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/disable``: at once, and in config.yaml"""
         name = path_param(request, "name")
         if await self._survey.one(name) is None:
-            raise Problem(404, "not_found", "There is no such plugin.", "Look for it in Plugins.")
+            raise Problem(404, "not_found", "Plugin not found.", "Find it under Plugins.")
         done = await self._written(request, name, "false", f"{name} is off now.")
         if done.tone == "good":
             await self._core.switch_off(name)

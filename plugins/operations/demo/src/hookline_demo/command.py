@@ -1,4 +1,7 @@
-"""``hookline demo [STORY]``: sets the stage, has the story told, clears up."""
+"""Show a real run without an API key; only the model's words are recorded.
+
+``hookline demo``: sets up a temporary folder, runs the story, and cleans up.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from .stage import Stage
 from .stories import DEFAULT, NEEDS, REAL, STORIES, find, lacking, lacking_packages
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes, as everywhere in Hookline."""
+"""Exit codes."""
 
 STORY_HELP = "; ".join(f"{name}: {what}" for name, what in STORIES.items())
 
@@ -24,30 +27,32 @@ STORY_HELP = "; ".join(f"{name}: {what}" for name, what in STORIES.items())
 def demo(
     story: Annotated[str, typer.Argument(metavar="STORY", help=STORY_HELP)] = DEFAULT,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder.")] = False,
-    model: Annotated[str | None, typer.Option(help=f"A real model; {', '.join(REAL)}.")] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser; web.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help=f"Use a real model; for {', '.join(REAL)}.")
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="web: do not open a browser.")] = False,
 ) -> None:
-    """Show a real run without a key; only the model's words are recorded."""
+    """Show a real run without an API key; only the model's words are recorded."""
     if story not in STORIES:
         there_are = ", ".join(STORIES)
-        sys.stderr.write(f"hookline: there is no story {story!r}; those there are: {there_are}\n")
+        sys.stderr.write(f"hookline: unknown story {story!r}. Choose one of {there_are}\n")
         raise SystemExit(USAGE)
     if model is not None and story not in REAL:
         sys.stderr.write(
-            f"hookline: {story} has recorded words; --model is for {', '.join(REAL)}\n"
+            f"hookline: {story} uses recorded answers; --model is for {', '.join(REAL)}\n"
         )
         raise SystemExit(USAGE)
     if absent := lacking(story):
         installs = " && ".join(f"hookline plugins enable {name}" for name in NEEDS[story])
         sys.stderr.write(
-            f"hookline: {story} needs {' and '.join(absent)}, not installed here; "
-            f"`{installs}` installs what is missing\n"
+            f"hookline: {story} needs {' and '.join(absent)}, which is not installed. "
+            f"Run `{installs}`.\n"
         )
         raise SystemExit(USAGE)
     if packages := lacking_packages(story):
         sys.stderr.write(
-            f"hookline: {story} needs {' and '.join(packages)}, not installed here; "
-            f"`pip install {' '.join(packages)}` in the environment of hookline installs it\n"
+            f"hookline: {story} needs {' and '.join(packages)}, which is not installed. Run "
+            f"`pip install {' '.join(packages)}` in Hookline's environment.\n"
         )
         raise SystemExit(USAGE)
     try:
@@ -67,7 +72,7 @@ def _tell(name: str, keep: bool, model: str | None, *, may_open: bool) -> int:
     with ExitStack() as leaving:
         with held():
             stage = Stage.set_up(name, model, may_open=may_open)
-            kept = partial(screen.say, f"The folder is kept: {stage.folder}")
+            kept = partial(screen.say, f"The folder was kept: {stage.folder}")
             leaving.callback(kept if keep else stage.remove)
         came_true = story.tell(stage, screen)
         if not came_true:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
-from hookline_hookspecs.host import Row
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.storage import Row
 
 from .report import TOKENS, first_moment
 

@@ -1,4 +1,4 @@
-"""``/insights``: what was used over the last days, as figures and charts.
+"""``/insights``: usage and cost over the last days, as figures and charts.
 
 Imported when a web server asks for routes.
 """
@@ -73,7 +73,7 @@ class InsightsPage:
         ]
         parts: list[Part] = [Actions(choices)]
         if not found.totals["requests"] and not found.turns:
-            told = "Nothing was asked of a model in this time. Write something in Chat."
+            told = "No usage in this period. Start a conversation in Chat."
             parts.append(Text(told))
         else:
             parts += [self._figures(found), *await self._charts(found), *self._tables(found)]
@@ -84,13 +84,13 @@ class InsightsPage:
     def _figures(self, found: Report) -> Part:
         sums, money = found.totals, self._prices.format
         saved = sums["saved"] or 0.0
-        cache = f"the cache saved {money(saved)}" if round(saved, 4) > 0 else ""
+        cache = f"{money(saved)} saved by caching" if round(saved, 4) > 0 else ""
         share = 100 * sums["cache_read"] / sums["input"] if sums["input"] else 0.0
         turns = sum(sum(ends.values()) for ends in found.turns.values())
         items = [
             Stat("Cost", money(sums["money"]), cache),
             Stat("Requests", f"{sums['requests']:,}", f"in {turns:,} turns"),
-            Stat("Tokens in", f"{sums['input']:,}", f"{share:.0f} % read from the cache"),
+            Stat("Tokens in", f"{sums['input']:,}", f"{share:.0f}% from cache"),
             Stat("Tokens out", f"{sums['output']:,}"),
         ]
         return Stats(items)
@@ -103,7 +103,7 @@ class InsightsPage:
         kinds = await self._host.storage.fetch("kinds", **where)
         series: dict[str, list[float]] = {
             name: [0.0] * len(labels)
-            for name in ("fresh", "read from the cache", "written to the cache", "output")
+            for name in ("uncached", "cache read", "cache write", "output")
         }
         places = {day: place for place, day in enumerate(labels)}
         for row in kinds:
@@ -124,14 +124,14 @@ class InsightsPage:
         charts: list[Part] = [Chart("Tokens by day", names, series, "stacked", "tokens")]
         if any(spent):
             rounded = {"cost": [round(one, 4) for one in spent]}
-            charts.append(Chart("Money by day", names, rounded, "bar", "US dollars"))
+            charts.append(Chart("Cost by day", names, rounded, "bar", "US dollars"))
         return charts
 
     def _tables(self, found: Report) -> Sequence[Part]:
         models = [
             Row([*(one[name] for name in MODEL), self._cost(one)]) for one in found.models[:MOST]
         ]
-        columns = ["Model", "Requests", "Fresh", "From cache", "Into cache", "Out", "Cost"]
+        columns = ["Model", "Requests", "Uncached", "Cache read", "Cache write", "Output", "Cost"]
         tools = [
             Row([one["name"], one["calls"], one["failed"], _share(one["failed"], one["calls"])])
             for one in found.tools[:MOST]
@@ -145,13 +145,13 @@ class InsightsPage:
             for stop, number in ends.items()
         ]
         places = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
-        dated = f"Prices of {found.prices_date}." if found.prices_date else ""
+        dated = f"Prices as of {found.prices_date}." if found.prices_date else ""
         return [
-            Table(columns, models, "Models", "No model was called."),
+            Table(columns, models, "Models", "No model calls."),
             *([Text(dated)] if dated else []),
-            Table(["Tool", "Calls", "Failed", "Rate"], tools, "Tools", "No tool was called."),
-            Table(["Skill", "Uses"], skills, "Skills used", "No skill was used."),
-            Table(["Turns of", "Ended with", "Turns"], turns, "Turns"),
+            Table(["Tool", "Calls", "Failed", "Failure rate"], tools, "Tools", "No tool calls."),
+            Table(["Skill", "Uses"], skills, "Skills", "No skills used."),
+            Table(["Kind", "Ended with", "Turns"], turns, "Turns"),
             Table(["Channel", "Sessions", "Turns"], places, "Channels"),
             *_learnt(found.learnt),
         ]
@@ -163,12 +163,12 @@ class InsightsPage:
 def _learnt(learnt: Mapping[str, Any]) -> Sequence[Part]:
     rows = [Row([f"skills: {what}", n]) for what, n in learnt.get("skills_changed", {}).items()]
     if "memory_changes" in learnt:
-        rows.append(Row(["changes of the memory", learnt["memory_changes"]]))
-    return [Table(["Learnt", "Times"], rows, "Learnt")] if rows else []
+        rows.append(Row(["memory changes", learnt["memory_changes"]]))
+    return [Table(["Learned", "Times"], rows, "Learned")] if rows else []
 
 
 def _share(failed: int, calls: int) -> str:
-    return f"{100 * failed / calls:.0f} %" if calls else ""
+    return f"{100 * failed / calls:.0f}%" if calls else ""
 
 
 def _day(quarter: int) -> str:

@@ -18,7 +18,6 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_hookspecs.people import RolePermissions
 from hookline_hookspecs.prices import Prices
 
@@ -36,31 +35,20 @@ class Insights(Plugin[InsightsConfig]):
     def __init__(self, config: InsightsConfig, host: Host) -> None:
         super().__init__(config, host)
         own = {model: price.price() for model, price in config.prices.items()}
-        self._prices = ModelPrices(host.home, own, config.currency)
-        self._reporter = Reporter(self._prices, host)
+        self.prices = ModelPrices(host.home, own, config.currency)
+        self.reporter = Reporter(self.prices, host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
         """Offer the prices, so that every plugin tells the same money."""
-        host.services.provide(Prices, self._prices)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline insights`` and ``hookline prices``."""
-        from .cli import Cli
-        from .prices_cli import PricesCli
-
-        help_ = "What was used over the last days: tokens, cost, tools, skills."
-        register("insights", Cli(self._reporter).insights, help=help_)
-        help_ = "What models cost, and since when; update takes a new list."
-        register("prices", PricesCli(self._prices, self.host).prices, help=help_)
+        host.services.provide(Prices, self.prices)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
         """Register the page of the usage."""
         from .pages import InsightsPage
 
-        InsightsPage(self.host, self._prices, self._reporter).register(register)
+        InsightsPage(self.host, self.prices, self.reporter).register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -87,10 +75,10 @@ class Insights(Plugin[InsightsConfig]):
         """Usage over the last days: tokens, cost, tools and their failures, skills."""
         try:
             asked = read_days(DAYS if days is None else days)
-            found = await self._reporter.report(asked, _own(ctx))
+            found = await self.reporter.report(asked, _own(ctx))
         except BadDays as error:
             raise ToolError(str(error)) from error
-        return ToolOutput(self._reporter.text(found), data=asdict(found))
+        return ToolOutput(self.reporter.text(found), data=asdict(found))
 
     @command("/insights", audience="everyone", category="Sessions")
     async def insights_command(self, ctx: Context, args: str) -> str:
@@ -100,9 +88,9 @@ class Insights(Plugin[InsightsConfig]):
             words, by, what = args.partition("by")
             if by:
                 wanted, days = read_by(what.strip()), read_days(words)
-                found = await self._reporter.groups(wanted, days, chat)
-                return self._reporter.groups_text(wanted, days, found)
-            return self._reporter.text(await self._reporter.report(read_days(args), chat))
+                found = await self.reporter.groups(wanted, days, chat)
+                return self.reporter.groups_text(wanted, days, found)
+            return self.reporter.text(await self.reporter.report(read_days(args), chat))
         except (BadDays, BadBy) as error:
             return f"{error}."
 

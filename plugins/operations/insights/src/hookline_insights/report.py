@@ -9,8 +9,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
-from hookline_hookspecs.host import Row
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.storage import Row
 
 DAYS, MOST_DAYS = 7, 3650
 QUARTER = 900

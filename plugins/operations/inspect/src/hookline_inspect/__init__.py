@@ -1,6 +1,6 @@
 """Everything that shows what Hookline does: hooks, prompt, plugins, sessions, usage, traces.
 
-The commands are in ``commands``, imported when the command line is built. Turns are recorded in
+The commands are in ``commands``. Turns are recorded in
 ``recorder`` where tracing is on, and those of the web page in a gateway that has it; where neither
 is so nothing is watched.
 """
@@ -8,7 +8,7 @@ is so nothing is watched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
     Check,
@@ -21,13 +21,11 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from hookline_hookspecs.web import View
 
-    from .commands import Commands
     from .failures import FailureLog
     from .recorder import Recorder, Recording
 
@@ -55,19 +53,6 @@ class Inspect(Plugin[InspectConfig]):
     _failures: FailureLog
 
     @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``doctor``, ``hooks``, ``prompt``, ``sessions``, ``trace``, ``plugins …``."""
-        named = self._commands()
-        register("doctor", named.doctor, help="Check the installation, and how to mend it.")
-        register("hooks", named.hooks, help="Every hook, and who implements it.")
-        register("prompt", named.prompt, help="The exact stable prompt, and what it costs.")
-        register("sessions", named.sessions, help="See, search, export and delete conversations.")
-        register("trace", named.trace, help="What happened in a turn, step by step.")
-        register("plugins list", named.list_, help="Every plugin, its state and the reason.")
-        register("plugins info", named.info, help="Everything about one plugin.")
-        register("plugins purge", named.purge, help="Remove everything a plugin has stored.")
-
-    @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """The doctor's checks of core's own affairs."""
         from .checks import core_checks
@@ -81,34 +66,6 @@ class Inspect(Plugin[InspectConfig]):
         from .pages import register_all
 
         register_all(self.host, register)
-
-    def _commands(self) -> Commands:
-        from .commands import Commands
-
-        return Commands(self.host)
-
-    # Core takes the options of an ``async def`` from ``Commands`` and calls the method of that name
-    # here.
-
-    async def hooks(self, **options: Any) -> None:
-        """``hookline hooks``."""
-        await self._commands().hooks(**options)
-
-    async def prompt(self, **options: Any) -> None:
-        """``hookline prompt``."""
-        await self._commands().prompt(**options)
-
-    async def sessions(self, **options: Any) -> None:
-        """``hookline sessions``."""
-        await self._commands().sessions(**options)
-
-    async def trace(self, **options: Any) -> None:
-        """``hookline trace``."""
-        await self._commands().trace(**options)
-
-    async def purge(self, **options: Any) -> None:
-        """``hookline plugins purge``."""
-        await self._commands().purge(**options)
 
     @command("/status", audience="everyone", immediate=True, category="Sessions")
     async def slash_status(self, ctx: Context, args: str) -> str:

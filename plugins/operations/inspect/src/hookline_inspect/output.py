@@ -6,12 +6,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
+
+from hookline_hookspecs.cli import confirm as ask
 
 DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes, as everywhere in Hookline."""
@@ -48,28 +48,9 @@ def stop(sentence: str, code: int = USAGE) -> NoReturn:
 
 
 def confirm(question: str) -> None:
-    """Ask a person; ends the command unless the answer is yes, or where nobody can be asked."""
-    if not sys.stdin.isatty():
-        stop(f"{question} There is no terminal to ask on; add --yes if you mean it.")
-    _write(sys.stderr, f"{question} [y/N] ")
-    with _at_once():
-        answer = sys.stdin.readline()
-    if answer.strip().lower() not in ("y", "yes"):
+    """Ask a person; end the command unless the answer is yes, or where there is no terminal."""
+    if not ask(question):
         stop("nothing was done.", FAILED)
-
-
-@contextmanager
-def _at_once() -> Iterator[None]:
-    """Let Ctrl-C end the command while a person is asked: the event loop, which takes it otherwise,
-    waits for the answer itself."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the question's line ends
-        raise
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def table(heading: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:

@@ -1,19 +1,17 @@
-"""``hookline plugins list``, ``info NAME`` and ``purge NAME``."""
+"""What ``hookline plugins list``, ``info`` and ``purge`` show and do."""
 
 from __future__ import annotations
 
 import difflib
 import json as jsonlib
 from collections.abc import Iterable, Mapping
-from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
-from hookline_hookspecs import HOOKS, CommandError, HooklineError, Host, Inspection
-from hookline_hookspecs.hooks.boot import OpenRuntime
+from hookline_hookspecs import HOOKS, HooklineError, Host, Inspection
 
 from .listing import every_plugin, installed, not_installed
-from .output import columns, confirm, folded, out, out_json, stop, table, tell, tokens
+from .output import columns, confirm, folded, out, out_json, stop, table, tokens
 from .service import inspection
 from .sessions import when
 
@@ -21,30 +19,17 @@ LISTED = ("name", "dist", "version", "kind", "state", "reason", "hooks")
 NOTHING = {"tables": {}, "values": 0, "bytes": 0}
 
 
-def list_anyway(start: OpenRuntime, json: bool) -> None:
-    """List every plugin with its state; those installed where Hookline does not start."""
-    try:
-        rows = start(every_plugin)
-    except CommandError as error:
-        tell(error.text)
-        rows = installed()
-    _list(rows, json)
+def show_package(name: str, json: bool) -> None:
+    """Show what is known of a plugin where Hookline does not start: its package."""
+    rows = {row["name"]: row for row in installed()}
+    if name not in rows:
+        _no_plugin(name, rows)
+    found = {**rows[name], **_package(name), "storage": NOTHING, "settings": {}}
+    out_json(found) if json else _print(found)
 
 
-def show_anyway(start: OpenRuntime, name: str, json: bool) -> None:
-    """Show a plugin; its package alone where Hookline does not start."""
-    try:
-        start(partial(show, name=name, json=json))
-    except CommandError as error:
-        tell(error.text)
-        rows = {row["name"]: row for row in installed()}
-        if name not in rows:
-            _no_plugin(name, rows)
-        found = {**rows[name], **_package(name), "storage": NOTHING, "settings": {}}
-        out_json(found) if json else _print(found)
-
-
-def _list(every: Iterable[Mapping[str, Any]], json: bool) -> None:
+def print_list(every: Iterable[Mapping[str, Any]], json: bool) -> None:
+    """Print the rows of plugins as a table or as JSON."""
     rows = list(every)
     if json:
         out_json([{field: row[field] for field in LISTED} for row in rows])
@@ -55,7 +40,7 @@ def _list(every: Iterable[Mapping[str, Any]], json: bool) -> None:
         if row["reason"] and row["state"] != "off":
             out(folded(f"{row['name']}: {row['reason']}", 2))
     if missing := not_installed():
-        told = f"Not installed: {', '.join(missing)}. `hookline plugins enable NAME` brings one."
+        told = f"Not installed: {', '.join(missing)}. To install: hookline plugins enable NAME"
         out(folded(told, 2))
 
 
@@ -85,21 +70,21 @@ async def show(host: Host, name: str, json: bool) -> None:
 
 
 async def purge(host: Host, name: str, yes: bool) -> None:
-    """Remove everything that a plugin has stored, whether or not it is still installed."""
+    """Delete everything that a plugin has stored, whether or not it is still installed."""
     core = inspection(host)
     plugins = [row["name"] for row in await every_plugin(host)]
     if name not in plugins and not any((await _storage(core, name)).values()):
         _no_plugin(name, plugins)
     if not yes:
-        confirm(f"Remove everything that plugin {name} has stored in {host.home}?")
+        confirm(f"Delete everything that plugin {name} has stored in {host.home}?")
     await core.purge(name)
-    out(f"What {name} stored is gone.")
+    out(f"Deleted what {name} had stored.")
 
 
 def _no_plugin(name: str, plugins: Iterable[str]) -> NoReturn:
     near = difflib.get_close_matches(name, list(plugins), 1)
-    hint = f" did you mean {near[0]}?" if near else ""
-    stop(f"there is no plugin {name};{hint} `hookline plugins list` shows those there are")
+    hint = f" Did you mean {near[0]}?" if near else ""
+    stop(f"there is no plugin {name}.{hint} `hookline plugins list` shows all plugins")
 
 
 async def _storage(core: Inspection, name: str) -> dict[str, Any]:

@@ -46,13 +46,13 @@ class Given:
     def session(self) -> str:
         """The one session that is meant."""
         if len(self.words) != 1:
-            stop("name one session, by its id; `hookline sessions list` shows those there are")
+            stop("name one session by its id. `hookline sessions list` shows all sessions")
         return self.words[0]
 
 
 def no_session(session_id: str) -> NoReturn:
     """End with the sentence for an id that nothing is stored under."""
-    stop(f"there is no session {session_id}; `hookline sessions list` shows those there are")
+    stop(f"there is no session {session_id}. `hookline sessions list` shows all sessions")
 
 
 def when(seconds: float) -> str:
@@ -63,14 +63,18 @@ def when(seconds: float) -> str:
 async def list_(host: Host, given: Given) -> None:
     """Stored sessions, newest first."""
     if given.words:
-        stop("`sessions list` takes no id; `hookline sessions show ID` shows one session")
+        stop("`sessions list` takes no id. Run `hookline sessions show ID` for one session")
     rows = await host.storage.fetch("sessions", limit=given.limit or LISTED)
     if given.json:
         out_json([{field: row[field] for field in FIELDS} for row in rows])
         return
     room = _room(max((len(row["id"]) for row in rows), default=0))
     cells = [[row["id"], called(row, room), row["turns"], when(row["updated"])] for row in rows]
-    out(table(["id", "title", "turns", "last used"], cells) if rows else "No session yet.")
+    out(
+        table(["id", "title", "turns", "last used"], cells)
+        if rows
+        else "There are no sessions yet."
+    )
 
 
 async def show(host: Host, given: Given) -> None:
@@ -98,7 +102,7 @@ async def export(host: Host, given: Given) -> None:
 async def search(host: Host, given: Given) -> None:
     """Messages that hold every word, newest first."""
     if not given.words:
-        stop("`sessions search` needs the words to look for")
+        stop("`sessions search` needs the words to search for")
     rows = await _holding(host, " ".join(given.words).casefold().split(), given.limit or FOUND)
     if given.json:
         out_json([dict(row) for row in rows])
@@ -127,7 +131,7 @@ async def delete(host: Host, given: Given) -> None:
     await inspection(host).delete_session(session_id)
     await forget_session(host, session_id)
     await session_deleted(host, session_id, row["channel"], row["chat"])
-    out(f"Session {session_id} is gone.")
+    out(f"Deleted session {session_id}.")
 
 
 ACTIONS: Mapping[str, Callable[[Host, Given], Awaitable[None]]] = {
@@ -157,7 +161,7 @@ async def the_session(host: Host, named: str) -> Mapping[str, Any]:
         lines = [f"  {row['id']}  {when(row['updated'])}  {called(row)}" for row in rows]
         more = ["  …"] if len(rows) > CANDIDATES else []
         several = "\n".join([*lines[:CANDIDATES], *more])
-        stop(f"{named} is the beginning of several sessions' ids:\n{several}")
+        stop(f"{named} matches several sessions:\n{several}")
     return rows[0]
 
 
@@ -220,6 +224,6 @@ def action(name: str) -> str:
     """Return the name of an action; end the command where there is none of that name."""
     if name not in ACTIONS:
         near = difflib.get_close_matches(name, ACTIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ACTIONS)}."
-        stop(f"there is no `hookline sessions {name}`; {hint}")
+        hint = f"Did you mean {near[0]}?" if near else f"Use one of {', '.join(ACTIONS)}."
+        stop(f"unknown action {name}. {hint}")
     return name

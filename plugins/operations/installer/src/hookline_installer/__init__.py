@@ -19,7 +19,6 @@ from hookline_hookspecs import (
     Session,
     hookimpl,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Installer"]
 
@@ -34,15 +33,6 @@ class Installer(Plugin[NoConfig]):
 
     _news: str = ""
     """What a person at the terminal is still to be told."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline plugins install`` and ``hookline plugins uninstall``."""
-        from .commands import Commands
-
-        commands = Commands(self.host.home)
-        register("plugins install", commands.install, help=INSTALL_HELP)
-        register("plugins uninstall", commands.uninstall, help=UNINSTALL_HELP)
 
     @hookimpl
     def setup(self, host: Host) -> None:

@@ -2,24 +2,16 @@
 
 Reached by the entry point ``hookline_profiles:Profiles``. A profile is a home of its own in
 ``profiles/NAME`` of the home; core makes it the process's home for ``hookline -p NAME …``, or for
-every command after ``hookline profile use NAME``. :mod:`.folders` knows the folders, the commands
-are imported when the command line is built.
+every command after ``hookline profile use NAME``.
+:mod:`.folders` knows the folders, :mod:`.commands` has the commands.
 """
 
 from __future__ import annotations
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Profiles"]
 
 
 class Profiles(Plugin[NoConfig]):
-    """Adds the commands."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline profile …``."""
-        from .commands import Commands
-
-        Commands(self.host.home).register(register)
+    """Its commands are entry points; the plugin switches them on and off."""

@@ -1,4 +1,7 @@
-"""``hookline profile``: create, list, use, export, delete. No database is opened."""
+"""Create and switch between profiles.
+
+``hookline profile``. No database is opened.
+"""
 
 from __future__ import annotations
 
@@ -12,109 +15,110 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_hookspecs.cli import command_line, confirm
 
 from .folders import Folders, ProfileError, environment_for, is_served
 
 T = TypeVar("T")
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The profile; default is the home.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The profile; `default` is the home itself.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+WORKS_WHEN_OFF = True
+app = typer.Typer(no_args_is_help=True)
 
 
-class Commands:
-    """One method for each command."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self._folders = Folders(home)
-
-    def register(self, register: RegisterCli) -> None:
-        """Register ``profile create|list|use|export|delete``."""
-        register("profile create", self.create, help="Make a profile: an agent of its own.")
-        register("profile list", self.list_, help="The profiles, and which is in use.")
-        register("profile use", self.use, help="Use a profile in every command from now on.")
-        register("profile export", self.export, help="Back a profile up, without its secrets.")
-        register("profile delete", self.delete, help="Put a profile away.")
-
-    def create(
-        self,
-        name: Annotated[
-            str, typer.Argument(metavar="NAME", help="Small letters, digits, - and _.")
-        ],
-        clone: Annotated[
-            bool, typer.Option("--clone", help="With this profile's settings, keys and skills.")
-        ] = False,
-    ) -> None:
-        """Make a profile: empty, or set up as the one in use."""
-        folder = _or_stop(lambda: self._folders.create(name, self._home if clone else None))
-        typer.echo(f"{folder} is made.")
-        if clone and (folder / ".env").exists():
-            typer.echo(
-                "It has the same keys. One bot cannot serve two profiles: give it tokens of its "
-                "own."
-            )
-        first = "" if clone else " init"
+@app.command("create")
+def create(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Lower-case letters, digits, - and _.")
+    ],
+    clone: Annotated[
+        bool,
+        typer.Option("--clone", help="Copy the settings, keys and skills of the profile in use."),
+    ] = False,
+) -> None:
+    """Create a profile: empty, or set up like the one in use."""
+    folder = _or_stop(lambda: _folders().create(name, command_line().home if clone else None))
+    typer.echo(f"Created {folder}.")
+    if clone and (folder / ".env").exists():
         typer.echo(
-            f"hookline -p {name}{first} uses it once, hookline profile use {name} from now on."
+            "It has the same keys. One bot cannot serve two profiles, so give it its own tokens."
         )
+    first = "" if clone else " init"
+    typer.echo(
+        f"Use it once with `hookline -p {name}{first}`, or always: `hookline profile use {name}`."
+    )
 
-    def list_(self, json: Json = False) -> None:
-        """The profiles."""
-        active = self._folders.active
-        rows: list[dict[str, Any]] = [
-            {
-                "name": name,
-                "home": str(self._folders.folder(name)),
-                "active": name == active,
-                "gateway": is_served(self._folders.folder(name)),
-            }
-            for name in self._folders.names()
-        ]
-        if json:
-            typer.echo(jsonlib.dumps(rows, ensure_ascii=False))
-            return
-        for row in rows:
-            told = "  gateway runs" if row["gateway"] else ""
-            typer.echo(f"{'*' if row['active'] else ' '} {row['name']:<20}{row['home']}{told}")
 
-    def use(self, name: Name) -> None:
-        """Use a profile in every command that does not name another with -p."""
-        before = _or_stop(lambda: self._folders.use(name))
-        typer.echo(
-            f"Every command uses the profile {name} now; `hookline profile use {before}` goes back."
-        )
-        if is_served(self._folders.folder(before)) and before != name:
-            typer.echo(f"The gateway that runs goes on with {before}.")
+@app.command("list")
+def list_profiles(json: Json = False) -> None:
+    """List the profiles and which one is in use."""
+    active = _folders().active
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "home": str(_folders().folder(name)),
+            "active": name == active,
+            "gateway": is_served(_folders().folder(name)),
+        }
+        for name in _folders().names()
+    ]
+    if json:
+        typer.echo(jsonlib.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        told = "  gateway running" if row["gateway"] else ""
+        typer.echo(f"{'*' if row['active'] else ' '} {row['name']:<20}{row['home']}{told}")
 
-    def export(
-        self,
-        name: Name,
-        out: Annotated[Path | None, typer.Option(help="The file; else NAME.tar.zst here.")] = None,
-    ) -> None:
-        """Back a profile up into a file, for another machine; without its secrets."""
-        folder = _or_stop(lambda: self._folders.existing(name))
-        try:
-            version("hookline-backup")
-        except PackageNotFoundError:
-            _stop("exporting needs the plugin backup; install hookline-backup")
-        path = (out or Path(f"{name}.tar.zst")).absolute()
-        words = [sys.executable, "-m", "hookline", "backup", "create", "--out", str(path)]
-        done = subprocess.run(words, env=environment_for(folder, name, os.environ), check=False)
-        if done.returncode:
-            raise SystemExit(done.returncode)
-        typer.echo(f"`hookline backup restore {path.name} --to HOME` makes a home of it.")
 
-    def delete(
-        self, name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
-    ) -> None:
-        """Put a profile away; its folder is kept until you remove it."""
-        folder = _or_stop(lambda: self._folders.existing(name))
-        if not yes and not (sys.stdin.isatty() and typer.confirm(f"Put {folder} away?")):
-            _stop(f"nothing was changed; `hookline profile delete {name} --yes` does it")
-        away = _or_stop(lambda: self._folders.delete(name))
-        typer.echo(
-            f"{name} is gone from the list. All of it is in {away}; move it back to undo this."
-        )
+@app.command("use")
+def use(name: Name) -> None:
+    """Use a profile in every command that does not name another with -p."""
+    before = _or_stop(lambda: _folders().use(name))
+    typer.echo(
+        f"Commands now use the profile {name}. `hookline profile use {before}` switches back."
+    )
+    if is_served(_folders().folder(before)) and before != name:
+        typer.echo(f"The running gateway still uses {before}.")
+
+
+@app.command("export")
+def export(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option(help="The file; NAME.tar.zst here by default.")
+    ] = None,
+) -> None:
+    """Back a profile up to a file, for another machine, without its secrets."""
+    folder = _or_stop(lambda: _folders().existing(name))
+    try:
+        version("hookline-backup")
+    except PackageNotFoundError:
+        _stop("exporting needs the plugin backup. Run `hookline plugins enable backup`")
+    path = (out or Path(f"{name}.tar.zst")).absolute()
+    words = [sys.executable, "-m", "hookline", "backup", "create", "--out", str(path)]
+    done = subprocess.run(words, env=environment_for(folder, name, os.environ), check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    typer.echo(f"Run `hookline backup restore {path.name} --to HOME` on the other machine.")
+
+
+@app.command("delete")
+def delete(
+    name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+) -> None:
+    """Remove a profile; its folder is kept until you delete it."""
+    folder = _or_stop(lambda: _folders().existing(name))
+    if not yes and not confirm(f"Remove the profile in {folder}?"):
+        _stop("nothing was changed")
+    away = _or_stop(lambda: _folders().delete(name))
+    typer.echo(f"Removed {name}. Its folder is now {away}; move it back to undo this.")
+
+
+def _folders() -> Folders:
+    return Folders(command_line().home)
 
 
 def _or_stop(work: Callable[[], T]) -> T:

@@ -1,4 +1,7 @@
-"""``hookline plugins new NAME [--directory DIR] [--kind KIND]``."""
+"""Create a repository for a plugin of your own.
+
+``hookline plugins new``.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,25 @@ from .naming import BadName, Names, named
 from .repository import NoPlace, render, write
 
 FAILED, USAGE = 1, 2
-"""Exit codes, as everywhere in Hookline."""
+"""Exit codes."""
+WORKS_WHEN_OFF = True
 KindName: TypeAlias = Literal["plugin", "tool", "guard", "channel", "provider", "store"]
 
 
 def new(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Such as weather; it becomes hookline-weather.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Such as weather; the package is then hookline-weather."
+        ),
     ],
     directory: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR", help="The repository's folder, new or empty; else ./hookline-NAME."
-        ),
+        typer.Option(metavar="DIR", help="A new or empty folder; ./hookline-NAME by default."),
     ] = None,
-    kind: Annotated[KindName, typer.Option(help="What is made.")] = "plugin",
+    kind: Annotated[KindName, typer.Option(help="What kind of plugin.")] = "plugin",
 ) -> None:
-    """Make a repository for a plugin of your own: code, tests, README, lint, types and CI."""
+    """Create a repository for your plugin, with code, tests, README, lint, types and CI."""
     try:
         names = named(name)
         folder = _folder(names, directory)
@@ -61,7 +66,10 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
         write(folder, texts)
     except OSError as error:
         where = error.filename or folder
-        _stop(f"{where} could not be made: {error.strerror or error}; nothing was left", FAILED)
+        _stop(
+            f"{where} could not be created: {error.strerror or error}. Nothing was left behind",
+            FAILED,
+        )
 
 
 def _farewell(names: Names, kind: Kind, folder: Path, files: int) -> str:
@@ -72,7 +80,7 @@ def _farewell(names: Names, kind: Kind, folder: Path, files: int) -> str:
         f"{_python()} -m pytest",
         kind.start.format(name=names.plugin),
     ]
-    made = f"Made {names.dist}: {files} files in {folder}. Next:"
+    made = f"Created {names.dist}: {files} files in {folder}. Next:"
     return "\n".join([made, "", *(f"  {command}" for command in commands), ""])
 
 

@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     ToolCall,
     Usage,
 )
-from hookline_hookspecs.events import ModelStop
+from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import Exceeded, Limits, count
 
 STOPS: Mapping[str | None, ModelStop] = {

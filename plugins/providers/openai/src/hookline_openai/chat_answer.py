@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
-from hookline_hookspecs.events import ModelStop
+from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import ServerSaid
 
 from .calls import CallPieces, read_calls

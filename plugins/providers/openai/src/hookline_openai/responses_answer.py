@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
-from hookline_hookspecs.events import ModelStop
+from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import Exceeded, Limits, ServerSaid
 
 from .calls import PartialCall, add_arguments, read_calls

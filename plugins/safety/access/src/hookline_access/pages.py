@@ -1,4 +1,5 @@
-"""``/people``: who may write, who waits, invitations, logged-in browsers, and what was decided.
+"""``/people``: people and their roles, pending requests, invitations, signed-in browsers, recent
+activity.
 
 Imported when a web server asks for routes.
 """
@@ -119,16 +120,16 @@ class PeoplePages:
             Stats(
                 [
                     Stat("Admins", f"{admins:,}", tone="neutral" if admins else "bad"),
-                    Stat("Known", f"{len(known):,}"),
-                    Stat("Waiting", f"{len(waiting):,}", tone="warning" if waiting else "neutral"),
+                    Stat("People", f"{len(known):,}"),
+                    Stat("Pending", f"{len(waiting):,}", tone="warning" if waiting else "neutral"),
                 ]
             ),
             _waiting(waiting),
             Table(
-                ["Person", "Role", "Let in by", "Since"],
+                ["Person", "Role", "Added by", "Since"],
                 [_person_row(row, who) for row in paging.slice(known)],
-                title="Known",
-                empty="Nobody is known. “hookline web” in a terminal makes the first admin.",
+                title="People",
+                empty="No people yet. Run “hookline web” in a terminal to add the first admin.",
                 more=paging.link(len(known) - paging.offset, "More"),
             ),
         ]
@@ -137,22 +138,22 @@ class PeoplePages:
             given = wrong or {}
             name = Field(
                 "name", "Name", value=given.get("name", ""), required=True,
-                help="They write as web:NAME. 64 characters at most.",
+                help="They appear as web:NAME. At most 64 characters.",
                 error=given.get("error", ""),
             )  # fmt: skip
             told = (
-                "An operator may do everything; a person has their own chats only; an auditor "
-                "reads the audit and the insights, and nothing else."
+                "An operator may do everything. A person sees only their own chats. An auditor "
+                "sees only the audit log and the insights."
             )
             role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, told)
-            parts.append(Form("/people/invite", [name, role], "Make a link", "Invite somebody"))
+            parts.append(Form("/people/invite", [name, role], "Create link", "Invite a person"))
         log = [
             Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in await self._log(10)
         ]
-        columns, more = ["When", "Person", "What"], Link("Everything", "/people/log")
-        nothing = "Nothing was decided yet."
-        parts.append(Table(columns, log, "Decided lately", nothing, more if log else None))
-        told = "Who may write, and who may do everything."
+        columns, more = ["When", "Person", "What"], Link("Show all", "/people/log")
+        nothing = "No activity yet."
+        parts.append(Table(columns, log, "Recent activity", nothing, more if log else None))
+        told = "Who may use Hookline, and what they may do."
         return View("People", parts, told, status=422 if wrong else 200)
 
     async def _known(self) -> Sequence[dict[str, Any]]:
@@ -174,8 +175,8 @@ class PeoplePages:
         rows = []
         for one in devices[:AT_ONCE]:
             mine = " (this one)" if one.id == who.device else ""
-            sure = f"Log {one.person} out of this browser?"
-            action = Action("Log out", "/people/log-out", {"device": one.id}, sure, "danger")
+            sure = f"Sign {one.person} out of this browser?"
+            action = Action("Sign out", "/people/log-out", {"device": one.id}, sure, "danger")
             agent = f"{browser(one.agent)}{mine}"
             cells: list[Cell] = [
                 one.person,
@@ -185,8 +186,8 @@ class PeoplePages:
                 Timestamp(one.seen),
             ]
             rows.append(Row(cells, [action]))
-        columns = ["Person", "Role", "Browser", "Logged in", "Last seen"]
-        return Table(columns, rows, "Logged-in browsers", "Nobody is logged in.")
+        columns = ["Person", "Role", "Browser", "Signed in", "Last seen"]
+        return Table(columns, rows, "Signed-in browsers", "No one is signed in.")
 
     async def _log(self, limit: int) -> Sequence[Mapping[str, Any]]:
         """What was decided at the door and changed through the web, newest first."""
@@ -207,11 +208,11 @@ class PeoplePages:
         table = Table(
             ["When", "Person", "What"],
             [Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in paging.slice(rows)],
-            empty="Nothing was decided yet.",
+            empty="No activity yet.",
             more=paging.link(len(rows) - paging.offset),
         )
-        told = "What was asked for and decided, and what operators changed."
-        return View("Log of people", [table], told, (Link("People", "/people"),))
+        told = "Requests, decisions and changes by admins."
+        return View("Activity", [table], told, (Link("People", "/people"),))
 
     async def approve(self, request: RequestLike) -> Redirect:
         """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
@@ -220,19 +221,19 @@ class PeoplePages:
         if "code" in given:
             found = await self._door.approve(given["code"], by, role)
             if found is None:
-                told = "This request is over, or was decided. They can ask again."
+                told = "This request has expired or was answered. They can ask again."
                 return Redirect("/people", told, "warning")
             if found.chat_id:
                 self._welcome(found)
-            return Redirect("/people", f"{on_one_line(str(found.person))} may write now.")
+            return Redirect("/people", f"{on_one_line(str(found.person))} can write now.")
         person = _person(given)
         if self._config.is_admin(person.place, person.user_id):
-            return Redirect("/people", f"{on_one_line(str(person))} is admin by config.yaml.")
+            return Redirect("/people", f"{on_one_line(str(person))} is an admin in config.yaml.")
         if await self._people.role(person) is Role.BLOCKED:
-            told = f"{on_one_line(str(person))} is blocked; forget them first."
+            told = f"{on_one_line(str(person))} is blocked. Remove them first."
             return Redirect("/people", told, "warning")
         await self._people.put(person, role, by)
-        what = "is an admin" if role is Role.ADMIN else "may write"
+        what = "is an admin" if role is Role.ADMIN else "can write"
         return Redirect("/people", f"{on_one_line(str(person))} {what} now.")
 
     async def block(self, request: RequestLike) -> Redirect:
@@ -242,7 +243,9 @@ class PeoplePages:
             return Redirect("/people", refusal, "bad")
         await self._people.put(person, Role.BLOCKED, who.person)
         await self._log_out_of_all(person)
-        return Redirect("/people", f"{on_one_line(str(person))} is blocked. Forget takes it back.")
+        return Redirect(
+            "/people", f"{on_one_line(str(person))} is blocked. To undo this, remove them."
+        )
 
     async def forget(self, request: RequestLike) -> Redirect:
         """``POST /people/forget``: ``person``"""
@@ -250,17 +253,17 @@ class PeoplePages:
         if refusal := self._refusal(person, who):
             return Redirect("/people", refusal, "bad")
         if not await self._people.drop(person, who.person):
-            return Redirect("/people", f"{on_one_line(str(person))} is not known.", "warning")
+            return Redirect("/people", f"{on_one_line(str(person))} is not on the list.", "warning")
         await self._log_out_of_all(person)
-        return Redirect("/people", f"What was known of {on_one_line(str(person))} is forgotten.")
+        return Redirect("/people", f"{on_one_line(str(person))} was removed.")
 
     def _refusal(self, person: Person, who: Identity) -> str:
         """Why somebody must stay as they are; empty if they need not."""
         if str(person) == who.person:
-            return "That is you; another operator can do it, or “hookline pairing” in a terminal."
+            return "You cannot do this to yourself. Ask another admin or run “hookline pairing”."
         if self._config.is_admin(person.place, person.user_id):
             name = on_one_line(str(person))
-            return f"{name} is admin by config.yaml; take it out of access.admins."
+            return f"{name} is an admin in config.yaml. Remove them from access.admins."
         return ""
 
     async def _log_out_of_all(self, person: Person) -> None:
@@ -274,19 +277,19 @@ class PeoplePages:
         name, role = given.get("name", "").strip(), given.get("role", "person")
         server = self._host.services.get(WebServer)
         if server is None:
-            raise Problem(404, "not_found", "There is no web server to invite to.")
+            raise Problem(404, "not_found", "Invitations need the plugin web-server.")
         try:
             asked = next((one for one in ROLES if one == role), "person")
             link = await server.link(name, asked, who.person)
         except HooklineError as refused:
             told = f"{refused}."
             return await self._view(request, {**given, "error": told[:1].upper() + told[1:]})
-        table = Table(["Link", "Good until"], [Row([Code(link.url), Timestamp(link.expires)])])
+        table = Table(["Link", "Expires"], [Row([Code(link.url), Timestamp(link.expires)])])
         told = (
-            f"Whoever opens this link first is web:{name}, {role}. It is good once, and shown once."
+            f"Send this link to {name}. It works once, signs in as {role}, and is not shown again."
         )
         back = (Link("People", "/people"),)
-        return View(f"An invitation for {name}", [Text(told), table], "", back)
+        return View(f"Invitation for {name}", [Text(told), table], "", back)
 
     async def log_out(self, request: RequestLike) -> Redirect:
         """``POST /people/log-out``: ``device``"""
@@ -295,7 +298,7 @@ class PeoplePages:
             (await read_form(request)).get("device", ""),
         )
         done = await server.revoke(device=device) if server is not None and device else 0
-        told = "Logged out." if done else "This browser is logged out already."
+        told = "Signed out." if done else "This browser is already signed out."
         return Redirect("/people", told, "good" if done else "warning")
 
 
@@ -316,18 +319,18 @@ def _waiting(waiting: Sequence[Request]) -> Table:
     rows = []
     for one in waiting[:AT_ONCE]:
         name, code = on_one_line(str(one.person)), {"code": one.code}
-        sure = f"Let {name} in as an admin, who may do everything?"
+        sure = f"Make {name} an admin? Admins may do everything."
         actions = [
-            Action("Let in", "/people/approve", code, style="primary"),
-            Action("As admin", "/people/approve", {**code, "role": "admin"}, sure),
+            Action("Approve", "/people/approve", code, style="primary"),
+            Action("Approve as admin", "/people/approve", {**code, "role": "admin"}, sure),
             Action("Block", "/people/block", {"person": str(one.person)}, style="danger"),
         ]
         rows.append(
             Row([name, Code(one.code), Timestamp(one.opened), Timestamp(one.expires)], actions)
         )
-    empty = "Nobody waits. Who writes on a channel and is not known is shown here."
-    more = Link(f"{len(waiting) - AT_ONCE:,} more wait", "/people") if waiting[AT_ONCE:] else None
-    return Table(["Person", "Code", "Asked", "Until"], rows, "Waiting", empty, more)
+    empty = "No one is waiting. New people who message a channel appear here."
+    more = Link(f"{len(waiting) - AT_ONCE:,} more", "/people") if waiting[AT_ONCE:] else None
+    return Table(["Person", "Code", "Requested", "Expires"], rows, "Pending requests", empty, more)
 
 
 def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
@@ -335,18 +338,18 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
     actions: list[Action] = []
     if row["by"] != "config.yaml" and row["person"] != who.person:
         if row["role"] == "member":
-            sure = f"Make {name} an admin, who may do everything?"
+            sure = f"Make {name} an admin? Admins may do everything."
             actions.append(
                 Action("Make admin", "/people/approve", {**fields, "role": "admin"}, sure)
             )
         elif row["role"] == "admin":
-            sure = f"Let {name} write, but decide nothing?"
-            actions.append(Action("No admin", "/people/approve", fields, sure))
+            sure = f"Remove admin rights from {name}? They can still write."
+            actions.append(Action("Remove admin", "/people/approve", fields, sure))
         if row["role"] != "blocked":
-            sure = f"Block {name}? They are logged out, and never hear from here again."
+            sure = f"Block {name}? They are signed out and get no more replies."
             actions.append(Action("Block", "/people/block", fields, sure, "danger"))
-        sure = f"Forget {name}? They may ask again."
-        actions.append(Action("Forget", "/people/forget", fields, sure))
+        sure = f"Remove {name}? They can ask to be let in again."
+        actions.append(Action("Remove", "/people/forget", fields, sure))
     role = Badge(row["role"], TONES.get(row["role"], "neutral"))
     since = Timestamp(row["since"]) if row["since"] else None
     return Row([name, role, row["by"], since], actions)
@@ -355,6 +358,6 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
 def _person(given: Mapping[str, str]) -> Person:
     person = Person.parse(given.get("person", ""))
     if person is None or not person.can_be_known or "*" in str(person):
-        told = "That is no person; write CHANNEL:USER, such as telegram:111."
+        told = "Enter a person as CHANNEL:USER, such as telegram:111."
         raise Problem(400, "bad_person", told)
     return person

@@ -7,7 +7,6 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hookline_auditkit import approved
 from hookline_hookspecs import (
@@ -65,9 +64,6 @@ from .wording import (
     without_a_code,
 )
 
-if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
 KNOWN = 1024
 """Sessions whose person is remembered, for their sub-agents."""
 
@@ -80,10 +76,10 @@ class AccessControl(Plugin[AccessConfig]):
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._people = People(config, host)
-        self._chats = Chats(host, self._people)
-        self._door = Door(config, host, self._people)
-        self._claims = Claims(config, host, self._people)
+        self.people = People(config, host)
+        self._chats = Chats(host, self.people)
+        self.door = Door(config, host, self.people)
+        self.claims = Claims(config, host, self.people)
         self._desk = Desk(host)
         self._turns = Turns(host)
         self._notices = Notices(host)
@@ -96,8 +92,8 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-        host.services.provide(PeopleDirectory, Directory(self._people, self._door))
-        host.services.provide(RolePermissions, Permitted(self._people, self._chats))
+        host.services.provide(PeopleDirectory, Directory(self.people, self.door))
+        host.services.provide(RolePermissions, Permitted(self.people, self._chats))
         host.services.add(GatewayService, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
@@ -105,7 +101,7 @@ class AccessControl(Plugin[AccessConfig]):
     def _importer(self) -> Importer:
         from .imports import PersonImporter
 
-        return PersonImporter(self.host, self._people)
+        return PersonImporter(self.host, self.people)
 
     # The service
 
@@ -114,7 +110,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not self._is_network(channel):
             return True
         try:
-            return (await self._people.role(Person.on(channel, user_id))).may_write
+            return (await self.people.role(Person.on(channel, user_id))).may_write
         except HooklineError as error:
             self.log.error("nobody can be let in: %s", error)
             return False
@@ -124,14 +120,14 @@ class AccessControl(Plugin[AccessConfig]):
         known."""
         person = Person.on(channel, user_id)
         try:
-            return not self._is_network(channel) or (await self._people.role(person)).may_decide
+            return not self._is_network(channel) or (await self.people.role(person)).may_decide
         except HooklineError as error:
             self.log.error("nobody can approve: %s", error)
             return False
 
     def is_operator(self, inbound: Inbound) -> bool:
         """True for an admin's message in a chat where nobody else reads."""
-        return self._people.is_admin(Person.of(inbound)) and self._chats.is_private(
+        return self.people.is_admin(Person.of(inbound)) and self._chats.is_private(
             inbound.channel, inbound.chat_id, inbound.user_id
         )
 
@@ -160,13 +156,13 @@ class AccessControl(Plugin[AccessConfig]):
             return Deny("")
 
     async def _judged(self, inbound: Inbound, person: Person) -> Inbound | Deny | None:
-        role = await self._people.role(person)
+        role = await self.people.role(person)
         own_words = inbound.kind == "message" and not inbound.forwarded
-        if not self._people.has_known_admin:
-            if own_words and await self._claims.take(inbound):
+        if not self.people.has_known_admin:
+            if own_words and await self.claims.take(inbound):
                 return await self._claimed(inbound, person)
             await self._announce()
-        elif role is Role.ADMIN and await self._people.claimed_by(inbound):
+        elif role is Role.ADMIN and await self.people.claimed_by(inbound):
             return Deny(CLAIMED)  # the same message, after a crash
         await self._chats.note(inbound, is_kept=role in (Role.ADMIN, Role.AUDITOR))
         if role is Role.AUDITOR:
@@ -210,13 +206,13 @@ class AccessControl(Plugin[AccessConfig]):
         self._turns.settled(inbound)
 
     async def _claimed(self, inbound: Inbound, person: Person) -> Deny:
-        await self._people.role(person)
+        await self.people.role(person)
         await self._chats.note(inbound, is_kept=True)
         self.log.warning("%s is the first admin", on_one_line(str(person)))
         return Deny(CLAIMED)
 
     async def _at_the_door(self, inbound: Inbound, role: Role) -> Deny:
-        knock = await self._door.knock(inbound)
+        knock = await self.door.knock(inbound)
         if knock.is_full:
             return Deny(without_a_code(Person.of(inbound), self.config.code_minutes))
         if knock.code is None:
@@ -227,7 +223,7 @@ class AccessControl(Plugin[AccessConfig]):
         return Deny(at_the_door(knock.code, self.config.code_minutes))
 
     async def _tell_admins(self, code: str) -> None:
-        request = await self._door.request(code)
+        request = await self.door.request(code)
         wanted = self._notices.next()
         if request is None or wanted == "none":
             return
@@ -247,7 +243,7 @@ class AccessControl(Plugin[AccessConfig]):
             _print(f"hookline: warning: {fault}\n")
         await self._chats.load()
         await self._desk.prune()
-        if not await self._people.has_admin():
+        if not await self.people.has_admin():
             await self._announce()
 
     async def gateway_stopping(self) -> None:
@@ -259,7 +255,7 @@ class AccessControl(Plugin[AccessConfig]):
         if self._announced is not None and now < self._announced + 60 * minutes:
             return
         self._announced = now
-        _print(claim_text(await self._claims.make(), minutes))
+        _print(claim_text(await self.claims.make(), minutes))
 
     # Approvals
 
@@ -289,7 +285,7 @@ class AccessControl(Plugin[AccessConfig]):
         asker = self._asker(ctx)
         if not self._is_network(asker.place) or not asker.can_be_known:
             return None
-        return None if (await self._people.role(asker)).may_write else Deny(REMOVED)
+        return None if (await self.people.role(asker)).may_write else Deny(REMOVED)
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
@@ -303,7 +299,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not self._is_network(asker.place):
             return None
         try:
-            if asker.can_be_known and await self._people.role(asker) is Role.ADMIN:
+            if asker.can_be_known and await self.people.role(asker) is Role.ADMIN:
                 return None
             choice = await self._asked(ctx, question, asker)
             return choice if await self._still_in(asker) else DENY
@@ -314,7 +310,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _still_in(self, asker: Person) -> bool:
         """False for somebody who was taken off the list while an admin was asked."""
-        return not asker.can_be_known or (await self._people.role(asker)).may_write
+        return not asker.can_be_known or (await self.people.role(asker)).may_write
 
     async def _asked(self, ctx: Context, question: Question, asker: Person) -> str:
         name = question.call.name if question.call is not None else "it"
@@ -374,7 +370,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not await self._may_decide(ctx):
             return NOT_YOURS
         if not args:
-            return waiting_text(await self._door.waiting())
+            return waiting_text(await self.door.waiting())
         words, _, last = args.rpartition(" ")
         blocks = bool(words) and last.casefold() == "block"
         who, by = words if blocks else args, str(Person.of(ctx.turn.inbound))
@@ -386,22 +382,22 @@ class AccessControl(Plugin[AccessConfig]):
         name = on_one_line(str(person))
         if person.user_id == EVERYBODY or not person.can_be_known or person.channel == TERMINAL:
             return f"{name} is no person; write CHANNEL:USER, such as telegram:111."
-        if await self._people.role(person) is Role.ADMIN:
+        if await self.people.role(person) is Role.ADMIN:
             return f"{name} is an admin already; `hookline pairing` in the terminal changes that."
         if blocks:
-            await self._people.put(person, Role.BLOCKED, by)
+            await self.people.put(person, Role.BLOCKED, by)
             return BLOCKED.format(name)
-        if not await self._door.let_in(person, by):
+        if not await self.door.let_in(person, by):
             return f"{name} is blocked; `hookline pairing revoke` in the terminal takes it back."
         return f"{name} may write now."
 
     async def _decide(self, code: str, by: str, *, blocks: bool) -> str:
-        found = await self._door.request(code) if blocks else await self._door.approve(code, by)
+        found = await self.door.request(code) if blocks else await self.door.approve(code, by)
         if found is None:
             return "No open request has this code. /pair shows those there are."
         who = on_one_line(str(found.person))
         if blocks:
-            await self._people.put(found.person, Role.BLOCKED, by)
+            await self.people.put(found.person, Role.BLOCKED, by)
             return BLOCKED.format(who)
         if found.chat_id:
             self.host.spawn(self._welcome(found), "welcome")
@@ -416,16 +412,9 @@ class AccessControl(Plugin[AccessConfig]):
         person = Person.of(ctx.turn.inbound)
         if person.channel == TERMINAL:
             return True
-        return person.can_be_known and (await self._people.role(person)).may_decide
+        return person.can_be_known and (await self.people.role(person)).may_decide
 
     # The command line
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline pairing …``."""
-        from .cli import Commands
-
-        Commands(self.config, self.host, self._people, self._door, self._claims).register(register)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
@@ -435,7 +424,7 @@ class AccessControl(Plugin[AccessConfig]):
         def welcome(request: Request) -> None:
             self.host.spawn(self._welcome(request), "welcome")
 
-        pages = PeoplePages(self.config, self.host, self._people, self._door, welcome)
+        pages = PeoplePages(self.config, self.host, self.people, self.door, welcome)
         pages.register(register)
 
     @hookimpl
@@ -443,7 +432,7 @@ class AccessControl(Plugin[AccessConfig]):
         """That somebody is admin, and that the lists mean what they say."""
         from .checks import admin_check, lists_check
 
-        register(Check("admin", lambda: admin_check(self.host, self._people)))
+        register(Check("admin", lambda: admin_check(self.host, self.people)))
         register(Check("lists", lambda: lists_check(self.config)))
 
 

@@ -1,4 +1,4 @@
-"""``/audit``: who did what, and whether it was changed."""
+"""``/audit``: the audit log and its verification."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AuditPage:
         """``GET /audit[?kind=K][&person=P][&find=WORDS]``: the newest rows."""
         given = {name: query_params(request).get(name, "").strip() for name in FIELDS}
         if given["kind"] and given["kind"] not in KINDS:
-            raise Problem(400, "bad_kind", f"There is no kind {given['kind'][:40]!r}.")
+            raise Problem(400, "bad_kind", f"Unknown kind {given['kind'][:40]!r}.")
         reader = await self._service().reader()
         wanted = Wanted(**given)
         if wanted.is_all:
@@ -62,25 +62,25 @@ class AuditPage:
         fields = [
             Field("kind", "Kind", "choice", given["kind"], ("", *KINDS)),
             Field("person", "Person", value=given["person"], help="Such as telegram:222."),
-            Field("find", "Words", value=given["find"], help="Of the SQL or of a name."),
+            Field("find", "Search", value=given["find"], help="Part of a statement or a name."),
         ]
         parts: list[Part] = [
-            Actions([Action("Check every row", "/audit/verify", get=True)]),
-            Form("/audit", fields, "Find", get=True),
+            Actions([Action("Verify all rows", "/audit/verify", get=True)]),
+            Form("/audit", fields, "Search", get=True),
             _table(found),
         ]
-        told = "Who did what. No word of a chat is kept; SQL is kept literally."
+        told = "Who did what. Chat messages are not recorded; SQL statements are."
         return View("Audit", parts, told)
 
     async def verify(self, request: RequestLike) -> View:
         """``GET /audit/verify``: whether every row is as it was written."""
         found = await self._service().verify()
         if found.ok:
-            told = f"All {found.rows:,} rows are as they were written."
-            text = Text(f"{told} {found.checkpoints:,} checkpoints fit.", "good")
+            told = f"All {found.rows:,} rows are intact."
+            text = Text(f"{told} {found.checkpoints:,} checkpoints match.", "good")
         else:
             text = Text(f"Broken: {found.broken}.", "bad")
-        return View("Check of the audit", [text], "", (Link("Audit", "/audit"),))
+        return View("Audit verification", [text], "", (Link("Audit", "/audit"),))
 
 
 def _table(found: Sequence[Entry]) -> Table:
@@ -103,4 +103,4 @@ def _table(found: Sequence[Entry]) -> Table:
                 detail=shown_detail(told["detail"], "\n"),
             )
         )
-    return Table(columns, made, "", "No row is like this.")
+    return Table(columns, made, "", "No matching rows.")

@@ -40,7 +40,6 @@ from .config import AuditConfig
 from .recorder import Recorder, Row, digest, person_here
 
 if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
     from hookline_hookspecs.hooks.turn import CallModel, CallTool, ModelMiddleware, ToolMiddleware
 
     from .service import Service
@@ -60,7 +59,7 @@ class AuditPlugin(Plugin[AuditConfig]):
     """Writes down who did what."""
 
     _recorder: Recorder
-    _service: Service
+    service: Service
 
     @hookimpl(tryfirst=True)
     async def setup(self, host: Host) -> None:
@@ -70,8 +69,8 @@ class AuditPlugin(Plugin[AuditConfig]):
         self._actors: OrderedDict[str, str] = OrderedDict()
         self._jobs: OrderedDict[str, str] = OrderedDict()
         self._asked: dict[str, dict[str, Any]] = {}
-        self._service = await Service.open(host, self.config)
-        self._recorder = self._service.recorder
+        self.service = await Service.open(host, self.config)
+        self._recorder = self.service.recorder
         self._prices = Prices.of(host)
         host.services.provide(Audit, self)
         host.signals.connect("on_message", self._heard)
@@ -81,7 +80,7 @@ class AuditPlugin(Plugin[AuditConfig]):
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """Write and seal what is left, and sign it."""
-        await self._service.close()
+        await self.service.close()
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
@@ -89,7 +88,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         register(Job("prune", self._prune, DAY, at_start=True))
 
     async def _prune(self) -> None:
-        if removed := await self._service.prune():
+        if removed := await self.service.prune():
             self.log.info("%d rows of the audit were older than keep_days", removed)
 
     @hookimpl
@@ -97,25 +96,14 @@ class AuditPlugin(Plugin[AuditConfig]):
         """Register the page of the audit."""
         from .pages import AuditPage
 
-        AuditPage(self.host, lambda: self._service).register(register)
+        AuditPage(self.host, lambda: self.service).register(register)
 
     @command("/audit", audience="everyone", category="People and schedule")
     async def audit_command(self, ctx: Context, args: str) -> str:
         """Show who did what, for those who may: /audit [words to find]."""
         from .chat import answer
 
-        return await answer(self.host, self._service, ctx, args)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline audit``."""
-        from .cli import Cli
-
-        register(
-            "audit",
-            Cli(lambda: self._service).app(),
-            help="Who did what, and whether it was changed.",
-        )
+        return await answer(self.host, self.service, ctx, args)
 
     # The service
 
@@ -134,11 +122,11 @@ class AuditPlugin(Plugin[AuditConfig]):
         row = self._row(ctx or _working.get(), kind, object, verdict, detail)
         row.actor, row.approver = actor or row.actor or person_here(), approver
         self._recorder.add_from_anywhere(row)
-        self._service.sealer_wanted()
+        self.service.sealer_wanted()
 
     async def config_changed(self, actor: str, what: str) -> None:
         """See ``Audit``."""
-        await self._service.note_config(actor, what)
+        await self.service.note_config(actor, what)
 
     async def session_deleted(self, session_id: str, channel: str, chat_id: str, by: str) -> None:
         """Note that a session is gone, and destroy the key of a chat without one."""
@@ -146,7 +134,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         self.note("access", "a session", verdict, detail=detail, actor=by)
         where = {"channel": channel, "chat_id": chat_id}
         if not (await self.host.storage.fetch("sessions_of", **where))[0]["number"]:
-            await self._service.erase(f"{channel}:{chat_id}", by)
+            await self.service.erase(f"{channel}:{chat_id}", by)
 
     def approved(self, session_id: str, approver: str) -> None:
         """Note who answers the open approval of a session."""
@@ -183,7 +171,7 @@ class AuditPlugin(Plugin[AuditConfig]):
     def _put(self, row: Row) -> None:
         self._recorder.add(row)
         self._recorder.hand_over()
-        self._service.sealer_wanted()
+        self.service.sealer_wanted()
 
     # Messages
 

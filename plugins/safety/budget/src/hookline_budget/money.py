@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookline_hookspecs import Usage
-from hookline_hookspecs.host import Row
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.storage import Row
 
 TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
 

@@ -34,7 +34,6 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_origins import FileOrigins
 from pydantic import BaseModel, Field
 
@@ -254,17 +253,6 @@ class Provenance(Plugin[ProvenanceConfig]):
         from .slash import Slash
 
         return Slash(self.proposals, self.trust)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``proposals`` and ``trust``."""
-        from .cli import Commands
-
-        named = Commands(self.proposals, self.trust)
-        register(
-            "proposals", named.proposals, help="What waits for your word; accept or reject it."
-        )
-        register("trust", named.trust, help="Hosts, people and tools whose words count as yours.")
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:

@@ -1,4 +1,4 @@
-"""``/proposals``: what waits for the operator's word, and who is trusted.
+"""``/proposals``: actions held for approval, and trusted sources.
 
 Imported when a web server asks for routes.
 """
@@ -70,11 +70,13 @@ class ProposalPages:
         field = wrong or Field("what", "Trust", required=True, help=help_)
         parts: list[Part] = [
             _proposals(found),
-            Table(["Trusted", "By"], rows, "Trusted", "Nobody is trusted but you."),
-            Form("/proposals/trust", [field], "Trust", "Trust somebody"),
+            Table(
+                ["Source", "Added by"], rows, "Trusted sources", "No trusted sources besides you."
+            ),
+            Form("/proposals/trust", [field], "Trust", "Trust a source"),
         ]
         told = (
-            "What a conversation wanted that had read from outside, while nobody was there to ask."
+            "Actions held because the chat had read untrusted content and no one was there to ask."
         )
         return View("Proposals", parts, told, status=422 if wrong else 200)
 
@@ -103,15 +105,15 @@ class ProposalPages:
             return await self._view(
                 Field("what", "Trust", value=what, required=True, error=_sentence(error))
             )
-        told = f"{name} is trusted: what it says may be remembered, scheduled and followed."
+        told = f"{name} is trusted now: its content may be remembered, scheduled and followed."
         return Redirect("/proposals", told)
 
     async def remove(self, request: RequestLike) -> Redirect:
         """``POST /proposals/distrust``: ``what``"""
         what = (await read_form(request)).get("what", "")
         if not await self._trust.remove(what):
-            return Redirect("/proposals", f"{what} is not trusted by a grant.", "warning")
-        return Redirect("/proposals", f"{what} is not trusted any more.")
+            return Redirect("/proposals", f"{what} was not on the list.", "warning")
+        return Redirect("/proposals", f"{what} is no longer trusted.")
 
 
 def _proposals(found: Sequence[Proposal]) -> Table:
@@ -125,12 +127,12 @@ def _proposals(found: Sequence[Proposal]) -> Table:
         ]
         cells: list[Cell] = [Code(one.id), one.what, one.origin, session, Timestamp(one.expires)]
         rows.append(Row(cells, actions, literal(one.call)))
-    empty = "Nothing waits for your word."
-    return Table(["Id", "It would", "Read from", "In", "Expires"], rows, "Waiting", empty)
+    empty = "Nothing is waiting for approval."
+    return Table(["Id", "Action", "Read from", "Session", "Expires"], rows, "Pending", empty)
 
 
 def _removal(name: str) -> Action:
-    return Action("Trust no longer", "/proposals/distrust", {"what": name})
+    return Action("Remove trust", "/proposals/distrust", {"what": name})
 
 
 def _sentence(error: Exception) -> str:

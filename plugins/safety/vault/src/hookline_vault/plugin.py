@@ -10,8 +10,6 @@ from hookline_hookspecs import Context, Host, Plugin, ToolResult, Turn, hookimpl
 from .config import VaultConfig
 
 if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
     from .hosts import HostHeaders
     from .secrets import Secrets
 
@@ -65,10 +63,3 @@ class VaultPlugin(Plugin[VaultConfig]):
         if text == result.text and notes == tuple(result.notes):
             return None
         return replace(result, text=text, notes=notes, data=None)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline vault …``."""
-        from .commands import Commands
-
-        Commands(lambda: self.secrets).register(register)

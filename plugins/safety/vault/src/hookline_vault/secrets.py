@@ -20,7 +20,7 @@ TRIES = 20
 """Times that a write is begun anew because another process was faster."""
 LARGEST = 65_536
 """Characters of a value."""
-UNKNOWN = "nothing in the vault is named {name}; `hookline vault set {name}` puts it there."
+UNKNOWN = "the vault has no secret {name}; `hookline vault set {name}` puts it there."
 BROKEN = (
     "the secret {name} was changed in the database, or by another key than it names; set it anew."
 )

@@ -15,7 +15,7 @@ async def download(store: ArtifactStore, request: RequestLike) -> Download:
     who, id_ = identity(request), path_param(request, "id")
     found = await store.of_chat(id_)
     if found is None or not who.may_see(*found[:2]):
-        told = "There is no such text, or it has been deleted: one is kept for a day."
+        told = "Not found. Artifacts are deleted after a day."
         raise Problem(404, "not_found", told)
     kept = found[2]
     text = await store.read(kept, 0, kept.chars)

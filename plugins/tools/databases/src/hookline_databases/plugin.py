@@ -32,7 +32,6 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_skillfolders import SkillFolder
 
 from .config import ConnectionConfig, DatabasesConfig, Place, place_of
@@ -318,13 +317,6 @@ class Databases(Plugin[DatabasesConfig]):
             return CheckResult(False, "; ".join(wrong), "mend it in config.yaml, or take it out")
         count = len(self.config.connections)
         return CheckResult(True, f"{count} can be asked" if count else "no database is configured")
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline db …``."""
-        from .cli import Commands
-
-        Commands(self, self.writing.underway).register(register)
 
 
 def _forgotten(future: asyncio.Future[Any]) -> None:

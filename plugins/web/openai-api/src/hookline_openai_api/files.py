@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookline_channelkit import Media
+from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
 from hookline_speech import audio_kind
 
@@ -19,7 +19,7 @@ class Files:
     def __init__(self, host: Host, limit: int) -> None:
         self._host = host
         self._limit = limit
-        self._media = Media(host, CHANNEL, limit)
+        self._media = MediaStore(host, CHANNEL, limit)
 
     async def save(self, content: Content) -> tuple[Attachment | Audio, ...]:
         """Return what a message has attached. Raises ``ApiError``: 413 for what is too large, 400
@@ -39,8 +39,8 @@ class Files:
             )
         try:
             if audio_kind(data[:4096]) is not None:
-                return await self._media.audio(data)
-            return await self._media.attachment(data, part.name)
+                return await self._media.save_audio(data)
+            return await self._media.save_attachment(data, part.name)
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise ApiError(503, f"The file could not be saved: {why}.", "storage") from None

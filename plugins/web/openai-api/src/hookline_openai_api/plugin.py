@@ -30,8 +30,6 @@ from .keys import CHANNEL, KeyRing
 from .runs import Runs
 
 if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
     from .api import Api
 
 HOUR = 3600.0
@@ -72,13 +70,6 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """The channel ``api``."""
         register(self.channel)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline api keys``."""
-        from .cli import KeyCommands
-
-        KeyCommands(self.keys).register(register)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:

@@ -1,18 +1,19 @@
-"""The command ``hookline web``: prints a login link, and starts a gateway if none is running.
+"""Open Hookline in a browser, and start the gateway if none is running.
 
-Imported only when the command line is built, because of Typer.
+``hookline web``: prints a login link.
 """
 
 from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
+from hookline_hookspecs import CommandError, GatewayService, Host, Inspection
+from hookline_hookspecs.cli import command_line
 from hookline_hookspecs.gateway import GatewayCommand
 from hookline_hookspecs.people import WebRole
 from hookline_hookspecs.web import LoginLink, WebServer
@@ -22,6 +23,7 @@ from .logins import CHANNEL
 FAILED, USAGE = 1, 2
 OWNER = "owner"
 """The operator's name on the web."""
+WORKS_WHEN_OFF = True
 REQUIRED_PLUGINS = ("web-server", "web-ui")
 """The plugins that the command needs."""
 
@@ -94,41 +96,31 @@ class LoginLinkPrinter:
         """Do nothing."""
 
 
-def web_command(host: Host) -> Callable[..., None]:
-    """Return the command ``hookline web``."""
-
-    def web(
-        ctx: typer.Context,
-        no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
-        json: Annotated[bool, typer.Option("--json", help="Print the link as JSON.")] = False,
-        person: Annotated[
-            str | None,
-            typer.Option(
-                metavar="NAME", help="Print a link for NAME, who sees only their own chats."
-            ),
-        ] = None,
-        role: Annotated[
-            str, typer.Option(help="person, or auditor, who sees the audit log and insights only.")
-        ] = "person",
-    ) -> None:
-        """Print a link that signs a browser in. Start the gateway if none is running."""
-        plugins = host.services[Configuration].effective()["plugins"]
-        off = [name for name in REQUIRED_PLUGINS if plugins.get(name) is False]
-        if off:
-            raise CommandError(_enable_hint("config.yaml has", off, "off or wrong"), USAGE)
-        unnamed = [name for name in REQUIRED_PLUGINS if name not in plugins]
-        if role not in ("person", "auditor") or (role == "auditor" and person is None):
-            raise CommandError("--role must be person or auditor, and needs --person NAME", USAGE)
-        given: WebRole = "auditor" if role == "auditor" else "person"
-        as_: WebRole = "operator" if person is None else given
-        may_open = not no_open and not json and person is None
-        options = LoginOptions(OWNER if person is None else person, as_, json, may_open, unnamed)
-        ctx.obj(
-            lambda opened: _show_link(opened, options),
-            **{f"plugins.{name}": True for name in unnamed},
-        )
-
-    return web
+def web(
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the link as JSON.")] = False,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Print a link for NAME, who sees only their own chats."),
+    ] = None,
+    role: Annotated[
+        str, typer.Option(help="person, or auditor, who sees the audit log and insights only.")
+    ] = "person",
+) -> None:
+    """Print a link that signs a browser in. Start the gateway if none is running."""
+    plugins = command_line().configuration.effective()["plugins"]
+    off = [name for name in REQUIRED_PLUGINS if plugins.get(name) is False]
+    if off:
+        raise CommandError(_enable_hint("config.yaml has", off, "off or wrong"), USAGE)
+    unnamed = [name for name in REQUIRED_PLUGINS if name not in plugins]
+    if role not in ("person", "auditor") or (role == "auditor" and person is None):
+        raise CommandError("--role must be person or auditor, and needs --person NAME", USAGE)
+    given: WebRole = "auditor" if role == "auditor" else "person"
+    as_: WebRole = "operator" if person is None else given
+    may_open = not no_open and not json and person is None
+    options = LoginOptions(OWNER if person is None else person, as_, json, may_open, unnamed)
+    settings = {f"plugins.{name}": True for name in unnamed}
+    command_line().run(lambda plugin: _show_link(plugin.host, options), **settings)
 
 
 async def _show_link(host: Host, options: LoginOptions) -> None:

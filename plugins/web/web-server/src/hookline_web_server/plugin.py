@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Check, GatewayService, Host, Plugin, Route, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_hookspecs.web import SessionBranches, WebServer
 
 from .config import WebServerConfig
@@ -40,14 +39,6 @@ class WebServerPlugin(Plugin[WebServerConfig]):
         """Register the routes for login, logout, health and metrics."""
         for route in self.shared.routes():
             register(route)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline web``."""
-        from .cli import web_command
-
-        help_ = "Print a link that signs a browser in."
-        register("web", web_command(self.host), help=help_)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from hookline_channelkit.inbound import Media, TooLarge
+from hookline_channelkit import FileTooLarge, MediaStore
 from hookline_hookspecs import Attachment, Audio, Host, Reply
 from hookline_hookspecs.web import Identity, Problem
 
@@ -30,7 +30,7 @@ class Files:
 
     def __init__(self, host: Host) -> None:
         self._host, self._storage = host, host.storage
-        self._media = Media(host, CHANNEL, MOST_BYTES)
+        self._media = MediaStore(host, CHANNEL, MOST_BYTES)
         self._known: dict[str, dict[str, Any]] = {}
         """Files of messages that are on their way, by path."""
 
@@ -55,10 +55,10 @@ class Files:
         try:
             saved: Attachment | Audio
             if voice:
-                saved = await self._media.audio(data, duration)
+                saved = await self._media.save_audio(data, duration)
             else:
-                saved = await self._media.attachment(data, name)
-        except TooLarge as error:
+                saved = await self._media.save_attachment(data, name)
+        except FileTooLarge as error:
             raise Problem(413, "too_large", str(error), "Send a smaller file.") from None
         except OSError as error:
             told = f"The file cannot be stored: {error.strerror or error}."

@@ -313,7 +313,7 @@ def test_escape_closes_what_is_open(window: New, width: int) -> None:
     one = window(width, 800).open()
     one.say("hello")
     one.settled()
-    for button, inside in (("Chat menu", "Rename"), ("Menu", "Log out")):
+    for button, inside in (("Chat menu", "Rename"), ("Menu", "Sign out")):
         if width == 1280 and button == "Menu":
             continue
         one.button(button).press("Enter")

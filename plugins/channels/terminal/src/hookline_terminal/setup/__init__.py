@@ -43,23 +43,23 @@ class Wanted:
     has_channel: bool = False
 
 
-def initialise(host: Host, *, ask: bool = True) -> None:
+def initialise(host: Host, core: Configuration, *, ask: bool = True) -> None:
     """Set the home of ``host`` up. Run again, it shows what is set and changes what is answered.
 
     Where nobody can be asked, files that are absent are written and nothing else is touched.
     """
     try:
-        _initialise(host, ask)
+        _initialise(host, core, ask)
     except OSError as error:
         where = error.filename or host.home
         tell(f"hookline: {where}: {error.strerror or error}; nothing more is done")
         raise SystemExit(1) from None
 
 
-def _initialise(host: Host, ask: bool) -> None:
+def _initialise(host: Host, core: Configuration, ask: bool) -> None:
     for name in (".env", "config.yaml"):
         files.refuse_no_file(host.home / name)
-    now = present(host.home, host.services[Configuration])
+    now = present(host.home, core)
     if not (ask and sys.stdin.isatty() and sys.stdout.isatty()):
         _without_asking(host.home, now)
         return

@@ -1,4 +1,4 @@
-"""What goes wrong with a request, by plan or by chance."""
+"""Faults that requests to a fake platform meet, planned or at random."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from typing import Literal, TypeAlias
 FaultKind: TypeAlias = Literal[
     "drop", "refuse", "silent", "half-open", "slow", "429", "500", "502", "garbage", "expired"
 ]
-KINDS: tuple[FaultKind, ...] = (
+FAULT_KINDS: tuple[FaultKind, ...] = (
     *("drop", "refuse", "silent", "half-open", "slow"),
     *("429", "500", "502", "garbage", "expired"),
 )
-"""What a fake has to be able to do:
+"""What a fake must be able to do with a request:
 
-- ``drop``: do what was asked, then cut the connection without an answer.
-- ``refuse``: cut the connection; nothing is done.
-- ``silent``: nothing is done and no answer comes, for ``seconds`` (a client has to give up itself).
-- ``half-open``: the connection stays, and nothing comes through it any more.
+- ``drop``: do it, then cut the connection without an answer.
+- ``refuse``: do nothing; cut the connection.
+- ``silent``: do nothing and do not answer for ``seconds``; the client must time out.
+- ``half-open``: keep the connection open, and send nothing through it any more.
 - ``slow``: do it and answer, ``seconds`` later.
-- ``429``: nothing is done; the platform's own header or field says to wait ``seconds``.
-- ``500``, ``502``: nothing is done; a body that is not the platform's (HTML).
-- ``garbage``: do it, and answer with status 200 and a body that nobody can read.
-- ``expired``: nothing is done; the token has run out.
+- ``429``: do nothing; the platform's own header or field says to wait ``seconds``.
+- ``500``, ``502``: do nothing; answer with a body that is not the platform's (HTML).
+- ``garbage``: do it, and answer with status 200 and an unreadable body.
+- ``expired``: do nothing; the token has expired.
 """
-UNDONE: frozenset[FaultKind] = frozenset(
+WITHOUT_EFFECT: frozenset[FaultKind] = frozenset(
     {"refuse", "silent", "half-open", "429", "500", "502", "expired"}
 )
-"""Faults with which the request must have no effect."""
+"""Faults for which the request must have no effect."""
 
 
 @dataclass(slots=True)
 class Fault:
-    """Mistreats requests.
+    """A planned fault.
 
     Args:
-        kind: how, one of :data:`KINDS`.
-        where: the method or route that it is for; "" for every one.
-        times: how many requests; None for all.
+        kind: one of :data:`FAULT_KINDS`.
+        where: the method or route that it applies to; "" for every one.
+        times: how many requests it applies to; None for all.
         seconds: for ``429``, ``slow`` and ``silent``.
-        overall: of a 429: it is for everything and not for the chat alone.
-        after: requests of that kind that pass before it begins.
+        overall: for ``429``: the limit is for everything, not for the chat alone.
+        after: how many such requests pass before it.
     """
 
     kind: FaultKind
@@ -57,12 +57,12 @@ class Fault:
     @property
     def is_done(self) -> bool:
         """True if the request has its effect."""
-        return self.kind not in UNDONE
+        return self.kind not in WITHOUT_EFFECT
 
 
 @dataclass(slots=True)
 class _Chance:
-    """A share of requests that fail."""
+    """A share of requests that fails at random."""
 
     random: random.Random
     share: float
@@ -73,21 +73,21 @@ class _Chance:
 
 @dataclass(slots=True)
 class Faults:
-    """What is planned. ``met`` counts what has happened, by kind."""
+    """The faults of a fake. ``counts`` counts the faults that requests have met, by kind."""
 
     planned: list[Fault] = field(default_factory=list)
-    met: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     _chance: _Chance | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, kind: FaultKind, where: str = "", **more: object) -> Fault:
-        """Plan one; see :class:`Fault`."""
-        made = Fault(kind, where, **more)  # type: ignore[arg-type]
+        """Plan a fault; see :class:`Fault`."""
+        fault = Fault(kind, where, **more)  # type: ignore[arg-type]
         with self._lock:
-            self.planned.append(made)
-        return made
+            self.planned.append(fault)
+        return fault
 
-    def storm(
+    def randomize(
         self,
         seed: int,
         share: float,
@@ -96,23 +96,23 @@ class Faults:
         where: Sequence[str] = (),
         seconds: float = 0.05,
     ) -> None:
-        """Let a share (0 to 1) of all requests fail, or of those ``where``, by chance."""
+        """Let a share (0 to 1) of all requests fail at random, or of those to ``where``."""
         with self._lock:
             chance = random.Random(seed)
             self._chance = _Chance(chance, share, tuple(kinds), seconds, frozenset(where))
 
     def clear(self) -> None:
-        """Let everything be well."""
+        """Remove all faults."""
         with self._lock:
             self.planned.clear()
             self._chance = None
 
     def take(self, where: str) -> Fault | None:
-        """The fault that this request meets, if any; to be asked once for each request."""
+        """The fault that this request meets, if any; call it once for each request."""
         with self._lock:
             found = self._planned(where) or self._by_chance(where)
             if found is not None:
-                self.met[found.kind] += 1
+                self.counts[found.kind] += 1
             return found
 
     def _planned(self, where: str) -> Fault | None:
@@ -138,7 +138,7 @@ class Faults:
         return Fault(chance.random.choice(chance.kinds), where, seconds=chance.seconds)
 
 
-def headers_of(fault: Fault, named: Mapping[str, str]) -> dict[str, str]:
-    """Headers of a 429: ``named`` maps each header to ``seconds``, ``ms`` or a text of its own."""
+def headers_of(fault: Fault, names: Mapping[str, str]) -> dict[str, str]:
+    """Headers of a 429: ``names`` maps each header to ``seconds``, ``ms`` or a fixed text."""
     told = {"seconds": f"{fault.seconds:g}", "ms": f"{fault.seconds * 1000:.0f}"}
-    return {name: told.get(how, how) for name, how in named.items()}
+    return {name: told.get(how, how) for name, how in names.items()}

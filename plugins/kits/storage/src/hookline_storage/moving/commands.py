@@ -6,21 +6,18 @@ import asyncio
 import json as jsonlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from hookline_hookspecs import Host
+from hookline_hookspecs.cli import command_line
 from hookline_hookspecs.drivers import Store
-from hookline_hookspecs.hooks.boot import OpenRuntime, RegisterCli
 from hookline_hookspecs.inspection import Inspection
 
 from .components import CORE, PLUGIN, STORAGE, bring_up
 from .copying import Copied, StoreCopy
 from .places import store_at
 from .tables import queries
-
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
-PLACE = "sqlite, a path, or postgresql://…"
 
 
 class Commands:
@@ -29,17 +26,11 @@ class Commands:
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    def register(self, register: RegisterCli) -> None:
-        """Register ``migrate-store`` and ``store copy``."""
-        register("migrate-store", self.migrate, help="Bring all tables of the store up to date.")
-        register("store copy", self.copy, help="Copy everything into another store.")
-
-    def migrate(self, ctx: typer.Context, json: Json = False) -> None:
+    def migrate(self, json: bool = False) -> None:
         """Bring the tables of core and of every plugin that is on up to date, and say what was
         done. Other commands do the same for what they need, when they need it."""
         before = asyncio.run(self._steps())
-        open_runtime: OpenRuntime = ctx.obj
-        after, location = open_runtime(self._bring_up)
+        after, location = command_line().run(lambda plugin: self._bring_up(plugin.host))
         done = {name: count - before.get(name, 0) for name, count in sorted(after.items())}
         if json:
             _say(jsonlib.dumps({"store": location, "steps": done}))
@@ -51,12 +42,7 @@ class Commands:
         told = f"{_counted(total, 'step')} made" if total else "nothing was to be done"
         _say(f"{location} is up to date: {told}, {_counted(len(done), 'component')}.")
 
-    def copy(
-        self,
-        source: Annotated[str, typer.Argument(metavar="FROM", help=PLACE)],
-        target: Annotated[str, typer.Argument(metavar="TO", help=PLACE)],
-        json: Json = False,
-    ) -> None:
+    def copy(self, source: str, target: str, json: bool = False) -> None:
         """Copy every row into another store and compare both. FROM stays as it is. If it is killed,
         the same command goes on where it was. TO has to be empty, or half of this copy."""
         home = self._host.home

@@ -17,7 +17,7 @@ from typing import Any
 from hookline_hookspecs import crash
 from hookline_hookspecs.drivers import Connection, Store
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 
 from .components import PLUGIN, bring_up, derived, seeded
 from .places import expect_alone, expect_data

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.drivers import Connection, Store
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 
 from ..storage import load
 

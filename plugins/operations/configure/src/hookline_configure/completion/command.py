@@ -1,4 +1,7 @@
-"""``hookline completion bash|zsh|fish``."""
+"""Print a shell completion script.
+
+``hookline completion bash|zsh|fish``.
+"""
 
 from __future__ import annotations
 
@@ -9,41 +12,34 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, Host
+from hookline_hookspecs import CommandError
+from hookline_hookspecs.cli import command_line
 
 Shell = Literal["bash", "zsh", "fish"]
-HELP = """Print what completes command lines in your shell.
-
-Tab then offers commands, options, sessions, plugins, keys and models.
-
-\b
-Install it with the line of your shell, then start a new one:
-hookline completion bash >~/.hookline.sh; echo . ~/.hookline.sh >>~/.bashrc
-hookline completion zsh >~/.hookline.zsh; echo . ~/.hookline.zsh >>~/.zshrc
-hookline completion fish >~/.config/fish/completions/hookline.fish
-"""
 
 
-class CompletionCommand:
-    """The command for the home of ``host``."""
+def completion(
+    ctx: typer.Context,
+    shell: Annotated[Shell | None, typer.Argument(help="Your shell.")] = None,
+    refresh: Annotated[bool, typer.Option("--refresh", hidden=True)] = False,
+) -> None:
+    """Print a shell completion script.
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    Tab then offers commands, options, sessions, plugins, keys and models.
 
-    def completion(
-        self,
-        ctx: typer.Context,
-        shell: Annotated[Shell | None, typer.Argument(help="Your shell.")] = None,
-        refresh: Annotated[bool, typer.Option("--refresh", hidden=True)] = False,
-    ) -> None:
-        """Print what completes command lines in your shell."""
-        from .table import write
+    \b
+    Install it with the line for your shell, then start a new shell:
+    hookline completion bash >~/.hookline.sh; echo . ~/.hookline.sh >>~/.bashrc
+    hookline completion zsh >~/.hookline.zsh; echo . ~/.hookline.zsh >>~/.zshrc
+    hookline completion fish >~/.config/fish/completions/hookline.fish
+    """
+    from .table import write
 
-        if shell is None and not refresh:
-            raise CommandError("write the name of your shell: hookline completion bash|zsh|fish")
-        write(ctx.find_root().command, self._host, self._host.services[Configuration])
-        if shell is not None:
-            typer.echo(script(shell), nl=False)
+    if shell is None and not refresh:
+        raise CommandError("name your shell: hookline completion bash|zsh|fish")
+    write(ctx.find_root().command, command_line())
+    if shell is not None:
+        typer.echo(script(shell), nl=False)
 
 
 def script(shell: Shell) -> str:

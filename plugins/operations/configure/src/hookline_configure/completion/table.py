@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import yaml
-from hookline_hookspecs import HOOKS, Configuration, HooklineError, Host
+from hookline_hookspecs import HOOKS, HooklineError
+from hookline_hookspecs.cli import CommandLine
 
 from ..kinds import kind_of
 from ..switches import known_plugins
@@ -56,15 +57,15 @@ _WORDS = re.compile(r"\[?([a-z]+(?:\|[a-z]+)+)\]?$")
 _MODEL_KEYS = ("model", "auxiliary_model", "fallback_models")
 
 
-def write(root: Any, host: Host, core: Configuration) -> Path:
+def write(root: Any, line: CommandLine) -> Path:
     """Write the table for a home; ``root`` is the command line with every plugin's commands."""
-    folder = str(host.home)
+    folder = str(line.home)
     path = Path(answer.table_path(folder))
     before = answer.stamp(f"{folder}/config.yaml")
     site = sysconfig.get_path("purelib")
     installed = answer.stamp(site)
     table = {"format": answer.FORMAT, "home": folder, "config": before, "site": site}
-    text = json.dumps(table | {"installed": installed} | _contents(root, core))
+    text = json.dumps(table | {"installed": installed} | _contents(root, line))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_suffix(f".{os.getpid()}")
     fresh.write_text(text, encoding="utf-8")
@@ -73,7 +74,8 @@ def write(root: Any, host: Host, core: Configuration) -> Path:
     return path
 
 
-def _contents(root: Any, core: Configuration) -> dict[str, Any]:
+def _contents(root: Any, line: CommandLine) -> dict[str, Any]:
+    core = line.configuration
     values: dict[str, Any] = {}
     with suppress(HooklineError):  # a wrong config takes nothing but its own keys away
         values = core.effective()
@@ -87,7 +89,7 @@ def _contents(root: Any, core: Configuration) -> dict[str, Any]:
     )
     switches = values.get("plugins", dict.fromkeys(data["standard"], True))
     on = [name for name, value in switches.items() if value]
-    owners = {words: plugin for plugin, every in data["commands"].items() for words in every}
+    owners = {one.name: one.plugin for one in line.commands if one.plugin}
     keys = dict(_keys(core.schema()))
     for name in plugins:
         keys[f"plugins.{name}"] = {"help": plugins[name], "kind": ["true", "false"]}
@@ -133,11 +135,11 @@ def _described(command: Any, path: str) -> dict[str, Any]:
         )
     found["options"].append({"names": ["--help", "-h"], "help": "Show the help", "takes": False})
     if hasattr(command, "commands"):
-        found["commands"] = {
-            name: _described(one, f"{path} {name}".strip())
-            for name, one in command.commands.items()
-            if not one.hidden
-        }
+        found["commands"] = {}
+        for name in command.commands:
+            with suppress(Exception):  # one that cannot be imported takes itself away alone
+                if not (one := command.commands[name]).hidden:
+                    found["commands"][name] = _described(one, f"{path} {name}".strip())
     else:
         found["arguments"] = arguments
     return found

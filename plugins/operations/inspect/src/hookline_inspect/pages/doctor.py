@@ -1,4 +1,4 @@
-"""``/doctor``: every check with its mend, the channels and the plugins' failures."""
+"""``/doctor``: the checks with their fixes, the channels, and failures of plugins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hookline_hookspecs.web import (
     View,
 )
 
-from ..doctor import checked, run_check
+from ..commands.doctor import checked, run_check
 from ..listing import every_plugin
 
 SECONDS = 15.0
@@ -66,28 +66,28 @@ class DoctorPage:
                 _verdict(len(failing)),
                 Actions(
                     [
-                        Action("Check the network and the model too", "/doctor", style="primary"),
+                        Action("Check network and model too", "/doctor", style="primary"),
                         Action("Check again", "/doctor", get=True),
                     ]
                 ),
                 Table(
-                    ["Check", "State", "Found", "Mend", "Plugin"],
+                    ["Check", "State", "Result", "Fix", "Plugin"],
                     [_row(row) for row in ordered],
                     title="Checks",
-                    empty="No plugin brings a check.",
+                    empty="No checks.",
                 ),
                 self._channels(),
                 await self._failures(),
             ],
-            "With the network." if online else "Without the network.",
+            "Including network checks." if online else "Without network checks.",
         )
 
     def _channels(self) -> Part:
         rows = [
-            Row([one.name, "other people" if one.network else "only the operator"])
+            Row([one.name, "other people" if one.network else "admins only"])
             for one in self._host.channels()
         ]
-        empty = "No channel is on. Switch one on in Plugins."
+        empty = "No channels are on. Turn one on under Plugins."
         return Table(["Channel", "Open to"], rows, "Channels", empty)
 
     async def _failures(self) -> Part:
@@ -101,23 +101,23 @@ class DoctorPage:
             Row([Timestamp(at), name, hook, Code(reason)])
             for at, name, hook, reason in sorted(found, reverse=True)[:50]
         ]
-        empty = "No plugin has failed."
-        return Table(["When", "Plugin", "Hook", "Failed with"], rows, "Failures", empty)
+        empty = "No failures."
+        return Table(["When", "Plugin", "Hook", "Error"], rows, "Failures", empty)
 
 
 def _verdict(failing: int) -> Part:
     if not failing:
-        return Text("All fine.", "good")
-    told = "1 thing to mend" if failing == 1 else f"{failing} things to mend"
-    return Text(f"{told}. “hookline doctor --fix” mends what is safe to mend by itself.", "warning")
+        return Text("No problems found.", "good")
+    told = "1 problem found" if failing == 1 else f"{failing} problems found"
+    return Text(f"{told}. Run “hookline doctor --fix” to fix what can be fixed safely.", "warning")
 
 
 def _row(row: dict[str, Any]) -> Row:
-    state = Badge("ok", "good") if row["ok"] else Badge("mend", "bad")
+    state = Badge("ok", "good") if row["ok"] else Badge("failed", "bad")
     return Row([row["name"], state, row["detail"], row["fix"] or None, row["plugin"]])
 
 
 def _late(name: str, plugin: str, seconds: float) -> dict[str, Any]:
-    told = f"it did not answer within {seconds:g} seconds"
-    fix = "hookline doctor, which waits longer"
+    told = f"no answer within {seconds:g} seconds"
+    fix = "Run “hookline doctor”, which waits longer."
     return {"name": name, "plugin": plugin, "ok": False, "detail": told, "fix": fix}

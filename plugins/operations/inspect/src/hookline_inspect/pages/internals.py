@@ -1,4 +1,4 @@
-"""``/prompt``, ``/hooks`` and ``/trace``: what is sent, who implements what, what happened."""
+"""``/prompt``, ``/hooks`` and ``/trace``: the stable prompt, the hooks, and traces of turns."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from hookline_hookspecs.web import (
 from hookline_origins.kept import named, strangers
 
 from .. import traces
-from ..prompt import described
+from ..commands.prompt import described
+from ..commands.trace import HOW
 from ..service import inspection
 from ..sessions import called, when
-from ..show_trace import HOW
 from .transcript import fenced
 
 SESSIONS = Link("Sessions", "/sessions")
@@ -71,8 +71,8 @@ class InternalPages:
         session = query_params(request).get("session") or None
         stable = await inspection(self._host).prompt(session)
         if stable is None:
-            told = "There is no such session."
-            raise Problem(404, "not_found", told, "Look for it in Sessions.")
+            told = "Session not found."
+            raise Problem(404, "not_found", told, "Find it under Sessions.")
         found = described(stable)
         sums = found["tokens"]
         parts: list[Part] = [
@@ -80,7 +80,7 @@ class InternalPages:
                 [
                     Stat("System prompt", f"{sums['system']:,}", "tokens, characters / 4"),
                     Stat("Tools", f"{sums['tools']:,}", "tokens"),
-                    Stat("Together", f"{sums['total']:,}", "tokens, before the first word"),
+                    Stat("Total", f"{sums['total']:,}", "tokens before the first message"),
                 ]
             ),
             by_plugin(found["by_plugin"]),
@@ -96,10 +96,10 @@ class InternalPages:
         ]
         if session is not None:
             parts.append(await self._calls(request, session))
-        parts.append(Group("The text", [Markdown(fenced(found["system"]))], open=False))
+        parts.append(Group("Text", [Markdown(fenced(found["system"]))], open=False))
         hashes = [Row([name, Code(sha)]) for name, sha in found["sha256"].items()]
         parts.append(Group("SHA-256", [Table(["Tier", "SHA-256"], hashes)], open=False))
-        told = "What a new session in the terminal sends with every message."
+        told = "What a new terminal session sends with every message."
         if session is None:
             return View("Prompt", parts, told)
         crumb = await self._crumb(session)
@@ -119,7 +119,16 @@ class InternalPages:
             "page_calls", id=session, limit=paging.size + 1, start=paging.offset
         )
         return Table(
-            ["When", "Model", "For", "Tokens in", "From cache", "Into cache", "Out", "Prefix"],
+            [
+                "When",
+                "Model",
+                "Purpose",
+                "Tokens in",
+                "Cache read",
+                "Cache write",
+                "Tokens out",
+                "Prefix",
+            ],
             [
                 Row(
                     [
@@ -130,8 +139,8 @@ class InternalPages:
                 )
                 for one in rows[: paging.size]
             ],
-            title="Calls of a model",
-            empty="No model has been called yet.",
+            title="Model calls",
+            empty="No model calls yet.",
             more=paging.link(len(rows)),
         )
 
@@ -146,16 +155,13 @@ class InternalPages:
                     Code(spec.name),
                     spec.kind,
                     f"{spec.deadline:g} s" if spec.deadline else "none",
-                    ", ".join(implemented[spec.name]) or "nobody",
+                    ", ".join(implemented[spec.name]) or "none",
                 ]
             )
             for spec in HOOKS.values()
         ]
-        columns = ["Hook", "Kind", "Deadline", "Implemented by, in this order"]
-        told = (
-            "Who may change a turn, and where. The first is asked first. Tools and commands that "
-            "are methods of a plugin need no hook."
-        )
+        columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
+        told = "Where plugins take part in a turn. Decorated tools and commands need no hook."
         return View("Hooks", [Table(columns, rows)], told)
 
     # Traces
@@ -167,7 +173,7 @@ class InternalPages:
         kept = await traces.of_session(self._host, session) if session else []
         if session is None or not kept:
             crumbs = (SESSIONS,)
-            return View("Trace", [Text(f"No turn was traced here. To have it, {HOW}.")], "", crumbs)
+            return View("Trace", [Text(f"No traces. To record them, {HOW}.")], "", crumbs)
         ids = await self._host.storage.fetch("turn_ids", id=session)
         numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
         row = next((one for one in kept if one["turn_id"] == given.get("turn")), kept[-1])
@@ -176,13 +182,13 @@ class InternalPages:
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("Took", f"{tree['ms']:,.0f} ms"),
+                    Stat("Duration", f"{tree['ms']:,.0f} ms"),
                     Stat("Ended with", str(tree["verdict"] or "done"), tree["reason"] or ""),
                     Stat("Steps", f"{_steps(tree):,}"),
                 ]
             ),
             Actions(choices),
-            Timeline([moment(child) for child in tree["children"]], "What happened"),
+            Timeline([moment(child) for child in tree["children"]], "Timeline"),
         ]
         title = f"Turn {numbers[row['turn_id']]}" if row["turn_id"] in numbers else "Turn"
         return View(title, parts, "", (SESSIONS, await self._crumb(session)))
@@ -192,7 +198,7 @@ def moment(tree: traces.Tree) -> TimelineStep:
     """A step of a trace on the timeline, with what ran inside of it."""
     verdict = tree["verdict"] or ""
     name = tree["name"] if tree["type"] in ("hook", "model") else f"{tree['type']} {tree['name']}"
-    title = f"{name.replace('tool_call', 'call of')}{f': {verdict}' if verdict else ''}"
+    title = f"{name.replace('tool_call', 'call')}{f': {verdict}' if verdict else ''}"
     details = [tree["reason"] or ""]
     if (changed := tree["changed"]) is not None:
         names = ", ".join(changed["fields"])
@@ -220,7 +226,7 @@ def _turn_link(
     number = numbers.get(one["turn_id"])
     path = build_path("trace", session=session, turn=one["turn_id"])
     chosen = one["turn_id"] == shown["turn_id"]
-    label = f"Turn {number}" if number else "A turn taken back"
+    label = f"Turn {number}" if number else "An undone turn"
     return Action(label, path, style="primary" if chosen else "default", get=True)
 
 

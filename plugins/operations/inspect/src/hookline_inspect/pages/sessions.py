@@ -1,4 +1,4 @@
-"""``/sessions``: every conversation, what was said in it, and what it cost."""
+"""``/sessions``: the conversations, their messages and their cost."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SessionPages:
         kind = given.get("kind", "chat")
         kind = kind if kind in KINDS else "chat"
         fields = [
-            Field("q", "Words in titles and messages", value=words),
+            Field("q", "Search titles and messages", value=words),
             Field("kind", "Show", "choice", kind, KINDS),
         ]
         parts: list[Part] = [Form("/sessions", fields, "Search", get=True)]
@@ -91,12 +91,12 @@ class SessionPages:
             Table(
                 ["Session", "Where", "Turns", "Tokens", "Cost", "Last used"],
                 [await self._row(row) for row in found],
-                title="Titles with these words" if words else "",
+                title="Matching titles" if words else "",
                 empty=_nothing(words, kind),
                 more=paging.link(len(rows)),
             )
         )
-        told = "Every conversation on every channel." if who.is_operator else "Your conversations."
+        told = "All conversations on all channels." if who.is_operator else "Your conversations."
         return View("Sessions", parts, told)
 
     async def _row(self, row: Mapping[str, Any]) -> Row:
@@ -122,7 +122,7 @@ class SessionPages:
         )
         found = [row for row in rows if _holds(row["text"], words)][:AT_ONCE]
         return Table(
-            ["Said", "By", "In", "When"],
+            ["Message", "From", "Session", "When"],
             [
                 Row(
                     [
@@ -137,8 +137,8 @@ class SessionPages:
                 )
                 for row in found
             ],
-            title="Messages with these words",
-            empty=f"No message holds all of “{words}”.",
+            title="Matching messages",
+            empty=f"No messages match “{words}”.",
         )
 
     async def show(self, request: RequestLike) -> View:
@@ -156,10 +156,10 @@ class SessionPages:
         ]
         said = [{"seq": one["seq"], **body(one), **_times(one)} for one in messages[: paging.size]]
         shown = list(entries(said))
-        parts.append(Transcript(shown) if shown else Text("Nothing has been said here yet."))
+        parts.append(Transcript(shown) if shown else Text("No messages yet."))
         if more := paging.link(len(messages), "Later messages"):
             parts.append(Actions([Action(more.text, more.href, get=True)]))
-        field = Field("title", "Title", value=row["title"] or "", help="An empty one is none.")
+        field = Field("title", "Title", value=row["title"] or "", help="Leave empty for no title.")
         id_ = Field("id", kind="hidden", value=row["id"])
         rename = Form("/inspect/rename", [id_, field], "Rename")
         parts.append(Group("Rename", [rename], open=False))
@@ -167,7 +167,7 @@ class SessionPages:
 
     async def _stats(self, row: Mapping[str, Any]) -> Sequence[Stat]:
         used, spent = await spent_in(self._host, row["id"])
-        cached = f"{used.cache_read:,} read from the cache" if used.input else ""
+        cached = f"{used.cache_read:,} from cache" if used.input else ""
         return [
             Stat("Turns", f"{row['turns']:,}"),
             Stat("Tokens in", f"{used.input:,}", cached),
@@ -180,7 +180,7 @@ class SessionPages:
         related = []
         if row["parent_id"]:
             found = await self._host.storage.fetch("page_session", id=row["parent_id"])
-            related += [("made from", one) for one in found]
+            related += [("copied from", one) for one in found]
         children = await self._host.storage.fetch("page_children", id=row["id"], limit=AT_ONCE)
         related += [("led to", one) for one in children]
         rows = [
@@ -203,7 +203,7 @@ class SessionPages:
             lines = [json.dumps(one, ensure_ascii=False, default=str) for one in messages]
             text, kind = "".join(f"{line}\n" for line in lines), "application/x-ndjson"
         else:
-            raise Problem(400, "bad_format", "A session is exported as jsonl or as md.")
+            raise Problem(400, "bad_format", "The format must be jsonl or md.")
         ending = "md" if given.get("as") == "md" else "jsonl"
         data = text.encode("utf-8", "backslashreplace")
         return Download(f"{row['id']}.{ending}", data, kind)
@@ -214,7 +214,7 @@ class SessionPages:
         row = await self._session(identity(request), given.get("id", ""))
         title = " ".join(given.get("title", "").split())[:TITLE]
         await self._host.set_title(row["id"], title)
-        told = f"It is called “{title}” now." if title else "It has no title now."
+        told = f"Renamed to “{title}”." if title else "Title removed."
         return Redirect(build_path("sessions", row["id"]), told)
 
     async def delete(self, request: RequestLike) -> Redirect:
@@ -225,19 +225,19 @@ class SessionPages:
             async with asyncio.timeout(10):
                 await inspection(self._host).delete_session(row["id"])
         except TimeoutError:
-            told = "A turn is under way in this session."
+            told = "A turn is running in this session."
             raise Problem(409, "busy", told, "Stop it first, then delete the session.") from None
         await forget_session(self._host, row["id"])
         by = identity(request).person
         await session_deleted(self._host, row["id"], row["channel"], row["chat"], by)
-        return Redirect("/sessions", f"“{called(row) or row['id']}” is deleted.")
+        return Redirect("/sessions", f"“{called(row) or row['id']}” was deleted.")
 
     async def _session(self, who: Identity, id_: str) -> Mapping[str, Any]:
         """The session, if it is there and this person's; else a problem that does not say which."""
         rows = await self._host.storage.fetch("page_session", id=id_)
         if rows and who.may_see(rows[0]["channel"], rows[0]["chat"]):
             return rows[0]
-        raise Problem(404, "not_found", "There is no such session.", "Look for it in Sessions.")
+        raise Problem(404, "not_found", "Session not found.", "Find it under Sessions.")
 
 
 def _link(row: Mapping[str, Any]) -> Link:
@@ -282,11 +282,11 @@ def _times(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _nothing(words: str, kind: str) -> str:
     if words:
-        return f"No title holds all of “{words}”."
+        return f"No titles match “{words}”."
     if kind in ("chat", "all"):
-        return "No session yet. Write something in Chat, or on any other channel."
-    made = {"schedule": "jobs of Schedule", "agent": "sub-agents", "review": "reviews of sessions"}
-    return f"None yet; these are made by {made[kind]}."
+        return "No sessions yet. Start one in Chat or on any channel."
+    made = {"schedule": "scheduled jobs", "agent": "sub-agents", "review": "session reviews"}
+    return f"None yet. These come from {made[kind]}."
 
 
 def _is_chat(row: Mapping[str, Any]) -> bool:
@@ -295,7 +295,7 @@ def _is_chat(row: Mapping[str, Any]) -> bool:
 
 def _deletion(row: Mapping[str, Any]) -> Action:
     name = called(row) or row["id"]
-    sure = f"Delete “{name}” with all that was said in it? This cannot be undone."
+    sure = f"Delete “{name}” and all its messages? This cannot be undone."
     return Action("Delete", "/inspect/delete", {"id": row["id"]}, sure, "danger")
 
 

@@ -43,16 +43,16 @@ def _part(block: Mapping[str, Any], names: Mapping[str, str]) -> Part:
         return Markdown(block["text"])
     text = block_text(block)
     left_out = len(text) - RESULT
-    shown = f"{text[:RESULT]}\n[… {left_out:,} characters more]" if left_out > 0 else text
+    shown = f"{text[:RESULT]}\n[… {left_out:,} more characters]" if left_out > 0 else text
     return Group(_kind(block, names), [Markdown(fenced(shown))], open=False)
 
 
 def _kind(block: Mapping[str, Any], names: Mapping[str, str]) -> str:
     if block["type"] == "tool_call":
-        return f"Calls {block['name']}"
+        return f"Call: {block['name']}"
     if block["type"] == "tool_result":
         name = names.get(block.get("call_id", ""), "a tool")
-        return f"{name} {'answers' if block.get('ok', True) else 'fails'}{from_others(block)}"
+        return f"{name} {'result' if block.get('ok', True) else 'failed'}{from_others(block)}"
     return str(block["type"]).capitalize()
 
 
@@ -64,7 +64,7 @@ def markdown(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) 
 def _lines(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"# {called(session) or 'Session'}"
     begun = datetime.fromtimestamp(session["created"]).strftime("%Y-%m-%d %H:%M")
-    yield f"Session `{session['id']}` on {session['channel']}:{session['chat']}, begun {begun}."
+    yield f"Session `{session['id']}` on {session['channel']}:{session['chat']}, started {begun}."
     for message in messages:
         yield f"## {WHO.get(message['role'], message['role'])}"
         for block in message["blocks"]:

@@ -35,8 +35,8 @@ from hookline_hookspecs.web import (
 from hookline_origins.kept import named, strangers
 
 from .. import traces
+from ..commands.prompt import described
 from ..output import tokens
-from ..prompt import described
 from ..service import inspection
 from .internals import broken, by_plugin, moment
 from .transcript import fenced
@@ -54,9 +54,9 @@ _TAG = re.compile(r"<(\w[\w-]*)(?: name=\"([^\"]*)\")?[^>]*>|</[^>]+>")
 QUIET = 0.1
 """Milliseconds below which a step that did nothing is folded."""
 TITLES = {
-    "recalled-context": "Memory that was recalled",
-    "skills": "Skills that were matched",
-    "attached-context": "What was attached",
+    "recalled-context": "Recalled memory",
+    "skills": "Matched skills",
+    "attached-context": "Attachments",
     "notices": "Notices to the model",
 }
 Rows = Sequence[Mapping[str, Any]]
@@ -98,15 +98,13 @@ class TurnView:
             money, known = money + (cost or 0.0), known and cost is not None
         free = bool(calls) and all(prices.is_free(row["model"]) for row in calls)
         cost_text = "free (local)" if free else prices.format(money if known else None)
-        share = (
-            f"{100 * usage.cache_read / usage.input:.0f} % from the cache" if usage.input else ""
-        )
+        share = f"{100 * usage.cache_read / usage.input:.0f} % from cache" if usage.input else ""
         seconds = (turn["ended"] or turn["started"]) - turn["started"]
         tone: Tone = "bad" if turn["stop"] == "error" else "neutral"
         return Stats(
             [
-                Stat("Took", _seconds(seconds) if turn["ended"] else "under way"),
-                Stat("Cost", cost_text if calls else "nothing"),
+                Stat("Duration", _seconds(seconds) if turn["ended"] else "running"),
+                Stat("Cost", cost_text if calls else "none"),
                 Stat("Tokens in", f"{usage.input:,}", share),
                 Stat("Tokens out", f"{usage.output:,}"),
                 Stat("Tool calls", str(len(steps)), f"in {_counted(len(calls), 'model call')}"),
@@ -140,8 +138,8 @@ class TurnView:
             "Model",
             "For",
             "In",
-            "From cache",
-            "Into cache",
+            "Cache read",
+            "Cache write",
             "Out",
             "Cost",
             "Prefix",
@@ -159,7 +157,7 @@ class TurnView:
             )
             for row in calls
         ]
-        parts.append(Table(columns, cells, "Calls of a model", "No model was called."))
+        parts.append(Table(columns, cells, "Model calls", "No model calls."))
         return parts
 
 
@@ -185,12 +183,12 @@ def _happened(
             *(_model_moment(row, turn["started"]) for row in calls),
             *(_step_moment(row, turn["started"]) for row in steps),
         ]
-        yield Timeline(sorted(moments, key=lambda one: one.start or 0.0), "What happened")
+        yield Timeline(sorted(moments, key=lambda one: one.start or 0.0), "Timeline")
         return
     children = tree["children"]
-    yield Timeline([moment(one) for one in children if not _is_quiet(one)], "What happened")
+    yield Timeline([moment(one) for one in children if not _is_quiet(one)], "Timeline")
     if quiet := [moment(one) for one in children if _is_quiet(one)]:
-        told = f"{_counted(len(quiet), 'more step')} without effect, each below {QUIET:g} ms"
+        told = f"{_counted(len(quiet), 'more step')} without effect, each under {QUIET:g} ms"
         yield Group(told, [Timeline(quiet, "")], open=False)
 
 
@@ -200,17 +198,15 @@ def _is_quiet(step: traces.Tree) -> bool:
 
 
 def _model_moment(row: Mapping[str, Any], start: float) -> TimelineStep:
-    told = (
-        f"{row['input']:,} tokens in, {row['cache_read']:,} from the cache, {row['output']:,} out"
-    )
+    told = f"{row['input']:,} tokens in, {row['cache_read']:,} from cache, {row['output']:,} out"
     at = max(0.0, (row["created"] - start) * 1000)
-    return TimelineStep("model answered", row["model"], round(at, 1), None, told)
+    return TimelineStep("model response", row["model"], round(at, 1), None, told)
 
 
 def _step_moment(row: Mapping[str, Any], start: float) -> TimelineStep:
     at, ms = max(0.0, (row["started"] - start) * 1000), (row["seconds"] or 0.0) * 1000
     tone: Tone = "neutral" if row["ok"] or row["ok"] is None else "bad"
-    return TimelineStep(f"call of {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
+    return TimelineStep(f"call {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
 
 
 def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
@@ -231,7 +227,7 @@ def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
     result = row["result"] or ""
     if result:
         more = len(result) - RESULT_CHARS
-        cut = f"{result[:RESULT_CHARS]}\n[… {more:,} characters more]" if more > 0 else result
+        cut = f"{result[:RESULT_CHARS]}\n[… {more:,} more characters]" if more > 0 else result
         inside.append(Markdown(fenced(cut)))
     if artifacts := _ARTIFACT.findall(result):
         inside.append(

@@ -1,0 +1,148 @@
+"""Makes Click commands of functions and Typer apps, and the group that imports them when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+from hookline_hookspecs import CommandError
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from .catalog import Catalog, CommandEntry
+
+
+def build_command(name: str, command: Any, summary: str) -> Any:
+    """Make the Click command of a function or a Typer app; a Click command is returned as it is."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    if isinstance(command, typer.Typer):
+        given = command.info.help
+        text = given if isinstance(given, str) else summary
+        app.add_typer(command, name=name, cls=CommandGroup, help=text)
+    elif hasattr(command, "make_context"):
+        return command
+    elif callable(command):
+        app.command(name, help=None if command.__doc__ else summary)(command)
+    else:
+        raise ValueError(f"hookline {name} is {command!r}, which cannot be called")
+    return typer.main.get_group(app).commands[name]
+
+
+def is_group(command: Any) -> bool:
+    """True for a group of commands."""
+    return hasattr(command, "commands")
+
+
+class CommandGroup(TyperGroup):
+    """A group whose commands are imported when they run."""
+
+    commands: Any
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands; none is imported for it."""
+        if not isinstance(self.commands, LazyCommands):
+            super().format_commands(ctx, formatter)
+            return
+        rows = self.commands.summaries()
+        limit = formatter.width - 6 - max(map(len, rows), default=0)
+        if not rows:
+            return
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _shortened(text, limit)) for name, text in rows.items()])
+
+
+class LazyCommands(Mapping[str, Any]):
+    """The commands of a group, by name; each is imported when it is looked up.
+
+    Args:
+        catalog: every command.
+        prefix: the words of the group; empty for ``hookline`` itself.
+        selected: told which command was looked up.
+        own: the commands of the app that is this group, if it is one.
+    """
+
+    def __init__(
+        self, catalog: Catalog, prefix: str, selected: Callable[[CommandEntry], None], own: Mapping[str, Any] = {}
+    ) -> None:
+        self._catalog = catalog
+        self._prefix = prefix
+        self._selected = selected
+        self._own = own
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.summaries())
+
+    def __len__(self) -> int:
+        return len(self.summaries())
+
+    def summaries(self) -> dict[str, str]:
+        """The line of help of each command that can run."""
+        self._catalog.complete()
+        shown = {name: one.get_short_help_str(200) for name, one in self._own.items() if not one.hidden}
+        words: dict[str, list[str]] = {}
+        for entry in self._catalog.below(self._prefix):
+            if self._catalog.can_run(entry):
+                word, _, rest = entry.name[len(self._prefix) :].strip().partition(" ")
+                words.setdefault(word, []).append(rest.partition(" ")[0])
+        for word, below in words.items():
+            named = self._catalog.find(f"{self._prefix} {word}".strip())
+            if named is not None and self._catalog.can_run(named):
+                shown[word] = named.summary
+            else:
+                shown[word] = ", ".join(dict.fromkeys(below))
+        return shown
+
+    def __getitem__(self, word: str) -> Any:
+        name = f"{self._prefix} {word}".strip()
+        found = self._look_up(name) or self._own.get(word)
+        if found is None:
+            self._catalog.complete()
+            found = self._look_up(name)
+        if found is None:
+            self._refuse_if_off()
+            raise KeyError(word)
+        return found
+
+    def _refuse_if_off(self) -> None:
+        """Raise ``CommandError`` if the app that is this group itself belongs to a plugin that is off."""
+        entry = self._catalog.find(self._prefix) if self._prefix else None
+        if entry is not None and not self._catalog.can_run(entry):
+            raise CommandError(self._catalog.why_off(entry))
+
+    def _look_up(self, name: str) -> Any:
+        """The command, or the group, of this name; None if there is none. Raises ``CommandError``."""
+        entry, below = self._catalog.find(name), self._catalog.below(name)
+        if entry is None and not below:
+            return None
+        if not any(map(self._catalog.can_run, [entry, *below] if entry else below)):
+            raise CommandError(self._catalog.why_off(entry or below[0]))
+        if entry is None or not self._catalog.can_run(entry):
+            return self._group(name)
+        self._selected(entry)
+        command = entry.command()
+        if is_group(command) and not isinstance(command.commands, LazyCommands):
+            command.commands = LazyCommands(self._catalog, name, self._selected, command.commands)
+        return command
+
+    def _group(self, name: str) -> CommandGroup:
+        """A group that has no app of its own."""
+        commands: Any = LazyCommands(self._catalog, name, self._selected)
+        return CommandGroup(
+            name=name.split()[-1],
+            commands=commands,
+            help=", ".join(commands),
+            no_args_is_help=True,
+            rich_markup_mode=None,
+        )
+
+
+def _shortened(text: str, limit: int) -> str:
+    """The text, cut between words if it is longer than the limit."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 3].rpartition(' ')[0]}..."

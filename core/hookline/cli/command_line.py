@@ -1,0 +1,199 @@
+"""What a running command can ask of Hookline: its plugin, and an open runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hookline_hookspecs import CommandError, Configuration, HooklineError
+from hookline_hookspecs.cli import InstalledCommand
+
+from hookline.config import ConfigError, PluginEntry, load
+from hookline.home import environment, find_home, removed
+
+from .catalog import Catalog, CommandEntry, installed_commands
+from .output import FAILED, INTERRUPTED, err
+from .process import log_to_home, own_process
+from .registered import register_commands
+
+if TYPE_CHECKING:
+    from hookline.plugins.loader import Loading
+    from hookline.runtime import Runtime
+
+T = TypeVar("T")
+COLLECT_AFTER = 10_000
+"""New objects after which a collection looks at them. After Python's own 700, most of what it looks
+at are turns under way: with fifty of them that takes a fifth of the processor time."""
+BACKGROUND_SECONDS = 60.0
+"""How long to wait for background work after a command."""
+
+
+class CoreCommandLine:
+    """Implements ``CommandLine``. Config is read once; where it is invalid, the defaults stand in.
+
+    Attributes:
+        catalog: the commands.
+        running: the command that runs.
+        config_error: what is wrong with the config, until somebody has been told.
+    """
+
+    def __init__(self) -> None:
+        self.running: CommandEntry | None = None
+        self.config_error: ConfigError | None = None
+        self._invalid: ConfigError | None = None
+        try:
+            self._loaded = load(find_home(), environment())
+        except ConfigError as error:
+            self._loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config
+            self._invalid = self.config_error = error
+        self._stamp = _config_stamp()
+        self._runtime: Runtime | None = None
+        self.catalog = Catalog(installed_commands(), self._loaded.plugins, self._register_more, err)
+
+    @property
+    def home(self) -> Path:
+        """The home folder."""
+        return find_home()
+
+    @property
+    def is_strict(self) -> bool:
+        """True if errors of plugins are raised."""
+        return self._prepared().engine.strict
+
+    @property
+    def configuration(self) -> Configuration:
+        """The config, for a command that tells what is wrong with it itself."""
+        self.config_error = None
+        found: Configuration = self._prepared().engine.services[Configuration]
+        return found
+
+    @property
+    def commands(self) -> Sequence[InstalledCommand]:
+        """Every command."""
+        return self.catalog.describe()
+
+    def plugin(self) -> Any:
+        """The running command's plugin, before ``setup``.
+
+        A command that works while its plugin is off gets it also where config.yaml says off.
+        """
+        name = self._plugin_name()
+        entry = self._loaded.plugins.get(name)
+        if entry is not None and not entry.enabled and self.running is not None and self.running.works_when_off:
+            from hookline.runtime import Runtime
+
+            plugins = Runtime(replace(self._loaded, plugins={name: PluginEntry(name)}), find_home()).plugins
+        else:
+            self._switch_on(name)
+            plugins = self._prepared().plugins
+        plugins.load([name])
+        return _usable(name, plugins.loadings.get(name)).plugin
+
+    def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **settings: object) -> T:
+        """Await ``work`` with the running command's plugin."""
+        name = self._plugin_name()
+
+        async def with_plugin(runtime: Runtime) -> T:
+            result = await work(_usable(name, runtime.plugins.loadings.get(name)).plugin)
+            await runtime.finish_background(BACKGROUND_SECONDS)
+            return result
+
+        return self.open(with_plugin, name, settings)
+
+    def open(
+        self,
+        work: Callable[[Runtime], Coroutine[Any, Any, T]],
+        plugin: str = "",
+        settings: dict[str, object] | None = None,
+    ) -> T:
+        """Open the runtime and await ``work`` in it. Raises ``CommandError``."""
+        if self._invalid is not None and self._stamp == _config_stamp():
+            self.config_error = None
+            raise CommandError(str(self._invalid))
+        try:
+            runtime = self._ready(plugin, settings or {})
+            return asyncio.run(_in_runtime(runtime, work))
+        except ConfigError as error:
+            raise CommandError(str(error)) from None
+        except HooklineError as error:
+            raise CommandError(str(error), FAILED) from None
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise SystemExit(INTERRUPTED) from None
+
+    def _ready(self, plugin: str, settings: dict[str, object]) -> Runtime:
+        """The runtime, with the home made, to be opened. Raises ``CommandError`` and ``ConfigError``."""
+        overrides = {key: value for key, value in settings.items() if value is not None}
+        if overrides or self._stamp != _config_stamp():  # the command has changed the config itself
+            self._loaded = load(find_home(), environment(), overrides)
+            self._runtime = None
+        self._switch_on(plugin)
+        removed.update(own_process("enclose", self._loaded.path, self._loaded.secrets) or {})
+        for warning in self._loaded.warnings:
+            err(f"hookline: warning: {warning}")
+        try:
+            log_to_home()
+        except OSError as error:
+            reason = error.strerror or error
+            raise CommandError(
+                f"the home {find_home()} cannot be used: {reason}. Choose another with --home."
+            ) from None
+        return self._prepared()
+
+    def _prepared(self) -> Runtime:
+        """The runtime, made and not opened."""
+        if self._runtime is None:
+            from hookline.runtime import Runtime
+
+            self._runtime = Runtime(self._loaded, find_home())
+        return self._runtime
+
+    def _plugin_name(self) -> str:
+        if self.running is None or not self.running.plugin:
+            raise CommandError("this command belongs to no plugin, so there is nothing it can open")
+        return self.running.plugin
+
+    def _switch_on(self, plugin: str) -> None:
+        """Switch on the plugin of a command that works while it is off, unless config.yaml says off."""
+        if plugin and plugin not in self._loaded.plugins:
+            self._loaded.plugins[plugin] = PluginEntry(plugin)
+
+    def _register_more(self, catalog: Catalog) -> None:
+        """Call ``register_cli`` of the plugins that config names."""
+        names = [name for name, entry in self._loaded.plugins.items() if entry.enabled and not entry.standard]
+        if not names:
+            return
+        runtime = self._prepared()
+        runtime.plugins.load(names)
+        register_commands(catalog, runtime, self)
+
+
+def _config_stamp() -> list[tuple[int, int] | None]:
+    """What changes when config.yaml or .env does."""
+    stamps: list[tuple[int, int] | None] = []
+    for name in ("config.yaml", ".env"):
+        try:
+            found = (find_home() / name).stat()
+            stamps.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            stamps.append(None)
+    return stamps
+
+
+async def _in_runtime(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+    async with runtime:
+        gc.freeze()  # objects made at startup are kept, so the collector can skip them
+        gc.set_threshold(COLLECT_AFTER)
+        gc.enable()
+        return await asyncio.ensure_future(work(runtime))  # a task no plugin can cancel
+
+
+def _usable(name: str, loading: Loading | None) -> Loading:
+    """The loading of a plugin. Raises ``CommandError`` if it is not on."""
+    if loading is None or loading.plugin is None:
+        reason = loading.reason if loading is not None and loading.reason else "config.yaml switches it off"
+        raise CommandError(f"plugin {name} is not on: {reason}", FAILED)
+    return loading

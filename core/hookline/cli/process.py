@@ -1,0 +1,35 @@
+"""What every command does to its own process: who started it, and where its log goes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from hookline.config import find_driver
+from hookline.home import find_home, make_home
+
+_installed: Callable[..., Any] = cache(entry_points)
+"""Looks through every installed package, so once for each question."""
+
+
+def own_process(method: str, *arguments: object, service: str = "process") -> Any:
+    """Call the service ``process``, which separates this process from those that tools start.
+
+    ``admit`` and ``enclose`` end this process if a tool has started it, and ``admit`` of the service
+    ``person`` if whoever runs it may not. None if the service is not installed; the dists that bring
+    such tools require it.
+    """
+    points = _installed(group="hookline.services", name=service)
+    return next((getattr(point.load(), method)(*arguments) for point in points), None)
+
+
+def log_to_home() -> None:
+    """Make the home if necessary, and log to ``logs/hookline.log`` in it, not to the screen."""
+    make_home(find_home())
+    open_log = find_driver("hookline.services", "log")
+    root = logging.getLogger("hookline")
+    root.handlers[:] = [open_log(find_home() / "logs") if open_log else logging.NullHandler()]
+    root.propagate = False

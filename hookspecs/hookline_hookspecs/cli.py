@@ -1,0 +1,215 @@
+"""Commands of the command line: ``hookline NAME``.
+
+A command is a function with typed parameters, or a Typer app for a group of commands, that an entry
+point of the group ``hookline.commands`` names. This is a whole one, for a plugin ``birthdays``:
+
+.. code-block:: toml
+
+    [project.entry-points."hookline.commands"]
+    birthdays = "hookline_birthdays.commands:app"
+
+.. code-block:: python
+
+    \"\"\"Keep birthdays.\"\"\"
+    import typer
+    from hookline_hookspecs.cli import with_plugin
+    from hookline_birthdays import Birthdays
+
+    app = typer.Typer(no_args_is_help=True)
+
+    @app.command()
+    @with_plugin
+    async def add(plugin: Birthdays, name: str, day: str) -> None:
+        \"\"\"Store a birthday.\"\"\"
+        await plugin.host.storage.kv.set(name, day)
+
+``hookline --help`` shows the first line of the module's docstring, which is read from the file: the
+module is imported only when the command runs or its own help is shown. A space in the entry point's
+name puts a command into a group, ``"plugins list"`` into ``hookline plugins``, even into another
+plugin's. A command belongs to the plugin whose entry point is in the same package; while that plugin
+is off, the command says so instead. A module with the line ``WORKS_WHEN_OFF = True`` has a command
+that runs all the same, as one does that sets its plugin up.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import typing
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from .inspection import Configuration
+
+T = TypeVar("T")
+P = TypeVar("P")
+Params = ParamSpec("Params")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledCommand:
+    """A command that an installed package brings.
+
+    Attributes:
+        name: its words, such as ``plugins list``.
+        plugin: the plugin that it belongs to; empty if its package has none.
+        summary: what it does, in one line.
+        is_on: False while its plugin is off.
+    """
+
+    name: str
+    plugin: str
+    summary: str
+    is_on: bool
+
+
+class CommandLine(Protocol):
+    """The running command's way to the rest of Hookline (:func:`command_line`)."""
+
+    @property
+    def home(self) -> Path:
+        """Hookline's home folder."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """Reads, checks and describes the config, whatever is wrong with it."""
+
+    @property
+    def commands(self) -> Sequence[InstalledCommand]:
+        """Every command that an installed package brings, in the order of the help."""
+
+    def plugin(self) -> Any:
+        """Return the command's plugin as it is before ``setup``, without the store.
+
+        Raises ``CommandError`` if it cannot be used.
+        """
+
+    def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **settings: object) -> T:
+        """Await ``work(plugin)`` with the store open and the plugins set up, and return its result.
+
+        ``settings`` override config.yaml, except those that are None. Raises ``CommandError`` if
+        Hookline cannot start, the plugin is off, or ``work`` raises a ``HooklineError``.
+        """
+
+
+current: ContextVar[CommandLine] = ContextVar("hookline.command_line")
+"""Set by whoever runs a command; read by :func:`command_line`."""
+
+
+def command_line() -> CommandLine:
+    """Return the command line that runs the present command.
+
+    Raises:
+        RuntimeError: no command is running.
+    """
+    found = current.get(None)
+    if found is None:
+        raise RuntimeError("no command of the command line is running")
+    return found
+
+
+@overload
+def with_plugin(function: Callable[Concatenate[P, Params], Coroutine[Any, Any, T]]) -> Callable[Params, T]: ...
+@overload
+def with_plugin(function: Callable[Concatenate[P, Params], T]) -> Callable[Params, T]: ...
+def with_plugin(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command its plugin as the first argument.
+
+    An ``async def`` runs with the store open and every plugin set up. A ``def`` gets the plugin as
+    it is before ``setup``: its settings and ``host.home``, but no storage; it starts faster.
+
+    The result is called without the plugin and never awaited, also by other functions: a command
+    that first checks its options is a ``def`` that then calls a decorated ``async def``.
+    """
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    written = {one.name: one.annotation for one in parameters if one.annotation is not one.empty}
+    module = getattr(function, "__globals__", {})
+    hints = typing.get_type_hints(SimpleNamespace(__annotations__=written), module, include_extras=True)
+
+    @wraps(function)
+    def command(*args: Any, **options: Any) -> Any:
+        line = command_line()
+        if inspect.iscoroutinefunction(function):
+            return line.run(lambda plugin: function(plugin, *args, **options))
+        return function(line.plugin(), *args, **options)
+
+    # What Typer reads: the first parameter's type may be imported for type checkers only.
+    command.__annotations__ = hints
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [one.replace(annotation=hints.get(one.name, one.annotation)) for one in parameters]
+    )
+    return command
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end the command while it waits for a person.
+
+    Needed wherever a coroutine reads from the terminal: the event loop takes Ctrl-C otherwise, and
+    the loop itself is what waits.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # the line of the question ends
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def confirm(question: str) -> bool:
+    """Ask a yes-or-no question on the terminal; anything but yes means no. Ctrl-C ends the command.
+
+    Raises:
+        CommandError: there is no terminal to ask on; the command needs an option ``--yes``.
+    """
+    if not sys.stdin.isatty():
+        raise CommandError(f"{question} There is no terminal to ask on. Add --yes to go ahead.")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    with interruptible():
+        answer = sys.stdin.readline()
+    return answer.strip().lower() in ("y", "yes")
+
+
+def run_hookline(*words: str, input: str = "") -> str:  # noqa: A002
+    """Run another command on the same home in a process of its own and return what it printed.
+
+    Only a ``def`` command may: while the runtime is open, Hookline refuses commands that change it.
+
+    Args:
+        words: the command, such as ``"config", "set", "--", KEY, VALUE``.
+        input: what it reads from standard input.
+
+    Raises:
+        CommandError: it failed; the text is what it wrote to stderr.
+    """
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "hookline", *words],
+        env=os.environ | {"HOOKLINE_HOME": str(command_line().home)},
+        input=input,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise CommandError(done.stderr.strip().removeprefix("hookline: "), 1)
+    return done.stdout

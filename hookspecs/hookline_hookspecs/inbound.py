@@ -1,0 +1,95 @@
+"""Messages from people: text, files, voice, presses of buttons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from .origins import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file attached to a message or a reply.
+
+    ``size`` is in bytes, ``mime`` is detected from the content, ``caption`` is the text shown with
+    the file.
+    """
+
+    path: Path
+    mime: str
+    name: str
+    size: int
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """A voice message.
+
+    ``duration`` is in seconds, 0 if the platform does not report it. ``waveform`` is the loudness
+    over time, at most 256 values from 0 to 255, for platforms that display it.
+    """
+
+    path: Path
+    mime: str
+    duration: float
+    waveform: bytes = b""
+
+
+InboundKind: TypeAlias = Literal["message", "press", "reaction", "edit", "delete", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message from a person, as a channel received it.
+
+    Attributes:
+        message_id: the platform's id, unique within the channel.
+        reply_to: the id of the message that this one replies to.
+        received: when the channel received it, Unix time in seconds.
+        session_id: the session to continue or create; None for the chat's own.
+        system: system text from an operator for this turn only, never stored in the session.
+        model: ``provider/model`` for this turn only; None for the session's.
+        private: True if only this person and the agent can read the chat, None if the channel
+            cannot tell.
+        addressed: False if the message was not meant for the agent, in a group where it listens.
+        thread: the platform's id of the thread the message is in.
+        parent: the chat that the thread belongs to.
+        sender: the person's display name.
+        sent: when it was sent, according to the platform, Unix time in seconds; 0 if unknown.
+        quoted: the text of the message that this one replies to.
+        kind: what the person did. ``text`` is the label of a pressed button, the emoji of a
+            reaction, the new text of an edited message, or the command line of a ``command``
+            that the platform reports as one.
+        target: the id of the message that a press or reaction applies to; for an edit or deletion,
+            the ``message_id`` of the message that was changed or deleted.
+        forwarded: from whom the text was forwarded; empty if the person wrote it.
+        origins: where the text came from besides the person.
+        workspace: the folder that tools work in during this turn; None for the chat's own.
+    """
+
+    channel: str
+    chat_id: str
+    user_id: str
+    message_id: str
+    text: str
+    attachments: tuple[Attachment | Audio, ...] = ()
+    reply_to: str | None = None
+    received: float = 0.0
+    session_id: str | None = None
+    system: str | None = None
+    model: str | None = None
+    private: bool | None = None
+    addressed: bool = True
+    thread: str | None = None
+    parent: str | None = None
+    sender: str = ""
+    sent: float = 0.0
+    quoted: str = ""
+    kind: InboundKind = "message"
+    target: str | None = None
+    forwarded: str = ""
+    origins: tuple[Origin, ...] = ()
+    workspace: Path | None = None

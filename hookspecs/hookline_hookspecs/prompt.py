@@ -1,0 +1,37 @@
+"""What plugins add to the prompt: sections of the stable part, blocks of a turn's context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from .origins import Origin
+
+Slot: TypeAlias = Literal["identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"]
+
+SLOTS: tuple[Slot, ...] = get_args(Slot)
+"""The slots of the stable prompt, in the order in which they are sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the stable system prompt, for one of :data:`SLOTS`."""
+
+    slot: Slot
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """A part of this turn's context. ``tag`` names its element; ``text`` is escaped by core.
+
+    Blocks with the same tag are merged. ``items`` are ``(name, text)`` pairs that become named
+    child elements, such as ``<skill name="deploy">``; ``item_tag`` is the tag of those elements.
+    ``origins`` say where the texts came from.
+    """
+
+    tag: str
+    text: str = ""
+    items: tuple[tuple[str, str], ...] = ()
+    item_tag: str = "item"
+    origins: tuple[Origin, ...] = field(default=(), compare=False)

@@ -1,0 +1,56 @@
+"""What a guard may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .origins import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Verdict: refused. ``reason`` is a sentence for the model, ``shown`` one for the person; without
+    it, both read the reason."""
+
+    reason: str
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A guard hook returned ``Deny`` (signal ``denied``).
+
+    ``event`` is the event of ``hook`` as ``plugin``, which denied it, received it.
+    """
+
+    hook: str
+    plugin: str
+    event: Any
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Verdict: a person decides. ``preview`` is literal text they must see, never truncated.
+
+    With ``once`` the answer holds for this call alone: no grant covers it, and none can be given.
+    """
+
+    reason: str
+    preview: str = ""
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Verdict: the result is already known (for example, a cache hit); the tool does not run.
+
+    Without ``origins``, those that the tool declares hold.
+    """
+
+    text: str
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
+
+
+Verdict: TypeAlias = Deny | Ask | Answer

@@ -1,0 +1,443 @@
+"""The connection that the kit drives: chats by name, what happens there, and what is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import warnings
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from urllib.parse import quote
+
+import hookline_channelkit as kit
+from hookline_channelkit import InboundEvent, Limits, Rate, RemoteFile, SendOptions
+from hookline_hookspecs import Attachment, Audio, HooklineError, Host, Inbound
+from hookline_hookspecs.channels import Feature
+
+from .config import DiscordConfig
+from .facts import FACTS, FATAL, first_id, invitation
+from .reading import COMMAND, VOICE, WRITTEN, Json, Reader, command
+from .renderer import DiscordMarkdown
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+SUPPRESS_EMBEDS, EPHEMERAL, ADMINISTRATOR = 1 << 2, 1 << 6, 1 << 3
+SETTLE_SECONDS = 5.0
+"""For all servers to be told of."""
+NONCE_SECONDS = 120.0
+"""For which a repeated nonce surely makes no second message: "the past few minutes"
+(discord.com/developers/docs/resources/message#create-message)."""
+LATE = 60.0
+"""Seconds that clocks may differ, and beyond which an edit is not waited for."""
+PAGE = 100
+SILENT: Json = {"allowed_mentions": {"parse": [], "replied_user": False}}
+"""In everything that is sent: it pings nobody."""
+Read: TypeAlias = Callable[[Json, str], InboundEvent | Inbound | None]
+"""Reads an event of a chat."""
+
+
+class DiscordClient(kit.PollingClient):
+    """Discord. A chat is a channel's or thread's id; a private one, the id of its person."""
+
+    can: ClassVar[frozenset[Feature]] = kit.PlatformClient.can | {"voice", "threads", "reactions"}
+    renderer = DiscordMarkdown()
+    has_history = True
+    open_timeout = 10.0
+
+    def __init__(self, config: DiscordConfig, host: Host) -> None:
+        super().__init__(host, config)
+        self._config = config
+        self._reader = Reader(config)
+        self._awaited: set[str] = set()
+        """Servers that are still to be told of."""
+        self._settled = asyncio.Event()
+        self._people = kit.PrivateChats(host)
+        self.limits = Limits(
+            text=2000,
+            measure=lambda text: max(len(text), len(self.render(text))),
+            edit_every=config.edit_every,
+            overall=40.0,
+            rates={"edit": Rate(1.0, 40.0)},
+            edit_seconds=3000.0,
+            typing_every=8.0,
+            file_bytes=10 << 20,
+            choices=25,
+        )
+
+    @property
+    def identity(self) -> str:
+        """The API's address and the token."""
+        token = self.account["token"]
+        return f"{self._config.api_url} {token}" if token else ""
+
+    @kit.lazy_client
+    def _connection(self) -> Connection:
+        """What talks to Discord."""
+        with warnings.catch_warnings():  # the library imports what Python 3.13 lacks
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from .connection import Connection
+
+        read, reader = self._reading, self._reader
+        gone = read(lambda data, chat: reader.deletion(data["id"], chat))
+        events: dict[str, Callable[[Any], object]] = {
+            "READY": self._ready,
+            "RESUMED": lambda _: self._settled.set(),
+            "GUILD_CREATE": self._guild,
+            "GUILD_DELETE": lambda data: self._settle({data["id"]}),
+            **dict.fromkeys(("CHANNEL_CREATE", "THREAD_CREATE", "THREAD_UPDATE"), reader.room),
+            "MESSAGE_CREATE": read(self._message),
+            "MESSAGE_UPDATE": read(reader.edit),
+            "MESSAGE_REACTION_ADD": read(reader.reaction),
+            "MESSAGE_DELETE": gone,
+            "MESSAGE_DELETE_BULK": lambda data: [gone({**data, "id": id_}) for id_ in data["ids"]],
+            "INTERACTION_CREATE": read(reader.interaction),
+        }
+        return Connection(
+            self._config, self.account["token"], self.poll_loop, events, self.heartbeat
+        )
+
+    async def _ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        return await self._connection.ask(method, path, body, **more)
+
+    # Receiving
+
+    async def authenticate(self) -> None:
+        """Log in."""
+        known = await self._people.all()
+        self._reader.people |= {channel: person for person, channel in known.items()}
+        await self._connection.client()
+
+    async def listen(self, receive: kit.ReceiveCallback) -> None:
+        """Begin to receive; all servers are known then, or have had their time."""
+        self._settled.clear()
+        await super().listen(receive)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self._settled.wait()
+
+    async def receive_once(self, receive: kit.ReceiveCallback) -> None:
+        """One session, or a part of one."""
+        await self._connection.once()
+
+    async def probe(self) -> None:
+        """Ask for a sign of life over the gateway. Raises if there is none."""
+        await self._connection.probe()
+
+    def _ready(self, data: Json) -> None:
+        """A session that is no resume. What was missed is read back before anything new of a chat;
+        and for all chats, once the servers have told theirs."""
+        self._reader.me = data["user"]["id"]
+        self._awaited = {one["id"] for one in data.get("guilds") or ()}
+        if self._settled.is_set() and self.receive is not None:
+            self.receive.reconnected()
+        asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settle, self._awaited)
+        self._settle(set())
+
+    def _guild(self, data: Json) -> None:
+        self._reader.guild(data)
+        self._settle({data["id"]})
+
+    def _settle(self, told: set[str]) -> None:
+        """Servers are known, or have had their time."""
+        was, self._awaited = bool(self._awaited), self._awaited - told
+        if was and not self._awaited and self._settled.is_set() and self.receive is not None:
+            self.receive.reconnected()
+        if not self._awaited:
+            self._settled.set()
+
+    def _reading(self, read: Read) -> Callable[[Json], object]:
+        """What has an event read and stored, one begun after the other, in their order."""
+        return lambda data: self.host.spawn(self._hear(read, data), "store")
+
+    async def _hear(self, read: Read, data: Json) -> None:
+        """Have an event stored, and a press or command acknowledged: Discord waits 3 s for it."""
+        assert self.receive is not None
+        try:
+            is_new = await kit.receive_event(self.receive, self._read(read, data), self.host.log)
+        except Exception as error:  # it is found by catching up; a press shows that it failed
+            self.host.log.warning("something could not be stored: %s", error)
+            return
+        if "token" in data and is_new is not None:
+            await self._acknowledge(data, is_new)
+
+    async def _read(self, read: Read, data: Json) -> InboundEvent | Inbound | None:
+        chat = self._reader.chat_of(data)
+        if not chat or (found := read(data, chat)) is None:
+            return None
+        if chat not in self._reader.places:
+            await self._know(chat, data["channel_id"])
+        return await self._in_thread(found) if isinstance(found, InboundEvent) else found
+
+    def _message(self, data: Json, chat: str) -> InboundEvent | None:
+        """A message; one that is nothing for the bot need not be read back."""
+        found = self._reader.message(data, chat)
+        if found is None and self.receive is not None:
+            self.host.spawn(self.receive.skip(chat, data["id"]), "skip")
+        return found
+
+    async def _acknowledge(self, data: Json, is_new: bool) -> None:
+        is_command = data["type"] == COMMAND
+        told = f"`{command(data)[:100]}`" if is_command else kit.ALREADY_PRESSED
+        answer: Json = {"type": 4, "data": {"content": told, "flags": EPHEMERAL, **SILENT}}
+        if is_new and not is_command:
+            answer = {"type": 6}
+        try:
+            path = f"/interactions/{data['id']}/{data['token']}/callback"
+            await self._ask("POST", path, answer)
+        except HooklineError as error:
+            self.host.log.info("a press could not be acknowledged: %s", error)
+
+    async def _in_thread(self, arrival: InboundEvent) -> InboundEvent:
+        """The message in a thread that begins with it, where config wants that."""
+        inbound = arrival.inbound
+        if not self._config.threads or inbound.private or inbound.thread:
+            return arrival
+        try:
+            thread = await self.open_thread(inbound.chat_id, inbound.message_id)
+        except HooklineError as error:
+            self.host.log.warning("no thread could be begun: %s", error)
+            return arrival
+        around = inbound.chat_id
+        inbound = replace(inbound, chat_id=thread, thread=thread, parent=around)
+        return replace(arrival, inbound=inbound, source=around)
+
+    # Catching up
+
+    async def list_chats(self) -> Sequence[str]:
+        """Every channel and open thread, and every private chat that was ever heard of."""
+        return [*self._reader.places, *await self._people.all()]
+
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
+        """What people wrote in a chat, oldest first."""
+        place, start = self._reader.places.get(chat), after or str(first_id(since))
+        if place is None or place.last > int(start):
+            try:
+                async for message in self._messages(await self._place(chat), start):
+                    start = message["id"]
+                    if (arrival := self._reader.message(message, chat)) is not None:
+                        yield await self._in_thread(arrival)
+            except kit.PermissionDenied as error:  # a channel that the bot is not let into
+                raise kit.ChatGone(str(error)) from None
+        if start != after and self.receive is not None:
+            self.host.spawn(self.receive.skip(chat, start), "skip")
+
+    async def _messages(self, channel: str, after: str) -> AsyncIterator[Json]:
+        """Messages of a channel, oldest first."""
+        page: list[Json] = [{}] * PAGE
+        while len(page) == PAGE:
+            page = await self._ask(
+                "GET", f"/channels/{channel}/messages?limit={PAGE}&after={after}"
+            )
+            for message in reversed(page):
+                after = message["id"]
+                yield message
+
+    async def fetch_file(self, file: RemoteFile) -> bytes:
+        """A file; its address is asked for anew where it has expired."""
+        channel, message, id_, url = file.ref.split(" ", 3)
+        try:
+            return await self._connection.download(url)
+        except (kit.ChatGone, kit.PermissionDenied):
+            told = await self._ask("GET", f"/channels/{channel}/messages/{message}")
+            for one in told.get("attachments") or ():
+                if one["id"] == id_:
+                    return await self._connection.download(one["url"])
+            raise
+
+    # Places
+
+    async def _know(self, person: str, channel: str) -> None:
+        """Remember where a private chat is, for good."""
+        self._reader.people[channel] = person
+        await self._people.add(person, channel)
+
+    async def _place(self, chat: str) -> str:
+        """Discord's channel of a chat; a private one is opened, if it was never heard of."""
+        if chat in self._reader.places or not chat.isdigit():
+            return chat
+        if chat not in await self._people.all():
+            try:
+                made = await self._ask("POST", "/users/@me/channels", {"recipient_id": chat})
+            except kit.ChatGone:  # no person: an archived thread, or a channel that is gone
+                return chat
+            await self._know(chat, made["id"])
+        return (await self._people.all())[chat]
+
+    async def _path(self, chat: str, id_: str) -> str:
+        return f"/channels/{await self._place(chat)}/messages/{id_}"
+
+    # Sending
+
+    async def _post(
+        self, chat: str, options: SendOptions, body: Json, file: kit.Upload | None = None
+    ) -> str:
+        """Send a message, with a file; in a thread that was archived, after opening it again."""
+        from .errors import Archived
+
+        channel = options.thread or await self._place(chat)
+        body = {**body, **SILENT, "nonce": options.token, "enforce_nonce": bool(options.token)}
+        answered, is_shared = (
+            options.reply_to or "",
+            chat in self._reader.places and not options.thread,
+        )
+        if is_shared and answered.isdigit():
+            body["message_reference"] = {"message_id": answered, "fail_if_not_exists": False}
+        form: list[Json] = [{"name": "payload_json", "value": json.dumps(body)}]
+        if file is not None:
+            form.append({"name": "files[0]", "value": file.data, "filename": file.name})
+        path, more = f"/channels/{channel}/messages", {"form": form if file else None}
+        try:
+            made = await self._ask("POST", path, body, unsure=True, **more)
+        except Archived:
+            await self._ask("PATCH", f"/channels/{channel}", {"archived": False})
+            made = await self._ask("POST", path, body, unsure=True, **more)
+        return str(made["id"])
+
+    async def send_text(self, chat: str, text: str, options: SendOptions) -> str:
+        """Send a message; its id."""
+        return await self._post(chat, options, _body(text, options))
+
+    async def edit_message(
+        self, chat: str, message_id: str, text: str, options: SendOptions
+    ) -> None:
+        """Replace a message."""
+        try:
+            path = await self._path(chat, message_id)
+            await self._ask("PATCH", path, {**_body(text, options), **SILENT})
+        except kit.RetryAfter as error:
+            if error.retry_after > LATE and error.scope == "chat":  # edited too often for its age
+                raise kit.MessageGone(str(error)) from None
+            raise
+
+    async def delete_message(self, chat: str, message_id: str) -> None:
+        """Remove a message."""
+        await self._ask("DELETE", await self._path(chat, message_id))
+
+    async def remove_buttons(self, chat: str, message_id: str) -> None:
+        """Remove the buttons of a message."""
+        await self._ask("PATCH", await self._path(chat, message_id), {"components": []})
+
+    async def send_file(self, chat: str, item: Attachment | Audio, options: SendOptions) -> str:
+        """Send a file: OGG/Opus as a voice message, where that is allowed."""
+        upload = await kit.Upload.of(item)
+        if upload.is_opus and not options.caption:
+            try:
+                return await self._voice(chat, upload, options)
+            except kit.PermissionDenied as error:
+                self.host.log.warning("a voice message is sent as a file: %s", error)
+        return await self._post(chat, options, _body(options.caption, options), upload)
+
+    async def _voice(self, chat: str, sound: kit.Upload, options: SendOptions) -> str:
+        """A bubble: a slot is asked for, filled, and named by the message."""
+        named = {"id": "0", "filename": "voice-message.ogg"}
+        path = f"/channels/{options.thread or await self._place(chat)}/attachments"
+        told = await self._ask("POST", path, {"files": [{**named, "file_size": len(sound.data)}]})
+        (slot,) = told["attachments"]
+        await self._connection.upload(slot["upload_url"], sound.data)
+        about = {
+            **named,
+            "uploaded_filename": slot["upload_filename"],
+            "duration_secs": max(0.1, sound.seconds),
+            "waveform": base64.b64encode(sound.waveform[:256] or b"\0").decode(),
+        }
+        return await self._post(chat, options, {"flags": VOICE, "attachments": [about]})
+
+    async def find_message(self, chat: str, token: str, text: str, since: float) -> str | None:
+        """Look for a message of the bot by its nonce; Discord forgets that, then by its words."""
+        same = None
+        if not self._reader.me:
+            self._reader.me = (await self._ask("GET", "/users/@me"))["id"]
+        async for one in self._messages(await self._place(chat), str(first_id(since - LATE))):
+            if one["author"]["id"] != self._reader.me or one.get("type", 0) not in WRITTEN:
+                continue
+            if one.get("nonce") == token:
+                return str(one["id"])
+            is_same = one.get("content") == text.strip() and (text or one.get("attachments"))
+            same = same or (one["id"] if is_same and not one.get("nonce") else None)
+        return same if self.host.now() - since > NONCE_SECONDS else None
+
+    async def show_typing(self, chat: str) -> None:
+        """Show for 10 s that somebody writes."""
+        await self._ask("POST", f"/channels/{await self._place(chat)}/typing")
+
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message."""
+        await self._ask("PUT", f"{await self._path(chat, message_id)}/reactions/{quote(emoji)}/@me")
+        return emoji
+
+    async def remove_reaction(self, chat: str, message_id: str, reaction: str) -> None:
+        """Remove a reaction."""
+        path = await self._path(chat, message_id)
+        await self._ask("DELETE", f"{path}/reactions/{quote(reaction)}/@me")
+
+    async def open_thread(self, chat: str, message_id: str) -> str:
+        """Begin a thread at a message, or find the one that is there: it has the message's id."""
+        if message_id in self._reader.places:
+            return message_id
+        path = await self._path(chat, message_id)
+        words = self._reader.words_of(await self._ask("GET", path)).split()
+        try:
+            made = await self._ask("POST", f"{path}/threads", {"name": " ".join(words)[:80] or "…"})
+        except kit.ChatGone as error:
+            if "160004" not in str(error):
+                raise
+            return message_id
+        self._reader.room(made, self._reader.places[chat].guild)
+        return str(made["id"])
+
+    async def private_chat(self, person: str) -> str | None:
+        """The chat with a person alone, which is named after them."""
+        return person if await self._place(person) != person else None
+
+    # The account
+
+    async def whoami(self) -> str:
+        """Who the token belongs to, and how the bot is let into a server."""
+        user, link = await self._ask("GET", "/users/@me"), invitation(await self._application())
+        return f"the bot is {user['username']}; to let it into a server, open {link}"
+
+    async def _application(self) -> str:
+        return str((await self._ask("GET", "/applications/@me"))["id"])
+
+    async def missing_permissions(self) -> Sequence[str]:
+        """The intent that is off, and permissions that the bot lacks in a server."""
+        from .connection import CONTENT_FLAGS
+
+        application = await self._ask("GET", "/applications/@me")
+        found = [] if application.get("flags", 0) & CONTENT_FLAGS else [FATAL["4014"]]
+        guilds, link = await self._ask("GET", "/users/@me/guilds"), invitation(application["id"])
+        if not guilds:
+            found.append(f"the bot is in no server; to let it into one, open {link}")
+        for guild in guilds:
+            has = int(guild.get("permissions") or 0)
+            all_ = FACTS["permissions"].items()
+            lacks = ", ".join(name for name, bit in all_ if not has & (1 << bit | ADMINISTRATOR))
+            if lacks:
+                where = f"in the server {guild.get('name')} the bot lacks {lacks}"
+                found.append(f"{where}; give its role that there, or let it in again with {link}")
+        return found
+
+    async def set_commands(self, commands: Mapping[str, str]) -> None:
+        """Show the commands in the menu that opens with a slash."""
+        rest = {"type": 3, "name": "text", "description": "What stands behind the command"}
+        places = {"integration_types": [0], "contexts": [0, 1]}  # servers, and the bot's own chats
+        menu = [
+            {"name": name, "description": help_[:100] or name, "type": 1, "options": [rest]}
+            | places
+            for name, help_ in commands.items()
+        ]
+        await self._ask("PUT", f"/applications/{await self._application()}/commands", menu[:PAGE])
+
+
+def _body(text: str, options: SendOptions) -> Json:
+    """A message's words and buttons, five in a row; what a button says is its number."""
+    buttons = [
+        {"type": 2, "style": 2, "label": choice.label.strip()[:80] or "…", "custom_id": str(number)}
+        for number, choice in enumerate(options.choices)
+    ]
+    rows = [{"type": 1, "components": buttons[at : at + 5]} for at in range(0, len(buttons), 5)]
+    return {"content": text, "flags": SUPPRESS_EMBEDS, "components": rows}

@@ -1,0 +1,358 @@
+"""The connection that the kit drives: chats by name, messages by id, answers that grow."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import hookline_channelkit as kit
+from hookline_channelkit import (
+    BadMarkup,
+    ChatGone,
+    InboundEvent,
+    Limits,
+    MessageGone,
+    PermissionDenied,
+    Rate,
+    ReceiveCallback,
+    RemoteFile,
+    SendOptions,
+    Unknown,
+)
+from hookline_hookspecs import Attachment, Audio, HooklineError, Host
+
+from . import content
+from .api import Api, Json, NotFound
+from .cards import Cards
+from .config import FACTS, FeishuConfig
+from .receiving import Receiving
+from .socket import Socket
+
+KB, MB = 1024, 1024 * 1024
+DEDUPED = 3300.0
+"""Seconds for which a ``uuid`` is surely known (open.feishu.cn, im-v1/message/create: an hour)."""
+LIMITS = Limits(
+    text=26 * KB,
+    measure=content.measure,
+    tables=3,
+    edit_seconds=540.0,
+    per_chat=4.5,
+    overall=16.0,
+    rates={"edit": Rate(9.0, 40.0)},
+    file_bytes=30 * MB,
+    choices=20,
+    typing_every=5.0,
+)
+"""Of 30 KB, 3 to 5 tables and 600 s of a card, 5 messages a second in a chat,
+1,000 a minute in all, 10 updates of a card a second (open.feishu.cn, im-v1 and cardkit-v1)."""
+PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"})
+DOCUMENTS = {"application/pdf": "pdf", "video/mp4": "mp4"}
+SENDING = "/im/v1/messages"
+
+
+class FeishuClient(kit.ListeningClient):
+    """Feishu. A chat is ``CHAT`` or ``CHAT:THREAD``."""
+
+    can = kit.PlatformClient.can | {"voice", "reactions", "threads"}
+    renderer = content.PAINTER
+    has_history = True
+
+    def __init__(self, config: FeishuConfig, host: Host) -> None:
+        super().__init__(host, config)
+        self._config = config
+        self._typing: dict[str, tuple[str, str]] = {}
+        """The message that has the reaction for typing, and the reaction's id, by chat."""
+        self._has_cards, self._has_begun = True, False
+        self.limits = replace(LIMITS, edit_every=config.edit_every)
+
+    @kit.lazy_client
+    def _api(self) -> Api:
+        """What talks to Feishu."""
+        return Api(self.account["app_id"], self.account["app_secret"], self._config.domain)
+
+    @cached_property
+    def _socket(self) -> Socket:
+        return Socket(self._api, self._event, self.heartbeat, self.disconnected)
+
+    @cached_property
+    def _receiving(self) -> Receiving:
+        return Receiving(self._config, self.host, self._api)
+
+    @cached_property
+    def _cards(self) -> Cards:
+        return Cards(self.host, self._api)
+
+    # Receiving
+
+    async def authenticate(self) -> None:
+        """Find out who the bot is."""
+        self._receiving.me = str((await self._bot())["open_id"])
+
+    async def listen(self, receive: ReceiveCallback) -> None:
+        """Open the long connection; one that cannot be opened at first is the watchdog's."""
+        try:
+            await self._socket.open()
+        except kit.CannotStart:
+            raise
+        except HooklineError as error:
+            if self._has_begun:
+                raise
+            receive.disconnected(str(error))
+        self._has_begun = True
+
+    async def disconnect(self) -> None:
+        """Receive no more."""
+        if "_socket" in vars(self):
+            await self._socket.close()
+
+    async def probe(self) -> None:
+        """Ping through the long connection."""
+        await self._socket.probe()
+
+    async def _event(self, body: Json) -> Any:
+        """Store what an event says; what answers a button. Raises if it has to come again."""
+        assert self.receive is not None
+        kind, event = (
+            str(kit.get_in(body, "header", "event_type")),
+            kit.get_in(body, "event", default={}),
+        )
+        is_press = kind == FACTS["callback"]
+        receiving = self._receiving
+        reading_ = receiving.press(event) if is_press else receiving.arrival(kind, event)
+        told = kit.PRESS_REPLIES[await kit.receive_event(self.receive, reading_, self.host.log)]
+        if not is_press:
+            return None
+        return {"toast": {"type": "info", "content": told}} if told else {}
+
+    async def list_chats(self) -> Sequence[str]:
+        """The groups; private chats are not listed."""
+        found = self._receiving.pages("/im/v1/chats", page_size="100")
+        return [str(one["chat_id"]) async for one in found]
+
+    def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
+        """A chat's messages behind ``after``, and those of its threads."""
+        return self._receiving.history(chat, after, since)
+
+    async def fetch_file(self, file: RemoteFile) -> bytes:
+        """The bytes of a message's file."""
+        message, key, kind = file.ref.split("/")
+        return await self._api.read(f"{SENDING}/{message}/resources/{key}", kind)
+
+    # Sending
+
+    async def send_text(self, chat: str, text: str, options: SendOptions) -> str:
+        """Send a options; a card where there are buttons or a table, or where it is to grow."""
+        cards = self._cards
+        if not options.final and self._has_cards and options.rich:
+            try:
+                return await self._show(chat, await cards.make(text, options), options)
+            except (PermissionDenied, BadMarkup) as error:
+                every = max(1.5, self._config.edit_every)
+                self._has_cards, self.limits = False, replace(LIMITS, edits=20, edit_every=every)
+                self.host.log.warning("answers grow by edits, 20 a message: %s", error)
+        if options.choices or (options.rich and options.final and content.has_table(text)):
+            made = content.card(text, rich=options.rich, choices=options.choices, chat=chat)
+            message = await self._send(chat, "interactive", made, options)
+            await cards.keep(message, {"text": text, "rich": options.rich})
+            return message
+        return await self._send(chat, "post", content.post(text, rich=options.rich), options)
+
+    async def _show(self, chat: str, record: Json, options: SendOptions) -> str:
+        """Send the message that shows a card; a repeat is the same message."""
+        shown = content.dumps({"type": "card", "data": {"card_id": record["card"]}})
+        message = await self._send(chat, "interactive", shown, options)
+        await self._cards.keep(message, record)
+        await self._cards.forget(options.token)
+        return message
+
+    async def edit_message(
+        self, chat: str, message_id: str, text: str, options: SendOptions
+    ) -> None:
+        """Change a post or a card; the last edit closes a card that grows."""
+        cards = self._cards
+        if (record := await cards.kept(message_id)) is None:
+            body = {"msg_type": "post", "content": content.post(text, rich=options.rich)}
+            await self._api.change("PUT", f"{SENDING}/{message_id}", body)
+        elif "card" in record and not options.final:
+            await cards.grow(record, text, options)
+        else:
+            await cards.finish(chat, message_id, record, text, options)
+
+    async def delete_message(self, chat: str, message_id: str) -> None:
+        """Delete a message."""
+        await self._api.change("DELETE", f"{SENDING}/{message_id}")
+        await self._cards.forget(message_id)
+
+    async def remove_buttons(self, chat: str, message_id: str) -> None:
+        """Draw a card without its buttons."""
+        await self._cards.remove_buttons(chat, message_id)
+
+    async def send_file(self, chat: str, item: Attachment | Audio, options: SendOptions) -> str:
+        """Send a file: Opus as a voice message, pictures as such, anything else as a file."""
+        upload = await kit.Upload.of(item)
+        named = upload.name, upload.data
+        if upload.mime in PICTURES and len(upload.data) <= 10 * MB:
+            form, files = {"image_type": "message"}, {"image": named}
+            made = await self._api.ask("POST", "/im/v1/images", data=form, files=files)
+            key = made["image_key"]
+            if options.caption:
+                shown = content.post(options.caption, rich=False, image=key)
+                return await self._send(chat, "post", shown, options)
+            return await self._send(chat, "image", content.dumps({"image_key": key}), options)
+        kind = "audio" if upload.is_opus else "file"
+        form = {"file_type": DOCUMENTS.get(upload.mime, "stream"), "file_name": upload.name}
+        if upload.is_opus:
+            length = max(1, round(upload.seconds * 1000))
+            form |= {"file_type": "opus", "duration": str(length)}
+        made = await self._api.ask("POST", "/im/v1/files", data=form, files={"file": named})
+        key = made["file_key"]
+        if options.caption:
+            words = replace(
+                options, token=f"{options.token}c" if options.token else "", final=False
+            )
+            await self._send(chat, "post", content.post(options.caption, rich=False), words)
+        return await self._send(chat, kind, content.dumps({"file_key": key}), options)
+
+    async def _send(self, chat: str, kind: str, made: str, options: SendOptions) -> str:
+        """Send a message: into its thread, as an answer in groups, or just into the chat."""
+        body: Json = {"msg_type": kind, "content": made}
+        body |= {"uuid": options.token} if options.token else {}
+        thread = chat.partition(":")[2] or options.thread or ""
+        try:
+            if to := await self._answered(chat, thread, options):
+                more = {"reply_in_thread": True} if thread else {}
+                with suppress(*(() if thread else (MessageGone,))):  # it is not there any more
+                    return await self._made("POST", f"{SENDING}/{to}/reply", body | more)
+            return await self._begin(chat, body)
+        except NotFound as error:
+            raise (BadMarkup if options.rich else ChatGone)(str(error)) from None
+        except MessageGone as error:
+            raise ChatGone(str(error)) from None
+
+    async def _made(self, method: str, path: str, body: Json, **more: Any) -> str:
+        sent = await self._api.ask(method, path, body, sends=True, **more)
+        return str(sent["message_id"])
+
+    async def _begin(self, chat: str, body: Json) -> str:
+        """Send into a chat, which begins with that where there was none."""
+        place, _ = await self._receiving.split(chat)
+        kind = "open_id" if place.startswith("ou_") else "chat_id"
+        where, body = {"receive_id_type": kind}, body | {"receive_id": place}
+        sent = await self._api.ask("POST", SENDING, body, sends=True, params=where)
+        if kind == "open_id":
+            await self._receiving.moves.add(place, str(sent["chat_id"]))
+        return str(sent["message_id"])
+
+    async def _answered(self, chat: str, thread: str, options: SendOptions) -> str:
+        """The message that one is sent as an answer to: in threads any of theirs, in groups what
+        it answers, in private chats none."""
+        to = options.reply_to or ""
+        is_shared = thread or await self._receiving.kind_of(chat.partition(":")[0]) != "p2p"
+        if to.startswith("om_") and is_shared:
+            return to
+        return await self._in_thread(thread) if thread else ""
+
+    async def _in_thread(self, thread: str) -> str:
+        """A message of a thread, to answer it."""
+        query = {"container_id_type": "thread", "container_id": thread, "page_size": "1"}
+        async for one in self._receiving.pages(SENDING, **query):
+            return str(one["message_id"])
+        raise ChatGone(f"the thread {thread} is not there any more")
+
+    async def find_message(
+        self, chat: str, token: str, text: str, since: float
+    ) -> str | Unknown | None:
+        """Feishu drops a repeat of the token for an hour; later, the message is looked for. What
+        began to grow is sent again with its token, and is the message that was there, if any."""
+        if self.host.now() - since < DEDUPED:
+            if text:
+                return None
+            again = SendOptions(token, final=False)
+            if (record := await self._cards.kept(token)) is not None:
+                again = replace(again, reply_to=record["reply_to"])
+                return await self._show(chat, record, again)
+            return await self._send(chat, "post", content.post("…", rich=False), again)
+        if not text:
+            return kit.UNKNOWN
+        wanted = _letters(text)
+        async for item in self._receiving.items(chat, int(since * 1000)):
+            is_own = kit.get_in(item, "sender", "id") == self._api.app_id
+            if is_own and wanted in _letters(str(kit.get_in(item, "body", "content"))):
+                return str(item["message_id"])
+        return None
+
+    # Reactions and threads
+
+    async def show_typing(self, chat: str) -> None:
+        """A reaction to the last message, until it is answered."""
+        message = self._receiving.last.get(chat, "")
+        if message and self._typing.get(chat, ("", ""))[0] != message:
+            await self.hide_typing(chat)
+            self._typing[chat] = message, await self.react(chat, message, "Typing")
+
+    async def hide_typing(self, chat: str) -> None:
+        """Remove that reaction."""
+        if chat in self._typing:
+            message, reaction = self._typing.pop(chat)
+            await self.remove_reaction(chat, message, reaction)
+
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message; with what Feishu lacks as OK."""
+        names = {shown: name for name, shown in FACTS["emoji"].items()} | {"Typing": "Typing"}
+        body = {"reaction_type": {"emoji_type": names.get(emoji, "OK")}}
+        made = await self._api.ask("POST", f"{SENDING}/{message_id}/reactions", body)
+        return str(made["reaction_id"])
+
+    async def remove_reaction(self, chat: str, message_id: str, reaction: str) -> None:
+        """Remove a reaction."""
+        await self._api.ask("DELETE", f"{SENDING}/{message_id}/reactions/{reaction}")
+
+    async def private_chat(self, person: str) -> str:
+        """The chat with a person; one that has never been begins with the first message."""
+        return (await self._receiving.people.all()).get(person, person)
+
+    async def open_thread(self, chat: str, message_id: str) -> str:
+        """The thread that is there; else one that begins with an answer."""
+        for item in await self._receiving.message(message_id):
+            if item.get("thread_id"):
+                return str(item["thread_id"])
+        body: Json = {"msg_type": "post", "content": content.post("…", rich=False)}
+        body |= {"reply_in_thread": True}
+        made = await self._api.ask("POST", f"{SENDING}/{message_id}/reply", body, sends=True)
+        return str(made.get("thread_id") or "")
+
+    # The app
+
+    @property
+    def identity(self) -> str:
+        """The app."""
+        app = self.account["app_id"]
+        return f"{self._config.domain} {app}" if app else ""
+
+    async def _bot(self) -> Json:
+        return dict((await self._api.ask("GET", "/bot/v3/info")).get("bot") or {})
+
+    async def whoami(self) -> str:
+        """Who the bot is."""
+        bot = await self._bot()
+        await self._api.endpoint()
+        return f"the bot is {bot.get('app_name')}, and may have a long connection"
+
+    async def missing_permissions(self) -> Sequence[str]:
+        """Scopes that were not granted."""
+        told = (await self._api.ask("GET", "/application/v6/scopes")).get("scopes") or ()
+        granted = {one.get("scope_name") for one in told if one.get("grant_status") == 1}
+        at = f"{self._config.domain}/app/{self._api.app_id}/auth"
+        return [
+            f"the scope {name} is missing ({what}); switch it on under {at} and publish a version"
+            for name, what in FACTS["scopes"].items()
+            if name not in granted
+        ]
+
+
+def _letters(text: str) -> str:
+    """What is left of a text whatever a platform makes of its markup."""
+    return "".join(one for one in text if one.isalnum())

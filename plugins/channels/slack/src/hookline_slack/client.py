@@ -1,0 +1,402 @@
+"""The connection that the kit drives: a chat is ``CHANNEL``, or ``CHANNEL:THREAD`` with the ``ts``
+of the message that the thread hangs on; a message is ``CHANNEL:TS``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import hookline_channelkit as kit
+from hookline_channelkit import ChatLocks
+from hookline_hookspecs import Attachment, Audio, Feature, HooklineError, Host, Inbound
+
+from . import reading
+from .blocks import BUTTONS, MARKDOWN, payload_of, rendered, without_buttons
+from .config import Json, SlackConfig, data
+from .hearing import Hearing
+from .reading import escaped, split
+
+if TYPE_CHECKING:
+    from .api import Api
+    from .sockets import Acknowledge
+
+CONNECT_SECONDS = 10.0
+"""For the first socket; without it the channel goes on trying."""
+EDIT_EVERY = 1.2
+"""Seconds between two edits in the workspace: 50 a minute
+(docs.slack.dev/reference/methods/chat.update)."""
+GATHER = 0.05
+"""Seconds that an event waits for those before it: two sockets are not read in the order in which
+Slack has written to them."""
+STREAM_SECONDS = 240.0
+"""After which a stream goes on in another: Slack ends one after about 306 s."""
+PAGE = 200
+SHARE_SECONDS = 20.0
+"""Until a file stands in its channel: Slack shares it some time after it has said ok."""
+CLOCKS = 60.0
+"""Seconds that are looked back further, for clocks that differ."""
+CLOCK = 2.0
+"""Seconds by which Slack's clock may be misjudged: it tells whole ones."""
+DAY = 86_400.0
+EVENT = "hookline_reply"
+"""The type of the metadata in which a message's token is."""
+NO_PREVIEWS = {"unfurl_links": False, "unfurl_media": False}
+CHATS = "public_channel,private_channel,mpim,im"
+
+
+class SlackClient(kit.ListeningClient):
+    """Slack (protocol ``PlatformClient`` of the kit)."""
+
+    can: ClassVar[frozenset[Feature]] = kit.PlatformClient.can | {"reactions", "threads", "voice"}
+    has_history = True
+
+    def __init__(self, config: SlackConfig, host: Host) -> None:
+        super().__init__(host, config)
+        self._config = config
+        self._hearing = Hearing(config, host, self._ask)
+        self._pressed: kit.BoundedDict[str, Json] = kit.BoundedDict()
+        self._streams: kit.BoundedDict[str, str] = kit.BoundedDict()
+        self._commands: kit.BoundedDict[str, str] = kit.BoundedDict()
+        """Where a command is answered that was typed in a channel that the bot is not in."""
+        self._locks = ChatLocks()
+        self._waiting: dict[str, list[Any]] = defaultdict(list)
+        self.limits = kit.Limits(
+            text=MARKDOWN,
+            measure=lambda text: len(rendered(text)),
+            edit_every=max(EDIT_EVERY, config.edit_every),
+            edit_seconds=STREAM_SECONDS if config.native_streams else None,
+            per_chat=1.0,
+            rates={"edit": kit.Rate(overall=1 / EDIT_EVERY)},
+            typing_every=30.0,  # a status stays for two minutes
+            choices=BUTTONS,
+            file_bytes=1_000_000_000,
+        )
+
+    # The account
+
+    @property
+    def identity(self) -> str:
+        """The app's token: two gateways with one would each get a part of what is written."""
+        token = self.account["app_token"]
+        return f"{self._config.api_url} {token}" if token else ""
+
+    @kit.lazy_client
+    def _api(self) -> Api:
+        """What talks to Slack."""
+        from .api import Api
+
+        return Api(self._config, **self.account)
+
+    @cached_property
+    def _sockets(self) -> kit.SocketPool:
+        from .sockets import sockets_of
+
+        return sockets_of(self._api, self.host, self._serve)
+
+    async def _ask(self, method: str, **fields: Any) -> Json:
+        return await self._api.ask(method, **fields)
+
+    async def whoami(self) -> str:
+        """Both tokens are tried."""
+        me = await self._ask("auth_test")
+        await self._ask("apps_connections_open")
+        return f"the bot is @{me.get('user')} in {me.get('team')}"
+
+    async def missing_permissions(self) -> Sequence[str]:
+        """The scopes that the app lacks."""
+        await self._ask("auth_test")
+        from .api import lacking
+
+        there, wanted = self._api.scopes, data("scopes.json")
+        return [lacking(scope, why) for scope, why in wanted.items() if scope not in there]
+
+    # Receiving
+
+    async def authenticate(self) -> None:
+        """Find out who the bot is."""
+        await self._hearing.who()
+
+    async def listen(self, receive: kit.ReceiveCallback) -> None:
+        """Open the sockets."""
+        self._waiting.clear()
+        await self._sockets.start(receive, CONNECT_SECONDS)
+
+    async def disconnect(self) -> None:
+        """Close the sockets."""
+        if "_sockets" in vars(self):
+            await self._sockets.stop()
+
+    async def probe(self) -> None:
+        """Ask Slack who the bot is. Raises if it does not say so, or if no socket is open."""
+        if not self._sockets.is_open:
+            raise kit.PlatformError("no socket is open")
+        await self._ask("auth_test")
+
+    async def _serve(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
+        """Store what an envelope holds, those of a channel in their order, and acknowledge it."""
+        place, at = reading.order_of(payload)
+        heappush(self._waiting[place], (at, id(payload), kind, payload, acknowledge))
+        await asyncio.sleep(GATHER if at else 0)
+        async with self._locks.of(place):
+            await self._store(*heappop(self._waiting[place])[2:])
+
+    async def _store(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
+        """What cannot be stored is not acknowledged: then Slack sends it again, if it is an
+        event."""
+        assert self.receive is not None
+        try:
+            is_new = await kit.receive_event(self.receive, self._read(kind, payload), self.host.log)
+            place = reading.place_of(payload) if is_new is None else None
+            if place and (":" not in place[0] or await self._hearing.takes_part(place[0])):
+                await self.receive.skip(*place)  # said to others
+        except HooklineError as error:
+            self.host.log.warning("an event is not stored yet: %s", error)
+            return
+        await acknowledge()
+
+    async def _read(self, kind: str, payload: Json) -> kit.InboundEvent | Inbound | None:
+        event: Json = payload.get("event") or {}
+        if kind == "interactive" and payload.get("type") == "block_actions":
+            found = reading.press(payload)
+            self._pressed[str(found.target)] = payload["message"]
+            return found
+        if kind == "slash_commands":
+            return await self._commanded(payload)
+        me = await self._hearing.who()
+        match event.get("type"), event.get("subtype"):
+            case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
+                changed = reading.change(event, me)
+                return changed[1] if changed and await self._hearing.is_meant(*changed) else None
+            case (("message" | "app_mention"), _):
+                return await self._hearing.heard(event)
+            case (("reaction_added" | "reaction_removed"), _):
+                if event.get("item_user") == me != event.get("user"):
+                    item = event["item"]  # which does not tell the thread
+                    where = {"channel": item["channel"], "ts": item["ts"], "limit": 1}
+                    there = (await self._ask("conversations_replies", **where))["messages"][0]
+                    return reading.reaction(event, there.get("thread_ts") or "")
+            case "agent_session_stopped", _:
+                return reading.stop(event)
+        return None
+
+    async def _commanded(self, payload: Json) -> Inbound:
+        """A slash command. People may also type one in their direct messages with each other, where
+        the bot cannot answer: it then counts as typed in their chat with the bot
+        (docs.slack.dev/interactivity/implementing-slash-commands)."""
+        command = reading.slash(payload)
+        if not command.private:
+            self._commands[command.message_id] = str(payload.get("response_url") or "")
+            return command
+        return replace(command, chat_id=await self.private_chat(command.user_id) or "")
+
+    # Catching up
+
+    async def list_chats(self) -> Sequence[str]:
+        """Channels and direct messages that the bot is in."""
+        pages = self._pages("users_conversations", "channels", types=CHATS, exclude_archived=True)
+        return [one["id"] async for one in pages]
+
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[kit.InboundEvent]:
+        """What was written: of a channel what stands there, and in threads in which something is
+        new; of a thread its replies."""
+        channel, thread = split(chat)
+        oldest = float(after or since)
+        if thread and not after and float(thread) > self._api.connected + CLOCK:
+            return  # it began while the bot was listening
+        if thread and oldest < self.host.now() - self._config.thread_days * DAY:
+            return
+        found = [one async for one in self._written(channel, thread, oldest)]
+        for one in sorted(found, key=lambda one: float(one["ts"])):
+            if (arrival := await self._hearing.heard({**one, "channel": channel})) is not None:
+                yield arrival
+
+    async def _written(self, channel: str, thread: str, oldest: float) -> AsyncIterator[Json]:
+        """Messages after ``oldest``; in a channel those of threads on older ones, too."""
+        look_back = oldest if thread else oldest - DAY
+        async for one in self._messages(channel, thread, look_back):
+            if float(one["ts"]) > oldest:
+                yield one
+            if not thread and float(one.get("latest_reply") or 0) > oldest:
+                async for reply in self._written(channel, one["ts"], oldest):
+                    if reply["ts"] != one["ts"]:
+                        yield reply
+
+    def _messages(
+        self, channel: str, thread: str | None, oldest: float, **more: Any
+    ) -> AsyncIterator[Json]:
+        method, ts = "conversations_history", {}
+        if thread:
+            method, ts = "conversations_replies", {"ts": thread}
+        fields = {"channel": channel, "oldest": f"{oldest:.6f}", **ts, **more}
+        return self._pages(method, "messages", **fields)
+
+    async def _pages(self, method: str, field: str, **fields: Any) -> AsyncIterator[Json]:
+        """The items of all pages."""
+        cursor: str | None = None
+        while True:
+            page = await self._ask(method, limit=PAGE, cursor=cursor, **fields)
+            for one in page[field]:
+                yield one
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+
+    async def fetch_file(self, file: kit.RemoteFile) -> AsyncIterator[bytes]:
+        """A file's bytes."""
+        found = (await self._ask("files_info", file=file.ref))["file"]
+        if "url_private_download" not in found:
+            raise kit.ChatGone("the file is not Slack's own")
+        return self._api.download(found)
+
+    # Sending
+
+    def render(self, markdown: str) -> str:
+        """What a markdown block takes."""
+        return rendered(markdown)
+
+    async def send_text(self, chat: str, text: str, options: kit.SendOptions) -> str:
+        """Send a message, or open a stream."""
+        channel, thread = split(chat)
+        where: Json = {"channel": channel, "thread_ts": options.thread or thread or None}
+        if self._config.native_streams and not options.final and where["thread_ts"]:
+            return await self._open_stream(chat, text, where)
+        token = {"event_type": EVENT, "event_payload": {"token": options.token}}
+        fields = where | {"metadata": token} | NO_PREVIEWS | payload_of(text, options)
+        try:
+            return f"{channel}:{(await self._ask('chat_postMessage', **fields))['ts']}"
+        except kit.ChatGone:  # nor is a command answered with buttons, which nobody could press
+            url = self._commands.get(options.reply_to or "")
+            if not url or options.choices or not options.final:
+                raise
+            await self._api.respond(url, text)
+            return f"{channel}:{options.token}"
+
+    async def edit_message(
+        self, chat: str, message_id: str, text: str, options: kit.SendOptions
+    ) -> None:
+        """Replace a message: with blocks, for a text alone takes them away; or feed a stream."""
+        before = self._streams.get(message_id)
+        if before is None or options.final:
+            await self._change("chat_update", message_id, **payload_of(text, options))
+        elif text.startswith(before) and text != before:
+            channel, ts = split(message_id)
+            new = text[len(before) :]
+            await self._ask("chat_appendStream", channel=channel, ts=ts, markdown_text=new)
+            self._streams[message_id] = text
+
+    async def delete_message(self, chat: str, message_id: str) -> None:
+        """Remove a message."""
+        await self._change("chat_delete", message_id)
+
+    async def remove_buttons(self, chat: str, message_id: str) -> None:
+        """Remove the buttons of a message. Its content came with the press, perhaps to another
+        process."""
+        shown = self._pressed.pop(message_id, None)
+        if shown is None:
+            channel, ts = split(message_id)
+            where = {"channel": channel, "ts": ts, "limit": 1}
+            shown = (await self._ask("conversations_replies", **where))["messages"][0]
+        await self._change("chat_update", message_id, **without_buttons(shown))
+
+    async def _change(self, method: str, message_id: str, **fields: Any) -> None:
+        """Change a message of the bot, a stream after it is closed; a dead process may have opened
+        it."""
+        channel, ts = split(message_id)
+        self._streams.pop(message_id, None)
+        try:
+            await self._ask(method, channel=channel, ts=ts, **fields)
+        except kit.MessageGone as error:
+            if "streaming_state_conflict" not in str(error):
+                raise
+            await self._ask("chat_stopStream", channel=channel, ts=ts)
+            await self._ask(method, channel=channel, ts=ts, **fields)
+
+    async def _open_stream(self, chat: str, text: str, where: Json) -> str:
+        who = {
+            "recipient_user_id": self._hearing.writers.get(chat),
+            "recipient_team_id": self._hearing.team,
+        }
+        sent = await self._ask("chat_startStream", **where, **who, markdown_text=text)
+        message_id = f"{where['channel']}:{sent['ts']}"
+        self._streams[message_id] = text
+        return message_id
+
+    async def send_file(self, chat: str, item: Attachment | Audio, options: kit.SendOptions) -> str:
+        """Send a file in Slack's three steps, and wait until it stands there."""
+        upload = await kit.Upload.of(item)
+        channel, thread = split(chat)
+        try:
+            about = {"filename": upload.name, "length": len(upload.data)}
+            slot = await self._ask("files_getUploadURLExternal", **about)
+            await self._api.upload(slot["upload_url"], upload.data)
+        except kit.DeliveryUnknown as error:  # nothing is shown before the last step
+            raise kit.PlatformError(str(error)) from None
+        began, id_ = self.host.now(), slot["file_id"]
+        await self._ask(
+            "files_completeUploadExternal",
+            files=[{"id": id_, "title": upload.name}],
+            channel_id=channel,
+            thread_ts=options.thread or thread or None,
+            initial_comment=escaped(options.caption) or None,
+        )
+        pause = 0.2
+        while pause < SHARE_SECONDS / 2:
+            await asyncio.sleep(pause)
+            pause *= 2
+            if made := await self._find(chat, began, lambda one: _holds(one, id_)):
+                return made
+        raise kit.DeliveryUnknown("a file was taken, and does not stand in its channel")
+
+    async def find_message(self, chat: str, token: str, text: str, since: float) -> str | None:
+        """Look for a message of the bot: by its token; a file and a stream have none, but nothing
+        else without one can stand in the chat since then."""
+        me, began = await self._hearing.who(), since + self._api.skew - 1
+
+        def is_it(one: Json) -> bool:
+            if told := (one.get("metadata") or {}).get("event_payload"):
+                return bool(told.get("token") == token)
+            return bool(one.get("user") == me and float(one["ts"]) > began)
+
+        return await self._find(chat, since, is_it)
+
+    async def _find(self, chat: str, since: float, is_it: Callable[[Json], bool]) -> str | None:
+        channel, thread = split(chat)
+        pages = self._messages(channel, thread, since - CLOCKS, include_all_metadata=True)
+        found = [one["ts"] async for one in pages if is_it(one)]
+        return f"{channel}:{found[0]}" if found else None
+
+    async def show_typing(self, chat: str) -> None:
+        """Show in a thread that the bot works on it; elsewhere Slack has no such thing."""
+        channel, thread = split(chat)
+        if thread:
+            where = {"channel_id": channel, "thread_ts": thread}
+            await self._ask("assistant_threads_setStatus", **where, status="is working on it…")
+
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message."""
+        channel, ts = split(message_id)
+        name = reading.EMOJI.get(emoji) or emoji.strip(":")
+        await self._ask("reactions_add", channel=channel, timestamp=ts, name=name)
+        return name
+
+    async def remove_reaction(self, chat: str, message_id: str, reaction: str) -> None:
+        """Remove a reaction."""
+        channel, ts = split(message_id)
+        await self._ask("reactions_remove", channel=channel, timestamp=ts, name=reaction)
+
+    async def open_thread(self, chat: str, message_id: str) -> str:
+        """Every message of Slack may be the root of a thread."""
+        return split(message_id)[1]
+
+    async def private_chat(self, person: str) -> str | None:
+        """The direct messages with a person."""
+        return str((await self._ask("conversations_open", users=person))["channel"]["id"])
+
+
+def _holds(message: Json, file_id: str) -> bool:
+    return any(one.get("id") == file_id for one in message.get("files") or ())

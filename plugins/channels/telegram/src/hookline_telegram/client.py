@@ -1,0 +1,175 @@
+"""The client that the kit drives: chats by name, ids as text, and a group that moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import hookline_channelkit as kit
+from hookline_hookspecs import Attachment, Audio, Host
+
+from .config import TelegramConfig
+from .renderer import TelegramHtml
+
+if TYPE_CHECKING:
+    from .api import Api
+    from .receiving import Receiver
+
+PHOTO_BYTES = 10_000_000
+"""The largest photo that can be sent (core.telegram.org/bots/api, sendPhoto)."""
+PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
+NO_PREVIEW = {"is_disabled": True}
+"""For every text that is sent or edited (``LINK_PREVIEWS`` of the kit); captions have none."""
+_NUMBER = re.compile(r"(?:-?\d+:)?(\d+)")
+_CHAT = re.compile(r"(-?\d+)(?::(\d+))?")
+
+
+class TelegramClient(kit.PollingClient):
+    """Telegram. A chat is ``CHAT`` or ``CHAT:TOPIC``. It has no way to look a message up, and
+    keeps updates itself until they are confirmed."""
+
+    can = kit.PollingClient.can | {"voice"}
+    renderer = TelegramHtml()
+
+    def __init__(self, config: TelegramConfig, host: Host) -> None:
+        super().__init__(host, config)
+        self._config, self._moves = config, kit.ChatAliases(host)
+        self.limits = kit.Limits(
+            text=4096, unit="utf16", edit_every=config.edit_every, per_chat=1.0
+        )
+
+    @property
+    def identity(self) -> str:
+        """The bot's address."""
+        token = self.account["token"]
+        return f"{self._config.base_url}{token}" if token else ""
+
+    @kit.lazy_client
+    def _api(self) -> Api:
+        """What talks to Telegram."""
+        from .api import Api
+
+        return Api(self.account["token"], self._config)
+
+    @cached_property
+    def _receiver(self) -> Receiver:
+        from .receiving import Receiver
+
+        return Receiver(self._config, self.host, self._api, self._moves)
+
+    # Receiving
+
+    async def receive_once(self, receive: kit.ReceiveCallback) -> None:
+        """Ask for updates, for as long as a request may stay open."""
+        await self._receiver.receive_once(receive)
+
+    async def whoami(self) -> str:
+        """The bot's name."""
+        user = await self._api.ask("GetMe")
+        return f"the bot is @{user.get('username')}"
+
+    async def set_commands(self, commands: Mapping[str, str]) -> None:
+        """Show the commands in the chats' menu."""
+        menu = [{"command": name, "description": help_} for name, help_ in commands.items()]
+        await self._api.ask("SetMyCommands", commands=menu)
+
+    async def fetch_file(self, file: kit.RemoteFile) -> bytes:
+        """The bytes of a file, up to 20 MB."""
+        return await self._api.download(file.ref)
+
+    # Sending
+
+    async def _in(self, chat: str, method: str, **parameters: Any) -> Any:
+        """Ask for something in a chat; once more where it has moved."""
+        api, place = self._api, await self._moves.id_of(chat.partition(":")[0])
+        from .api import Moved
+
+        if _CHAT.fullmatch(chat) is None:
+            raise kit.ChatGone(f"{chat!r} is no chat of Telegram")
+        try:
+            return await api.ask(method, chat_id=int(place), **parameters)
+        except Moved as moved:
+            await self._moves.add(place, moved.chat)
+            return await api.ask(method, chat_id=int(moved.chat), **parameters)
+
+    async def _send(
+        self, chat: str, method: str, options: kit.SendOptions, **parameters: Any
+    ) -> str:
+        """Send something new; its id. In groups, where several people write, it quotes what it
+        answers."""
+        found = _NUMBER.fullmatch(options.reply_to or "") if chat.startswith("-") else None
+        quoted = (
+            {"message_id": int(found[1]), "allow_sending_without_reply": True} if found else None
+        )
+        _, _, thread = chat.partition(":")
+        parameters |= {"message_thread_id": thread or None, "reply_parameters": quoted}
+        message = await self._in(chat, method, **parameters)
+        return str(message["message_id"])
+
+    async def send_text(self, chat: str, text: str, options: kit.SendOptions) -> str:
+        """Send a message; its id."""
+        return await self._send(chat, "SendMessage", options, text=text, **_style(options))
+
+    async def edit_message(
+        self, chat: str, message_id: str, text: str, options: kit.SendOptions
+    ) -> None:
+        """Replace a message."""
+        number = int(message_id)
+        await self._in(chat, "EditMessageText", message_id=number, text=text, **_style(options))
+
+    async def delete_message(self, chat: str, message_id: str) -> None:
+        """Remove a message."""
+        await self._in(chat, "DeleteMessage", message_id=int(message_id))
+
+    async def remove_buttons(self, chat: str, message_id: str) -> None:
+        """Remove the buttons of a message."""
+        await self._in(chat, "EditMessageReplyMarkup", message_id=int(message_id))
+
+    async def send_file(self, chat: str, item: Attachment | Audio, options: kit.SendOptions) -> str:
+        """Send a file: OGG/Opus as a voice bubble, pictures as photos, others as documents; as a
+        document, too, where its native form is refused."""
+        upload, more = await kit.Upload.of(item), {"caption": options.caption or None}
+        kind = _form(upload)
+        duration = round(upload.seconds) or None
+        try:
+            fields = _fields(kind, upload) | more | {"duration": duration}
+            return await self._send(chat, f"Send{kind}", options, **fields)
+        except kit.ChatGone:
+            return await self._send(
+                chat, "SendDocument", options, **_fields("Document", upload), **more
+            )
+
+    async def show_typing(self, chat: str) -> None:
+        """Show for 5 s that somebody writes."""
+        thread = chat.partition(":")[2] or None
+        await self._in(chat, "SendChatAction", action="typing", message_thread_id=thread)
+
+    async def private_chat(self, person: str) -> str:
+        """The chat with a person has their number."""
+        return person
+
+
+def _style(options: kit.SendOptions) -> dict[str, Any]:
+    """What a text looks like. A button's data is its number: 64 bytes are all there is, and labels
+    are longer."""
+    rows = [[{"text": str(one), "callback_data": str(n)}] for n, one in enumerate(options.choices)]
+    return {
+        "parse_mode": "HTML" if options.rich else None,
+        "link_preview_options": NO_PREVIEW,
+        "reply_markup": {"inline_keyboard": rows} if rows else None,
+    }
+
+
+def _form(file: kit.Upload) -> str:
+    if file.is_sound:
+        return "Voice" if file.is_opus else "Audio"
+    is_photo = file.mime in PHOTOS and len(file.data) <= PHOTO_BYTES
+    return "Photo" if is_photo else "Document"
+
+
+def _fields(kind: str, file: kit.Upload) -> dict[str, Any]:
+    from telegram import InputFile
+
+    return {kind.casefold(): InputFile(file.data, file.name, attach=False)}

@@ -1,0 +1,11 @@
+"""Markdown in Telegram's HTML (core.telegram.org/bots/api, HTML style)."""
+
+from __future__ import annotations
+
+from hookline_channelkit import HtmlRenderer
+
+
+class TelegramHtml(HtmlRenderer):
+    """Only the tags that the Bot API knows."""
+
+    schemes = HtmlRenderer.schemes | {"tg"}

@@ -1,0 +1,430 @@
+"""The channel itself: :class:`NetworkChannel` joins a client with everything channels share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookline_hookspecs import (
+    Context,
+    Delta,
+    Feature,
+    HooklineError,
+    Host,
+    Inbound,
+    RemoteTurnEvent,
+    Reply,
+    ToolResult,
+    Turn,
+)
+
+from .answer_streams import AnswerStreams
+from .boards import Boards
+from .bot_lock import BotLock
+from .catchup import CatchUp
+from .client import PlatformClient, SendOptions
+from .command_menu import CommandMenu
+from .config import ChannelConfig
+from .containers import ChatLocks
+from .delivery import Delivery
+from .errors import MessageGone, NotModified
+from .events import InboundEvent
+from .ingest import Ingest
+from .media import FileDownloader, MediaStore
+from .problems import PermissionProblems
+from .rate_limiter import RateLimiter
+from .sent_messages import ButtonLabels, SentMessages
+from .typing_indicator import TypingIndicator
+from .watchdog import ReconnectPolicy, Watchdog
+
+DAY = 86_400.0
+"""Seconds."""
+REACTION_PREFIX = "reaction:"
+"""Before chat and message in ``host.storage.kv``: the agent's reaction to the message."""
+SAVE_CONNECTED_INTERVAL = 60.0
+"""Seconds between two writes of the time at which the channel was last connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelOptions:
+    """How a channel behaves.
+
+    Args:
+        stream: show a running answer by editing one message.
+        typing: show the typing indicator while a turn runs.
+        commands: the command menu: name and help; None = the usual one; {} = leave it alone.
+        max_bytes: size of the largest file that is accepted.
+        reconnect: when to reconnect.
+        keep_days: days to keep files of messages; None = for ever.
+    """
+
+    stream: bool = True
+    typing: bool = True
+    commands: Mapping[str, str] | None = None
+    max_bytes: int = 20_000_000
+    reconnect: ReconnectPolicy = field(default_factory=ReconnectPolicy)
+    keep_days: float | None = 30.0
+
+    @classmethod
+    def from_config(cls, config: ChannelConfig) -> ChannelOptions:
+        """The options that the settings ask for."""
+        return cls(
+            stream=config.stream,
+            commands=config.commands,
+            max_bytes=config.max_bytes,
+            keep_days=config.keep_days,
+        )
+
+
+class NetworkChannel:
+    """A network channel over a :class:`PlatformClient` (protocol ``Channel``).
+
+    Its name is that of the plugin, so that one kind may exist several times (``telegram:work``).
+    :class:`ChannelPlugin` creates, registers and closes it.
+
+    Args:
+        host: the plugin's host.
+        client: the platform.
+        options: how it behaves.
+    """
+
+    network = True
+
+    def __init__(
+        self, host: Host, client: PlatformClient, options: ChannelOptions | None = None
+    ) -> None:
+        self.host, self.client, self.name = host, client, host.plugin
+        self.options = options or ChannelOptions()
+        self.can: frozenset[Feature] = client.can
+        self.edits = "edits" in client.can
+        self.problems = PermissionProblems(host)
+        self._rates = RateLimiter(client.limits)
+        client.pause_requests = self._rates.pause
+        locks, sent = ChatLocks(), SentMessages()
+        self._labels = ButtonLabels(host)
+        self._streams = AnswerStreams(host, client, self._rates, locks, sent)
+        self._boards = Boards(host, client, self._rates, locks, sent)
+        self._delivery = Delivery(
+            host, client, self._rates, locks, self._streams, self.problems, self._labels, sent
+        )
+        self._typing = TypingIndicator(client, self._rates, client.limits.typing_every, host.spawn)
+        self._media = MediaStore(host, self.name, self.options.max_bytes)
+        self._downloader = FileDownloader(host, client, self._media, self.problems)
+        self._catch_up = CatchUp(host, client, self.problems)
+        self._ingest = Ingest(host, self.name, sent, self._downloader, self._labels, self._catch_up)
+        self._menu = CommandMenu(host, client, self.options.commands)
+        self._bot_lock = BotLock(client.identity)
+        self._receivers: list[tuple[str, Callable[..., None]]] = []
+        self._background: list[asyncio.Task[Any]] = []
+        self._stopped = asyncio.Event()
+        self._connected_saved_at = float("-inf")
+        self._connect_early()
+
+    # The protocol Channel
+
+    async def start(self) -> None:
+        """Connect; return when messages are received. Raises :class:`CannotStart`."""
+        self._stopped.clear()
+        self._bot_lock.acquire()
+        try:
+            await self._load()
+            self._connect_signals()
+            watchdog = Watchdog(
+                self.client.probe,
+                self._disconnect,
+                lambda: self._connect(watchdog),
+                self.host.log,
+                self.options.reconnect,
+            )
+            await self._connect(watchdog)
+        except BaseException:
+            self._disconnect_signals()
+            self._bot_lock.release()
+            raise
+        catching_up = self._catch_up.run(self._ingest.ingest_missed, self._ingest.lock_of)
+        self._background = [
+            self.host.spawn(watchdog.run(), "watchdog"),
+            self.host.spawn(catching_up, "catch up"),
+        ]
+
+    async def _load(self) -> None:
+        """Load what earlier processes have stored, and delete what is old."""
+        await self._streams.load()
+        await self._boards.load()
+        await self._delivery.ledger.prune()
+        await self._labels.prune()
+        if self.options.keep_days is not None:
+            await self._media.prune(self.host.now() - self.options.keep_days * DAY)
+        await self._catch_up.load()
+        await self._ingest.load()
+
+    async def _connect(self, watchdog: Watchdog) -> None:
+        self._catch_up.mark_all_behind()  # before any event of this connection is stored
+        await self.client.connect(_Receive(self, watchdog))
+        self.host.spawn(self._menu.update(), "menu")
+
+    async def _disconnect(self) -> None:
+        """Stop receiving; wait until what is being stored is stored."""
+        await self.client.disconnect()
+        await self._ingest.wait()
+
+    async def wait(self) -> None:
+        """Return when the channel has been stopped."""
+        await self._stopped.wait()
+
+    async def stop(self) -> None:
+        """Stop receiving. Replies can still be sent, because the gateway drains after this."""
+        background, self._background = self._background, []
+        while any(not task.done() for task in background):  # a client may swallow a cancellation
+            for task in background:
+                task.cancel()
+            await asyncio.wait(background, timeout=1)
+        self._disconnect_signals()
+        self._typing.stop_all()
+        self._streams.close_all()
+        if not self._stopped.is_set():
+            self._stopped.set()
+            try:
+                await self._disconnect()
+                await self._catch_up.save_connected()
+            except Exception as error:
+                self.host.log.warning("cannot disconnect: %s", error)
+        self._bot_lock.release()
+
+    async def send(self, reply: Reply) -> Sequence[str]:
+        """Deliver a reply. Returns the ids of its messages, texts first.
+
+        Raises what the client raises; core calls again later, and the delivered parts are not sent
+        again. A reply to a chat that is gone raises nothing: it is given up and logged.
+        """
+        return await self._delivery.send(reply)
+
+    async def aclose(self) -> None:
+        """Stop, and close the client; for the plugin's ``teardown``."""
+        await self.stop()
+        self.host.signals.disconnect("reply_sent", self._reply_sent)
+        await self.client.aclose()
+
+    async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
+        """Set the agent's reaction to a message in place of the previous one; None removes it."""
+        kv, key = self.host.storage.kv, f"{REACTION_PREFIX}{chat_id}\n{message_id}"
+        if (previous := await kv.get(key)) is not None:
+            await self._rates.acquire(chat_id, "edit")
+            with suppress(MessageGone, NotModified):
+                await self.client.remove_reaction(chat_id, message_id, previous)
+            await kv.delete(key)
+        if emoji is not None:
+            await self._rates.acquire(chat_id, "edit")
+            await kv.set(key, await self.client.react(chat_id, message_id, emoji))
+
+    async def open_thread(self, chat_id: str, message_id: str) -> str:
+        """Start a thread at a message, or find the existing one. Returns its id."""
+        await self._rates.acquire(chat_id, "text")
+        return await self.client.open_thread(chat_id, message_id)
+
+    async def private_chat(self, user_id: str) -> str | None:
+        """The private chat with a person, opened if necessary; None if there is none, or if the
+        platform does not answer. An admin who is named in config but has never written is asked
+        there."""
+        try:
+            return await self.client.private_chat(user_id)
+        except HooklineError as error:
+            self.host.log.warning("no private chat with %s: %s", user_id, error)
+            return None
+
+    # Called by the client
+
+    async def receive(self, event: InboundEvent | Inbound) -> bool:
+        """Store an event; see :class:`ReceiveCallback`."""
+        return await self._ingest.ingest(event)
+
+    async def skip(self, chat: str, cursor: str) -> None:
+        """A message is not for the agent; see :class:`ReceiveCallback`."""
+        await self._ingest.skip(chat, cursor)
+
+    def heartbeat(self) -> None:
+        """The platform is reachable. From time to time that is stored: chats that are still unknown
+        are later read from then on."""
+        now = asyncio.get_running_loop().time()
+        if now - self._connected_saved_at > SAVE_CONNECTED_INTERVAL:
+            self._connected_saved_at = now
+            self.host.spawn(self._catch_up.save_connected(), "save connected")
+
+    def reconnected(self) -> None:
+        """The connection is new, and messages may have been missed."""
+        self._catch_up.mark_all_behind()
+
+    # Called by the plugin
+
+    def accepted(self, inbound: Inbound) -> None:
+        """No plugin has refused this message. If it is a press, its buttons are removed; and only
+        now its sender is told about a file that was not accepted."""
+        if inbound.kind == "press" and inbound.target:
+            self.host.spawn(self._remove_buttons(inbound.chat_id, inbound.target), "buttons")
+        if (notice := self._downloader.pop_notice(inbound.message_id)) is not None:
+            self.host.spawn(self._send_notice(inbound.chat_id, notice), "notice")
+
+    async def _remove_buttons(self, chat: str, message: str) -> None:
+        try:
+            await self._rates.acquire(chat, "edit")
+            await self.client.remove_buttons(chat, message)
+        except (MessageGone, NotModified):
+            return
+        except Exception as error:
+            self.host.log.info("cannot remove the buttons of a message: %s", error)
+
+    async def _send_notice(self, chat: str, sentence: str) -> None:
+        try:
+            await self._rates.acquire(chat)
+            await self.client.send_text(chat, sentence, SendOptions(kind="notice"))
+        except Exception as error:
+            self.host.log.warning("cannot tell the sender about a file: %s", error)
+
+    # Signals
+
+    def _connect_early(self) -> None:
+        """Connect the signals that matter before :meth:`start`: turns that a dead process left
+        continue before that, and later messages of their chats wait for their replies."""
+        receivers: dict[str, Callable[..., None]] = {
+            "post_tool": self._post_tool,
+            "end_of_turn": self._end_of_turn,
+            "settled": self._settled,
+            "reply_delayed": self._reply_delayed,
+            "reply_failed": self._reply_failed,
+        }
+        if self.options.stream:
+            receivers["start_of_turn"] = self._start_stream
+        self._connect_receivers(receivers)
+        self.host.signals.connect("reply_sent", self._reply_sent)  # until aclose
+
+    def _connect_signals(self) -> None:
+        receivers: dict[str, Callable[..., None]] = {
+            "start_of_turn": self._start_of_turn,
+            "post_tool": self._post_tool,
+            "remote_turn": self._remote_turn,
+            "end_of_turn": self._end_of_turn,
+            "settled": self._settled,
+            "reply_delayed": self._reply_delayed,
+            "reply_failed": self._reply_failed,
+        }
+        if self.options.stream:
+            receivers |= {"delta": self._delta, "post_model": self._post_model}
+        self._disconnect_signals()
+        self._connect_receivers(receivers)
+
+    def _connect_receivers(self, receivers: Mapping[str, Callable[..., None]]) -> None:
+        for name, receiver in receivers.items():
+            self.host.signals.connect(name, receiver)
+            self._receivers.append((name, receiver))
+
+    def _disconnect_signals(self) -> None:
+        for name, receiver in self._receivers:
+            self.host.signals.disconnect(name, receiver)
+        self._receivers.clear()
+
+    def _is_mine(self, turn: Turn) -> bool:
+        return turn.inbound.channel == self.name and turn.session.kind == "chat"
+
+    def _start_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
+        if self._is_mine(turn):
+            if self.options.stream:
+                self._start_stream(turn)
+            if self.options.typing:
+                self._typing.start(turn.inbound.chat_id, turn.inbound.message_id)
+
+    def _start_stream(self, turn: Turn, *, ctx: Context | None = None) -> None:
+        if self._is_mine(turn):
+            self._streams.start(turn.inbound.chat_id, turn.inbound.message_id, turn.session.id)
+
+    def _remote_turn(self, event: RemoteTurnEvent, *, ctx: Context | None = None) -> None:
+        """A turn of the channel runs in another process."""
+        if event.channel != self.name:
+            return
+        chat, message, session = event.chat_id, event.message_id, event.session_id
+        if event.kind == "board":
+            self._boards.show(chat, message, event.text)
+        elif event.kind == "ended":
+            self._boards.end(chat, message)
+            self._typing.stop(chat, message)
+            self._streams.settled(chat, message)
+        elif event.kind == "begun" and self.options.typing:
+            self._typing.start(chat, message)
+        if not self.options.stream:
+            return
+        if event.kind == "begun":
+            self._streams.start(chat, message, session)
+        elif event.kind == "text":
+            self._streams.grow(session, event.text)
+        elif event.kind == "paused":
+            self._streams.end_response(session)
+
+    def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
+        if ctx is not None and delta.kind == "text":
+            self._streams.grow(ctx.session.id, delta.text)
+        elif ctx is not None and delta.kind == "restart":
+            self._streams.end_response(ctx.session.id)
+
+    def _post_model(self, _response: object, *, ctx: Context | None = None) -> None:
+        if ctx is not None:
+            self._streams.end_response(ctx.session.id)
+
+    def _post_tool(self, result: ToolResult, *, ctx: Context | None = None) -> None:
+        """Show a text that a tool keeps up to date, such as a plan: its result has a ``board``."""
+        if ctx is None or not result.ok or not isinstance(result.data, Mapping):
+            return
+        if "board" in result.data and result.shown and self._is_mine(turn := ctx.turn):
+            self._boards.show(turn.inbound.chat_id, turn.inbound.message_id, result.shown)
+
+    def _end_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
+        if self._is_mine(turn):
+            self._boards.end(turn.inbound.chat_id, turn.inbound.message_id)
+            self._typing.stop(turn.inbound.chat_id, turn.inbound.message_id)
+
+    def _settled(self, inbound: Inbound, *, ctx: Context | None = None) -> None:
+        if inbound.channel == self.name:
+            self._typing.stop(inbound.chat_id, inbound.message_id)
+            self._streams.settled(inbound.chat_id, inbound.message_id)
+
+    def _reply_delayed(self, reply: Reply, *, ctx: Context | None = None) -> None:
+        if reply.session.channel == self.name:
+            self._streams.delay(reply.session.chat_id, reply.in_reply_to or "")
+
+    def _reply_failed(self, reply: Reply, *, ctx: Context | None = None) -> None:
+        if reply.session.channel == self.name:
+            self._streams.give_up(reply.session.chat_id, reply.in_reply_to or "")
+
+    def _reply_sent(self, reply: Reply, *, ctx: Context | None = None) -> Any:
+        if reply.session.channel != self.name:
+            return None
+        self._labels.end(reply.id)
+        self._typing.stop(reply.session.chat_id, reply.in_reply_to or "")
+        return self._delivery.ledger.forget(reply.id)
+
+
+class _Receive:
+    """What a client calls with the events it receives (protocol :class:`ReceiveCallback`)."""
+
+    def __init__(self, channel: NetworkChannel, watchdog: Watchdog) -> None:
+        self._channel, self._watchdog = channel, watchdog
+
+    async def __call__(self, event: InboundEvent | Inbound) -> bool:
+        self._watchdog.heartbeat()
+        return await self._channel.receive(event)
+
+    async def skip(self, chat: str, cursor: str) -> None:
+        self._watchdog.heartbeat()
+        await self._channel.skip(chat, cursor)
+
+    def heartbeat(self) -> None:
+        self._watchdog.heartbeat()
+        self._channel.heartbeat()
+
+    def disconnected(self, reason: str) -> None:
+        self._watchdog.disconnected(reason)
+
+    def reconnected(self) -> None:
+        self._watchdog.heartbeat()
+        self._channel.reconnected()

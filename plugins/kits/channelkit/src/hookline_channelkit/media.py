@@ -1,0 +1,236 @@
+"""Files that come with messages: downloaded if the sender may write, and saved under safe names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+from urllib.parse import quote
+
+from hookline_hookspecs import Access, Attachment, Audio, HooklineError, Host, Inbound
+from hookline_speech import audio_kind
+
+from .client import PlatformClient
+from .errors import ChatGone, PermissionDenied
+from .events import RemoteFile
+from .files import SNIFF_BYTES, sniff_mime, suffix_of
+from .problems import PermissionProblems
+
+WRITE_BUFFER_BYTES = 1 << 18
+MAX_NAME_CHARS = 80
+"""Characters of a sender's file name that are kept."""
+MAX_NAME_BYTES = 200
+"""A file name has at most 255 bytes on Linux, and the stored one has a prefix."""
+MAX_ATTEMPTS = 3
+"""Attempts to download a file."""
+RETRY_PAUSE = 1.0
+"""Seconds to wait after the first attempt, twice as long after the second."""
+DOWNLOAD_TIMEOUT = 120.0
+"""Seconds for one attempt."""
+MAX_PENDING_NOTICES = 256
+"""Messages whose senders are still to be told about a file that was not accepted."""
+_UNSAFE = re.compile(r"[^\w.\- ()\[\]]+")
+_SAVED_NAME = re.compile(r"[0-9a-f]{16}(?:[-.].*)?")
+
+
+class FileTooLarge(HooklineError):
+    """A file exceeds the size limit; the text says by how much."""
+
+
+class MediaStore:
+    """The folder ``media/CHANNEL`` in Hookline's home (files 0600, folder 0700), percent-encoded.
+
+    Args:
+        host: the plugin's host.
+        channel: the name of the channel.
+        max_bytes: size of the largest file that is accepted.
+    """
+
+    def __init__(self, host: Host, channel: str, max_bytes: int = 20_000_000) -> None:
+        self._media, self._name = host.home / "media", quote(channel, safe="")
+        self.max_bytes = max_bytes
+
+    @property
+    def folder(self) -> Path:
+        """The folder, resolved: machines whose homes are in different places may share it."""
+        return self._media.resolve() / self._name
+
+    async def save_attachment(self, data: bytes | AsyncIterable[bytes], name: str) -> Attachment:
+        """Save a file; its type is determined by its content, and ``name`` is the sender's.
+
+        Raises :class:`FileTooLarge` or ``OSError``, and leaves nothing behind then.
+        """
+        shown = safe_name(name)
+        path, head, size = await self._save(data, shown)
+        mime = sniff_mime(head)
+        return Attachment(path, mime, shown or f"file{suffix_of(mime)}", size)
+
+    async def save_audio(
+        self, data: bytes | AsyncIterable[bytes], duration: float = 0.0
+    ) -> Audio | Attachment:
+        """Save a voice message; an :class:`Attachment` if the content is not audio."""
+        path, head, size = await self._save(data, "")
+        sound = audio_kind(head)
+        if sound is None:
+            mime = sniff_mime(head)
+            return Attachment(path, mime, f"file{suffix_of(mime)}", size)
+        named = path.with_name(path.name + sound.suffix)
+        await asyncio.to_thread(path.rename, named)
+        return Audio(named, sound.mime, max(0.0, duration))
+
+    async def prune(self, before: float) -> int:
+        """Delete files older than the Unix time ``before``; returns how many."""
+        return await asyncio.to_thread(_prune, self.folder, before)
+
+    async def _save(self, data: bytes | AsyncIterable[bytes], name: str) -> tuple[Path, bytes, int]:
+        """Write a new file and sync it to disk; its path, first bytes and size."""
+        path = self.folder / f"{token_hex(8)}{f'-{name}' if name else ''}"
+        file = await asyncio.to_thread(_create, path)
+        try:
+            head, size = await self._write(file, data, name or "the file")
+            await asyncio.to_thread(_sync_and_close, file)
+        except BaseException:
+            file.close()
+            path.unlink(missing_ok=True)
+            raise
+        return path, head, size
+
+    async def _write(
+        self, file: BinaryIO, data: bytes | AsyncIterable[bytes], name: str
+    ) -> tuple[bytes, int]:
+        head, size, buffer = b"", 0, bytearray()
+        chunks = _single_chunk(data) if isinstance(data, bytes) else data
+        async for chunk in chunks:
+            size += len(chunk)
+            if size > self.max_bytes:
+                raise FileTooLarge(f"{name} is larger than the limit of {self.max_bytes:,} bytes.")
+            head = head if len(head) >= SNIFF_BYTES else (head + chunk)[:SNIFF_BYTES]
+            buffer += chunk
+            if len(buffer) >= WRITE_BUFFER_BYTES:
+                await asyncio.to_thread(file.write, bytes(buffer))
+                buffer.clear()
+        await asyncio.to_thread(file.write, bytes(buffer))
+        return head, size
+
+
+class FileDownloader:
+    """Downloads the files of messages.
+
+    Args:
+        host: the plugin's host.
+        client: the platform.
+        media: where files are saved.
+        problems: where missing permissions are reported.
+    """
+
+    def __init__(
+        self, host: Host, client: PlatformClient, media: MediaStore, problems: PermissionProblems
+    ) -> None:
+        self._host, self._client, self._media = host, client, media
+        self._problems = problems
+        self._notices: OrderedDict[str, str] = OrderedDict()
+
+    async def attach(self, inbound: Inbound, files: Sequence[RemoteFile]) -> Inbound:
+        """The message with its files as attachments. For a file that was not accepted its text
+        says so. Nothing is downloaded for a person whose message will be refused."""
+        if files and not await self._may_write(inbound):
+            return replace(inbound, text=inbound.text or f"({files[0].name})")
+        results = await asyncio.gather(*[self._download(file) for file in files])
+        problems = [one for one in results if isinstance(one, str)]
+        items = tuple(one for one in results if not isinstance(one, str))
+        if problems:
+            self._notices[inbound.message_id] = "\n".join(problems)
+            while len(self._notices) > MAX_PENDING_NOTICES:
+                self._notices.popitem(last=False)
+        parts = [inbound.text, *(f"({problem})" for problem in problems)]
+        text = "\n\n".join(part for part in parts if part)
+        return replace(inbound, text=text, attachments=(*inbound.attachments, *items))
+
+    def pop_notice(self, message_id: str) -> str | None:
+        """What the sender of a message is still to be told about its files, once."""
+        return self._notices.pop(message_id, None)
+
+    async def _may_write(self, inbound: Inbound) -> bool:
+        access = self._host.services.get(Access)
+        return access is None or await access.may_write(inbound.channel, inbound.user_id)
+
+    async def _download(self, file: RemoteFile) -> Attachment | Audio | str:
+        """The saved file, or a sentence that says why there is none."""
+        if file.size > self._media.max_bytes:
+            return self._too_large(file)
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                async with asyncio.timeout(DOWNLOAD_TIMEOUT):
+                    data = await self._client.fetch_file(file)
+                    if file.is_voice:
+                        return await self._media.save_audio(data, file.seconds)
+                    return await self._media.save_attachment(data, file.name)
+            except FileTooLarge:
+                return self._too_large(file)
+            except PermissionDenied as error:
+                await self._problems.report(error)
+                break
+            except ChatGone as error:
+                self._host.log.warning("cannot download a file: %s", error)
+                break
+            except Exception as error:
+                self._host.log.warning("cannot download a file: %s", error or type(error))
+            if attempt < MAX_ATTEMPTS:
+                await asyncio.sleep(attempt * RETRY_PAUSE)
+        return f"The file {file.name} could not be downloaded. Please send it again."
+
+    def _too_large(self, file: RemoteFile) -> str:
+        size = f" ({file.size / 1e6:.0f} MB)" if file.size else ""
+        return (
+            f"The file {file.name}{size} is too large: the limit is "
+            f"{self._media.max_bytes / 1e6:g} MB. Send it in parts, or send a link."
+        )
+
+
+def safe_name(name: str) -> str:
+    """A sender's file name without folders, control characters and the like; may be empty."""
+    last = re.split(r"[/\\]", name)[-1]
+    clean = _UNSAFE.sub("_", last).strip(" ._")
+    stem, dot, suffix = clean.rpartition(".")
+    if not dot or len(suffix) > 10:
+        stem, dot, suffix = clean, "", ""
+    kept = (stem[: MAX_NAME_CHARS - len(suffix)] + dot + suffix).encode("utf-8", "ignore")
+    while len(kept) > MAX_NAME_BYTES:
+        stem = stem[:-8]
+        kept = (stem + dot + suffix).encode("utf-8", "ignore")
+    return kept.decode("utf-8")
+
+
+async def _single_chunk(data: bytes) -> AsyncIterable[bytes]:
+    yield data
+
+
+def _create(path: Path) -> BinaryIO:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+def _sync_and_close(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+
+
+def _prune(folder: Path, before: float) -> int:
+    deleted = 0
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if (
+            _SAVED_NAME.fullmatch(path.name)
+            and path.lstat().st_mtime < before
+            and not path.is_dir()
+        ):
+            path.unlink(missing_ok=True)
+            deleted += 1
+    return deleted

@@ -1,0 +1,303 @@
+"""Splits long Markdown into messages that a platform accepts. No text is lost, and a code fence
+that is cut is closed and reopened.
+
+:func:`split_markdown` returns the texts, :func:`iter_pieces` each piece with the part of the
+original it stands for, :func:`next_piece` the next one within a platform's limits. All take time
+proportional to the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from .limits import Limits
+
+Length: TypeAlias = Callable[[str], int]
+
+MIN_LIMIT = 32
+"""The smallest limit. Below twice that, in bytes, a long emoji inside a code fence may be cut."""
+MIN_PIECE_DIVISOR = 4
+"""Text is not cut within the first quarter of a piece, so that pieces do not become tiny."""
+MAX_CLUSTER_CHARS = 64
+"""Longer grapheme clusters may be cut."""
+MAX_CANDIDATES = 32
+"""Places of one kind that are tried, starting from the last."""
+SHRINK_DIVISOR = 32
+"""A piece that is too long is shortened by its excess and by at least this fraction more."""
+_TABLE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
+_SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*\s+|[。！？]+[」』”’]*")
+_SPACE = re.compile(r"\s+")
+
+
+def utf16(text: str) -> int:
+    """UTF-16 code units, as Telegram counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf8(text: str) -> int:
+    """Bytes of UTF-8, as Feishu counts."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def length_function(unit: Literal["utf16", "chars", "bytes"]) -> Length:
+    """The function that counts a text in ``unit``."""
+    return {"utf16": utf16, "chars": len, "bytes": utf8}[unit]
+
+
+def next_piece(
+    markdown: str, limits: Limits, start: int = 0, *, room: int | None = None, frame: str = ""
+) -> Piece:
+    """The piece of ``markdown`` from ``start`` that fits in one message.
+
+    Args:
+        markdown: the whole text.
+        limits: what the platform allows: length, as it counts, and tables.
+        start: 0 or the end of the previous piece, below the length of the text.
+        room: a maximum length in ``limits.unit``, if that is less than ``limits.text``.
+        frame: text that is put before or after the piece and counts too.
+
+    Consecutive pieces add up to the text (see :func:`split_markdown`). If not even
+    :data:`MIN_LIMIT` characters fit, the piece has that length.
+    """
+    length = length_function(limits.unit)
+    measure = limits.measure or length
+    text = markdown[: _end_by_tables(markdown, start, limits.tables)]
+    available = limits.text - (0 if limits.measure else length(frame))
+    size = max(MIN_LIMIT, min(available, room or available))
+    while True:
+        piece = next(iter_pieces(text, size, length, start))
+        counted = measure(frame + piece.text)
+        if counted <= limits.text or size <= MIN_LIMIT:
+            return replace(piece, is_last=piece.end == len(markdown))
+        size = min(size, length(piece.text))
+        size = max(MIN_LIMIT, size * limits.text // counted - size // SHRINK_DIVISOR - 1)
+
+
+def _end_by_tables(text: str, start: int, max_tables: int | None) -> int:
+    """Where the first table starts that exceeds ``max_tables``; else the length of the text."""
+    if max_tables is None:
+        return len(text)
+    fence, before, at, found = _fence_after(text, start), start, start, 0
+    while at < len(text):
+        end = newline if (newline := text.find("\n", at)) >= 0 else len(text)
+        line = text[at:end]
+        if fence is None and "|" in line and "-" in line and _TABLE.fullmatch(line) and at > before:
+            found += "|" in text[before:at]
+            if found > max_tables:
+                return before
+        fence = _step(fence, text, at, end)
+        before, at = at, end + 1
+    return len(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text.
+
+    Attributes:
+        text: what is sent: ``source``, with a line before and after it where a code fence was cut.
+        source: the original text from ``start`` to ``end``.
+        start: its first character.
+        end: the character after its last.
+        is_last: the text ends with it.
+    """
+
+    text: str
+    source: str
+    start: int
+    end: int
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    """An open code fence: its marks, and its info string."""
+
+    marks: str
+    info: str
+
+    @property
+    def opener(self) -> str:
+        return f"{self.marks}{self.info}\n"
+
+    def closed_by(self, marks: str, rest: str) -> bool:
+        return marks[0] == self.marks[0] and len(marks) >= len(self.marks) and not rest.strip()
+
+
+def split_markdown(markdown: str, limit: int, length: Length = len) -> list[str]:
+    """Split ``markdown`` into texts of at most ``limit``, as ``length`` counts.
+
+    Text is cut between paragraphs if possible, else between lines, sentences or words, and within a
+    word only between grapheme clusters. A code fence that is cut is closed, and reopened with its
+    info string; without those added lines the pieces add up to the original. Raises ``ValueError``
+    for a limit below :data:`MIN_LIMIT`.
+    """
+    return [piece.text for piece in iter_pieces(markdown, limit, length)]
+
+
+def iter_pieces(markdown: str, limit: int, length: Length = len, start: int = 0) -> Iterator[Piece]:
+    """The pieces of ``markdown`` from ``start``, which is 0 or the end of a piece; see
+    :func:`split_markdown`. ``length`` must count at least 1 for each character."""
+    if limit < MIN_LIMIT:
+        raise ValueError(f"cannot split for a limit of {limit}; the smallest is {MIN_LIMIT}")
+    fence = _fence_after(markdown, start)
+    while start < len(markdown):
+        piece, fence = _cut_piece(markdown, start, fence, limit, length)
+        yield piece
+        start = piece.end
+
+
+def _cut_piece(
+    text: str, start: int, fence: _Fence | None, limit: int, length: Length
+) -> tuple[Piece, _Fence | None]:
+    fence = _reopenable(fence, limit, length)
+    opener = fence.opener if fence else ""
+    room = limit - length(opener)
+    end = _fit(text, start, room, length)
+    if end == len(text):
+        return Piece(opener + text[start:], text[start:], start, end, True), None
+    end, after = _CutFinder(text, start, end, fence).best()
+    after = _reopenable(after, limit, length)
+    for reserved in (len(_close(text, end, after)), _max_marks(limit) + 1):
+        if length(text[start:end]) + len(_close(text, end, after)) <= room:
+            break
+        nearer = _fit(text, start, room - reserved, length)
+        end, after = _CutFinder(text, start, nearer, fence).best()
+        after = _reopenable(after, limit, length)
+    source = text[start:end]
+    return Piece(opener + source + _close(text, end, after), source, start, end, False), after
+
+
+def _close(text: str, end: int, fence: _Fence | None) -> str:
+    if fence is None:
+        return ""
+    return fence.marks if text[end - 1] == "\n" else f"\n{fence.marks}"
+
+
+def _max_marks(limit: int) -> int:
+    """The most marks of a fence that is reopened."""
+    return limit // 8
+
+
+def _reopenable(fence: _Fence | None, limit: int, length: Length) -> _Fence | None:
+    """The fence as it is reopened: without a long info string; not at all if its marks are long."""
+    if fence is None or len(fence.marks) > _max_marks(limit):
+        return None
+    return fence if length(fence.info) <= limit // 4 else _Fence(fence.marks, "")
+
+
+def _fit(text: str, start: int, room: int, length: Length) -> int:
+    """The furthest end of a part from ``start`` whose length is at most ``room``."""
+    low, high = start + 1, min(len(text), start + room)
+    if high <= low or length(text[start:high]) <= room:
+        return max(low, high)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if length(text[start:middle]) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class _CutFinder:
+    """Finds the best place to cut in a part of the text. ``fence`` is open where it starts."""
+
+    def __init__(self, text: str, start: int, end: int, fence: _Fence | None) -> None:
+        self._text, self._start, self._end = text, start, end
+        self._least = start + (end - start) // MIN_PIECE_DIVISOR
+        self._paragraph = self._line = self._code_line = 0
+        self._fence = self._code_fence = fence
+        """The fence that is open at the last line, and at the last cut inside a fence."""
+        self._lines(fence)
+
+    def _lines(self, fence: _Fence | None) -> None:
+        at = self._start
+        whole = at == 0 or self._text[at - 1] == "\n"
+        while (newline := self._text.find("\n", at, self._end)) >= 0:
+            fence = _step(fence, self._text, at, newline) if whole else fence
+            blank = not self._text[at:newline].strip()
+            at, whole, self._fence = newline + 1, True, fence
+            if at < self._least:
+                continue
+            if fence is not None:
+                if not self._code_line or not self._closes(fence, at):
+                    self._code_line, self._code_fence = at, fence
+            else:
+                self._line = at
+                self._paragraph = at if blank else self._paragraph
+
+    def _closes(self, fence: _Fence, at: int) -> bool:
+        """True if the line at ``at`` closes the fence, which would then be reopened for nothing."""
+        end = self._text.find("\n", at, self._end + MAX_CLUSTER_CHARS)
+        return (
+            _step(fence, self._text, at, end if end >= 0 else self._end + MAX_CLUSTER_CHARS) is None
+        )
+
+    def best(self) -> tuple[int, _Fence | None]:
+        """The best place to cut, and the fence that is open there."""
+        for place in (self._paragraph, self._line):
+            if place:
+                return place, None
+        if self._code_line:
+            return self._code_line, self._code_fence
+        for pattern in (_SENTENCE, _SPACE):
+            ends = [m.end() for m in pattern.finditer(self._text, self._least, self._end)]
+            for place in reversed(ends[-MAX_CANDIDATES:]):
+                if self._is_boundary(place):
+                    return place, self._fence
+        return self._cluster(), self._fence
+
+    def _is_boundary(self, place: int) -> bool:
+        """False between CR and LF, and before a combining character."""
+        found = _clusters().match(self._text[place - 1 : place + MAX_CLUSTER_CHARS])
+        return found is not None and found.end() == 1
+
+    def _cluster(self) -> int:
+        """The last boundary between grapheme clusters; the end if one is as long as the part.
+
+        Searched in slices, because the expression looks back through a whole run of flags.
+        """
+        boundary = at = self._start
+        while at < self._end:
+            ends = [
+                at + m.end() for m in _clusters().finditer(self._text[at : at + MAX_CLUSTER_CHARS])
+            ]
+            whole = ends[:-1] if len(ends) > 1 and ends[-1] < len(self._text) else ends
+            boundary = max([boundary, *[end for end in whole if end <= self._end]])
+            at = whole[-1]
+        return boundary if boundary > self._start else self._end
+
+
+@functools.cache
+def _clusters() -> Any:
+    """The expression for one grapheme cluster; its library is imported on first use."""
+    import regex  # type: ignore[import-untyped,unused-ignore]
+
+    return regex.compile(r"\X")
+
+
+def _step(fence: _Fence | None, text: str, start: int, end: int) -> _Fence | None:
+    """The fence that is open after a line."""
+    found = _FENCE.match(text, start, end)
+    if found is None:
+        return fence
+    marks, rest = found[1], found[2]
+    if fence is not None:
+        return None if fence.closed_by(marks, rest) else fence
+    if marks[0] == "`" and "`" in rest:
+        return None
+    return _Fence(marks, rest.rstrip())
+
+
+def _fence_after(text: str, end: int) -> _Fence | None:
+    """The fence that is open after the first ``end`` characters."""
+    fence, at = None, 0
+    while (newline := text.find("\n", at, end)) >= 0:
+        fence, at = _step(fence, text, at, newline), newline + 1
+    return fence

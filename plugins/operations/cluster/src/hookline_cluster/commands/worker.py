@@ -1,0 +1,74 @@
+"""Work on the messages that gateways store.
+
+``hookline worker``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from hookline_hookspecs import GatewayHost, Inspection
+from hookline_hookspecs.cli import with_plugin
+
+if TYPE_CHECKING:
+    from ..plugin import ClusterPlugin
+
+INTERRUPTED = 130
+CLOSING = 5.0
+"""Seconds that plugins and store have after the drain."""
+
+
+@with_plugin
+async def worker(
+    plugin: ClusterPlugin,
+    turns: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many chats to work on at once; overrides the config."),
+    ] = None,
+) -> None:
+    """Work on the messages that gateways store, until SIGTERM or SIGINT."""
+    member = plugin.member
+    config, services = member.config, member.host.services
+    core = services[Inspection]
+    core.check_model(core.default_model())
+    ended = asyncio.Event()
+    _listen(ended, config.drain + CLOSING)
+    await member.join("worker", turns or config.turns)
+    await member.work()
+    _tell("ready")
+    await ended.wait()
+    until = time.monotonic() + config.drain
+    await asyncio.gather(member.end(config.drain), member.rest())
+    await services[GatewayHost].finish(max(0.0, until - time.monotonic()))
+    # Said outright, because returning would wait for background work once more.
+    raise SystemExit(0)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _listen(ended: asyncio.Event, seconds: float) -> None:
+    """Set ``ended`` at the first signal; end at once at a second one, or after ``seconds``."""
+    loop = asyncio.get_running_loop()
+
+    def signalled() -> None:
+        if ended.is_set():
+            _tell("hookline: stopped at once; another worker resumes the open turns")
+            os._exit(INTERRUPTED)
+        ended.set()
+        loop.call_later(seconds, late)
+
+    def late() -> None:
+        _tell(f"hookline: open turns after {seconds:g} s; another worker resumes them")
+        os._exit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signalled)

@@ -1,0 +1,136 @@
+"""Show, check and change the configuration.
+
+``hookline config``. The commands need no store, and run also where config.yaml keeps Hookline
+from starting.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from hookline_hookspecs import CommandError
+from hookline_hookspecs.cli import command_line
+
+from ..checking import every_problem
+from ..file import config_file
+from ..output import print_value, sentences, warn
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FAILED, USAGE = 1, 2
+
+WORKS_WHEN_OFF = True
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("path")
+def print_path() -> None:
+    """Print the path of config.yaml."""
+    typer.echo(config_file().path)
+
+
+@app.command("show")
+def show(json: Json = False) -> None:
+    """Print the effective config, with secrets masked."""
+    with sentences():
+        warn(command_line().configuration.check(config_file().text())[1])
+        found = command_line().configuration.effective()
+    print_value(found, json)
+
+
+@app.command("get")
+def get(key: str, json: Json = False) -> None:
+    """Print the effective value of KEY, such as session.idle_hours, with secrets masked."""
+    with sentences():
+        found: Any = command_line().configuration.effective()
+    for name in key.split("."):
+        if not isinstance(found, dict) or name not in found:
+            raise CommandError(
+                f"the effective config has no {key}. `hookline config show` prints all of it"
+            )
+        found = found[name]
+    print_value(found, json)
+
+
+@app.command("check")
+def check() -> None:
+    """Check config.yaml and report every error, unknown keys included; exit with 2 on any."""
+    if not _is_fine():
+        raise typer.Exit(USAGE)
+
+
+def _is_fine() -> bool:
+    """Print every error, or that there is none."""
+    problems, warnings = every_problem(command_line().configuration, config_file().path)
+    warn(warnings)
+    for problem in problems:
+        typer.echo(f"hookline: {problem}", err=True)
+    path = config_file().path
+    if not problems:
+        typer.echo(
+            f"{path}: {'no errors' if path.exists() else 'not there, so the defaults apply'}"
+        )
+    return not problems
+
+
+@app.command("schema")
+def schema() -> None:
+    """Print the JSON schema of config.yaml, for editors."""
+    print_value(command_line().configuration.schema(), json=True)
+
+
+@app.command("set")
+def set_value(key: str, value: str) -> None:
+    """Set KEY, such as session.idle_hours, to VALUE, read as YAML."""
+    with sentences():
+        warn(config_file().set(key, value))
+    typer.echo(f"Set {key} in {config_file().path}")
+
+
+@app.command("unset")
+def unset(key: str) -> None:
+    """Remove KEY from config.yaml, so that its default applies."""
+    with sentences():
+        warn(config_file().unset(key))
+    typer.echo(f"Removed {key} from {config_file().path}")
+
+
+@app.command("edit")
+def edit() -> None:
+    """Open config.yaml in $VISUAL or $EDITOR, then check it."""
+    path = config_file().path
+    with sentences():
+        config_file().refuse_no_file()
+    before = path.read_bytes() if path.is_file() else None
+    while True:
+        _open_editor(path)
+        if _is_fine():
+            return
+        if not sys.stdin.isatty():
+            raise typer.Exit(USAGE)
+        answer = typer.prompt(
+            "[e]dit again, [r]estore the previous file, or [k]eep this one", "e"
+        ).lower()
+        if answer.startswith("k"):
+            raise typer.Exit(USAGE)
+        if answer.startswith("r"):
+            path.unlink() if before is None else path.write_bytes(before)
+            typer.echo(f"{path}: restored")
+            return
+
+
+def _open_editor(path: Path) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise CommandError(f"cannot start {editor}: {error}. Set EDITOR.") from None
+    if code:
+        raise CommandError(f"{editor} ended with exit code {code}.", FAILED)

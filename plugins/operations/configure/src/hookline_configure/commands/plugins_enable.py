@@ -1,0 +1,24 @@
+"""Switch plugins on, and install those that are missing.
+
+``hookline plugins enable``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..switches import enable_plugins
+
+WORKS_WHEN_OFF = True
+
+
+def enable(
+    names: list[str],
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Install missing plugins without asking.")
+    ] = False,
+) -> None:
+    """Switch plugins on in config.yaml, with those they need; install what is missing."""
+    enable_plugins(dict.fromkeys(names), install=yes)

@@ -1,0 +1,41 @@
+"""What the commands write, and how an error ends them."""
+
+from __future__ import annotations
+
+import json as json_
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import typer
+from hookline_hookspecs import CommandError, HooklineError
+
+_LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
+"""They end a line for some readers, and JSON allows them raw."""
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """End the command with the sentences of an error."""
+    try:
+        yield
+    except HooklineError as error:
+        raise CommandError(str(error)) from None
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings."""
+    for warning in warnings:
+        typer.echo(f"hookline: warning: {warning}", err=True)
+
+
+def print_value(value: object, json: bool) -> None:
+    """Print a value as text or YAML, or as JSON on one line."""
+    if not json and isinstance(value, dict | list):
+        import yaml
+
+        text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
+    elif not json and isinstance(value, str):
+        text = value
+    else:
+        text = json_.dumps(value, ensure_ascii=False, default=str).translate(_LINE_ENDS)
+    typer.echo(text.removesuffix("\n"))

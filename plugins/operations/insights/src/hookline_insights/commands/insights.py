@@ -1,0 +1,78 @@
+"""Show what was used: tokens, cost, tools and skills.
+
+``hookline insights``.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import shutil
+import sys
+import textwrap
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from hookline_hookspecs import CommandError
+from hookline_hookspecs.cli import with_plugin
+
+from ..groups import BY, BadBy, read_by
+from ..report import BadDays, read_days
+
+if TYPE_CHECKING:
+    from ..plugin import Insights
+    from ..reporter import Reporter
+
+
+@with_plugin
+async def insights(
+    plugin: Insights,
+    days: Annotated[str, typer.Option(help="How many days, including today.")] = "7",
+    by: Annotated[str, typer.Option(help=f"Group by {', '.join(BY)}.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what was used over the last days: tokens, cost, tools and skills."""
+    try:
+        wanted = read_days(days)
+    except BadDays as error:
+        raise CommandError(f"--days: {error}") from None
+    if by:
+        await _show_groups(plugin.reporter, by, wanted, json=json)
+        return
+    found = await plugin.reporter.report(wanted, None)
+    _say(jsonlib.dumps(asdict(found)) if json else _folded(plugin.reporter.text(found)))
+
+
+async def _show_groups(reporter: Reporter, by: str, days: int, *, json: bool) -> None:
+    try:
+        found = await reporter.groups(read_by(by), days, None)
+    except BadBy as error:
+        raise CommandError(f"--by: {error}") from None
+    if json:
+        _say(jsonlib.dumps([one.as_dict() for one in found]))
+    else:
+        _say(_folded(reporter.groups_text(by, days, found)))
+
+
+def _say(shown: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def columns() -> int | None:
+    """The width of the terminal that reads along; None where none does."""
+    return max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else None
+
+
+def _folded(text: str) -> str:
+    """The text without a line that is wider than the terminal; no word is broken."""
+    if (width := columns()) is None:
+        return text
+    return "\n".join(
+        line
+        if len(line) <= width
+        else textwrap.fill(
+            line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+        for line in text.split("\n")
+    )

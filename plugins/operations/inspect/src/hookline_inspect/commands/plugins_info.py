@@ -1,0 +1,28 @@
+"""Show everything about one plugin.
+
+``hookline plugins info``. Where Hookline does not start, what is known of its package.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from hookline_hookspecs import CommandError
+from hookline_hookspecs.cli import command_line
+
+from ..output import tell
+from ..plugin_info import show, show_package
+
+WORKS_WHEN_OFF = True
+
+
+def info(
+    name: str, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Show a plugin's version, hooks, tools and their cost, settings, storage and last errors."""
+    try:
+        command_line().run(lambda plugin: show(plugin.host, name, json))
+    except CommandError as error:
+        tell(error.text)
+        show_package(name, json)

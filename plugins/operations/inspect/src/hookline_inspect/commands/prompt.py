@@ -1,0 +1,98 @@
+"""Show the stable prompt and what each part of it costs.
+
+``hookline prompt``: also what changed the prompt of a session last.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from hookline_hookspecs import Host, StablePrompt, ToolSchema
+from hookline_hookspecs.cli import with_plugin
+
+from ..output import out, out_json, table, tokens
+from ..service import inspection
+from ..sessions import no_session, when
+
+if TYPE_CHECKING:
+    from .. import Inspect
+
+
+@with_plugin
+async def prompt(
+    plugin: Inspect,
+    session: Annotated[
+        str | None, typer.Option(help="Show the stored prompt of this session.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the exact stable prompt and tools, and what each plugin's part costs."""
+    host = plugin.host
+    stable = await inspection(host).prompt(session)
+    if stable is None:
+        no_session(session or "")
+    found = described(stable)
+    if session is not None:
+        found["last_break"] = await _last_break(host, session)
+    if json:
+        out_json(found)
+        return
+    out(found["system"])
+    rows = [[p["plugin"], p["section"], p["chars"], p["tokens"]] for p in found["by_plugin"]]
+    out("\n" + table(["plugin", "section", "characters", "tokens"], rows))
+    sums = found["tokens"]
+    out(
+        f"\nsystem {sums['system']} + tools {sums['tools']} = {sums['total']} tokens "
+        "(characters / 4)"
+    )
+    out(f"SHA-256 system {found['sha256']['system']}\nSHA-256 tools  {found['sha256']['tools']}")
+    if session is not None:
+        out(_broken(found["last_break"]))
+
+
+async def _last_break(host: Host, session_id: str) -> dict[str, Any] | None:
+    """What broke the session's prefix last: a ``PrefixBreak`` as a mapping, with ``at``."""
+    rows = await host.storage.fetch("last_break", id=session_id)
+    return {**jsonlib.loads(rows[0]["broken"]), "at": rows[0]["created"]} if rows else None
+
+
+def described(stable: StablePrompt) -> dict[str, Any]:
+    """Return the prompt with what each part costs, as it is shown."""
+    by_plugin = [_cost(plugin, slot, text) for plugin, slot, text in stable.parts]
+    by_plugin += [
+        _cost(stable.owners.get(tool.name, "(gone)"), f"tool {tool.name}", _schema(tool))
+        for tool in stable.tools
+    ]
+    system, tools = tokens(stable.system), tokens(stable.tools_json)
+    return {
+        "system": stable.system,
+        "tools": [asdict(tool) for tool in stable.tools],
+        "sha256": {"system": stable.sha256[0], "tools": stable.sha256[1]},
+        "tokens": {"system": system, "tools": tools, "total": system + tools},
+        "by_plugin": by_plugin,
+    }
+
+
+def _cost(plugin: str, section: str, text: str) -> dict[str, Any]:
+    return {"plugin": plugin, "section": section, "chars": len(text), "tokens": tokens(text)}
+
+
+def _schema(tool: ToolSchema) -> str:
+    return jsonlib.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
+
+
+def _broken(found: Mapping[str, Any] | None) -> str:
+    """What broke the prefix last, as a sentence."""
+    if found is None:
+        return (
+            "The prefix never changed: every request began with the same bytes as the one before."
+        )
+    place = f"message {found['message']}" if found["tier"] == "history" else f"the {found['tier']}"
+    return (
+        f"The prefix last changed at {when(found['at'])}, by {found['plugin']}: {place}, from "
+        f"byte {found['offset']} on, sent to {found['model']}."
+    )

@@ -1,0 +1,47 @@
+"""List, show, search, export and delete sessions.
+
+``hookline sessions``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from hookline_hookspecs.cli import with_plugin
+
+from .. import sessions as actions
+
+if TYPE_CHECKING:
+    from .. import Inspect
+
+Action = Literal["list", "show", "search", "export", "delete"]
+
+
+@with_plugin
+async def sessions(
+    plugin: Inspect,
+    action: Annotated[
+        Action,
+        typer.Argument(
+            metavar="ACTION",
+            help="list, show ID, search QUERY, export ID or delete ID.",
+            parser=actions.action,
+        ),
+    ] = "list",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID|QUERY", help="The session, or the words to search for.", show_default=False
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="list, search: how many, newest first.", show_default=False),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="delete: do not ask.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List, show, search, export and delete sessions."""
+    given = actions.Given(words or [], limit, yes, json)
+    await actions.ACTIONS[action](plugin.host, given)

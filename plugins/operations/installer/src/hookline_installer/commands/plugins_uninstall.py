@@ -1,0 +1,23 @@
+"""Switch a plugin off and uninstall it; what it stored stays.
+
+``hookline plugins uninstall``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from hookline_hookspecs.cli import command_line
+
+WORKS_WHEN_OFF = True
+
+
+def uninstall(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="A plugin or a distribution.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Switch a plugin off and uninstall its distribution; what it stored stays."""
+    from ..carrying_out import remove
+
+    remove(command_line().home, names, yes)

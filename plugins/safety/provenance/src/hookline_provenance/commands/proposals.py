@@ -1,0 +1,41 @@
+"""List what waits for a decision, and accept or reject it.
+
+``hookline proposals``.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from hookline_hookspecs import CommandError
+from hookline_hookspecs.cli import with_plugin
+
+from ..wording import listed
+
+if TYPE_CHECKING:
+    from .. import Provenance
+
+
+@with_plugin
+async def proposals(
+    plugin: Provenance,
+    action: Annotated[str, typer.Argument(metavar="[accept|reject]")] = "",
+    id: Annotated[str, typer.Argument(metavar="[ID]")] = "",  # noqa: A002
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what waits for a decision, or accept or reject one of them."""
+    if not action:
+        found = await plugin.proposals.open()
+        rows = [one.to_dict() for one in found]
+        typer.echo(jsonlib.dumps(rows, ensure_ascii=False) if json else listed(found))
+    elif action == "accept" and id:
+        typer.echo(await plugin.proposals.accept(id))
+    elif action == "reject" and id:
+        typer.echo(f"Rejected: {(await plugin.proposals.reject(id)).what}")
+    else:
+        raise CommandError(
+            "write `hookline proposals`, `hookline proposals accept ID` or "
+            "`hookline proposals reject ID`"
+        )

@@ -1,0 +1,35 @@
+"""List and change the hosts, people and tools that are trusted.
+
+``hookline trust``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from hookline_hookspecs import CommandError
+from hookline_hookspecs.cli import with_plugin
+
+if TYPE_CHECKING:
+    from .. import Provenance
+
+
+@with_plugin
+async def trust(
+    plugin: Provenance,
+    action: Annotated[str, typer.Argument(metavar="[add|remove]")] = "",
+    what: Annotated[str, typer.Argument(metavar="[HOST|PERSON|TOOL]")] = "",
+) -> None:
+    """List the hosts, people and tools whose text counts as the workspace's own, or change them."""
+    if not action:
+        typer.echo("\n".join(await plugin.trust.listed()) or "Nothing is trusted.")
+    elif action == "add" and what:
+        typer.echo(f"{await plugin.trust.add(what, 'the terminal')} is trusted.")
+    elif action == "remove" and what:
+        removed = await plugin.trust.remove(what)
+        typer.echo(f"{what} is no longer trusted." if removed else f"{what} was not trusted.")
+    else:
+        raise CommandError(
+            "write `hookline trust`, `hookline trust add WHAT` or `hookline trust remove WHAT`"
+        )
