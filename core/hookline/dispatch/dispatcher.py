@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import StoreError, Submission, TextBlock, crash
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.verdicts import Deny
 
 from ..bus.bus import GuardFailed
 from ..engine import Engine
-from ..sessions.context import TERMINAL, PluginContext, TurnContext, detached_context
+from ..sessions.context import PluginContext, TurnContext, detached_context
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import reply_from_json

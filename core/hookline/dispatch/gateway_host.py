@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.gateway import FetchFiles
 from hookline_hookspecs.replies import Reply
 
 from ..engine import Engine
-from ..sessions.context import TERMINAL
 from ..sessions.manager import Sessions
 from ..text import new_id
 from .dispatcher import Dispatcher
