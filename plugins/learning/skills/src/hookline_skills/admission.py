@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hookline_hookspecs import ToolError
+from hookline_hookspecs import SemanticIndex, ToolError
 
 from . import names
 from .frontmatter import BadFrontMatter, Document, read
 from .library import KINDS, Library, Skill
-from .likeness import ALIKE, SemanticIndex, nearest
+from .likeness import ALIKE, nearest
 from .safely import BadPath, parts_of
 from .validation import judge
 
