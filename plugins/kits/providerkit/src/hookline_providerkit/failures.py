@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import ProviderError
-from hookline_secretfilter import SecretFilter
+from hookline_hookspecs.secrets import SecretFilter
 
 from .causes import ERRORS, PROVIDER_SENTENCES, Cause, cause_of, is_context_too_long
 from .error_body import error_status, error_text, is_html, retry_after

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from math import inf
 
 from hookline_hookspecs import HooklineError, Host, Session
-from hookline_warmkit import LaterWrites
+from hookline_hookspecs.caching import LaterWrites
 
 from .cache_ttl import MAX_PAUSES, TTL_1H_SECONDS
 from .report import TurnCost
