@@ -13,7 +13,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from hookline_cluster.cli import CLOSING
+from hookline_cluster.commands.worker import CLOSING
 from hookline_cluster.config import ClusterConfig
 
 from .tree import ROOT

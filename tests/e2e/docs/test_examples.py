@@ -34,7 +34,7 @@ filterwarnings = error
 asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function
 """
-SCAFFOLD = ROOT / "plugins/operations/scaffold/src/hookline_scaffold/templates/pyproject.toml.tmpl"
+SCAFFOLD = ROOT / "plugins/operations/configure/src/hookline_scaffold/templates/pyproject.toml.tmpl"
 _SETTINGS = SCAFFOLD.read_text("utf-8").partition("[tool.ruff]")[2].partition("[tool.mypy]")[0]
 RUFF = _SETTINGS.replace("[tool.ruff.", "[")
 """What a generated repository has ruff look for: recipes are pasted into one."""

@@ -243,7 +243,7 @@ def test_a_plugin_is_switched_off_at_once_and_on_again(
     assert site.post("/plugins/titles/disable").message.startswith("titles is off now.")
     assert "titles: false  # dull" in path.read_text()
     done = site.post("/plugins/web-ui/enable")
-    assert done.message.startswith("web-server and web-ui are on in config.yaml.")
+    assert done.message.startswith("web-server and web-ui are on in config.yaml now.")
     assert "  web-server: true\n" in path.read_text()
     for name in ("gone", "../x"):
         with pytest.raises(Problem):
