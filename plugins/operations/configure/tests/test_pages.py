@@ -234,6 +234,7 @@ def test_a_secret_is_masked_however_it_is_written(core: Configuration, written: 
     assert "line two" not in shown
 
 
+@pytest.mark.slow
 def test_a_plugin_is_switched_off_at_once_and_on_again(
     site: PageClient, path: Path, configured: Harness
 ) -> None:
