@@ -26,7 +26,7 @@ from hookline_hookspecs import (
     Store,
     Turn,
 )
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 from . import wording
 from .config import GoalsConfig

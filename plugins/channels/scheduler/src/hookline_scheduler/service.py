@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Origin, Store
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 from . import wording
 from .complaint import Complaint
