@@ -113,8 +113,7 @@ class Questions:
 
     async def _may_approve(self, name: str) -> bool:
         access = self._host.services.get(Access)
-        may = getattr(access, "may_approve", None)
-        return may is None or bool(await may(CHANNEL, name))
+        return access is None or await access.may_approve(CHANNEL, name)
 
     def shown(self, reply: Reply, session: str) -> None:
         """A message with choices was delivered: it is open until one is chosen."""
