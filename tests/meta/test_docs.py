@@ -69,7 +69,7 @@ def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> N
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_what_a_hook_may_return_is_told(pages: dict[str, str], name: str) -> None:
+def test_docs_say_what_each_hook_may_return(pages: dict[str, str], name: str) -> None:
     told = facts(section(pages["reference/hooks.md"], f"`{name}`"))["you return"]
     annotation = str(inspect.signature(getattr(HookSpecs, name)).return_annotation)
     for kind in re.findall(r"\w+", annotation):
@@ -105,7 +105,7 @@ def implemented(dist: Dist, kind: type) -> set[str]:
     }
 
 
-def test_who_uses_a_hook_is_told(pages: dict[str, str]) -> None:
+def test_docs_say_who_uses_each_hook(pages: dict[str, str]) -> None:
     loaded = importlib.import_module("hook_users").classes()
     assert loaded
     for dist in (one for one in dists() if one.is_plugin):

@@ -72,7 +72,7 @@ def _allowed(found: Import, dist: Dist) -> bool:
     return found.top in ("hookline_hookspecs", *dist.modules) or declared
 
 
-def test_nothing_is_imported_by_the_name_of_a_folder() -> None:
+def test_imports_do_not_use_folder_names() -> None:
     folders = [ROOT / name for name in ("core", "hookspecs", "plugins", "tests", "docs")]
     found = [one for folder in folders for one in imports_below(folder)]
     assert_none(

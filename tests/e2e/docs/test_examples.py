@@ -164,7 +164,7 @@ def test_the_plugins_keep_the_contract(outcomes: Mapping[str, list[str]]) -> Non
     assert not failed, "\n".join(failed)
 
 
-def test_no_two_pages_show_a_file_of_one_name() -> None:
+def test_example_file_names_are_unique_across_pages() -> None:
     shown = [place for page in example_pages() for place in _files(page)]
     shown = [place for place in shown if not place.endswith(("pyproject.toml", "config.yaml"))]
     assert sorted(shown) == sorted(set(shown))

@@ -41,7 +41,7 @@ class WebChannel(Channel):
         server = self._host.services.get(WebServer)
         if server is None:
             raise HooklineError(
-                "the page needs the plugin web-server; run `hookline plugins enable web-server`"
+                "web-ui needs the plugin web-server. Run `hookline plugins enable web-server`."
             )
         await self._pages().started()
         await server.acquire()
