@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 import yaml
-from hookline.cli.shared import COLLECT_AFTER
+from hookline.cli.command_line import COLLECT_AFTER
 from hookline.config import load
 from hookline.runtime import Runtime
 from hookline_hookspecs import Inbound, Plugin, tool

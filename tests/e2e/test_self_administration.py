@@ -87,9 +87,9 @@ def test_what_shows_nothing_private_still_runs(guarded: Machine) -> None:
 
 IN_PYTHON = (
     "from hookline.cli.app import run\nrun(['plugins', 'disable', 'threat-scan'])",
-    "from hookline.cli.shared import with_runtime\n"
+    "from hookline.cli.command_line import CoreCommandLine\n"
     "async def work(runtime): open('{mark}', 'w').close()\n"
-    "with_runtime(work)",
+    "CoreCommandLine().open(work)",
 )
 
 
