@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points, metadata
 from typing import Any
 
@@ -194,19 +195,27 @@ def source_of(module: str) -> str:
         doc = sys.modules[module].__doc__ or ""
         works = getattr(sys.modules[module], "WORKS_WHEN_OFF", False)
         return f'"""{doc}"""\nWORKS_WHEN_OFF = {works}\n'
-    name, path, loader = "", None, None
-    for part in module.split("."):
-        name = f"{name}.{part}" if name else part
-        specs = (finder.find_spec(name, path) for finder in sys.meta_path)
-        spec = next((found for found in specs if found is not None), None)
-        if spec is None:
-            return ""
-        path, loader = spec.submodule_search_locations, spec.loader
+    spec = _find_spec(module)
+    loader = spec.loader if spec is not None else None
     get_source = getattr(loader, "get_source", None)
     try:
-        return (get_source(name) or "") if get_source is not None else ""
+        return (get_source(module) or "") if get_source is not None else ""
     except (ImportError, OSError, SyntaxError, UnicodeDecodeError):
         return ""
+
+
+@cache
+def _find_spec(module: str) -> ModuleSpec | None:
+    """What ``importlib.util.find_spec`` returns, but the package of the module is not imported."""
+    package, _, _ = module.rpartition(".")
+    path = None
+    if package:
+        parent = _find_spec(package)
+        if parent is None or parent.submodule_search_locations is None:
+            return None
+        path = parent.submodule_search_locations
+    specs = (finder.find_spec(module, path) for finder in sys.meta_path)
+    return next((found for found in specs if found is not None), None)
 
 
 def not_installed(word: str) -> list[str]:
