@@ -24,7 +24,8 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
-import hookline.runtime, hookline.cli.app, hookline_gateway, hookline_channelkit, hookline_sqlite
+import hookline.runtime, hookline.cli.app, hookline.store.sqlite
+import hookline_gateway, hookline_channelkit
 import httpx2
 package = importlib.import_module(sys.argv[1])
 before, began = resident(), time.process_time()

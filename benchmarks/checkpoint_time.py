@@ -33,9 +33,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
+from hookline.io.paths import PathGuard
 from hookline_checkpoints import CheckpointsConfig
 from hookline_checkpoints.keeper import Chat, Keeper
-from hookline_guards.paths import PathGuard
 from measures import Bench, Samples, middle
 from run import QUICK, SAMPLES, surroundings
 from table import Row, columns, markdown

@@ -18,9 +18,9 @@ from pathlib import Path
 from time import perf_counter
 
 import yaml
-from hookline_guards.net.client import GuardedHttp
-from hookline_guards.net.policy import NetworkPolicy
-from hookline_guards.paths import PathGuard
+from hookline.io.http.client import GuardedHttp
+from hookline.io.http.policy import NetworkPolicy
+from hookline.io.paths import PathGuard
 from hookline_shell.judge import Judge
 
 DATA = Path(__file__).parent.parent / "plugins" / "tools" / "shell" / "tests" / "data"

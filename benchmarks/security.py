@@ -146,11 +146,9 @@ def _spent(world: World, how: str) -> float:
 
 def paths(world: World) -> str:
     """Files of a person whose home is the workspace: tried, refused, asked about."""
-    from hookline_guards.paths import PathGuard
+    from hookline.io.paths import PathGuard
 
-    attempts = yaml.safe_load(
-        (TREE / "plugins/kits/guards/tests/paths/attempts.yaml").read_text("utf-8")
-    )
+    attempts = yaml.safe_load((TREE / "tests/unit/io/paths/attempts.yaml").read_text("utf-8"))
     folder = world.folder / "me"
     folder.mkdir()
     guard = PathGuard(folder, [Path("/etc")], folder / ".hookline")

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
-from hookline_guards.net.client import GuardedHttp
-from hookline_guards.net.policy import NetworkPolicy
-from hookline_guards.paths import PathGuard
+from hookline.io.http.client import GuardedHttp
+from hookline.io.http.policy import NetworkPolicy
+from hookline.io.paths import PathGuard
 from hookline_shell.judge import Judge, Setting
 
 DATA = Path(__file__).parent.parent / "plugins" / "tools" / "shell" / "tests" / "data"

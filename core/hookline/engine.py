@@ -6,26 +6,28 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.drivers import Provider, ProviderSettings, Store
-from hookline_hookspecs.errors import BadRequest, Refused, StoreError
+from hookline_hookspecs.errors import BadRequest, StoreError
 from hookline_hookspecs.gateway import WorkDistribution
 from hookline_hookspecs.host import Host
 from hookline_hookspecs.network import Http
 from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.secrets import ProcessFilter
 from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus
 from .bus.implementation import PluginRefused
 from .config import Config, ConfigError, Loaded, choose_model, find_driver, provider_settings, split_model
 from .config.choose import no_driver
-from .store.absent import AbsentStore
+from .log import filter_log_records
 from .store.journal import Journal
+from .store.plugin_storage import PluginStorage
 from .tasks import BackgroundTasks
-from .text import filter_secrets, new_id
+from .text import new_id
 
 WINDOW = 128_000
 """Tokens assumed for the window of an unknown model (FEATURES, compaction)."""
@@ -180,8 +182,8 @@ class Engine:
         self.strict = os.environ.get("HOOKLINE_STRICT") == "1" if strict is None else strict
         self.config: Config = loaded.config
         self.bus = bus or Bus(strict=self.strict)
-        make_filter = find_driver("hookline.services", "secrets")
-        self._secrets = make_filter() if make_filter is not None else None
+        self._secrets = ProcessFilter()
+        filter_log_records()
         self.hide_secrets(loaded.secrets)
         self.providers = Providers(loaded)
         self.tools = ToolRegistry()
@@ -197,8 +199,7 @@ class Engine:
 
     def hide_secrets(self, *found: Any) -> None:
         """Keep the secrets in texts and settings out of logs and of what ``redacted`` returns."""
-        if self._secrets is not None:
-            filter_secrets(self._secrets.hide(*found))
+        self._secrets.hide(*found)
 
     @cached_property
     def store(self) -> Store:
@@ -222,9 +223,13 @@ class Engine:
 
     @cached_property
     def http(self) -> Http:
-        """The guarded client (service ``http``). Raises ``Refused`` if it is not installed."""
-        made: Http = _service("http", "guards")(**self.config.network.model_dump(), chat=self.chat)
-        return made
+        """The guarded HTTP client."""
+        from .io.http import GuardedHttp, NetworkPolicy
+
+        network = self.config.network
+        policy = NetworkPolicy(network.block_private, network.allow_hosts, network.block_hosts)
+        client: Any = GuardedHttp(policy, chat=self.chat)
+        return client  # type: ignore[no-any-return]
 
     @cached_property
     def paths(self) -> Paths:
@@ -232,14 +237,15 @@ class Engine:
         return self.guard_paths(Path(self.config.workspace))
 
     def guard_paths(self, workspace: Path) -> Paths:
-        """Guarded files of a workspace. Raises ``Refused`` if the guards are not installed."""
-        make, roots = _service("paths", "guards"), self.config.paths.allowed_roots
-        guard: Paths = make(workspace, allowed_roots=roots, home=self.home)
-        return guard
+        """Guarded files of a workspace."""
+        from .io.paths import PathGuard
 
-    def storage(self, plugin: str, package: str | None) -> Any:
-        """A plugin's storage; ``package`` holds its SQL. Raises ``Refused`` as above."""
-        return _service("storage", "storage")(self.store, plugin, package, self.home)
+        roots = [Path(root) for root in self.config.paths.allowed_roots]
+        return PathGuard(workspace, roots, self.home)
+
+    def storage(self, plugin: str, package: str | None) -> PluginStorage:
+        """A plugin's storage; ``package`` holds its SQL."""
+        return PluginStorage(self.store, plugin, package, self.home)
 
     async def aclose(self) -> None:
         """Close the connections of providers and of the guarded client."""
@@ -250,21 +256,17 @@ class Engine:
         await self.bus.signals.aclose()
 
 
-@cache
-def _service(name: str, dist: str) -> Any:
-    make = find_driver("hookline.services", name)
-    if make is None:
-        raise Refused(f"host.{name} needs the package hookline-{dist}, which is not installed")
-    return make
-
-
 def make_store(url: str, home: Path) -> Any:
-    """The store that ``store:`` names: ``sqlite`` or the scheme of a URL."""
+    """The store that ``store:`` names: ``sqlite`` or the scheme of a URL.
+
+    Raises:
+        ConfigError: its driver is not installed.
+    """
     name = url.split(":", 1)[0]
     driver = find_driver("hookline.stores", name)
     if driver is None:
-        return AbsentStore(
-            f"The store {name!r} is not installed, so nothing can be kept. Install its package, "
+        raise ConfigError(
+            f"The store {name!r} is not installed. Install the package "
             f"hookline-{name.removesuffix('ql')}, or choose another with `store:` in config.yaml."
         )
     return driver(url, home)

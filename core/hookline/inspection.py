@@ -12,7 +12,7 @@ from hookline_hookspecs.inspection import StablePrompt
 
 from . import clock
 from .bus.implementation import describe
-from .config import ConfigFile, choose_model, config_reader, effective, load
+from .config import ConfigFile, choose_model, effective, load, parse
 from .config.choose import absent_drivers
 from .engine import Engine
 from .home import environment
@@ -106,7 +106,7 @@ class CoreConfiguration:
 
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
         """The values in a text."""
-        return config_reader().parse(".".join(key) or self._home / "config.yaml", text, key)
+        return parse(".".join(key) or self._home / "config.yaml", text, key)
 
     def check(self, text: str | None = None, *, plugins: bool = False) -> tuple[list[str], list[str]]:
         """What is off because of the config, and warnings."""

@@ -14,7 +14,7 @@ from hookline_hookspecs.inspection import Configuration, Inspection
 
 from .bus.bus import Bus
 from .bus.monitor import BlockMonitor
-from .config import Loaded, find_driver
+from .config import Loaded, open_secret_sources
 from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
 from .dispatch.gateway_host import CoreGatewayHost
@@ -80,8 +80,7 @@ class Runtime:
         make_home(engine.home)
         await engine.store.open()
         await engine.store.migrate("core", core_migrations(engine.store.dialect))
-        if open_vault := find_driver("hookline.services", "vault"):
-            await open_vault(engine.loaded.source, engine.home, engine.storage)
+        await open_secret_sources(engine.loaded.source, engine.home, engine.storage)
         self._monitor.start()
         engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.gateway_host

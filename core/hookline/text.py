@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from typing import Any
 
 from hookline_hookspecs import Question
@@ -18,21 +17,6 @@ def new_id() -> str:
 def dump(value: object) -> str:
     """``value`` as compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-_filters: list[Callable[[str], str]] = []
-
-
-def filter_secrets(replace: Callable[[str], str]) -> None:
-    """Pass every later :func:`redacted` text through ``replace`` too."""
-    _filters.extend([replace] if replace not in _filters else [])
-
-
-def redacted(text: str) -> str:
-    """``text`` without the secrets of the configuration, for a person, a model or the store."""
-    for replace in _filters:
-        text = replace(text)
-    return text
 
 
 def clean(text: str) -> str:

@@ -30,7 +30,7 @@ from .host import Context, Stash
 from .host import Host
 from .network import Http, HttpResponse
 from .offers import Access, ArtifactKeeper, Checkpoints, ToolServers
-from .paths import Paths
+from .paths import FileRisk, Paths
 from .storage import Hit, Storage, Transaction
 from .inspection import Configuration, Inspection, StablePrompt
 from .semantic import SearchableCorpus, SemanticIndex, fuse
@@ -80,7 +80,7 @@ __all__ = [
     "Excerpt",
     "Failure",
     "Feature",
-    "Fenced",
+    "Fenced", "FileRisk",
     "Fragment",
     "GatewayHost",
     "GatewayService",

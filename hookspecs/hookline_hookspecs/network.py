@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,6 +31,18 @@ class HttpResponse(Protocol):
         errors as :meth:`Http.get`."""
 
 
+class RequestOptions(TypedDict, total=False):
+    """Options of a request, all of them optional; see :class:`Http`."""
+
+    headers: Mapping[str, str] | None
+    params: Mapping[str, Any] | None
+    content: bytes | None
+    json: Any
+    timeout: float
+    max_bytes: int
+    before: Callable[[str], Awaitable[None]] | None
+
+
 class Http(Protocol):
     """A client for URLs that a model or a user can choose. Private addresses are refused.
 
@@ -44,14 +56,16 @@ class Http(Protocol):
     def judge(self, url: str) -> str | None:
         """Return why the text of ``url`` would be refused, or None; does no DNS lookup."""
 
-    async def get(self, url: str, **options: Any) -> HttpResponse:
+    async def get(self, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:
         """GET ``url`` and read the body. Raises ``Refused`` if the URL is not allowed and another
         ``HooklineError`` if the request fails. An HTTP error status does not raise."""
 
-    async def request(self, method: str, url: str, **options: Any) -> HttpResponse:
+    async def request(self, method: str, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:
         """Like :meth:`get`, with any method."""
 
-    def stream(self, method: str, url: str, **options: Any) -> AbstractAsyncContextManager[HttpResponse]:
+    def stream(
+        self, method: str, url: str, **options: Unpack[RequestOptions]
+    ) -> AbstractAsyncContextManager[HttpResponse]:
         """Like :meth:`request`, but the ``async with`` block reads the body through ``chunks``."""
 
     async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

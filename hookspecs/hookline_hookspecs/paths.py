@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Container
+    from contextlib import AbstractContextManager
+
+
+@dataclass(frozen=True, slots=True)
+class FileRisk:
+    """What of a file, or of a change to it, programs run later.
+
+    ``name`` is the file or the part of it (``scripts of package.json``), ``what`` completes a
+    sentence that begins with the name (``runs when …``). ``at_once``: it runs unasked as soon as
+    somebody installs the package.
+    """
+
+    name: str
+    what: str
+    at_once: bool = False
 
 
 class Paths(Protocol):
@@ -26,6 +42,26 @@ class Paths(Protocol):
     def caution(self, path: str) -> str | None:
         """Return why a person should approve writing to ``path``, or None: programs run it or
         agents follow it by themselves."""
+
+    def credential(self, path: str) -> str | None:
+        """Return what kind of secret a file of this name holds, or None; reads nothing."""
+
+    def runs_later(self, path: str) -> bool:
+        """Return True for a file that somebody runs afterwards, such as a Makefile."""
+
+    def change_risk(self, path: str, before: str, after: str) -> FileRisk | None:
+        """Return what of a change to the text of a file will run later; None if nothing does."""
+
+    def give(self, path: Path) -> None:
+        """Let a file that came with a message be read, although it lies in Hookline's home."""
+
+    def is_given(self, path: Path) -> bool:
+        """Return True if :meth:`give` was called for the resolved path: it may only be read."""
+
+    def folder(self, real: Path) -> AbstractContextManager[tuple[str, int | None]]:
+        """Return the name of a resolved path and a handle on its folder, for the ``dir_fd`` of
+        :mod:`os` (None where the system has none). Missing folders are made, and no link is
+        followed. Raises ``OSError``."""
 
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, with no race between :meth:`resolve` and opening."""

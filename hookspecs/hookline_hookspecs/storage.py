@@ -70,8 +70,9 @@ class Storage(Protocol):
     ``-- name: add_fact!`` for a write).
     """
 
-    dir: Path
-    """The plugin's own folder, created on first use with mode 0700."""
+    @property
+    def dir(self) -> Path:
+        """The plugin's own folder, created on first use with mode 0700."""
 
     kv: KeyValue
     """Small JSON values."""

@@ -20,7 +20,7 @@ UNUSED = {
     "hookline_provenance.pages",
     "hookline_session_search.search",
     "hookline_skills.pages",
-    "hookline_sqlite.fulltext",
+    "hookline.store.sqlite.fulltext",
     "hookline_threat_scan.words",
     "hookline_user_model.pages",
     "hookline_hookspecs.web",

@@ -93,7 +93,7 @@ def test_of_two_edits_at_once_one_counts_and_the_other_is_kept(
     looked(there)
     looked(here)
     assert note(here).read_text() == note(there).read_text() == "Prefers cocoa\n"
-    kept = list((there.home / "plugins" / "kits" / "storage" / "conflicts").iterdir())
+    kept = list((there.home / "plugins" / "shared-files" / "conflicts").iterdir())
     assert [file.read_text() for file in kept] == ["Prefers coffee\n"]
 
 
@@ -109,7 +109,7 @@ def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
     skill.write_text(SKILL.replace("make-tea", "own"))
     looked(there)
     assert "Prefers tea" in note(there).read_text()
-    kept = list((there.home / "plugins" / "kits" / "storage" / "conflicts").iterdir())
+    kept = list((there.home / "plugins" / "shared-files" / "conflicts").iterdir())
     assert [file.read_text() for file in kept] == ["An older note\n"]
     looked(here)
     assert (here.home / "skills" / "own" / "SKILL.md").read_bytes() == skill.read_bytes()
@@ -136,14 +136,14 @@ def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
 def test_on_sqlite_nothing_is_shared(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     calls(machine, "memory", action="add", content="Prefers tea")
-    assert not (machine.home / "plugins" / "kits" / "storage").exists()
+    assert not (machine.home / "plugins" / "shared-files").exists()
 
 
 def test_what_another_process_of_the_home_has_brought_is_no_edit(
     node: Callable[[str], Machine],
 ) -> None:
     here, there = node("here"), node("there")
-    known = there.home / "plugins" / "kits" / "storage" / "shared-files.json"
+    known = there.home / "plugins" / "shared-files" / "shared-files.json"
     calls(here, "memory", action="add", content="First")
     looked(there)
     before = known.read_bytes()
@@ -153,4 +153,4 @@ def test_what_another_process_of_the_home_has_brought_is_no_edit(
     calls(here, "memory", action="add", content="Third")
     looked(there)
     assert "Third" in note(there).read_text()
-    assert not (there.home / "plugins" / "kits" / "storage" / "conflicts").exists()
+    assert not (there.home / "plugins" / "shared-files" / "conflicts").exists()

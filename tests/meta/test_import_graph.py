@@ -11,22 +11,23 @@ from meta.tree import CORE, HOOKSPECS, Dist, dists
 
 ROOMS = (
     "clock text home tasks",
-    "config/ model plain drivers load choose",
-    "bus/ monitor deadline implementation signals bus",
-    "store/ codec journal absent",
+    "config/",
+    "log",
+    "store/",
+    "io/",
+    "bus/",
     "engine",
-    "sessions/ state prompt history context manager",
-    "turn/ prefix model_call tool_call loop resume",
-    "dispatch/ content commands outbox lanes dispatcher recovery",
-    "plugins/ discovery host loader",
+    "sessions/",
+    "turn/",
+    "dispatch/",
+    "plugins/",
     "inspection runtime",
     "cli/",
     "testing/",
 )
-"""Core's rooms from the first to the last: a folder (``name/``) with its modules, or modules alone.
+"""Core's rooms from the first to the last: a folder (``name/``), or modules beside the folders.
 
-A module imports only rooms above its own and modules left of it. A helper module of a folder, which
-is not named here, may stand anywhere within it.
+A module imports only its own room and rooms above it.
 """
 FIRST, LAST = -1, len(ROOMS)
 OUTSIDE = {"": FIRST, "__main__": LAST}

@@ -33,8 +33,8 @@ CONTRACT_BRINGS = {"hookline", "pydantic"}
 """Dists a plugin may import because the contract is written with them."""
 TEST_HELPERS = {"support"}
 """Packages of the repository's own ``tests`` folder."""
-ALSO = {"postgres": "postgresql"}
-"""The other scheme of a store's address."""
+ALSO = {"postgres": {"postgresql"}}
+"""Entry points beside a dist's own name: another scheme of a store's address."""
 
 
 INSTALL = re.compile(
@@ -56,9 +56,8 @@ def test_a_dist_is_named_as_its_folder_and_its_entry_point(dist: Dist) -> None:
     assert dist.name == f"hookline-{dist.folder.name.removeprefix('lib-')}"
     assert (dist.source / "__init__.py").is_file()
     assert (dist.source / "py.typed").is_file()
-    for name, (group, value) in dist.entry_points.items():
-        also = ALSO.get(dist.folder.name) if group == "hookline.stores" else None
-        assert name in (dist.folder.name, also)
+    for name, (_, value) in dist.entry_points.items():
+        assert name in {dist.folder.name, *ALSO.get(dist.folder.name, ())}
         assert value.partition(":")[0].partition(".")[0] == dist.module
 
 

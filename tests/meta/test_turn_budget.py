@@ -21,6 +21,7 @@ import pytest
 import yaml
 from hookline.config import load
 from hookline.runtime import Runtime
+from hookline.store.sqlite import store
 from hookline.testing.channel import FakeChannel
 from hookline.text import new_id
 from hookline_hookspecs import (
@@ -36,10 +37,9 @@ from hookline_hookspecs import (
     WireRequest,
     tool,
 )
+from hookline_hookspecs.caching import deferred_writes as later
 from hookline_hookspecs.plugin import NoConfig
 from hookline_session_search import plugin as search
-from hookline_sqlite import store
-from hookline_warmkit import later
 
 LINGER = 0.2
 """Seconds for which a write that nobody waits for is held back here."""

@@ -9,9 +9,10 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs import HookSpec, Step
+from hookline_hookspecs.secrets import redacted
 
 from ..bus.deadline import HookTimeout
-from ..text import clean, redacted
+from ..text import clean
 
 MAX_REASON_CHARS = 500
 """The maximum number of characters shown of an error; the log has all of it."""

@@ -1,22 +1,59 @@
-"""Checks what plugins return: its type, and by the service ``fields`` that of every field."""
+"""Checks what plugins return: its type, and that of every field of a dataclass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from ..config import find_driver
-
-
-@cache
-def _field_check() -> Callable[[object], TypeError | None]:
-    return find_driver("hookline.services", "fields") or (lambda _: None)
+Fits: TypeAlias = Callable[[Any], bool]
 
 
 def field_error(value: object) -> TypeError | None:
-    """Return the error for the first field of a dataclass of the wrong type; without the guards, None."""
-    return _field_check()(value)
+    """Return the error for the first field of a dataclass whose value has the wrong type."""
+    kind: Any = type(value)
+    if hasattr(kind, "__dataclass_fields__"):
+        for name, fits in _checks(kind):
+            part = getattr(value, name)
+            if not fits(part):
+                found = f"{type(part).__name__} as its {name}, or with the wrong items in it"
+                return TypeError(f"it returned {kind.__name__} with {found}")
+    return None
+
+
+@cache
+def _checks(kind: Any) -> tuple[tuple[str, Fits], ...]:
+    hints = get_type_hints(kind)
+    return tuple((field.name, _fits(hints[field.name])) for field in fields(kind))
+
+
+def _fits(hint: Any) -> Fits:
+    """Return a check for an annotation. Checks items of tuples but not values of mappings."""
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if origin is Any:
+        return lambda _: True
+    if origin is Literal:
+        return lambda value: isinstance(value, str) and value in arguments
+    if origin in (Union, types.UnionType):
+        options = [_fits(argument) for argument in arguments]
+        return lambda value: any(fits(value) for fits in options)
+    if origin is tuple and arguments[1:] == (...,):
+        item, parts = (_fits(arguments[0]), {get_origin(part) for part in (arguments[0], *get_args(arguments[0]))})
+        if parts & {tuple, Literal}:
+            return lambda value: isinstance(value, tuple) and all(map(item, value))
+        # A history has thousands of items: one of each type is checked.
+        return lambda value: isinstance(value, tuple) and all(map(item, {type(part): part for part in value}.values()))
+    if origin is tuple:
+        items = [_fits(argument) for argument in arguments]
+        return lambda value: (
+            isinstance(value, tuple)
+            and len(value) == len(items)
+            and all(fits(part) for fits, part in zip(items, value, strict=True))
+        )
+    wanted: Any = {dict: Mapping, float: (int, float)}.get(origin, origin)
+    return lambda value: isinstance(value, wanted)
 
 
 def unexpected_type(value: object, *wanted: Any) -> TypeError:

@@ -60,6 +60,11 @@ class CoreCommandLine:
         return find_home()
 
     @property
+    def store_url(self) -> str:
+        """What config.yaml says below ``store``."""
+        return self._loaded.config.store
+
+    @property
     def is_strict(self) -> bool:
         """True if errors of plugins are raised."""
         return self._prepared().engine.strict

@@ -6,7 +6,7 @@ import sys
 from shutil import get_terminal_size
 from textwrap import fill
 
-from hookline.text import redacted
+from hookline_hookspecs.secrets import redacted
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 """Exit codes; 0 is success."""

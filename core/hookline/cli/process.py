@@ -8,8 +8,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from hookline.config import find_driver
 from hookline.home import find_home, make_home
+from hookline.log import open_log
 
 _installed: Callable[..., Any] = cache(entry_points)
 """Looks through every installed package, so once for each question."""
@@ -29,7 +29,6 @@ def own_process(method: str, *arguments: object, service: str = "process") -> An
 def log_to_home() -> None:
     """Make the home if necessary, and log to ``logs/hookline.log`` in it, not to the screen."""
     make_home(find_home())
-    open_log = find_driver("hookline.services", "log")
     root = logging.getLogger("hookline")
-    root.handlers[:] = [open_log(find_home() / "logs") if open_log else logging.NullHandler()]
+    root.handlers[:] = [open_log(find_home() / "logs")]
     root.propagate = False

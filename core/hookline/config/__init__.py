@@ -7,14 +7,15 @@ the user: ConfigError prevents a start, SettingsError switches one plugin off.
 from hookline_hookspecs.errors import ConfigError, SettingsError
 
 from .choose import ModelChoice, NoModel, choose_model, provider_settings, split_model
-from .drivers import config_reader, find_driver
+from .drivers import find_driver, open_secret_sources
 from .load import Loaded, effective, load, validate_settings
 from .model import Config, ConfigFile, PluginEntry
+from .source import ConfigSource, parse
 
 # fmt: off
 __all__ = [
-    "Config", "ConfigError", "ConfigFile", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
-    "SettingsError", "choose_model", "config_reader", "effective", "find_driver", "load",
+    "Config", "ConfigError", "ConfigFile", "ConfigSource", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
+    "SettingsError", "choose_model", "effective", "find_driver", "load", "open_secret_sources", "parse",
     "provider_settings", "split_model", "validate_settings",
 ]
 # fmt: on

@@ -17,8 +17,8 @@ import yaml
 from hookline_hookspecs.errors import ConfigError, SettingsError
 from pydantic import BaseModel
 
-from .drivers import config_reader
 from .model import Config, ConfigFile, PluginEntry, Preset
+from .source import ConfigSource, read
 
 Key: TypeAlias = tuple[str, ...]
 _LOCAL = ("plugins", "providers")
@@ -45,7 +45,7 @@ class Loaded:
     env: Mapping[str, str] = field(repr=False)
     lines: dict[Key, int | str]
     provider_errors: dict[str, str]
-    source: Any = field(repr=False)
+    source: ConfigSource = field(repr=False)
 
 
 def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None) -> Loaded:
@@ -57,7 +57,7 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     path = home / "config.yaml"
     presets, standard = _defaults()
     known = {"keys": ConfigFile.model_fields, "secret_variables": {p.key_env or "" for p in presets.values()}}
-    source = config_reader().read(path, env, flags, text, **known)
+    source = read(path, env, flags, text, **known)
     faults = source.faults
     stopping = [*source.unreadable, *(faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1)]
 
@@ -90,8 +90,7 @@ def validate_settings(model: type[BaseModel], entry: PluginEntry, loaded: Loaded
 
     Raises SettingsError with a sentence for each error.
     """
-    checked: tuple[Any, list[str]] = loaded.source.check(model, entry.settings, ("plugins", entry.name))
-    return checked
+    return loaded.source.check(model, entry.settings, ("plugins", entry.name))
 
 
 def effective(loaded: Loaded) -> dict[str, Any]:
@@ -100,8 +99,7 @@ def effective(loaded: Loaded) -> dict[str, Any]:
     A plugin that has an error is false.
     """
     plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in loaded.plugins.values()}
-    masked: dict[str, Any] = loaded.source.masked({**loaded.config.model_dump(mode="json"), "plugins": plugins})
-    return masked
+    return loaded.source.masked({**loaded.config.model_dump(mode="json"), "plugins": plugins})
 
 
 @cache
@@ -112,7 +110,7 @@ def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
     return presets, tuple(data["standard"])
 
 
-def _entry(key: Key, plugins: dict[str, Any], source: Any) -> PluginEntry:
+def _entry(key: Key, plugins: dict[str, Any], source: ConfigSource) -> PluginEntry:
     """The entry of the plugin at `key`."""
     value = plugins.get(key[1])
     settings = dict(value) if isinstance(value, dict) else {"enabled": value}

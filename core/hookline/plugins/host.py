@@ -134,8 +134,7 @@ class PluginHost:
     @cached_property
     def storage(self) -> Storage:
         """The plugin's own storage."""
-        found: Storage = self._engine.storage(self.plugin, self._package)
-        return found
+        return self._engine.storage(self.plugin, self._package)
 
     @property
     def paths(self) -> Paths:

@@ -25,13 +25,13 @@ from hookline_hookspecs.origins import Effect, Origin
 from hookline_hookspecs.paths import Paths
 from hookline_hookspecs.questions import Question
 from hookline_hookspecs.replies import Notice
+from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.tools import Tool
 from hookline_hookspecs.turns import Session, Turn
 from hookline_hookspecs.verdicts import Deny
 
 from .. import clock
 from ..engine import Engine
-from ..text import redacted
 from . import history
 from .prompt import EMPTY
 from .state import ActiveTurn, SessionState

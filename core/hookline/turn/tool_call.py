@@ -20,6 +20,7 @@ from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.questions import Question
+from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult
 from hookline_hookspecs.tools import Tool
@@ -28,7 +29,7 @@ from hookline_hookspecs.verdicts import Answer, Ask, Deny
 from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
 from ..bus.validation import field_error
 from ..sessions.context import TurnContext
-from ..text import clean, redacted
+from ..text import clean
 
 log = logging.getLogger("hookline.tools")
 CHOICES = ("Once", "This session", "Always", "Deny")

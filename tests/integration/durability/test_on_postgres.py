@@ -18,7 +18,7 @@ SMOKE = (
     "tests/integration/durability/test_two_runtimes.py",
     "plugins/learning/memory/tests/test_facts.py",
     "plugins/learning/session-search/tests/test_queries.py",
-    "plugins/kits/warmkit/tests/test_storage.py",
+    "tests/unit/hookspecs/test_row_cache.py",
 )
 
 

@@ -313,7 +313,7 @@ class Telling(BaseModel):
 
 def with_settings(model: type[BaseModel]) -> Any:
     """A plugin that has these settings and does nothing."""
-    return type("Configured", (Plugin,), {"config_class": model})
+    return type("ConfigSource", (Plugin,), {"config_class": model})
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.secrets import ProcessFilter
 from hookline_otel import Otel
-from hookline_secretfilter import ProcessFilter
 
 Make = Callable[..., Harness]
 USED = Usage(input=1000, cache_read=600, cache_write=100, output=50, reasoning=20)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.utils import formatdate
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +21,15 @@ from hookline_hookspecs import (
     ProviderError,
     RateLimited,
 )
-from hookline_providerkit import PROVIDER, QUOTED, Cause, Failures, ServerSaid, retry_after, words
+from hookline_providerkit import (
+    MAX_QUOTED_CHARS,
+    PROVIDER_SENTENCES,
+    Cause,
+    ErrorInResponse,
+    Failures,
+    error_text,
+    retry_after,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +46,18 @@ JSON = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+@contextmanager
+def translating(sdk: Any, **fields: str) -> Iterator[None]:
+    """Raise the error that an exception is translated to; others pass."""
+    try:
+        yield
+    except Exception as error:
+        failure = FAILURES.from_exception(error, sdk, **fields)
+        if failure is None:
+            raise
+        raise failure from FAILURES.loggable_cause(error)
 
 
 class SdkError(Exception):
@@ -75,7 +97,7 @@ def said(message: str, kind: str = "invalid_request_error") -> dict[str, Any]:
 
 
 def refused(status: int, body: Any) -> ProviderError:
-    return FAILURES.refused(status, body, {}, model="polly")
+    return FAILURES.from_status(status, body, {}, model="polly")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +117,7 @@ def refused(status: int, body: Any) -> ProviderError:
         (400, said("flagged by our moderation system"), BadRequest, "moderation"),
         (404, said("no polly"), BadRequest, "does not know polly"),
         (422, {"detail": [{"msg": "field required"}]}, BadRequest, "(422: field required)"),
-        (408, "", NetworkError, "gave up waiting"),
+        (408, "", NetworkError, "stopped waiting"),
     ],
 )
 def test_a_status_is_an_error_with_a_sentence(
@@ -122,7 +144,7 @@ def test_a_status_is_an_error_with_a_sentence(
     ],
 )
 def test_an_error_in_a_stream_has_no_status_of_its_own(body: Any, kind: type[Exception]) -> None:
-    assert type(FAILURES.in_stream(body, model="polly")) is kind
+    assert type(FAILURES.from_body(body, model="polly")) is kind
 
 
 @pytest.mark.parametrize(
@@ -130,21 +152,21 @@ def test_an_error_in_a_stream_has_no_status_of_its_own(body: Any, kind: type[Exc
     [
         (StatusError(429, said("slow down")), RateLimited, "Try again in 7 s."),
         (StatusError(200, said("busy", "overloaded_error")), Overloaded, "busy"),
-        (SdkError("the stream ended"), NetworkError, "broke off its answer from polly"),
+        (SdkError("the stream ended"), NetworkError, "The response of polly from parrot broke off"),
         (SdkError("", said("busy", "overloaded_error")), Overloaded, "busy"),
         (TimedOut("slow"), NetworkError, "providers.parrot.timeout"),
         (httpx2.ReadTimeout("slow"), NetworkError, "providers.parrot.timeout"),
-        (LostConnection("Connection error."), NetworkError, "(nest) failed while asking polly"),
+        (LostConnection("Connection error."), NetworkError, "(nest) failed while requesting polly"),
         (httpx2.ReadError("reset"), NetworkError, "reset"),
-        (ServerSaid(PAGE), BadRequest, "other than a message (a web page"),
+        (ErrorInResponse(PAGE), BadRequest, "other than a message (a web page"),
         (json.JSONDecodeError("no value", "<", 0), NetworkError, "unreadable"),
-        (UnicodeEncodeError("ascii", "ü", 0, 1, "no"), BadRequest, "letters"),
+        (UnicodeEncodeError("ascii", "ü", 0, 1, "no"), BadRequest, "characters"),
     ],
 )
 def test_an_exception_is_told_by_what_it_is(
     error: Exception, kind: type[ProviderError], told: str
 ) -> None:
-    with pytest.raises(kind) as caught, FAILURES.explaining(SDK, model="polly", host="nest"):
+    with pytest.raises(kind) as caught, translating(SDK, model="polly", host="nest"):
         raise error
     assert type(caught.value) is kind
     assert told in str(caught.value)
@@ -152,7 +174,7 @@ def test_an_exception_is_told_by_what_it_is(
 
 
 def test_an_exception_of_nobody_passes() -> None:
-    with pytest.raises(KeyError, match="screen"), FAILURES.explaining(SDK, model="polly"):
+    with pytest.raises(KeyError, match="screen"), translating(SDK, model="polly"):
         raise KeyError("screen")
 
 
@@ -161,7 +183,7 @@ def test_an_invalid_header_is_not_repeated() -> None:
     error.__cause__ = httpx2.LocalProtocolError(f"Illegal header value b'Bearer {SECRET}'")
     with (
         pytest.raises(BadRequest, match="not valid in HTTP") as caught,
-        FAILURES.explaining(SDK, model="polly", host="nest"),
+        translating(SDK, model="polly", host="nest"),
     ):
         raise error
     assert SECRET not in str(caught.value)
@@ -173,17 +195,21 @@ def test_a_key_that_a_server_repeats_is_taken_out() -> None:
 
 
 def test_a_plugin_has_sentences_of_its_own() -> None:
-    own = PROVIDER | {Cause.TOO_MANY: "The {name} is tired {told}; come back {when}."}
+    own = PROVIDER_SENTENCES | {
+        Cause.RATE_LIMITED: "The {name} is tired {status}; come back {when}."
+    }
     failures = Failures({"name": "parrot"}, sentences=own)
-    error = failures.refused(429, {"detail": "enough"}, {"retry-after-ms": "1500"}, model="polly")
+    error = failures.from_status(
+        429, {"detail": "enough"}, {"retry-after-ms": "1500"}, model="polly"
+    )
     assert str(error) == "The parrot is tired (429: enough); come back in 2 s."
     assert error.retry_after == 1.5
 
 
 @given(st.integers(400, 599), JSON)
 def test_no_body_is_a_fault(status: int, body: Any) -> None:
-    for error in (refused(status, body), FAILURES.in_stream(body, model="polly")):
-        assert len(str(error)) < QUOTED + 300
+    for error in (refused(status, body), FAILURES.from_body(body, model="polly")):
+        assert len(str(error)) < MAX_QUOTED_CHARS + 300
         assert "\n" not in str(error)
 
 
@@ -197,12 +223,12 @@ def test_no_body_is_a_fault(status: int, body: Any) -> None:
         ({"type": "overloaded_error"}, "overloaded_error"),
         ([{"msg": "one"}, {"msg": "two"}], "one; two"),
         ("a\x1b[31mb", "a[31mb"),
-        ("x" * 1000, "x" * QUOTED + "…"),
+        ("x" * 1000, "x" * MAX_QUOTED_CHARS + "…"),
         (7, ""),
     ],
 )
 def test_a_servers_words_are_one_line(body: Any, told: str) -> None:
-    assert words(body) == told
+    assert error_text(body) == told
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pytest
-from hookline_providerkit.servers import find_local, local_servers, models_at
+from hookline_providerkit.servers import find_local_servers, list_models, local_servers
 from support.openai_server import OpenAIServer
 from support.serving import serving
 
@@ -51,21 +51,21 @@ def rude() -> Iterator[Rude]:
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_what_is_no_server_of_models_is_none(rude: Rude, answer: bytes) -> None:
     rude.answer = answer
-    assert models_at(rude.url, {}, 5.0) is None
+    assert list_models(rude.url, {}, 5.0) is None
 
 
 def test_a_key_does_not_follow_a_redirect(rude: Rude) -> None:
     with OpenAIServer(models=["small"]) as server:
         there = f"Location: {server.base_url}/models"
         rude.answer = f"HTTP/1.0 302 Found\r\n{there}\r\n\r\n".encode()
-        assert models_at(rude.url, {"Authorization": "Bearer k"}, 5.0) is None
+        assert list_models(rude.url, {"Authorization": "Bearer k"}, 5.0) is None
         assert not server.requests
 
 
 def test_those_that_run_are_found_where_the_environment_says() -> None:
     nobody = {server.url: NOBODY for server in local_servers()}
-    assert find_local(nobody) == []
+    assert find_local_servers(nobody) == []
     with OpenAIServer(models=["small", "large"]) as server:
-        (found,) = find_local(nobody | {"OLLAMA_BASE_URL": server.base_url})
+        (found,) = find_local_servers(nobody | {"OLLAMA_BASE_URL": server.base_url})
     assert found.models == ("small", "large")
     assert str(found) == f"ollama runs at 127.0.0.1:{server.port} with 2 models"

@@ -185,7 +185,7 @@ def dying(real):
         return real(*args, **options)
     return call
 
-import hookline_chatfiles.textfile as textfile
+import hookline_hookspecs.chat_files.text_file as textfile
 textfile.os.fsync = dying(os.fsync)
 textfile.tempfile.mkstemp = dying(textfile.tempfile.mkstemp)
 textfile.Path.replace = dying(Path.replace)

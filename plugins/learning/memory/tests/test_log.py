@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline_chatfiles import LearnedSource
+from hookline_hookspecs.chat_files import LearnedSource
 
 from .conftest import DAY
 

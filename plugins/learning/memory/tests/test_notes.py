@@ -197,7 +197,7 @@ def test_a_new_session_has_the_notes_as_they_are_now(
     mind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time_ns  # the files seem old enough for nothing to be read again
-    monkeypatch.setattr("hookline_warmkit.files.time.time_ns", lambda: now() + 10**10)
+    monkeypatch.setattr("hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 10**10)
     assert "Notes [" not in mind.prompt()
     mind.write("The cat is called Tom.\n")
     assert "Tom" in mind.prompt()

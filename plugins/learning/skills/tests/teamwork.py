@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hookline.testing import Harness, calls
-from hookline_auditkit import Audit
 from hookline_hookspecs import Host, Plugin, ToolResult, hookimpl
+from hookline_hookspecs.audit import Audit
 from hookline_hookspecs.plugin import NoConfig
 from hookline_skills import Skills
 from hookline_skills.team.shared import Team

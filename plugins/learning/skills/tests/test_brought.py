@@ -10,7 +10,7 @@ import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import Host, Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
-from hookline_skillfolders import SkillFolder
+from hookline_hookspecs.skill_folders import SkillFolder
 from hookline_skills import Skills
 from hookline_skills.keeping import put_away
 from hookline_skills.overview import overview

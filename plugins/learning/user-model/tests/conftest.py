@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness
-from hookline_chatfiles import LearnedSource
 from hookline_hookspecs import Deny, Excerpt, Lesson, ModelRequest, Plugin, Reviewer, hookimpl
+from hookline_hookspecs.chat_files import LearnedSource
 from hookline_hookspecs.plugin import NoConfig
 from hookline_user_model import UserModel
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import (
     ContextBlock,
+    Host,
     ImageBlock,
     ModelResponse,
     Plugin,
@@ -17,6 +19,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.plugin import NoConfig
+from hookline_hookspecs.prices import Prices
 from hookline_inspect import Inspect
 
 Make = Callable[..., Any]
@@ -53,19 +56,49 @@ def test_usage_counts_by_model_and_tells_what_the_cache_saved(harness: Make) -> 
     )
 
 
-LIST = """
-date: 2026-10-01
-free: [here]
-models: {test/model: {input: 2, output: 10, cache_read: 0.2, cache_write: 2.5,
-         long_prompt: {above: 5000, input: 4, output: 20}}}
-"""
+class ListedPrices(Prices):
+    """Knows what ``test/model`` costs; long prompts cost twice as much. ``local/…`` is free."""
+
+    def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        if model != "test/model":
+            return None
+        paid = 2 * usage.fresh + 0.2 * usage.cache_read + 2.5 * usage.cache_write
+        paid += 10 * usage.output
+        length = usage.input if prompt is None else prompt
+        return paid * (2 if length > 5000 else 1) / 1e6
+
+    def saved(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        plain = replace(usage, cache_read=0, cache_write=0)
+        without, paid = self.cost(model, plain, prompt), self.cost(model, usage, prompt)
+        return None if without is None or paid is None else without - paid
+
+    def as_of(self, *models: str) -> str:
+        return "2026-10-01"
 
 
-def test_usage_tells_money_where_the_price_is_known(harness: Make) -> None:
+class FreePrices(Prices):
+    """Every model runs on a machine of one's own."""
+
+    def is_free(self, model: str) -> bool:
+        return True
+
+    def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
+        return 0.0
+
+
+class PriceList(Plugin[NoConfig]):
+    """Offers prices, as ``insights`` does."""
+
+    prices: Prices = ListedPrices()
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        host.services.provide(Prices, self.prices)
+
+
+def test_usage_shows_money_where_the_price_is_known(harness: Make) -> None:
     big = Usage(input=6000, output=100)
-    h = harness(Inspect, model=[answer(READ), answer(big), answer(big), answer(big)])
-    h.home.mkdir(exist_ok=True)
-    (h.home / "prices.yaml").write_text(LIST, "utf-8")
+    h = harness(Inspect, PriceList, model=[answer(READ), answer(big), answer(big), answer(big)])
     h.send("x")
     assert h.send("/status").text.endswith(
         "\nCost: $0.0007 by prices of 2026-10-01; the provider's cache saved $0.0014."
@@ -83,9 +116,10 @@ def test_usage_tells_money_where_the_price_is_known(harness: Make) -> None:
 
 
 def test_usage_of_a_local_server_is_free(harness: Make) -> None:
-    h = harness(Inspect, model=[answer(READ)])
-    h.home.mkdir(exist_ok=True)
-    (h.home / "prices.yaml").write_text(LIST.replace("[here]", "[test]"), "utf-8")
+    class Free(PriceList):
+        prices = FreePrices()
+
+    h = harness(Inspect, Free, model=[answer(READ)])
     h.send("x")
     assert h.send("/usage").text.endswith(": free (local)\nCost: free (local).")
 

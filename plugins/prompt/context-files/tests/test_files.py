@@ -334,7 +334,7 @@ def test_a_word_that_the_gate_makes_longer_costs_no_others(bench):
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every file be old enough to be relied upon."""
     now = time.time_ns
-    monkeypatch.setattr("hookline_warmkit.files.time.time_ns", lambda: now() + 10**10)
+    monkeypatch.setattr("hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 10**10)
 
 
 @pytest.mark.usefixtures("settled")

@@ -10,7 +10,7 @@ import pytest
 from hookline.testing import calls
 from hookline_context_files import ContextFiles
 from hookline_hookspecs import Context, Host, Origin, Plugin, ToolCall, hookimpl, tool
-from hookline_origins import FileOrigins
+from hookline_hookspecs.file_origins import FileOrigins
 
 REPOSITORY = Origin("outside", "https://git.example/project")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Context, Host, Origin, Plugin, ToolCall, hookimpl, tool
-from hookline_origins import FileOrigins
+from hookline_hookspecs.file_origins import FileOrigins
 
 REPOSITORY = Origin("outside", "https://git.example/project")
 

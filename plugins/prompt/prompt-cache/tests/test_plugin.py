@@ -329,7 +329,7 @@ def test_what_a_turn_came_to_is_kept(harness: MakeHarness) -> None:
 
 
 def test_no_turn_waits_for_a_write(harness: MakeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline_warmkit.later.SECONDS", 1000.0)
+    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 1000.0)
     h = talk(harness)
     h.send("hello")
     written: list[object] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from hookline.testing import calls
 from hookline_hookspecs import Host, Origin, Plugin, hookimpl
-from hookline_origins import FileOrigins
+from hookline_hookspecs.file_origins import FileOrigins
 from hookline_subdir_hints import SubdirHints
 
 from .conftest import Toolbox

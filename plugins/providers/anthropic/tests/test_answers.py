@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hookline_anthropic.answer import StreamReader, read_message
+from hookline_anthropic.response_reader import StreamReader, read_message
 from hookline_hookspecs import Delta, TextBlock, ThinkingBlock, ToolCall, Usage
 from hookline_providerkit import Limits
 from hypothesis import given

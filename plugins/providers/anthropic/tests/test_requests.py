@@ -238,7 +238,7 @@ async def test_without_a_key_nothing_is_sent() -> None:
 )
 def test_a_bad_option_is_named(options: dict[str, Any]) -> None:
     (key,) = options
-    with pytest.raises(BadRequest, match=rf"providers\.anthropic\.{key} must be"):
+    with pytest.raises(BadRequest, match=rf"providers\.anthropic\.{key}: expected"):
         AnthropicProvider(ProviderSettings("anthropic", None, "k", {}, options))
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 from hookline_hookspecs import Block, ModelResponse, ProviderError
-from hookline_openai.chat_answer import ChatAnswer
-from hookline_openai.responses_answer import ARGUMENTS, ENDS, TEXT, THINKING, ResponsesAnswer
-from hookline_providerkit import Failures, ServerSaid
+from hookline_openai.chat_reader import ChatReader
+from hookline_openai.responses_reader import (
+    ARGUMENTS_EVENT,
+    END_EVENTS,
+    TEXT_EVENTS,
+    THINKING_EVENTS,
+    ResponsesReader,
+)
+from hookline_providerkit import ErrorInResponse, Failures
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,8 +46,12 @@ RESPONSE = record(
     incomplete_details=JSON,
 )
 ITEM_EVENTS = ["response.output_item.added", "response.output_item.done", "error"]
+EVENTS = [*TEXT_EVENTS, *THINKING_EVENTS, ARGUMENTS_EVENT, *END_EVENTS, *ITEM_EVENTS]
 EVENT = record(
-    type=st.sampled_from([*TEXT, *THINKING, ARGUMENTS, *ENDS, *ITEM_EVENTS]) | JSON,
+    type=st.sampled_from(
+        [*TEXT_EVENTS, *THINKING_EVENTS, ARGUMENTS_EVENT, *END_EVENTS, *ITEM_EVENTS]
+    )
+    | JSON,
     output_index=st.integers(0, 2) | JSON,
     delta=JSON,
     item=ITEM,
@@ -58,16 +68,16 @@ def read(make, pieces, whole) -> ModelResponse | ProviderError:
         for piece in pieces:
             answer.add(piece)
         if not pieces:
-            answer.whole(whole)
-    except ServerSaid as error:
+            answer.add_whole(whole)
+    except ErrorInResponse as error:
         fields = {"name": "local", "model": "llama", "key": "LLAMA_KEY"}
-        return Failures(fields).in_stream(error.body)
+        return Failures(fields).from_body(error.body)
     assert all(shown)
     return answer.response("local/llama", None)
 
 
 @pytest.mark.parametrize(("make", "piece", "whole"), [
-    (ChatAnswer, CHUNK, CHUNK), (ResponsesAnswer, EVENT, RESPONSE),
+    (ChatReader, CHUNK, CHUNK), (ResponsesReader, EVENT, RESPONSE),
 ])  # fmt: skip
 def test_nothing_a_server_sends_is_a_crash(make, piece, whole):
     @given(st.lists(piece, max_size=4), whole)

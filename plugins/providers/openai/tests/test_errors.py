@@ -114,7 +114,7 @@ async def test_it_is_sent_again_after_a_wait_that_is_told(serve, connect, stream
     assert response.text == "hi"
     assert [delta.text for delta in shown if delta.kind == "waiting"] == [
         "rate-limited by openai; trying again in 0.2 s",
-        "openai answered with the error 500; trying again in 0.1 s",
+        "openai answered with error 500; trying again in 0.1 s",
     ]
     first, second, third = server.requests
     assert second.time - first.time >= 0.2
@@ -133,7 +133,7 @@ async def test_a_stream_that_breaks_is_not_repeated(serve, connect, api):
     server = serve([Reply("a long text " * 20, cut_after=5), "again"])
     provider = connect(server, api=api, max_retries=2)
     shown = []
-    with pytest.raises(NetworkError, match="failed while asking gpt-5"):
+    with pytest.raises(NetworkError, match="failed while requesting gpt-5"):
         await provider.send(provider.render(ASK), shown.append)
     assert shown
     assert len(server.requests) == 1

@@ -14,7 +14,7 @@ from hookline_hookspecs import (
     ToolCall,
     ToolResultBlock,
 )
-from hookline_openai.calls import CallPieces, read_calls
+from hookline_openai.tool_calls import ToolCallAssembler, read_calls
 from hypothesis import given
 from hypothesis import strategies as st
 from support.openai_server import Reply, Use
@@ -199,7 +199,7 @@ async def test_a_stream_that_ends_without_a_stop(serve, connect):
 
 
 async def test_a_stream_of_nothing(serve, connect):
-    with pytest.raises(NetworkError, match="before anything was said"):
+    with pytest.raises(NetworkError, match="broke off: it was empty"):
         await answer_to(serve, connect, Reply(chunks=[DONE]))
 
 
@@ -330,7 +330,7 @@ PIECE = st.fixed_dictionaries(
 
 @given(st.lists(st.lists(PIECE | JSON, max_size=3) | JSON, max_size=6), st.booleans())
 def test_any_pieces_become_usable_calls(chunks, cut):
-    pieces = CallPieces()
+    pieces = ToolCallAssembler()
     for part in chunks:
         pieces.add(part)
     found = read_calls(pieces.calls, "salt", cut)
@@ -348,7 +348,7 @@ def test_any_pieces_become_usable_calls(chunks, cut):
     st.integers(1, 9),
 )
 def test_calls_survive_any_cut_into_pieces(wanted, size):
-    pieces = CallPieces()
+    pieces = ToolCallAssembler()
     for index, (name, arguments) in enumerate(wanted):
         text = json.dumps(arguments)
         pieces.add([piece(index, f"id_{index}", name)])

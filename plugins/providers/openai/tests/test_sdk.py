@@ -7,8 +7,8 @@ import sys
 
 SDK = """
 import sys
-from hookline_providerkit import lazily
-with lazily("openai.types"):
+from hookline_providerkit import lazy_imports
+with lazy_imports("openai.types"):
     import openai
 few = len(sys.modules)
 lazy = {name: getattr(openai.types, name) for name in dir(openai.types)}

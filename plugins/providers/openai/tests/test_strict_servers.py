@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hookline_hookspecs import Message, ModelRequest, ProviderError, ProviderSettings
 from hookline_openai import OpenAIProvider
-from hookline_openai.refusals import refused_field
+from hookline_openai.refused_fields import refused_field
 from support.openai_server import OpenAIServer, Reply
 
 PARAMS = {"max_tokens": 50, "temperature": 0.2}

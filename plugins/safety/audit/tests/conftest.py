@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_audit import AuditPlugin
-from hookline_auditkit import note
 from hookline_hookspecs import Deny, Plugin, ToolCall, hookimpl, tool
+from hookline_hookspecs.audit import note
 
 Make = Callable[..., Harness]
 

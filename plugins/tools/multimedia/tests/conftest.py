@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Attachment, Audio, Inbound, ToolResult
+from hookline_hookspecs.speech import audio_kind
 from hookline_multimedia import Multimedia
-from hookline_speech import audio_kind
 from support.serving import serving
 
 DATA = Path(__file__).parent / "data"

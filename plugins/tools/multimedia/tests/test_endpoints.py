@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hookline.testing import Harness
+from hookline_hookspecs.speech import Speaker, Transcriber
 from hookline_multimedia import Multimedia
-from hookline_speech import Speaker, Transcriber
 
 TOOLS = ["generate_image", "describe_image", "text_to_speech", "transcribe_audio"]
 Make = Callable[..., Harness]

@@ -27,7 +27,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.plugin import NoConfig
-from hookline_speech import KINDS, Speaker, Spoken, Transcriber, audio_kind
+from hookline_hookspecs.speech import KINDS, Speaker, Spoken, Transcriber, audio_kind
 from hookline_voice import Voice
 
 DATA = Path(__file__).parent / "data"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hookline.testing import PluginContract
 from hookline_hookspecs import ToolError
-from hookline_speech import Transcriber
+from hookline_hookspecs.speech import Transcriber
 from hookline_voice import Voice
 
 

@@ -93,7 +93,7 @@ class Extra(Plugin):
     def setup(self, host):
         host.services.add(GatewayService, self)
         if os.environ.get("SPEAKS"):
-            from hookline_speech import Speaker, Transcriber
+            from hookline_hookspecs.speech import Speaker, Transcriber
 
             host.services.provide(Speaker, self)
             host.services.provide(Transcriber, self)
@@ -101,7 +101,7 @@ class Extra(Plugin):
     max_chars = 4000
 
     async def speak(self, text, *, voice=None, format="mp3"):
-        from hookline_speech import KINDS, Spoken
+        from hookline_hookspecs.speech import KINDS, Spoken
 
         self.host.log.warning("spoken: %s", text)
         made = io.BytesIO()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from hookline_secretfilter import redacted
+from hookline_hookspecs.secrets import redacted
 
 FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""

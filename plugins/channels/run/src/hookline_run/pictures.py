@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, CommandError
-from hookline_places import open_regular
+from hookline_hookspecs.regular_files import open_regular
 
 LARGEST = 20_000_000
 """Bytes of a picture; what the channels take, and more than the providers do."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from hookline_hookspecs import Host, Origin, Refused
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .complaint import Complaint
 from .config import SchedulerConfig

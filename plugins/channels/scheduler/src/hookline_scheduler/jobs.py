@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Origin, Storage, Transaction
-from hookline_origins.kept import kept, stored
-from hookline_origins.kept import read as read_origins
+from hookline_hookspecs.stored_origins import kept, stored
+from hookline_hookspecs.stored_origins import read as read_origins
 
 from .complaint import Complaint
 from .when import Cron, Every, Once, Schedule, next_due

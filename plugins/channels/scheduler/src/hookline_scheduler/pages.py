@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Page, Refused, Route
+from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
     Action,
     Badge,
@@ -36,7 +37,6 @@ from hookline_hookspecs.web import (
     query_params,
     read_form,
 )
-from hookline_origins.kept import named, strangers
 
 from . import wording
 from .complaint import Complaint

@@ -25,7 +25,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_imports import Importer, LateImporter
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .complaint import Complaint
 from .config import SchedulerConfig

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs import Turn
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 
 from .jobs import Ending, Job, Run
 from .when import Once, iso, shown

@@ -16,7 +16,7 @@ from hookline_hookspecs import (
     Tool,
     ToolError,
 )
-from hookline_secretfilter import redacted
+from hookline_hookspecs.secrets import redacted
 from pydantic import Field
 
 from .asking import Asker

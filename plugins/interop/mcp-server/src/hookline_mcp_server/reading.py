@@ -14,7 +14,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, ToolError, origins_from_json
 from hookline_hookspecs.storage import Row
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 
 PAGE, MOST = 50, 200
 """Entries of an answer where nobody says, and at most."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Conversations, Host, Inspection, Message, Origin, Refused, Session
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .documents import archive
 from .sources import Source

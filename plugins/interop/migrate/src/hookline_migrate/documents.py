@@ -10,7 +10,7 @@ import secrets
 from pathlib import Path
 
 from hookline_hookspecs import Configuration, HooklineError, Host, Refused
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .reading import plain
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import HooklineError
-from hookline_imports import Item, Outcome
+from hookline_hookspecs.importers import Item, Outcome
 
 
 class Busy(HooklineError):

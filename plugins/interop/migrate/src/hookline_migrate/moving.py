@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs import HooklineError, Host
 from hookline_hookspecs.crash import point
-from hookline_imports import Importer, Item, Outcome, SearchIndex
+from hookline_hookspecs.importers import Importer, Item, Outcome, SearchIndex
 
 from .conversations import ConversationImporter
 from .documents import DocumentImporter, archived, remove_unchanged

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import Configuration, HooklineError, Host
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .documents import write_new
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import HooklineError
-from hookline_places import open_regular
+from hookline_hookspecs.regular_files import open_regular
 
 TEXT_BYTES = 1_000_000
 """Bytes of a file of text, and of a settings file ten times as many."""

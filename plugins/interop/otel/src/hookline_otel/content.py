@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hookline_hookspecs import Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
-from hookline_secretfilter import redacted
+from hookline_hookspecs.secrets import redacted
 
 MOST = 60_000
 """Characters of one attribute: collectors refuse spans that are too large."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, Audio, HooklineError
-from hookline_speech import audio_kind, seconds
+from hookline_hookspecs.speech import audio_kind, seconds
 
 SNIFF_BYTES = 4096
 """Bytes of a file that its type is determined by."""

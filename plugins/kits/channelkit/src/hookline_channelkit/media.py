@@ -14,7 +14,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from hookline_hookspecs import Access, Attachment, Audio, HooklineError, Host, Inbound
-from hookline_speech import audio_kind
+from hookline_hookspecs.speech import audio_kind
 
 from .client import PlatformClient
 from .errors import ChatGone, PermissionDenied

@@ -2,43 +2,42 @@
 
 :class:`SdkClient` imports an SDK and makes its client when the first request is sent;
 :func:`post_json` sends encoded bytes through it. :class:`Retries` sends a request again and says
-so. :class:`Boundary` keeps an answer within :class:`Limits`. :class:`Failures` turns whatever went
-wrong into a ``ProviderError`` with a sentence that names the server and says what to do. No SDK and
-no HTTP client is imported before a request is sent.
+so. :class:`ResponseGuard` keeps a response within :class:`Limits`. :class:`Failures` turns whatever
+went wrong into a ``ProviderError`` with a sentence that names the server and says what to do. No
+SDK and no HTTP client is imported before a request is sent.
 """
 
-from .boundary import IDENTITY, Boundary
-from .causes import Cause, is_too_long
-from .content import CleanSink, clean, count
-from .failures import Failures, ServerSaid
-from .lazy import lazily
-from .limits import IDLE, TOTAL, Exceeded, Limits
-from .reading import QUOTED, retry_after, words
-from .retries import RETRIES, Retries
+from .causes import PROVIDER_SENTENCES, Cause, is_context_too_long
+from .error_body import MAX_QUOTED_CHARS, error_text, retry_after
+from .failures import ErrorInResponse, Failures
+from .guard import NO_COMPRESSION, ResponseGuard
+from .lazy_imports import lazy_imports
+from .limits import IDLE_TIMEOUT, TOTAL_TIMEOUT, LimitExceeded, Limits
+from .retries import DEFAULT_RETRIES, Retries
+from .sanitize import SanitizingSink, sanitize_text, token_count
 from .sdk_client import SdkClient, post_json
-from .sentences import PROVIDER
 
 __all__ = [
-    "IDENTITY",
-    "IDLE",
-    "PROVIDER",
-    "QUOTED",
-    "RETRIES",
-    "TOTAL",
-    "Boundary",
+    "DEFAULT_RETRIES",
+    "IDLE_TIMEOUT",
+    "MAX_QUOTED_CHARS",
+    "NO_COMPRESSION",
+    "PROVIDER_SENTENCES",
+    "TOTAL_TIMEOUT",
     "Cause",
-    "CleanSink",
-    "Exceeded",
+    "ErrorInResponse",
     "Failures",
+    "LimitExceeded",
     "Limits",
+    "ResponseGuard",
     "Retries",
+    "SanitizingSink",
     "SdkClient",
-    "ServerSaid",
-    "clean",
-    "count",
-    "is_too_long",
-    "lazily",
+    "error_text",
+    "is_context_too_long",
+    "lazy_imports",
     "post_json",
     "retry_after",
-    "words",
+    "sanitize_text",
+    "token_count",
 ]

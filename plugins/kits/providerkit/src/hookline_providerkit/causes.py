@@ -1,4 +1,4 @@
-"""What went wrong with a request, and the error of ``hookline_hookspecs`` that it is."""
+"""Why a request failed: the causes, their error classes and their sentences."""
 
 from __future__ import annotations
 
@@ -17,92 +17,159 @@ from hookline_hookspecs import (
     RateLimited,
 )
 
-from .reading import codes, words
+from .error_body import error_codes, error_text
 
-_NO_CREDIT = (
+_NO_CREDIT_PHRASES = (
     "insufficient_quota",
     "insufficient balance",
     "insufficient credits",
     "exceeded your current quota",
     "credit balance",
 )
-_BAD_KEY = ("invalid_api_key", "incorrect api key", "invalid api key", "api key not valid")
-"""What xAI and Google say with status 400."""
-_CONTENT = ("moderation", "content_policy", "content_filter", "safety system")
+_BAD_KEY_PHRASES = ("invalid_api_key", "incorrect api key", "invalid api key", "api key not valid")
+"""xAI and Google answer a bad key with status 400 and these words."""
+_CONTENT_PHRASES = ("moderation", "content_policy", "content_filter", "safety system")
 
 
 class Cause(Enum):
-    """Why a request failed; each is the name of a sentence."""
+    """Why a request failed. Each has an error class in :data:`ERRORS` and a sentence."""
 
-    NO_KEY = "there is no key"
+    NO_KEY = "no key is set"
     BAD_KEY = "the server refuses the key, or the key may not use the model"
     NO_CREDIT = "the account has no credit left"
-    TOO_MANY = "more requests or tokens than the account may send now"
-    TOO_LONG = "the request is larger than the model or the server takes"
-    OVERLOADED = "the server has a fault or no capacity"
-    CONTENT = "the server refuses what is asked or shown"
-    UNKNOWN = "the server does not know the model or the address"
-    REFUSED = "the server refuses the request for another reason"
-    GAVE_UP = "the server gave up waiting for the request"
-    TIMED_OUT = "no answer came in time"
-    LOST = "no connection, or one that broke off"
-    BROKEN = "the answer ended before its end"
-    UNREADABLE = "the answer is not what the wire prescribes"
+    RATE_LIMITED = "more requests or tokens than the account may send now"
+    CONTEXT_TOO_LONG = "the request is larger than the model or the server accepts"
+    OVERLOADED = "the server failed or has no capacity"
+    CONTENT_REFUSED = "a content policy or moderation refuses the request"
+    NOT_FOUND = "the server does not know the model or the address"
+    BAD_REQUEST = "the server refuses the request for another reason"
+    SERVER_TIMEOUT = "the server stopped waiting for the request"
+    TIMED_OUT = "no response came in time"
+    CONNECTION_LOST = "no connection, or one that broke off"
+    TRUNCATED = "the response ended too early"
+    UNREADABLE = "the response is not in the format of the API"
     NO_ANSWER = "a success that holds no answer, such as a web page"
-    UNUSABLE = "no request can be made of the settings"
-    MOVED = "the server sends the request elsewhere, where the key must not go"
-    TOO_MUCH = "the answer is larger than any that is taken, or cannot be unpacked"
+    INVALID_REQUEST = "no HTTP request can be made of the settings"
+    REDIRECTED = "the server redirects to another address, where the key must not go"
+    RESPONSE_TOO_LARGE = "the response exceeds a limit, or cannot be decompressed"
 
 
 ERRORS: dict[Cause, type[ProviderError]] = {
     Cause.NO_KEY: AuthError,
     Cause.BAD_KEY: AuthError,
     Cause.NO_CREDIT: RateLimited,
-    Cause.TOO_MANY: RateLimited,
-    Cause.TOO_LONG: ContextTooLong,
+    Cause.RATE_LIMITED: RateLimited,
+    Cause.CONTEXT_TOO_LONG: ContextTooLong,
     Cause.OVERLOADED: Overloaded,
-    Cause.CONTENT: BadRequest,
-    Cause.UNKNOWN: BadRequest,
-    Cause.REFUSED: BadRequest,
-    Cause.GAVE_UP: NetworkError,
+    Cause.CONTENT_REFUSED: BadRequest,
+    Cause.NOT_FOUND: BadRequest,
+    Cause.BAD_REQUEST: BadRequest,
+    Cause.SERVER_TIMEOUT: NetworkError,
     Cause.TIMED_OUT: NetworkError,
-    Cause.LOST: NetworkError,
-    Cause.BROKEN: NetworkError,
+    Cause.CONNECTION_LOST: NetworkError,
+    Cause.TRUNCATED: NetworkError,
     Cause.UNREADABLE: NetworkError,
     Cause.NO_ANSWER: BadRequest,
-    Cause.UNUSABLE: BadRequest,
-    Cause.MOVED: BadRequest,
-    Cause.TOO_MUCH: NetworkError,
+    Cause.INVALID_REQUEST: BadRequest,
+    Cause.REDIRECTED: BadRequest,
+    Cause.RESPONSE_TOO_LARGE: NetworkError,
 }
+
+PROVIDER_SENTENCES: dict[Cause, str] = {
+    Cause.NO_KEY: "No API key for {name}. Set {key}.",
+    Cause.BAD_KEY: (
+        "{name} refused the key for {model} {status}. Set {key} to a key that may use this model."
+    ),
+    Cause.NO_CREDIT: (
+        "The account at {name} has no credit left for {model} {status}. Add credit or raise its "
+        "limit with the provider, or choose another model with /model."
+    ),
+    Cause.RATE_LIMITED: (
+        "{name} accepts no more requests for {model} now {status}. Try again {when}."
+    ),
+    Cause.CONTEXT_TOO_LONG: (
+        "The conversation is longer than {model} on {name} can read {status}. Shorten it with "
+        "/compact, or start over with /new."
+    ),
+    Cause.OVERLOADED: (
+        "{name} cannot serve {model} at the moment {status}. Try again soon, or choose another "
+        "model with /model or `--model`."
+    ),
+    Cause.CONTENT_REFUSED: "{name} refused the content of the request to {model} {status}.",
+    Cause.NOT_FOUND: (
+        "{name} does not know {model}, or the address is wrong {status}. Check `model` and "
+        "`providers.{name}.base_url`."
+    ),
+    Cause.BAD_REQUEST: "{name} refused the request to {model} {status}.",
+    Cause.SERVER_TIMEOUT: (
+        "{name} stopped waiting for the request to {model} {status}. Try again."
+    ),
+    Cause.TIMED_OUT: (
+        "{name} did not answer for {model} in time. Try again, or raise "
+        "`providers.{name}.timeout` and `total_timeout` (both in seconds)."
+    ),
+    Cause.CONNECTION_LOST: (
+        "The connection to {name} ({host}) failed while requesting {model}: {detail}. Check the "
+        "network and `providers.{name}.base_url`, then try again."
+    ),
+    Cause.TRUNCATED: "The response of {model} from {name} broke off: {detail}. Try again.",
+    Cause.UNREADABLE: (
+        "{name} sent an unreadable response for {model} ({detail}). Try again. If it happens "
+        "again, check `providers.{name}.base_url`: the server may not speak this API."
+    ),
+    Cause.NO_ANSWER: (
+        "{name} answered the request to {model} with something other than a message "
+        "({detail}). Check `providers.{name}.base_url`."
+    ),
+    Cause.REDIRECTED: (
+        "{name} redirects the request to {model} to another address ({detail}). Redirects are not "
+        "followed, so that the key is sent nowhere else. If that address is right, set it as "
+        "`providers.{name}.base_url`."
+    ),
+    Cause.RESPONSE_TOO_LARGE: (
+        "Hookline rejected the response of {model} from {name}: {detail}. Try again. If it "
+        "happens again, check `providers.{name}.base_url` or choose another model with /model."
+    ),
+    Cause.INVALID_REQUEST: (
+        "No request can be sent to {name}: {detail}. Check `base_url`, `api_key` and `headers` "
+        "under `providers.{name}`."
+    ),
+}
+"""The sentences of the model providers.
+
+The fields are ``name`` of the provider, ``model``, ``host``, ``key`` (where to set one), ``status``
+(the HTTP status and the server's words, in brackets), ``detail`` (the server's words, or what went
+wrong) and ``when`` to try again.
+"""
 
 
 def cause_of(status: int, body: Any) -> Cause:
-    """Why a server answered with ``status``, 400 or more, and ``body``."""
-    said = f"{words(body)} {codes(body)}".lower()
-    if status in (401, 403) or (status == 400 and _says(said, _BAD_KEY)):
+    """Return why a server answered with ``status``, 400 or more, and ``body``."""
+    said = f"{error_text(body)} {error_codes(body)}".lower()
+    if status in (401, 403) or (status == 400 and _contains(said, _BAD_KEY_PHRASES)):
         return Cause.BAD_KEY
-    if status == 402 or (status in (400, 429) and _says(said, _NO_CREDIT)):
+    if status == 402 or (status in (400, 429) and _contains(said, _NO_CREDIT_PHRASES)):
         return Cause.NO_CREDIT
     if status == 429:
-        return Cause.TOO_MANY
-    if status == 413 or is_too_long(body):
-        return Cause.TOO_LONG
+        return Cause.RATE_LIMITED
+    if status == 413 or is_context_too_long(body):
+        return Cause.CONTEXT_TOO_LONG
     if status >= 500:
         return Cause.OVERLOADED
     if status == 408:
-        return Cause.GAVE_UP
-    if _says(said, _CONTENT):
-        return Cause.CONTENT
-    return Cause.UNKNOWN if status in (404, 405) else Cause.REFUSED
+        return Cause.SERVER_TIMEOUT
+    if _contains(said, _CONTENT_PHRASES):
+        return Cause.CONTENT_REFUSED
+    return Cause.NOT_FOUND if status in (404, 405) else Cause.BAD_REQUEST
 
 
-def is_too_long(body: Any) -> bool:
-    """Whether a server says that a request is larger than the model's window."""
-    return _says(f"{words(body)} {codes(body)}".lower(), _context_phrases())
+def is_context_too_long(body: Any) -> bool:
+    """Return whether an error says that the request is larger than the model's window."""
+    return _contains(f"{error_text(body)} {error_codes(body)}".lower(), _context_phrases())
 
 
-def _says(said: str, phrases: tuple[str, ...]) -> bool:
-    return any(phrase in said for phrase in phrases)
+def _contains(text: str, phrases: tuple[str, ...]) -> bool:
+    return any(phrase in text for phrase in phrases)
 
 
 @cache

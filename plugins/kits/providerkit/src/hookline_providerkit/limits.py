@@ -1,36 +1,36 @@
-"""How much of a server's answer is taken, and how long it is waited for."""
+"""Limits of a response: how large it may be, and how long to wait for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-IDLE = 600.0
-"""Seconds; the SDKs' own default. A local model may read a long prompt for minutes."""
-TOTAL = 3600.0
-"""Seconds; the longest answers of reasoning models are told to take half of it."""
+IDLE_TIMEOUT = 600.0
+"""Seconds without an event, as by the SDKs. A local model may read a long prompt for minutes."""
+TOTAL_TIMEOUT = 3600.0
+"""Seconds for a request with its retries. Reasoning models take up to half of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The bounds of one answer. What exceeds one is an error and never a shortened answer.
+    """The limits of one response. Exceeding one is an error; nothing is cut.
 
-    The longest answers known have 128,000 tokens, of which a stream carries some 300 bytes each.
+    The longest responses known have 128,000 tokens, of some 300 bytes each in a stream.
 
     Args:
-        idle: seconds between two events of a stream; its bytes alone are no sign of life.
-        total: seconds for a request with all its repetitions.
+        idle: seconds between two events of a stream; bytes alone do not count.
+        total: seconds for a request with its retries.
         stream: bytes of a stream, decompressed.
         event: bytes of one event of a stream, and with it of a line.
-        body: bytes of an answer in one piece, decompressed.
-        refusal: bytes that are read of an answer of status 400 or more; the rest is left.
-        characters: of all text, thinking and arguments of an answer.
-        blocks: texts, thoughts and calls of an answer.
-        calls: tool calls of an answer.
-        depth: nesting of a call's arguments.
+        body: bytes of a response in one piece, decompressed.
+        refusal: bytes that are read of a response of status 400 or more.
+        characters: of all text and thinking.
+        blocks: text, thinking and tool call blocks.
+        calls: tool calls.
+        depth: nesting of a tool call's arguments.
     """
 
-    idle: float = IDLE
-    total: float = TOTAL
+    idle: float = IDLE_TIMEOUT
+    total: float = TOTAL_TIMEOUT
     stream: int = 64_000_000
     event: int = 4_000_000
     body: int = 8_000_000
@@ -41,9 +41,9 @@ class Limits:
     depth: int = 64
 
 
-class Exceeded(Exception):
-    """An answer is larger than a limit allows, or packed so that it cannot be measured."""
+class LimitExceeded(Exception):
+    """A response exceeds a limit, or cannot be measured."""
 
 
-class Stalled(Exception):
-    """No event came for as long as the limit allows."""
+class StreamStalled(Exception):
+    """No event came within the idle time."""

@@ -1,7 +1,7 @@
-"""Requests that are sent again: when, after how long, and what a person is told meanwhile.
+"""Retries of a request: when, after how long, and what the person is told meanwhile.
 
-The SDKs' own retries sleep without a word, for up to two minutes where a server asks for it. These
-do the same with a sentence, and are used with the SDK's ``max_retries=0``.
+The SDKs' own retries wait silently, up to two minutes where a server asks for it. These do the same
+and say so; use them with the SDK's ``max_retries=0``.
 """
 
 from __future__ import annotations
@@ -16,58 +16,58 @@ from typing import Any, TypeVar
 from hookline_hookspecs import Delta, DeltaSink
 
 from .causes import Cause, cause_of
-from .failures import is_lost, is_unusable
-from .limits import Exceeded, Stalled
-from .reading import retry_after
+from .error_body import retry_after
+from .failures import is_invalid_request, is_lost_connection
+from .limits import LimitExceeded, StreamStalled
 
 T = TypeVar("T")
-RETRIES = 2
-"""How often a request is sent again by default, as by the SDKs."""
-LONGEST_WAIT = 60.0
-"""Seconds that are waited at once. A server that wants more is told of at once instead, so that a
-person or a fallback can act on it."""
-ALL_WAITS = 120.0
-"""Seconds that all waits of a request take together."""
-FIRST_WAIT, MOST_WAIT = 0.5, 8.0
-"""Seconds before the first repetition, doubled for each further one, where the server says
-nothing; as the SDKs have it."""
-_PASSING = frozenset({408, 409, 429})
-_OVERLOADED = frozenset({503, 529})
+DEFAULT_RETRIES = 2
+"""As by the SDKs."""
+MAX_WAIT = 60.0
+"""Seconds of one wait. If a server asks for more, the request fails at once, so that a person or a
+fallback can act."""
+MAX_TOTAL_WAIT = 120.0
+"""Seconds of all waits of a request."""
+MIN_BACKOFF, MAX_BACKOFF = 0.5, 8.0
+"""Seconds before the first retry, doubled for each further one, where the server does not say; as
+by the SDKs."""
+_RETRYABLE_STATUSES = frozenset({408, 409, 429})
+_OVERLOADED_STATUSES = frozenset({503, 529})
 _log = logging.getLogger("hookline.providers")
 
 
 class Retries:
-    """Sends requests to one server until one is answered.
+    """Sends a request to one server, and again if it fails temporarily.
 
     Args:
         name: of the server, for people.
-        most: how often a request is sent again.
+        max_retries: how often a request is sent again.
     """
 
-    def __init__(self, name: str, most: int = RETRIES) -> None:
+    def __init__(self, name: str, max_retries: int = DEFAULT_RETRIES) -> None:
         self._name = name
-        self._most = most
+        self._max_retries = max_retries
 
     async def send(
         self, once: Callable[[Mapping[str, str]], Awaitable[T]], sink: DeltaSink, sdk: Any
     ) -> T:
-        """Await ``once(headers)`` until it does not fail in passing, and return its result.
+        """Await ``once(headers)`` until it does not fail temporarily, and return its result.
 
-        A wait is told to ``sink`` as a :class:`Delta` of the kind ``waiting`` when it begins.
-        Nothing that ``once`` does may be seen by a person: reading a stream begins after it.
+        When a wait begins, ``sink`` gets a :class:`Delta` of the kind ``waiting``. ``once`` must
+        not show anything to a person: the caller reads the stream afterwards.
 
         Args:
-            once: sends the request with these ``headers``, the number of its repetition.
+            once: sends the request with these ``headers``, which hold the number of the retry.
             sink: receives the sentence.
             sdk: the module ``openai`` or ``anthropic``, whose exceptions have the same names.
         """
         waited = 0.0
-        for number in itertools.count():
+        for attempt in itertools.count():
             try:
-                return await once({"x-stainless-retry-count": str(number)})
+                return await once({"x-stainless-retry-count": str(attempt)})
             except sdk.APIError as error:
-                wait = self._wait(error, sdk, number)
-                if wait is None or number >= self._most or waited + wait > ALL_WAITS:
+                wait = self._wait(error, sdk, attempt)
+                if wait is None or attempt >= self._max_retries or waited + wait > MAX_TOTAL_WAIT:
                     raise
                 sentence = f"{self._reason(error, sdk)}; trying again in {_seconds(wait)}"
             _log.info("%s", sentence)
@@ -76,16 +76,16 @@ class Retries:
             waited += wait
         raise AssertionError
 
-    def _wait(self, error: Any, sdk: Any, number: int) -> float | None:
-        """Seconds before the request may be sent again; None if that is of no use."""
-        backoff = min(FIRST_WAIT * 2**number, MOST_WAIT) * (1 - 0.25 * random.random())
+    def _wait(self, error: Any, sdk: Any, attempt: int) -> float | None:
+        """Return the seconds until the next retry; None if the error is permanent."""
+        backoff = min(MIN_BACKOFF * 2**attempt, MAX_BACKOFF) * (1 - 0.25 * random.random())
         if isinstance(error, sdk.APIConnectionError):
-            return None if _is_lasting(error) else backoff
+            return None if _is_permanent(error) else backoff
         if not isinstance(error, sdk.APIStatusError):
             return None
         headers = error.response.headers
         asked = retry_after(headers)
-        if not _passes(error, headers) or (asked is not None and asked > LONGEST_WAIT):
+        if not _is_temporary(error, headers) or (asked is not None and asked > MAX_WAIT):
             return None
         return asked or backoff
 
@@ -93,31 +93,31 @@ class Retries:
         match error:
             case sdk.APIStatusError(status_code=429):
                 return f"rate-limited by {self._name}"
-            case sdk.APIStatusError() if error.status_code in _OVERLOADED:
+            case sdk.APIStatusError() if error.status_code in _OVERLOADED_STATUSES:
                 return f"{self._name} is overloaded"
             case sdk.APIStatusError():
-                return f"{self._name} answered with the error {error.status_code}"
-            case sdk.APITimeoutError() if not is_lost(error):
+                return f"{self._name} answered with error {error.status_code}"
+            case sdk.APITimeoutError() if not is_lost_connection(error):
                 return f"{self._name} did not answer in time"
         return f"the connection to {self._name} failed"
 
 
-def _passes(error: Any, headers: Mapping[str, str]) -> bool:
+def _is_temporary(error: Any, headers: Mapping[str, str]) -> bool:
     said = headers.get("x-should-retry")
     if said in ("true", "false"):
         return said == "true"
     if cause_of(error.status_code, error.body) is Cause.NO_CREDIT:
-        return False  # a 429 that no wait mends
+        return False  # waiting does not help
     status: int = error.status_code
-    return status in _PASSING or status >= 500
+    return status in _RETRYABLE_STATUSES or status >= 500
 
 
-def _is_lasting(error: BaseException | None) -> bool:
-    """Whether the next request would fail like this one: an address, a header, a limit."""
-    if error is not None and is_unusable(error):
+def _is_permanent(error: BaseException | None) -> bool:
+    """Return whether a retry would fail too: of an address, a header or a limit."""
+    if error is not None and is_invalid_request(error):
         return True
     for _ in range(8):
-        if error is None or isinstance(error, Exceeded | Stalled):
+        if error is None or isinstance(error, LimitExceeded | StreamStalled):
             return error is not None
         error = error.__cause__ or error.__context__
     return False

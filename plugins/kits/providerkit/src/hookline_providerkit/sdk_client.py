@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
 from .failures import InvalidRequest
-from .lazy import lazily
+from .lazy_imports import lazy_imports
 
 
 class Closable(Protocol):
@@ -66,7 +66,7 @@ class SdkClient(Generic[ClientT]):
         with self._lock:
             client = self._client
             if client is None or self._loop is not loop:
-                with _garbage_collector_paused(), lazily(self._types):
+                with _garbage_collector_paused(), lazy_imports(self._types):
                     client = self._make_whole()
                 self._client, self._loop = client, loop
             return client

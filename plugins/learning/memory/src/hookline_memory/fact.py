@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hookline_hookspecs import Origin, origins_from_json, origins_to_json
-from hookline_origins.kept import read, stored
+from hookline_hookspecs.stored_origins import read, stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Origin, SemanticIndex, Transaction
-from hookline_origins.kept import is_outside
-from hookline_warmkit import RowCache, changes
+from hookline_hookspecs.caching import RowCache, changes
+from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.stored_origins import is_outside
 
 from .fact import Fact
 from .origins import of_notes

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Origin, Refused, Transaction
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .changes import SURE, Changes
 from .config import MemoryConfig

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Context, Host, Origin, Transaction
-from hookline_origins.kept import kept, read, stored
+from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.stored_origins import kept, read, stored
 
 from .facts import next_number
 

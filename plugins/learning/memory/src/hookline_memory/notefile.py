@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import hookline_chatfiles as chatfiles
-from hookline_chatfiles import FileProblem, TextFile
+import hookline_hookspecs.chat_files as chatfiles
+from hookline_hookspecs.chat_files import FileProblem, TextFile
 
 from .notes import Notes, keeps_all, parse
 from .wording import Complaint

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import Host, Origin, Transaction
-from hookline_origins.kept import named, read, stored, strangers
+from hookline_hookspecs.stored_origins import named, read, stored, strangers
 
 
 def shown(origins: Sequence[Origin]) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Origin, Page, Route, origins_from_json
+from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.web import (
     Action,
     Actions,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookline_chatfiles import Chat
+from hookline_hookspecs.chat_files import Chat
 
 from .notefile import NoteFile
 

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import (
     Check,
     Context,
@@ -30,7 +29,8 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
-from hookline_imports import Importer, LateImporter
+from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .changes import Changes
 from .config import MemoryConfig

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hookline_hookspecs import fuse
-from hookline_origins.kept import is_outside
+from hookline_hookspecs.stored_origins import is_outside
 
 from .fact import Fact
 from .terms import STEM_MARK, Term, terms

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from hookline_hookspecs import Context, Origin, Refused
-from hookline_warmkit import FileCache, Watch
+from hookline_hookspecs.caching import FileCache, Watch
 
 from .notefile import NoteFile
 from .notes import DELIMITER, Notes, mark_of

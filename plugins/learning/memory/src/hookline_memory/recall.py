@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Context, ContextBlock, Origin, ToolOutput, merge_origins
+from hookline_hookspecs.chat_files import Chat
 
 from .config import MemoryConfig
 from .fact import Fact

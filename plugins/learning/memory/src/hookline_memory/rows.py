@@ -1,7 +1,7 @@
 """Everything that is remembered and the log of it, as rows; and taking an entry of the log back.
 
 Other plugins that learn something join in by adding a service ``LearnedSource``
-(``hookline_chatfiles``).
+(``hookline_hookspecs.chat_files``).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hookline_chatfiles import Chat, LearnedSource
 from hookline_hookspecs import Host, origins_to_json
-from hookline_origins.kept import read
+from hookline_hookspecs.chat_files import Chat, LearnedSource
+from hookline_hookspecs.stored_origins import read
 
 from .changes import Changes
 from .facts import Facts

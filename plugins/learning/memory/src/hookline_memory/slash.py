@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Context, Origin
+from hookline_hookspecs.chat_files import Chat
 
 from .changes import Changes
 from .config import MemoryConfig

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Host, Reviewer, Session, Transaction
+from hookline_hookspecs.caching import LaterWrites, changes
 from hookline_processlock import ProcessLock
-from hookline_warmkit import LaterWrites, changes
 
 from .counts import TRACE_LINES, Counts
 

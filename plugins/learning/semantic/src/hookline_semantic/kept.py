@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, Transaction
-from hookline_warmkit import changes
+from hookline_hookspecs.caching import changes
 
 if TYPE_CHECKING:
     from .matrix import Floats, Matrix

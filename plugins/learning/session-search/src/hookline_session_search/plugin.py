@@ -19,7 +19,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_imports import SearchIndex
+from hookline_hookspecs.importers import SearchIndex
 
 from .index import AT_ONCE, Index
 

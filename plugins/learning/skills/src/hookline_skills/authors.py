@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hookline_hookspecs import Host, Origin, merge_origins
-from hookline_origins import origins_of
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.file_origins import origins_of
+from hookline_hookspecs.stored_origins import named, strangers
 
 from . import lock
 from .history import History

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookline_hookspecs import Origin, Storage, Transaction, merge_origins
-from hookline_origins.kept import kept, read, stored
+from hookline_hookspecs.stored_origins import kept, read, stored
 
 from . import safely
 from .records import Source

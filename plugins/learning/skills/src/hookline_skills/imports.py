@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from hookline_hookspecs import Refused
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from . import lock
 from .editing import discard

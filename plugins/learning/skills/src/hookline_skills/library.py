@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookline_skillfolders import SkillFolder
+from hookline_hookspecs.skill_folders import SkillFolder
 
 from . import names, safely
 from .frontmatter import BadFrontMatter, FrontMatter, read

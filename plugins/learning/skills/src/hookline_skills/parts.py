@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host
-from hookline_skillfolders import SkillFolder
+from hookline_hookspecs.skill_folders import SkillFolder
 
 from .config import SkillsConfig
 

@@ -31,7 +31,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_imports import Importer, LateImporter
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .config import SkillsConfig
 from .parts import Parts, SkillTexts

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from hookline_hookspecs import Context, Storage, Transaction
 from hookline_hookspecs import Origin as Origin_
-from hookline_origins.kept import kept
+from hookline_hookspecs.stored_origins import kept
 
 from . import safely
 

@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from hookline_chatfiles import Chat, storable
 from hookline_hookspecs import (
     Block,
     Host,
@@ -28,6 +27,7 @@ from hookline_hookspecs import (
     ToolResultBlock,
     merge_origins,
 )
+from hookline_hookspecs.chat_files import Chat, storable
 
 from .config import UserModelConfig
 from .portrait import joined, lines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Refused
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .config import UserModelConfig
 from .curating import KIND

@@ -10,8 +10,8 @@ import builtins
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Host
+from hookline_hookspecs.chat_files import Chat
 
 from .userfile import Complaint, all_files, name_of
 from .versions import Portraits, Present, Source, Version

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Origin, Refused, Route
+from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.web import (
     Action,
     Actions,

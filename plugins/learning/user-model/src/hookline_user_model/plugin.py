@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookline_chatfiles import Chat, LearnedSource
 from hookline_hookspecs import (
     Context,
     Host,
@@ -19,8 +18,9 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_imports import Importer, LateImporter
-from hookline_warmkit import FileCache, Watch
+from hookline_hookspecs.caching import FileCache, Watch
+from hookline_hookspecs.chat_files import Chat, LearnedSource
+from hookline_hookspecs.importers import Importer, LateImporter
 
 from .config import UserModelConfig
 from .curating import KIND, Curator

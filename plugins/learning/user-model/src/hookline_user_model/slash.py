@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Context, Origin, Refused
+from hookline_hookspecs.chat_files import Chat
 
 from .config import UserModelConfig
 from .curating import KIND

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookline_chatfiles import Chat, storable
+from hookline_hookspecs.chat_files import Chat, storable
 
 from .portrait import PIN, joined, lines, pin
 from .userfile import Complaint

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import hookline_chatfiles as chatfiles
-from hookline_chatfiles import Chat, TextFile
+import hookline_hookspecs.chat_files as chatfiles
+from hookline_hookspecs.chat_files import Chat, TextFile
 
 FILE = "USER.md"
 Complaint = chatfiles.FileProblem

@@ -13,8 +13,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from hookline_chatfiles import Chat
 from hookline_hookspecs import Context, Host, Session, Transaction
+from hookline_hookspecs.chat_files import Chat
 
 from .portrait import Portrait, lines, new_lines
 from .userfile import Complaint, UserFile

@@ -98,7 +98,7 @@ async def _write(
         snapshot = Path(folder) / (DATABASE if is_here else DUMP)
         await store.snapshot(snapshot)
         migrations = migrations_of(snapshot) if is_here else {}
-        found = contents_of(home, secrets=secrets)
+        found = contents_of(home, plugin.host.paths, secrets=secrets)
         with writing(path, passphrase) as writer:
             writer.add(snapshot.name, snapshot)
             gone = [name for name in found.files if not writer.add(name, home / name)]
@@ -194,7 +194,8 @@ def restore_backup(
             _resend(home)
         else:
             passphrase = _passphrase_of(file)
-            done = restore(file, passphrase, home, time.time(), resend=resend)
+            paths = command_line().plugin().host.paths
+            done = restore(file, passphrase, home, paths, time.time(), resend=resend)
             _tell(done, home, _address_of(home))
     except BackupError as error:
         _fail(error)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookline_places import credentials
+from hookline_hookspecs import Paths
 
 DATABASE = "hookline.db"
 """The database's file in the home; in a backup it is a snapshot, never a copy of the file."""
@@ -38,15 +38,17 @@ class Contents:
     left_out: list[str] = field(default_factory=list)
 
 
-def contents_of(home: Path, *, secrets: bool) -> Contents:
-    """List what a backup of ``home`` holds; with ``secrets``, also what holds credentials."""
+def contents_of(home: Path, paths: Paths, *, secrets: bool) -> Contents:
+    """List what a backup of ``home`` holds; with ``secrets``, also what holds credentials.
+
+    ``paths`` knows which files hold credentials by their names.
+    """
     found = Contents()
-    table = credentials()
     for path, kind in sorted(_walk(home)):
         if not stat.S_ISREG(kind):
             found.left_out.append(path)
             continue
-        if path == ".env" or table.find(path) is not None or _is_key(home / path):
+        if path == ".env" or paths.credential(path) is not None or _is_key(home / path):
             found.secrets.append(path)
             if not secrets:
                 continue

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hookline_hookspecs import Paths
 from hookline_hookspecs.crash import point
 
 from .archive import BackupError, Manifest
@@ -45,7 +46,13 @@ class Restored:
 
 
 def restore(
-    path: Path, passphrase: str | None, home: Path, now: float, *, resend: bool = False
+    path: Path,
+    passphrase: str | None,
+    home: Path,
+    paths: Paths,
+    now: float,
+    *,
+    resend: bool = False,
 ) -> Restored:
     """Make ``home`` what the backup ``path`` holds.
 
@@ -53,6 +60,7 @@ def restore(
         path: the backup; it is checked before anything is changed.
         passphrase: of an encrypted one.
         home: the folder; what is there is kept beside it.
+        paths: knows which files hold credentials.
         now: Unix time in seconds; jobs due by then are held.
         resend: send and run what was open, too.
 
@@ -67,7 +75,7 @@ def restore(
             manifest = unpack(path, passphrase, new)
             point("restore-unpacked")
             held = Held() if resend else hold(new, now)
-            _keep_secrets(home, new)
+            _keep_secrets(home, new, paths)
             point("restore-ready")
             before = _swap(home, new)
         except BaseException:
@@ -173,11 +181,11 @@ def _new_folder(home: Path) -> Path:
     return new
 
 
-def _keep_secrets(home: Path, new: Path) -> None:
+def _keep_secrets(home: Path, new: Path, paths: Paths) -> None:
     """Copy the home's secrets that the backup does not hold."""
     if not home.exists():
         return
-    for name in contents_of(home, secrets=False).secrets:
+    for name in contents_of(home, paths, secrets=False).secrets:
         if not (new / name).exists():
             (new / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copy2(home / name, new / name)

@@ -7,8 +7,8 @@ import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from hookline_configfile import refused
 from hookline_hookspecs import Configuration, HooklineError
+from hookline_hookspecs.setting_errors import setting_errors
 from pydantic import BaseModel, ValidationError
 
 from .kinds import installed
@@ -106,7 +106,7 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
             if at[:length] == key[2 : 2 + length]:
                 return f"{'.'.join((*key[:2], *at))}: {why}."
     except ValidationError as error:
-        for at, why in refused(error, settings, key[:2]).items():
+        for at, why in setting_errors(error, settings, key[:2]).items():
             if at[: len(key)] == key:
                 return f"{'.'.join(at)}: {why}"
     except Exception:  # not installed, or it cannot be imported: other commands say so

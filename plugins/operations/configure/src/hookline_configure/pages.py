@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hookline_auditkit import config_changed
 from hookline_hookspecs import (
     HOOKS,
     CommandError,
@@ -22,6 +21,7 @@ from hookline_hookspecs import (
     Page,
     Route,
 )
+from hookline_hookspecs.audit import config_changed
 from hookline_hookspecs.web import (
     Action,
     Actions,

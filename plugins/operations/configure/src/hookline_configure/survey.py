@@ -6,8 +6,8 @@ from collections import Counter
 from importlib.metadata import entry_points
 from typing import Any
 
-from hookline_configfile import MISSING, refused
 from hookline_hookspecs import Configuration, HooklineError, Host, Inspection
+from hookline_hookspecs.setting_errors import MISSING, setting_errors
 from pydantic import BaseModel, ValidationError
 
 from .clone import is_there
@@ -94,7 +94,7 @@ class Survey:
         except ValidationError as error:
             return {
                 at[0] if at else "": why
-                for at, why in refused(error, given).items()
+                for at, why in setting_errors(error, given).items()
                 if why != MISSING
             }
         return {}

@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from hookline_hookspecs import CheckResult, Configuration, Host, ProviderSettings
-from hookline_providerkit.servers import is_here
+from hookline_providerkit.servers import is_local
 
 from .service import inspection
 
@@ -56,7 +56,7 @@ def _request(settings: ProviderSettings, path: str, body: Any, headers: dict[str
 
 
 def _judged(model: str, settings: ProviderSettings, request: Request) -> CheckResult:
-    opener = build_opener(ProxyHandler({})) if is_here(request.full_url) else build_opener()
+    opener = build_opener(ProxyHandler({})) if is_local(request.full_url) else build_opener()
     try:
         with opener.open(request, timeout=SECONDS) as answer:
             answer.read(_MOST_BYTES)

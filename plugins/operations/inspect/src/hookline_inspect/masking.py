@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from hookline_secretfilter import redacted
+from hookline_hookspecs.secrets import redacted
 
 MASK = "********"
 READ = 20_000

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
 
-from hookline_auditkit import session_deleted
 from hookline_hookspecs import Host, origins_from_json
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.audit import session_deleted
+from hookline_hookspecs.stored_origins import named, strangers
 
 from .output import confirm, out, out_json, stop, table
 from .service import inspection

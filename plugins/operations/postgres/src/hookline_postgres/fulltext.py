@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
-from hookline_storekit import segmented
+from hookline_hookspecs.stores import segmented
 
 _DATA = tomllib.loads(Path(__file__).with_name("fulltext.toml").read_text(encoding="utf-8"))
 

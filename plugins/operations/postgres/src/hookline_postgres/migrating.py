@@ -10,7 +10,7 @@ from pathlib import Path
 from hookline_hookspecs import crash
 from hookline_hookspecs.drivers import Migration
 from hookline_hookspecs.errors import StoreError
-from hookline_storekit import checksum, due
+from hookline_hookspecs.stores import checksum, due
 
 from . import dialect
 from .connection import Again, PgConnection

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from hookline_hookspecs.drivers import Connection, Migration, Ownership
 from hookline_hookspecs.errors import StoreError
-from hookline_storekit import due, segmented
+from hookline_hookspecs.stores import due, segmented
 
 from . import copying, dialect, fulltext, lanes, migrating
 from .address import address

@@ -20,7 +20,7 @@ from typing import Any
 
 import psycopg
 from hookline_hookspecs.errors import StoreError
-from hookline_storekit import Topics
+from hookline_hookspecs.stores import Topics
 
 from .address import Address
 from .connection import connect

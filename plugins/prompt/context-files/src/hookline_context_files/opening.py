@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import Paths, Refused
-from hookline_warmkit import Watch
+from hookline_hookspecs.caching import Watch
 
 from .document import Document, NotText, decoded
 

@@ -21,8 +21,8 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_origins import origins_of
-from hookline_warmkit import FileCache, Watch
+from hookline_hookspecs.caching import FileCache, Watch
+from hookline_hookspecs.file_origins import origins_of
 
 from .config import ContextFilesConfig
 from .document import Document, Shares

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hookline_hookspecs import Session
-from hookline_warmkit import Watch
+from hookline_hookspecs.caching import Watch
 
 from .document import Document
 from .opening import Opener, Unreadable, shown

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from hookline_hookspecs import Context, HooklineError, Origin, Refused, merge_origins
-from hookline_origins import origins_of
+from hookline_hookspecs.file_origins import origins_of
 
 from .changes import load_commits, load_diff, load_staged
 from .decoding import shortened

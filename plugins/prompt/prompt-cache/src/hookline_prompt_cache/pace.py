@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from math import inf
 
 from hookline_hookspecs import HooklineError, Host, Session
-from hookline_warmkit import LaterWrites
+from hookline_hookspecs.caching import LaterWrites
 
 from .report import TurnCost
 from .rhythm import LONG, RECENT

@@ -16,7 +16,7 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
-from hookline_origins import origins_of
+from hookline_hookspecs.file_origins import origins_of
 
 from .config import SubdirHintsConfig
 from .hints import Hint, find_hint

@@ -1,4 +1,4 @@
-"""The SDK's client, made when the first request is sent, and the one call that is made of it."""
+"""Sends requests through the official SDK, and returns messages as plain data."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ProviderSettings
 from hookline_providerkit import (
-    IDENTITY,
-    RETRIES,
-    Boundary,
+    DEFAULT_RETRIES,
+    NO_COMPRESSION,
     Cause,
-    CleanSink,
     Failures,
+    ResponseGuard,
     Retries,
+    SanitizingSink,
     SdkClient,
     post_json,
 )
 
-from .answer import StreamReader
 from .options import Options
+from .response_reader import StreamReader
 
 if TYPE_CHECKING:
     import httpx2
     from anthropic import AsyncAnthropic
 
-_AUTH = {"authorization", "x-api-key"}
+_AUTH_HEADERS = {"authorization", "x-api-key"}
 KEY_ENV = "ANTHROPIC_API_KEY"
-"""The variable of the key where core names none."""
+"""The environment variable of the key, unless core names another."""
 
 
 class Client:
-    """Sends bodies to ``/v1/messages`` and gives back messages as plain data.
+    """Sends bodies to ``/v1/messages``.
 
-    The SDK sends a request, and its answer is read here: plain data costs a fraction of the SDK's
-    typed objects and cannot fail on an event that is newer than the SDK.
+    Plain data costs a fraction of the SDK's typed objects, and cannot fail on an event that is
+    newer than the SDK.
     """
 
     def __init__(self, settings: ProviderSettings, options: Options) -> None:
@@ -46,59 +46,59 @@ class Client:
         name = f"`providers.{settings.name}.api_key`"
         fields = {"name": settings.name, "key": f"{settings.key_env or KEY_ENV} or {name}"}
         self._failures = Failures(fields, self._key)
-        self.boundary = Boundary(self._failures, options.limits())
+        self.guard = ResponseGuard(self._failures, options.limits())
         self._sdk = SdkClient(self._make_sdk, "anthropic.types")
-        most = RETRIES if options.max_retries is None else options.max_retries
+        most = DEFAULT_RETRIES if options.max_retries is None else options.max_retries
         self._retries = Retries(settings.name, most)
 
     @asynccontextmanager
-    async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[AsyncAnthropic]:
-        """The SDK's client, for one request."""
+    async def _request(self, model: str, sink: SanitizingSink) -> AsyncIterator[AsyncAnthropic]:
+        """Enclose one request, and give the SDK's client."""
         sdk = await self._sdk.get()
         import anthropic
 
         host = self._settings.base_url or "api.anthropic.com"
-        async with self.boundary.asking(anthropic, sink, model=model, host=host):
+        async with self.guard.request(anthropic, sink, model=model, host=host):
             yield sdk
 
-    async def stream(self, body: bytes, model: str, sink: CleanSink) -> dict[str, Any]:
-        """Send and read a stream.
+    async def stream(self, body: bytes, model: str, sink: SanitizingSink) -> dict[str, Any]:
+        """Send a request and read the stream.
 
         Raises:
-            ProviderError: as :meth:`whole`; also when the stream breaks off.
+            ProviderError: as :meth:`send`; also when the stream breaks off.
         """
-        reader = StreamReader(sink, self.boundary.limits)
-        async with self._asking(model, sink) as sdk:
+        reader = StreamReader(sink, self.guard.limits)
+        async with self._request(model, sink) as sdk:
             from anthropic import AsyncStream
 
             stream = await self._post(sdk, body, sink, AsyncStream[object])
             if "event-stream" not in stream.response.headers.get("content-type", ""):
                 # Some servers ignore ``stream`` and answer with the whole message.
                 await stream.response.aread()
-                return self._read(stream.response, model)
+                return self._read_message(stream.response, model)
             async with stream:
                 async for event in stream:
                     reader.feed(event)
-        if not reader.begun:
-            raise self._failures.failure(Cause.BROKEN, model=model)
+        if not reader.has_message:
+            raise self._failures.failure(Cause.TRUNCATED, model=model)
         return reader.message()
 
-    async def whole(self, body: bytes, model: str, sink: CleanSink) -> dict[str, Any]:
-        """Send and read one whole message.
+    async def send(self, body: bytes, model: str, sink: SanitizingSink) -> dict[str, Any]:
+        """Send a request and read a message in one piece.
 
         Raises:
-            ProviderError: there is no key, the settings cannot be used, no connection, an error of
-                the API, or no message.
+            ProviderError: no key, invalid settings, no connection, an error of the API, or no
+                message.
         """
-        async with self._asking(model, sink) as sdk:
-            return self._read(await self._post(sdk, body, sink), model)
+        async with self._request(model, sink) as sdk:
+            return self._read_message(await self._post(sdk, body, sink), model)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._sdk.aclose()
 
     async def _post(
-        self, sdk: AsyncAnthropic, body: bytes, sink: CleanSink, stream_class: Any = None
+        self, sdk: AsyncAnthropic, body: bytes, sink: SanitizingSink, stream_class: Any = None
     ) -> Any:
         import anthropic
 
@@ -107,8 +107,8 @@ class Client:
 
         return await self._retries.send(once, sink, anthropic)
 
-    def _read(self, response: httpx2.Response, model: str) -> dict[str, Any]:
-        """A message in one piece."""
+    def _read_message(self, response: httpx2.Response, model: str) -> dict[str, Any]:
+        """Read a message in one piece."""
         message: Any = response.content.decode("utf-8", "replace")
         if "json" in response.headers.get("content-type", ""):
             message = json.loads(message)
@@ -121,20 +121,20 @@ class Client:
 
     def _make_sdk(self) -> AsyncAnthropic:
         settings, key = self._settings, self._key
-        signed = _AUTH & {name.lower() for name in settings.headers}
-        if not key and not settings.base_url and not signed:
+        has_auth = _AUTH_HEADERS & {name.lower() for name in settings.headers}
+        if not key and not settings.base_url and not has_auth:
             raise self._failures.failure(Cause.NO_KEY)
         if not (key.isascii() and key.isprintable()):
-            fault = "the key holds characters that no key has"
-            raise self._failures.failure(Cause.UNUSABLE, fault)
+            detail = "the key holds characters that HTTP does not allow"
+            raise self._failures.failure(Cause.INVALID_REQUEST, detail)
         try:
-            return _client(settings, self._options, key or "none", self.boundary)
+            return _client(settings, self._options, key or "none", self.guard)
         except Exception as error:
-            raise self._failures.failure(Cause.UNUSABLE, error) from error
+            raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
 
 
 def _client(
-    settings: ProviderSettings, options: Options, key: str, boundary: Boundary
+    settings: ProviderSettings, options: Options, key: str, guard: ResponseGuard
 ) -> AsyncAnthropic:
     import anthropic
     from anthropic import AsyncAnthropic, omit
@@ -146,8 +146,8 @@ def _client(
     return AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url,
-        default_headers=headers | dict(IDENTITY) | dict(settings.headers),
-        max_retries=0,  # :class:`Retries` does it, and tells
-        http_client=boundary.http_client(anthropic),
+        default_headers=headers | dict(NO_COMPRESSION) | dict(settings.headers),
+        max_retries=0,  # Retries does it, and tells the person
+        http_client=guard.http_client(anthropic),
         **given,
     )

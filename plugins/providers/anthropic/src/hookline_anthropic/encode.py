@@ -1,7 +1,7 @@
-"""One message as bytes of the Messages API, with the places where a cache marker may go.
+"""Encodes a message as bytes of the Messages API, with the places where a cache marker may go.
 
 Content is always a list of blocks. Nothing depends on a message's neighbours, so equal messages
-are equal bytes; only a tool call id that the conversation has already used is renamed.
+give equal bytes; only a tool call id that the conversation has already used is renamed.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from hookline_hookspecs import (
 )
 
 PLACEHOLDER = "(empty)"
-"""Stands for a message or a tool result without content, which the API refuses, and ends an
-assistant message that is nothing but thinking."""
+"""Sent for a message or tool result without content, which the API refuses, and at the end of an
+assistant message that has only thinking."""
 
-NAME_LENGTH = 128
-"""The API's longest tool name."""
+MAX_NAME_CHARS = 128
+"""The API's limit for a tool name."""
 
-_ODD = re.compile(r"[^a-zA-Z0-9_-]")
-_BARE = ("thinking", "redacted_thinking")
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+_UNMARKABLE = ("thinking", "redacted_thinking")
 
 
 def to_json(value: Any) -> bytes:
-    """Compact UTF-8 JSON. What JSON does not have becomes null, a lone surrogate ``?``."""
+    """Return compact UTF-8 JSON. NaN and infinity become null, a lone surrogate ``?``."""
     try:
         text = _dumps(value)
     except ValueError:
@@ -65,7 +65,7 @@ def _finite(value: Any) -> Any:
 def list_fragment(
     blocks: Iterable[Mapping[str, Any]], head: bytes, tail: bytes, role: str = ""
 ) -> Fragment:
-    """Blocks as a JSON list between ``head`` and ``tail``, with a cut before each closing brace."""
+    """Return blocks as a JSON list between ``head`` and ``tail``, with a cut before each ``}``."""
     parts: list[bytes] = []
     cuts: list[int] = []
     length = len(head)
@@ -79,11 +79,11 @@ def list_fragment(
 
 
 def _may_carry_marker(block: Mapping[str, Any]) -> bool:
-    return block.get("type") not in _BARE and block.get("text") != ""
+    return block.get("type") not in _UNMARKABLE and block.get("text") != ""
 
 
 def message_fragment(message: Message, renames: Mapping[str, str]) -> Fragment:
-    """A message as it is sent. ``renames`` maps call ids to those they are sent under."""
+    """Return a message as it is sent; ``renames`` maps call ids to those that are sent."""
     blocks = (
         _user_blocks(message, renames)
         if message.role == "user"
@@ -94,7 +94,7 @@ def message_fragment(message: Message, renames: Mapping[str, str]) -> Fragment:
 
 
 def _user_blocks(message: Message, renames: Mapping[str, str]) -> list[dict[str, Any]]:
-    # The API wants the results of the calls before anything else a person says.
+    # The API requires the results of calls before anything else in a user message.
     results = [b for b in message.blocks if isinstance(b, ToolResultBlock)]
     blocks = [_result(block, renames) for block in results]
     for result in results:
@@ -116,7 +116,7 @@ def _assistant_blocks(message: Message, renames: Mapping[str, str]) -> list[dict
                 blocks.append(_call(block, renames))
             case _:
                 blocks += _plain((block,))
-    if blocks and blocks[-1]["type"] in _BARE:
+    if blocks and blocks[-1]["type"] in _UNMARKABLE:
         blocks.append(_text(PLACEHOLDER))
     return blocks
 
@@ -145,7 +145,7 @@ def _thinking(block: ThinkingBlock) -> list[dict[str, Any]]:
     if block.redacted is not None:
         return [{"type": "redacted_thinking", "data": block.redacted}]
     if not block.signature:
-        # Another provider's thinking: the API takes only what it has sealed itself.
+        # Another provider's thinking: the API accepts only what it has signed itself.
         return []
     return [{"type": "thinking", "thinking": block.text, "signature": block.signature}]
 
@@ -154,28 +154,28 @@ def _call(call: ToolCall, renames: Mapping[str, str]) -> dict[str, Any]:
     return {
         "type": "tool_use",
         "id": wire_id(call.id, renames),
-        "name": _ODD.sub("_", call.name)[:NAME_LENGTH] or "unnamed",
+        "name": _NOT_IN_IDS.sub("_", call.name)[:MAX_NAME_CHARS] or "unnamed",
         "input": {} if call.error else call.arguments,
     }
 
 
 def _result(result: ToolResultBlock, renames: Mapping[str, str]) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(result.call_id, renames)}
-    said = [_text(result.text)] if result.text.strip() else []
-    # A failed result may hold text only; its pictures follow the results.
-    said += [_image(image) for image in result.images] if result.ok else []
-    block["content"] = said or [_text(PLACEHOLDER)]
+    content = [_text(result.text)] if result.text.strip() else []
+    # A failed result may hold text only; its images follow the results.
+    content += [_image(image) for image in result.images] if result.ok else []
+    block["content"] = content or [_text(PLACEHOLDER)]
     return block if result.ok else block | {"is_error": True}
 
 
 def wire_id(call_id: str, renames: Mapping[str, str]) -> str:
-    """The id under which a call goes out: letters, digits, ``_`` and ``-`` only.
+    """Return the id that a call is sent with: letters, digits, ``_`` and ``-`` only.
 
-    An odd id of another provider is cleaned and told apart by a hash of the original, then looked
-    up in ``renames``.
+    Other characters, of other providers' ids, are replaced, and a hash of the original is added.
+    The result is looked up in ``renames``.
     """
     clean = call_id
-    if not call_id or _ODD.search(call_id):
+    if not call_id or _NOT_IN_IDS.search(call_id):
         digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:12]
-        clean = f"{_ODD.sub('_', call_id)[:40] or 'call'}_{digest}"
+        clean = f"{_NOT_IN_IDS.sub('_', call_id)[:40] or 'call'}_{digest}"
     return renames.get(clean, clean)

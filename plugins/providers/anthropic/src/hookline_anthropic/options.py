@@ -1,4 +1,4 @@
-"""The provider's own settings (``providers.anthropic.options`` in config), checked."""
+"""The provider's own settings, read from ``providers.NAME`` of the configuration."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs import BadRequest, ProviderSettings
-from hookline_providerkit import IDLE, TOTAL, Limits
+from hookline_providerkit import IDLE_TIMEOUT, TOTAL_TIMEOUT, Limits
 
 UNKNOWN_MODEL_MAX_TOKENS = 8192
-"""For a model that the table does not know; every model since Claude 3.5 allows as many."""
+"""For a model that is not in the table; every model since Claude 3.5 allows it."""
 
 AUTH_HEADERS = ("bearer", "x-api-key")
 
@@ -24,15 +24,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Checked options; None leaves a value to the SDK.
+    """Checked options; None is the SDK's default.
 
-    ``timeout`` is how many seconds nothing may come, ``total_timeout`` what a request may take in
-    all, with its repetitions.
+    ``timeout`` is the seconds to wait for the next bytes, ``total_timeout`` the seconds for a
+    request with its retries and its response.
     """
 
     stream: bool = True
     timeout: float | None = None
-    total_timeout: float = TOTAL
+    total_timeout: float = TOTAL_TIMEOUT
     max_retries: int | None = None
     max_tokens: int | None = None
     thinking: Mapping[str, Any] | None = None
@@ -40,32 +40,36 @@ class Options:
     auth_header: str = "bearer"
 
     def limits(self) -> Limits:
-        """The bounds of an answer."""
-        return Limits(idle=self.timeout or IDLE, total=self.total_timeout)
+        """Return the limits of a response."""
+        return Limits(idle=self.timeout or IDLE_TIMEOUT, total=self.total_timeout)
 
 
 def read_options(settings: ProviderSettings) -> Options:
-    """The options in ``settings``; unknown keys are warned of and left out.
+    """Read the options of ``settings``; unknown keys are ignored with a warning.
 
     Raises:
-        BadRequest: a value cannot be used; the text names the key.
+        BadRequest: a value is invalid; the text names the key.
     """
     known = {f.name for f in fields(Options)}
     given: dict[str, Any] = {}
     for key, value in settings.options.items():
         where = f"providers.{settings.name}.{key}"
         if key not in known:
-            _log.warning("%s is unknown and ignored; known are %s", where, ", ".join(sorted(known)))
+            _log.warning(
+                "%s is unknown and ignored; known keys are %s", where, ", ".join(sorted(known))
+            )
         elif value is not None:
-            fits, wanted = _CHECKS[key]
-            if not fits(value):
-                raise BadRequest(f"{where} must be {wanted}, but is {value!r}. Correct the config.")
+            is_valid, expected = _CHECKS[key]
+            if not is_valid(value):
+                raise BadRequest(
+                    f"{where}: expected {expected}, got {value!r}. Correct config.yaml."
+                )
             given[key] = value
     return Options(**given)
 
 
 def default_max_tokens(model: str) -> int:
-    """The default ``max_tokens`` of a model: that of the longest name in the table it has."""
+    """Return the default ``max_tokens`` of a model, by the longest name in the table that fits."""
     table = _table()
     names = [name for name in table if name in model]
     return table[max(names, key=len)] if names else UNKNOWN_MODEL_MAX_TOKENS

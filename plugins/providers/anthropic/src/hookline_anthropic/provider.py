@@ -1,4 +1,4 @@
-"""The provider as core sees it."""
+"""The provider: renders requests to bytes, sends them, reads the responses."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from hookline_hookspecs import (
     WireRequest,
 )
 
-from .answer import read_message
 from .body import join_body
 from .client import Client
 from .options import read_options
 from .render import Renderer
+from .response_reader import read_message
 
 
 class AnthropicProvider:
     """Anthropic's Messages API, or a server that speaks it.
 
-    Rendering needs no SDK and no network; the SDK is imported and its one client made when the
-    first request is sent.
+    Rendering needs no SDK and no network. The SDK is imported when the first request is sent.
     """
 
     cache_price = CachePrice()
@@ -39,23 +38,23 @@ class AnthropicProvider:
         self._client = Client(settings, options)
 
     def render(self, request: ModelRequest) -> WireRequest:
-        """The request as fields and encoded parts; equal messages give equal bytes."""
+        """Return the request as fields and encoded parts; equal messages give equal bytes."""
         return self._renderer.render(request)
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
-        """Send, and show pieces as they come.
+        """Send a rendered request, and pass pieces to ``on_delta`` as they come.
 
         Raises:
             ProviderError: of the kind that fits; the text names provider and model.
         """
         body = join_body(wire)
         model = wire.model or str(wire.fields.get("model"))
-        sink = self._client.boundary.sink(on_delta)
+        sink = self._client.guard.sink(on_delta)
         if wire.fields.get("stream"):
             message = await self._client.stream(body, model, sink)
         else:
-            message = await self._client.whole(body, model, sink)
-        return self._client.boundary.admit(read_message(message, model), model=model)
+            message = await self._client.send(body, model, sink)
+        return self._client.guard.check(read_message(message, model), model=model)
 
     async def aclose(self) -> None:
         """Close connections; the next request opens them again."""

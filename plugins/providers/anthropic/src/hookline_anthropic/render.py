@@ -1,4 +1,4 @@
-"""A :class:`ModelRequest` as a :class:`WireRequest` of the Messages API."""
+"""Renders a :class:`ModelRequest` as a :class:`WireRequest` of the Messages API."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .encode import list_fragment, message_fragment, wire_id
 from .options import Options, default_max_tokens
 
 ANSWER_ROOM = 8192
-"""Tokens left for the answer where the thinking budget would fill the default ``max_tokens``."""
+"""Tokens for the answer where the thinking budget would use up the default ``max_tokens``."""
 
-STABLE_KEPT = 32
-"""How many live sessions' encoded system prompt and tools, and last messages, are kept."""
+MAX_SESSIONS = 32
+"""Sessions whose encoded system prompt, tools and messages are cached."""
 
-CACHE = "anthropic"
-"""Key of :attr:`Message.wire` under which a rendered message is kept."""
+WIRE_KEY = "anthropic"
+"""The key of :attr:`Message.wire` for a rendered message."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Rendered:
+class _RenderedMessage:
     fragment: Fragment
     calls: frozenset[str]
-    answers: bool
+    has_results: bool
 
 
 @dataclass(slots=True)
-class _Sent:
-    """The messages of a request and what was made of them, for the next one to go on from."""
+class _SentMessages:
+    """The messages of a session's last request and their bytes; the next request continues them."""
 
     messages: tuple[Message, ...] = ()
     fragments: list[bytes] = field(default_factory=list)
@@ -50,32 +50,32 @@ class _Sent:
     def add(self, messages: tuple[Message, ...]) -> None:
         """Render what follows :attr:`messages`, which ``messages`` begin with."""
         for message in messages[len(self.messages) :]:
-            known: _Rendered | None = message.wire.get(CACHE)
+            known: _RenderedMessage | None = message.wire.get(WIRE_KEY)
             if known is None:
-                known = message.wire[CACHE] = _rendered(message, {})
+                known = message.wire[WIRE_KEY] = _render_message(message, {})
             if known.calls:
-                # Some servers count their calls anew in each answer; the API wants ids used once.
+                # Some servers number calls anew in each response; the API requires unique ids.
                 used = not self.seen.isdisjoint(known.calls)
                 self.renames = _new_ids(known.calls, self.seen) if used else {}
                 self.seen |= known.calls
                 self.seen |= set(self.renames.values())
-            if self.renames and (known.calls or known.answers):
-                known = _renamed(message, self.renames)
+            if self.renames and (known.calls or known.has_results):
+                known = _render_renamed(message, self.renames)
             self.fragments.append(known.fragment)
         self.messages = messages
 
 
 class Renderer:
-    """Renders requests for one provider and keeps what stays the same."""
+    """Renders requests for one provider, and caches what stays the same."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._stable: OrderedDict[Any, tuple[tuple[ToolSchema, ...], dict[str, bytes]]]
         self._stable = OrderedDict()
-        self._sent: OrderedDict[tuple[str, str], _Sent] = OrderedDict()
+        self._sent: OrderedDict[tuple[str, str], _SentMessages] = OrderedDict()
 
     def render(self, request: ModelRequest) -> WireRequest:
-        """The request: fields, the stable parts, and one fragment a message."""
+        """Return the request: fields, the stable parts, and one fragment a message."""
         provider, _, model = request.model.partition("/")
         return WireRequest(
             provider=provider,
@@ -109,14 +109,14 @@ class Renderer:
 
     def _thinking(self, request: ModelRequest, model: str) -> tuple[Mapping[str, Any] | None, int]:
         thinking = self._options.thinking
-        asked = request.params.get("max_tokens")
-        max_tokens = asked or self._options.max_tokens or default_max_tokens(model)
+        requested = request.params.get("max_tokens")
+        max_tokens = requested or self._options.max_tokens or default_max_tokens(model)
         budget = (thinking or {}).get("budget_tokens", 0)
         if not thinking or not budget:
             return thinking, max_tokens
-        # A fixed budget must be smaller than max_tokens, and a tool loop must have begun with
-        # thinking; a short auxiliary call or a loop taken over from another provider goes without.
-        if (asked and budget >= asked) or not _loop_began_with_thinking(request.messages):
+        # A fixed budget must be smaller than max_tokens, and a tool loop must have started with
+        # thinking. A short auxiliary call, or a loop that another provider started, goes without.
+        if (requested and budget >= requested) or not _loop_started_with_thinking(request.messages):
             return None, max_tokens
         return thinking, max_tokens if max_tokens > budget else budget + ANSWER_ROOM
 
@@ -126,21 +126,21 @@ class Renderer:
         if known is None:
             # The schemas are kept beside their bytes, so that no other object gets their ids.
             known = self._stable[key] = (tools, _stable(system, tools))
-            if len(self._stable) > STABLE_KEPT:
+            if len(self._stable) > MAX_SESSIONS:
                 self._stable.popitem(last=False)
         else:
             self._stable.move_to_end(key)
         return known[1]
 
     def _fragments(self, request: ModelRequest) -> tuple[bytes, ...]:
-        """The encoded messages; those of the session's last request are not looked at again."""
+        """Return the encoded messages; those of the session's last request are reused."""
         key, messages = (request.session_id, request.purpose), request.messages
         sent = self._sent.get(key)
         if sent is None or messages[: len(sent.messages)] != sent.messages:
-            sent = self._sent[key] = _Sent()
+            sent = self._sent[key] = _SentMessages()
         sent.add(messages)
         self._sent.move_to_end(key)
-        if len(self._sent) > STABLE_KEPT:
+        if len(self._sent) > MAX_SESSIONS:
             self._sent.popitem(last=False)
         return tuple(sent.fragments)
 
@@ -156,8 +156,8 @@ def _stable(system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
     }
 
 
-def _rendered(message: Message, renames: Mapping[str, str]) -> _Rendered:
-    return _Rendered(
+def _render_message(message: Message, renames: Mapping[str, str]) -> _RenderedMessage:
+    return _RenderedMessage(
         message_fragment(message, renames),
         frozenset(wire_id(call.id, {}) for call in message.tool_calls),
         any(isinstance(block, ToolResultBlock) for block in message.blocks),
@@ -174,15 +174,15 @@ def _new_ids(calls: frozenset[str], seen: set[str]) -> dict[str, str]:
     return renames
 
 
-def _renamed(message: Message, renames: Mapping[str, str]) -> _Rendered:
-    key = (CACHE, tuple(sorted(renames.items())))
-    known: _Rendered | None = message.wire.get(key)
+def _render_renamed(message: Message, renames: Mapping[str, str]) -> _RenderedMessage:
+    key = (WIRE_KEY, tuple(sorted(renames.items())))
+    known: _RenderedMessage | None = message.wire.get(key)
     if known is None:
-        known = message.wire[key] = _rendered(message, renames)
+        known = message.wire[key] = _render_message(message, renames)
     return known
 
 
-def _loop_began_with_thinking(messages: tuple[Message, ...]) -> bool:
+def _loop_started_with_thinking(messages: tuple[Message, ...]) -> bool:
     for message in reversed(messages):
         if message.role == "assistant":
             first = next((b for b in message.blocks if _is_sent(b)), None)

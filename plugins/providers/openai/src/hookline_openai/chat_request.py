@@ -1,4 +1,4 @@
-"""A request as ``/chat/completions`` wants it: fields, system, tools and messages."""
+"""Writes a request for ``/chat/completions``: fields, system, tools and messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hookline_hookspecs import (
 from .encode import EMPTY, call_arguments, call_id, call_name, encode
 
 RESULT_IMAGES = "Images returned by the tools:"
-"""Said before the images of tool results, which this wire allows only in a user message."""
+"""Precedes images of tool results, which this API allows only in a user message."""
 
 
 def fields(request: ModelRequest, stream: bool, max_tokens_field: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""The official SDK's client: imported and made when the first request is sent.
+"""Sends requests through the official SDK, and reads the responses as plain data.
 
-Bodies go through its low-level ``post``, which sends the bytes as they are, without transforming
-the history each time; what comes is read as plain data. What the server refuses by name is left
-out and remembered (:mod:`.servers`); ``Retries`` waits and tells.
+Bodies are bytes that are encoded already, so that the SDK does not transform the whole history for
+each request. A field that the server refuses by name is left out and remembered
+(:mod:`.server_quirks`).
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ProviderSettings, WireRequest
 from hookline_providerkit import (
-    IDENTITY,
-    PROVIDER,
-    Boundary,
+    NO_COMPRESSION,
+    PROVIDER_SENTENCES,
     Cause,
-    CleanSink,
+    ErrorInResponse,
     Failures,
+    ResponseGuard,
     Retries,
+    SanitizingSink,
     SdkClient,
-    ServerSaid,
     post_json,
 )
 
-from .dialects import Answer, Dialect
+from .dialects import Dialect, ResponseReader
 from .options import Options
-from .servers import Server
+from .server_quirks import ServerQuirks
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-SENTENCES = PROVIDER | {
+SENTENCES = PROVIDER_SENTENCES | {
     Cause.NO_ANSWER: (
-        "{name} answered the request to {model} with a web page and not with JSON ({said}). Check "
-        "`providers.{name}.base_url`; most servers want /v1 at its end."
+        "{name} answered the request to {model} with a web page instead of JSON ({detail}). Check "
+        "`providers.{name}.base_url`; most servers need /v1 at its end."
     )
 }
 
 
 class Client:
-    """Connections to one server, for any number of requests at a time."""
+    """The client of one server, for any number of requests at a time."""
 
     def __init__(self, settings: ProviderSettings, options: Options) -> None:
         self._settings = settings
@@ -53,15 +53,22 @@ class Client:
             settings.api_key.strip(),
             SENTENCES,
         )
-        self.boundary = Boundary(self._failures, options.limits())
+        self.guard = ResponseGuard(self._failures, options.limits())
         self._sdk = SdkClient(self._make_sdk, "openai.types")
         self._retries = Retries(settings.name, options.max_retries)
-        self._servers: dict[tuple[str, str], Server] = {}
+        self._quirks: dict[tuple[str, str], ServerQuirks] = {}
 
-    async def ask(
-        self, dialect: Dialect, wire: WireRequest, answer: Answer, model: str, sink: CleanSink
+    async def send(
+        self,
+        dialect: Dialect,
+        wire: WireRequest,
+        reader: ResponseReader,
+        model: str,
+        sink: SanitizingSink,
     ) -> Any:
-        """Send a request and feed its answer to ``answer``; the raw body of a whole answer.
+        """Send a request and feed the response to ``reader``.
+
+        Returns the body of a response that was not streamed.
 
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
@@ -70,23 +77,28 @@ class Client:
         import openai
 
         address = sdk.base_url
-        server = self._server(str(address), model)
-        async with self.boundary.asking(openai, sink, model=model, host=str(address.host)):
+        quirks = self._quirks_of(str(address), model)
+        async with self.guard.request(openai, sink, model=model, host=str(address.host)):
             while True:
-                fields = server.fields(wire.fields)
-                asked = replace(wire, fields=fields)
+                fields = quirks.apply(wire.fields)
+                request = replace(wire, fields=fields)
                 try:
-                    return await self._once(sdk, dialect, asked, answer, sink)
+                    return await self._send_once(sdk, dialect, request, reader, sink)
                 except openai.APIStatusError as error:
-                    if not server.learn(error.status_code, error.body, fields):
+                    if not quirks.learn_from(error.status_code, error.body, fields):
                         raise
                 except openai.APIError:
                     raise
                 except openai.OpenAIError as error:
-                    raise self._failures.failure(Cause.UNUSABLE, error) from error
+                    raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
 
-    async def _once(
-        self, sdk: AsyncOpenAI, dialect: Dialect, wire: WireRequest, answer: Answer, sink: CleanSink
+    async def _send_once(
+        self,
+        sdk: AsyncOpenAI,
+        dialect: Dialect,
+        wire: WireRequest,
+        reader: ResponseReader,
+        sink: SanitizingSink,
     ) -> Any:
         import openai
 
@@ -96,22 +108,23 @@ class Client:
         def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, Any]:
             return post_json(sdk, dialect.path, body, headers, stream_class)
 
-        sent = await self._retries.send(once, sink, openai)
         if stream_class is None:
-            return _read(sent.content, answer)
-        kind = sent.response.headers.get("content-type", "")
+            response = await self._retries.send(once, sink, openai)
+            return _read_whole(response.content, reader)
+        stream = await self._retries.send(once, sink, openai)
+        kind = stream.response.headers.get("content-type", "")
         if "json" in kind or "html" in kind:
-            return _read(await sent.response.aread(), answer)
-        async with sent:
-            async for chunk in sent:
-                answer.add(chunk)
+            return _read_whole(await stream.response.aread(), reader)
+        async with stream:
+            async for chunk in stream:
+                reader.add(chunk)
         return None
 
-    def _server(self, base_url: str, model: str) -> Server:
-        """What is known of the server, for as long as it is the same."""
-        if (base_url, model) not in self._servers:
-            self._servers[base_url, model] = Server(base_url, model, self._settings.home)
-        return self._servers[base_url, model]
+    def _quirks_of(self, base_url: str, model: str) -> ServerQuirks:
+        """Return what is known of a model's server."""
+        if (base_url, model) not in self._quirks:
+            self._quirks[base_url, model] = ServerQuirks(base_url, model, self._settings.home)
+        return self._quirks[base_url, model]
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -123,25 +136,25 @@ class Client:
         options, settings = self._options, self._settings
         timeout: Any = openai.not_given
         if options.timeout is not None:
-            # 5 s to connect is the SDK's own; a longer wait for words is no reason to raise it.
+            # 5 s to connect is the SDK's own; a longer timeout is for the model, not the network.
             timeout = openai.Timeout(options.timeout, connect=min(options.timeout, 5.0))
         try:
             return openai.AsyncOpenAI(
                 api_key=settings.api_key.strip() or "none",
                 base_url=settings.base_url,
-                default_headers=dict(IDENTITY) | dict(settings.headers),
+                default_headers=dict(NO_COMPRESSION) | dict(settings.headers),
                 timeout=timeout,
-                max_retries=0,  # Retries does it, and tells
-                http_client=self.boundary.http_client(openai),
+                max_retries=0,  # Retries does it, and tells the person
+                http_client=self.guard.http_client(openai),
             )
         except Exception as error:
-            raise self._failures.failure(Cause.UNUSABLE, error) from error
+            raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
 
 
-def _read(content: bytes, answer: Answer) -> Any:
-    """An answer in one piece; also from a server that was asked for a stream and sent none."""
+def _read_whole(content: bytes, reader: ResponseReader) -> Any:
+    """Read a response in one piece; some servers send one where a stream was requested."""
     if content.lstrip()[:1] == b"<":
-        raise ServerSaid(content.decode("utf-8", "replace"))
+        raise ErrorInResponse(content.decode("utf-8", "replace"))
     body = json.loads(content)
-    answer.whole(body)
+    reader.add_whole(body)
     return body

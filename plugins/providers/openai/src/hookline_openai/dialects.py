@@ -1,4 +1,4 @@
-"""The two wires that OpenAI's service speaks, behind one set of functions."""
+"""The two APIs of OpenAI's service, chat completions and responses, as one :class:`Dialect`."""
 
 from __future__ import annotations
 
@@ -17,50 +17,52 @@ from hookline_hookspecs import (
 )
 
 from . import chat_request, responses_request
-from .chat_answer import ChatAnswer
+from .chat_reader import ChatReader
 from .encode import encode
-from .responses_answer import ResponsesAnswer
+from .responses_reader import ResponsesReader
 
 NO_TOOLS = b"[]"
 
 
-class Answer(Protocol):
-    """Collects an answer as it comes."""
+class ResponseReader(Protocol):
+    """Collects a response as it comes."""
 
     def add(self, chunk: Any) -> None:
-        """Take a piece of a stream. Raises ``ServerSaid``."""
+        """Add an event of a stream. Raises ``ErrorInResponse``."""
 
-    def whole(self, body: Any) -> None:
-        """Take an answer in one piece. Raises ``ServerSaid``."""
+    def add_whole(self, body: Any) -> None:
+        """Add a response in one piece. Raises ``ErrorInResponse``."""
 
     def response(self, model: str, raw: Any) -> ModelResponse:
-        """What was collected."""
+        """Return what was collected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One wire: where a request goes, how it is written and how its answer is read.
+    """One API: where a request goes, how it is written and how its response is read.
 
-    ``listed`` is the name of the field that holds the messages.
+    ``messages_field`` is the name of the field that holds the messages.
     """
 
     path: str
-    listed: str
+    messages_field: str
     fields: Callable[[ModelRequest, bool, str], dict[str, Any]]
     system: Callable[[str], bytes]
     tools: Callable[[Iterable[ToolSchema]], bytes]
     fragment: Callable[[Message, str], Fragment]
-    answer: Callable[[DeltaSink | None], Answer]
+    reader: Callable[[DeltaSink | None], ResponseReader]
 
     def body(self, wire: WireRequest) -> bytes:
-        """The request's bytes: fields, tools, and last the messages, which grow from turn to
-        turn, so that two requests differ as late as can be."""
+        """Return the request's bytes.
+
+        The messages come last, so that two requests of a session differ as late as possible.
+        """
         stable = wire.stable
         head = [encode(dict(wire.fields))[:-1]]
         if stable.get("tools", NO_TOOLS) != NO_TOOLS:
             head.append(b'"tools":' + stable["tools"])
         first = [part for part in (stable.get("system"), stable.get("ephemeral")) if part]
-        head.append(b'"%s":[' % self.listed.encode() + b",".join([*first, *wire.fragments]))
+        head.append(b'"%s":[' % self.messages_field.encode() + b",".join([*first, *wire.fragments]))
         return b",".join(head) + b"]}"
 
 
@@ -72,7 +74,7 @@ DIALECTS = {
         chat_request.system,
         chat_request.tools,
         chat_request.fragment,
-        ChatAnswer,
+        ChatReader,
     ),
     "responses": Dialect(
         "/responses",
@@ -81,6 +83,6 @@ DIALECTS = {
         responses_request.system,
         responses_request.tools,
         responses_request.fragment,
-        ResponsesAnswer,
+        ResponsesReader,
     ),
 }

@@ -11,15 +11,14 @@ from typing import Any
 from hookline_hookspecs import ToolCall
 
 EMPTY = "(empty)"
-"""Stands in for a message without any content.
+"""Sent for a message without content.
 
-OpenAI accepts an empty string, but several compatible servers refuse it or white space alone; a
-short word without spaces is accepted by all.
+Several compatible servers refuse an empty string, or white space alone.
 """
-MAX_ID = 40
-"""The longest tool call id that OpenAI accepts, in characters."""
-MAX_NAME = 64
-"""The longest tool name that OpenAI accepts, in characters."""
+MAX_ID_CHARS = 40
+"""OpenAI's limit for a tool call id."""
+MAX_NAME_CHARS = 64
+"""OpenAI's limit for a tool name."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -35,26 +34,25 @@ _SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=
 
 
 def encode(value: Any) -> bytes:
-    """``value`` as compact JSON. A lone surrogate, which UTF-8 has no place for, becomes ``?``."""
+    """Return ``value`` as compact JSON; a lone surrogate becomes ``?``."""
     return _JSON.encode(value).encode("utf-8", "replace")
 
 
 def call_arguments(call: ToolCall) -> str:
-    """A call's arguments as a JSON string; ``{}`` for a call that could not be read.
+    """Return a call's arguments as a JSON string; ``{}`` for a call that could not be read.
 
-    Keys are sorted, because equal calls must give equal bytes and a database may return the keys
-    of an object in another order.
+    Keys are sorted: equal calls must give equal bytes, and a database may reorder keys.
     """
     return "{}" if call.error else _SORTED.encode(call.arguments)
 
 
 def call_name(name: str) -> str:
-    """A tool name that every server accepts; a name the model got wrong is made fit."""
-    return _NOT_IN_NAMES.sub("_", name)[:MAX_NAME] or "unnamed"
+    """Return a tool name that every server accepts, also for one that the model got wrong."""
+    return _NOT_IN_NAMES.sub("_", name)[:MAX_NAME_CHARS] or "unnamed"
 
 
 def call_id(given: str) -> str:
-    """A tool call id of at most 40 characters; longer ones (of other providers) are hashed."""
-    if 0 < len(given) <= MAX_ID:
+    """Return a tool call id of at most 40 characters; longer ones are hashed."""
+    if 0 < len(given) <= MAX_ID_CHARS:
         return given
     return "call_" + hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:32]

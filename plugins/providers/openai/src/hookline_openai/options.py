@@ -7,35 +7,35 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from hookline_providerkit import IDLE, TOTAL, Limits
+from hookline_providerkit import IDLE_TIMEOUT, TOTAL_TIMEOUT, Limits
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Options(BaseModel):
-    """Settings beside base URL, key and headers; keys of other parts are left alone."""
+    """Settings besides base URL, key and headers; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     stream: bool = True
-    """Ask for a stream unless the request itself says otherwise."""
+    """Request a stream unless the request says otherwise."""
     api: Literal["chat", "responses"] = "chat"
     """``chat`` is ``/chat/completions``, ``responses`` is ``/responses``."""
     timeout: float | None = Field(None, gt=0, allow_inf_nan=False)
-    """Seconds to wait for the next bytes; None is the SDK's own (600, and 5 to connect)."""
-    total_timeout: float = Field(TOTAL, gt=0, allow_inf_nan=False)
-    """Seconds for a request with all its repetitions and its answer."""
+    """Seconds to wait for the next bytes; None is the SDK's default (600, and 5 to connect)."""
+    total_timeout: float = Field(TOTAL_TIMEOUT, gt=0, allow_inf_nan=False)
+    """Seconds for a request with its retries and its response."""
     max_retries: int = Field(2, ge=0)
     """How often a request that met a 408, 409, 429, 5xx or a lost connection is sent again."""
     max_tokens_field: str = ""
-    """Name of the output limit on the wire; empty picks it by the server's address. A server that
-    refuses it gets the other name."""
+    """Name of the output limit in the request; empty picks it by the server's address. If the
+    server refuses it, the other name is sent."""
     reasoning_field: str | None = None
     """Field under which an assistant message with tool calls carries its reasoning back; empty
     sends none, None picks it by the server's address."""
 
     def limits(self) -> Limits:
-        """The bounds of an answer."""
-        return Limits(idle=self.timeout or IDLE, total=self.total_timeout)
+        """Return the limits of a response."""
+        return Limits(idle=self.timeout or IDLE_TIMEOUT, total=self.total_timeout)
 
     @classmethod
     def read(cls, provider: str, options: Mapping[str, Any]) -> Options:
@@ -48,12 +48,12 @@ class Options(BaseModel):
         try:
             return cls.model_validate(given)
         except ValidationError as error:
-            faults = error.errors(include_url=False, include_context=False)
-            where = [
-                f"providers.{provider}.{fault['loc'][0]} is {fault['input']!r}: {fault['msg']}"
-                for fault in faults
+            problems = error.errors(include_url=False, include_context=False)
+            lines = [
+                f"providers.{provider}.{one['loc'][0]} is {one['input']!r}: {one['msg']}"
+                for one in problems
             ]
-            raise ValueError("; ".join(where)) from None
+            raise ValueError("; ".join(lines)) from None
 
 
 REASONING_HOSTS = ("deepseek.com", "moonshot.ai", "moonshot.cn", "xiaomimimo.com")

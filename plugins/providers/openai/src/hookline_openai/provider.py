@@ -1,4 +1,4 @@
-"""The provider: renders requests to bytes, sends them, reads the answers."""
+"""The provider: renders requests to bytes, sends them, reads the responses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .client import Client
 from .dialects import DIALECTS, Dialect
 from .options import Options, max_tokens_field, reasoning_field
 
-CACHED = 600.0
-"""Seconds for which a prefix is counted as cached (DESIGN §5); servers promise nothing exact."""
-STABLE_KEPT = 64
-"""How many sessions' encoded tools and system texts are kept at hand."""
+CACHE_TTL = 600.0
+"""Seconds for which a prefix counts as cached; servers promise nothing exact."""
+MAX_STABLE_PARTS = 64
+"""Sessions whose encoded tools and system prompt are cached."""
 
 
 class OpenAIProvider:
@@ -34,7 +34,7 @@ class OpenAIProvider:
     """
 
     cache_price = CachePrice(read=0.1, write=1.0, write_1h=1.0)
-    """Writing is free; reading is a tenth, as OpenAI's and DeepSeek's present models have it."""
+    """Writing is free and reading costs a tenth, as with OpenAI's and DeepSeek's current models."""
 
     def __init__(self, settings: ProviderSettings) -> None:
         self.name = settings.name
@@ -47,15 +47,15 @@ class OpenAIProvider:
         self._client = Client(settings, options)
 
     def render(self, request: ModelRequest) -> WireRequest:
-        """The request as top-level fields, encoded tools and system, and a fragment a message.
+        """Return the request as fields, encoded tools and system prompt, and a fragment a message.
 
         ``request.ephemeral`` becomes a second system message, in ``stable["ephemeral"]``.
         """
         dialect = self._dialect
         stream = bool(request.params.get("stream", self._options.stream))
-        fields = {"model": _bare(request.model)}
+        fields = {"model": _model_name(request.model)}
         fields |= dialect.fields(request, stream, self._max_tokens_field)
-        stable = dict(self._stable.of(request.system, request.tools))
+        stable = dict(self._stable.get(request.system, request.tools))
         if request.ephemeral:
             stable["ephemeral"] = dialect.system(request.ephemeral)
         key = self._wire_key
@@ -66,60 +66,61 @@ class OpenAIProvider:
             stable=stable,
             model=request.model,
             session_id=request.session_id,
-            ttl=CACHED,
+            ttl=CACHE_TTL,
         )
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
-        """Send a rendered request and read its answer, streamed if its fields say so.
+        """Send a rendered request and read the response, streamed if its fields say so.
 
         Raises:
-            ProviderError: see the README for which failure is which error.
+            ProviderError: the README lists which failure is which error.
         """
-        sink = self._client.boundary.sink(on_delta)
-        answer = self._dialect.answer(sink)
-        model = _bare(wire.model) or str(wire.fields.get("model", ""))
-        raw = await self._client.ask(self._dialect, wire, answer, model, sink)
-        return self._client.boundary.admit(answer.response(wire.model, raw), model=model)
+        sink = self._client.guard.sink(on_delta)
+        reader = self._dialect.reader(sink)
+        model = _model_name(wire.model) or str(wire.fields.get("model", ""))
+        raw = await self._client.send(self._dialect, wire, reader, model, sink)
+        return self._client.guard.check(reader.response(wire.model, raw), model=model)
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.aclose()
 
     def _fragment(self, message: Message) -> Fragment:
-        made = self._dialect.fragment(message, self._reasoning_field)
-        message.wire[self._wire_key] = made
-        return made
+        fragment = self._dialect.fragment(message, self._reasoning_field)
+        message.wire[self._wire_key] = fragment
+        return fragment
 
 
 class _StableParts:
-    """The encoded tools and system text of recent sessions, by the text and the identity of each
-    schema: new sessions mostly have those of earlier ones, and comparing schemas by value would
-    cost more than encoding them.
+    """A cache of encoded tools and system prompts, by the text and the identity of each schema.
+
+    New sessions mostly share those of earlier ones, and comparing schemas by value would cost more
+    than encoding them.
     """
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        # The schemas are kept beside their parts, so that their ids are not given away again.
-        self._kept: OrderedDict[
+        # The schemas are kept beside their bytes, so that no other object gets their ids.
+        self._cache: OrderedDict[
             tuple[object, ...], tuple[tuple[ToolSchema, ...], dict[str, bytes]]
         ] = OrderedDict()
 
-    def of(self, system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
-        """The encoded ``tools`` (``[]`` for none) and ``system`` (empty for none)."""
+    def get(self, system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
+        """Return the encoded ``tools`` (``[]`` for none) and ``system`` (empty for none)."""
         key = (system, *map(id, tools))
-        if key in self._kept:
-            self._kept.move_to_end(key)
+        if key in self._cache:
+            self._cache.move_to_end(key)
         else:
             parts = {
                 "tools": self._dialect.tools(tools),
                 "system": self._dialect.system(system) if system else b"",
             }
-            self._kept[key] = (tools, parts)
-            if len(self._kept) > STABLE_KEPT:
-                self._kept.popitem(last=False)
-        return self._kept[key][1]
+            self._cache[key] = (tools, parts)
+            if len(self._cache) > MAX_STABLE_PARTS:
+                self._cache.popitem(last=False)
+        return self._cache[key][1]
 
 
-def _bare(model: str) -> str:
-    """The model's name without the provider's, which is before the first slash."""
+def _model_name(model: str) -> str:
+    """Return the part of ``provider/model`` after the first slash."""
     return model.partition("/")[2] or model

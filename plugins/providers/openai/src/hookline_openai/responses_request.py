@@ -1,7 +1,6 @@
-"""A request as ``/responses`` wants it: fields, system, tools and input items.
+"""Writes a request for ``/responses``: fields, system, tools and input items.
 
-Nothing is stored at the provider (``store: false``): the whole history goes along each time, as
-on the other wire.
+Nothing is stored at the provider (``store: false``): each request carries the whole history.
 """
 
 from __future__ import annotations

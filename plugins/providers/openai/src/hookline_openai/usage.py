@@ -1,15 +1,15 @@
-"""Token counts of all compatible servers as :class:`Usage`."""
+"""Reads the token counts of compatible servers as :class:`Usage`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from hookline_hookspecs import Usage
-from hookline_providerkit import count
+from hookline_providerkit import token_count
 
 
 def read_usage(usage: object) -> Usage:
-    """What a server reported; everything it left out, or reported as something odd, is 0.
+    """Return what a server reported; a count that is missing or odd is 0.
 
     ``prompt_tokens`` and ``completion_tokens`` are the names of chat completions,
     ``input_tokens`` and ``output_tokens`` those of responses. The cached part is in
@@ -43,4 +43,4 @@ def _details(usage: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _count(usage: dict[str, Any], name: str) -> int:
-    return count(usage.get(name))
+    return token_count(usage.get(name))

@@ -6,8 +6,8 @@ import hmac
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from hookline_auditkit import note
 from hookline_hookspecs import Host, Inbound, Transaction
+from hookline_hookspecs.audit import note
 
 from .codes import CLAIM, digest, new_code, typed
 from .config import AccessConfig

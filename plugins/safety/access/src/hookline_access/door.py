@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hookline_auditkit import note
 from hookline_hookspecs import Host, Inbound, Transaction
+from hookline_hookspecs.audit import note
 
 from .codes import PAIRING, new_code
 from .config import AccessConfig

@@ -7,7 +7,7 @@ name, as anybody else.
 from __future__ import annotations
 
 from hookline_hookspecs import Host
-from hookline_imports import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .config import EVERYBODY
 from .people import TERMINAL, People, Person, Role

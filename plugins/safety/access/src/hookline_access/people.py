@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from hookline_auditkit import note
 from hookline_hookspecs import Host, Inbound, Transaction
-from hookline_warmkit import RowCache
+from hookline_hookspecs.audit import note
+from hookline_hookspecs.caching import RowCache
 
 from .config import AccessConfig, kind_of
 from .roles import table

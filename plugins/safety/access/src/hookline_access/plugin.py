@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hookline_auditkit import approved
 from hookline_hookspecs import (
     Access,
     Check,
@@ -27,8 +26,9 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.audit import approved
+from hookline_hookspecs.importers import Importer, LateImporter
 from hookline_hookspecs.people import PeopleDirectory, RolePermissions
-from hookline_imports import Importer, LateImporter
 
 from .asking import Desk
 from .chats import Chat, Chats

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from hookline_auditkit import KINDS
+from hookline_hookspecs.audit import KINDS
 from hookline_hookspecs.cli import confirm, with_plugin
 
 from .export import BATCH, FORMATS, lines

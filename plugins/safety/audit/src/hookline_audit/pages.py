@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hookline_auditkit import KINDS
 from hookline_hookspecs import Host, Page, Route
+from hookline_hookspecs.audit import KINDS
 from hookline_hookspecs.web import (
     Action,
     Actions,

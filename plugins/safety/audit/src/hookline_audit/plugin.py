@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from hookline_auditkit import Audit, Kind
 from hookline_hookspecs import (
     Context,
     Denial,
@@ -34,6 +33,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.audit import Audit, Kind
 from hookline_hookspecs.prices import Prices
 
 from .config import AuditConfig
@@ -63,7 +63,7 @@ class AuditPlugin(Plugin[AuditConfig]):
 
     @hookimpl(tryfirst=True)
     async def setup(self, host: Host) -> None:
-        """Read the keys, and offer the service :class:`hookline_auditkit.Audit`."""
+        """Read the keys, and offer the service :class:`hookline_hookspecs.audit.Audit`."""
         from .service import Service
 
         self._actors: OrderedDict[str, str] = OrderedDict()

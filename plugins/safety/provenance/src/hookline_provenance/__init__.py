@@ -34,7 +34,7 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
-from hookline_origins import FileOrigins
+from hookline_hookspecs.file_origins import FileOrigins
 from pydantic import BaseModel, Field
 
 from . import named

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, Refused
-from hookline_warmkit import RowCache
+from hookline_hookspecs.caching import RowCache
 
 from .envelope import Content
 

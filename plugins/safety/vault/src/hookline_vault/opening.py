@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hookline_vaultkit import names_in
+from hookline_hookspecs.vault import names_in
 
 PLUGIN = "vault"
 

@@ -23,7 +23,7 @@ class VaultPlugin(Plugin[VaultConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Offer the service."""
-        from hookline_vaultkit import Vault
+        from hookline_hookspecs.vault import Vault
 
         host.services.provide(Vault, self.secrets)
 
@@ -39,7 +39,7 @@ class VaultPlugin(Plugin[VaultConfig]):
         return self._secrets
 
     def _tell(self, name: str, verdict: str) -> None:
-        from hookline_auditkit import note
+        from hookline_hookspecs.audit import note
 
         note(self.host, "vault", name, verdict)
 
@@ -56,7 +56,7 @@ class VaultPlugin(Plugin[VaultConfig]):
     @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         """Replace values that were used in a result, before anybody keeps it."""
-        from hookline_secretfilter import redacted
+        from hookline_hookspecs.secrets import redacted
 
         text = redacted(result.text)
         notes = tuple(redacted(note) for note in result.notes)

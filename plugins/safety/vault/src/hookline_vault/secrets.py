@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hookline_hookspecs import Refused, Storage, Transaction
-from hookline_secretfilter import ProcessFilter
-from hookline_vaultkit import Secret, passwords_in, valid_name
+from hookline_hookspecs.secrets import ProcessFilter
+from hookline_hookspecs.vault import Secret, passwords_in, valid_name
 
 from .envelope import BadSeal, Content, Key, reference_of, rewrap, seal, unseal
 from .keys import Keys, KeySource

@@ -23,7 +23,7 @@ from hookline_hookspecs import (
     merge_origins,
     tool,
 )
-from hookline_origins import origins_of
+from hookline_hookspecs.file_origins import origins_of
 
 from .config import ArtifactsConfig
 from .cut import cut, storable

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, HooklineError, Paths
-from hookline_places import enter_or_make, folder_of
 
 from .tab import Tab
 from .wording import quoted
@@ -124,14 +123,14 @@ def _save(paths: Paths, wanted: Path, source: Path, url: str, limit: int) -> tup
         if not real.is_relative_to(workspace):
             raise PermissionError(f"{str(wanted.parent)!r} is outside of the workspace")
         with suppress(FileExistsError):
-            _copy(source, real, workspace, url)
+            _copy(source, real, paths, url)
             return real.relative_to(workspace), size
     raise FileExistsError(f"there are {MOST_NAMES:,} files {str(wanted)!r}")
 
 
-def _copy(source: Path, real: Path, workspace: Path, url: str) -> None:
+def _copy(source: Path, real: Path, paths: Paths, url: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with folder_of(real, workspace, enter_or_make) as (name, handle):
+    with paths.folder(real) as (name, handle):
         descriptor = os.open(name, flags, 0o600, dir_fd=handle)
         with os.fdopen(descriptor, "wb") as target, source.open("rb") as data:
             while piece := data.read(1 << 20):

@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from hookline_auditkit import note
 from hookline_hookspecs import CommandError, HooklineError
+from hookline_hookspecs.audit import note
 from hookline_hookspecs.cli import confirm, run_hookline, with_plugin
 
 from .config import Place, has_password, place_of, wrong_name

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hookline_auditkit import note
 from hookline_hookspecs import (
     ArtifactKeeper,
     Ask,
@@ -32,7 +31,8 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_skillfolders import SkillFolder
+from hookline_hookspecs.audit import note
+from hookline_hookspecs.skill_folders import SkillFolder
 
 from .config import ConnectionConfig, DatabasesConfig, Place, place_of
 from .engines import engine_for

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hookline_auditkit import note
 from hookline_hookspecs import Context, HooklineError, Store, ToolError
+from hookline_hookspecs.audit import note
 
 from .engines.base import Engine, Limits, Stop, Writer
 from .undoing import Way, packed, way_from

@@ -8,7 +8,6 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_auditkit import note
 from hookline_hookspecs import (
     ArtifactKeeper,
     Ask,
@@ -19,6 +18,7 @@ from hookline_hookspecs import (
     ToolError,
     ToolOutput,
 )
+from hookline_hookspecs.audit import note
 from hookline_hookspecs.crash import point
 
 from .changes import Change, judge_change

@@ -10,8 +10,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from hookline_hookspecs import Ask, Effect, Paths, ToolCall, ToolError
-from hookline_places import Known, changed, later
+from hookline_hookspecs import Ask, Effect, FileRisk, Paths, ToolCall, ToolError
 from hookline_textmatch import EditError, replace
 from pydantic import TypeAdapter
 
@@ -51,10 +50,10 @@ def question(paths: Paths, call: ToolCall, limit: int) -> Ask | None:
         return None
     reason = paths.caution(path)
     if reason is None:
-        known, at_once = _running(paths, call, path, limit)
-        if known is None or not at_once:
+        risk = _risk(paths, call, path, limit)
+        if risk is None or not risk.at_once:
             return None
-        reason = f"{path!r} is changed where it matters: {known.name} {known.what}."
+        reason = f"{path!r} is changed where it matters: {risk.name} {risk.what}."
     draft = _draft(paths, call, path, limit)
     if draft.before == draft.after is not None:
         return None
@@ -67,11 +66,11 @@ def writes(paths: Paths, call: ToolCall, limit: int) -> list[Effect]:
     if not isinstance(path, str) or paths.judge(path) is not None:
         return []
     target = str(paths.resolve(path))
-    known, at_once = _running(paths, call, path, limit)
-    kind: Effect = Effect("write", target)
-    if at_once or paths.caution(path) is not None:
-        kind = Effect("configure", target)
-    return [kind, Effect("execute", target)] if known else [kind]
+    risk = _risk(paths, call, path, limit)
+    effect = Effect("write", target)
+    if (risk is not None and risk.at_once) or paths.caution(path) is not None:
+        effect = Effect("configure", target)
+    return [effect, Effect("execute", target)] if risk else [effect]
 
 
 def reads(paths: Paths, call: ToolCall) -> list[Effect]:
@@ -82,13 +81,13 @@ def reads(paths: Paths, call: ToolCall) -> list[Effect]:
     return [Effect("read", str(paths.resolve(path)))]
 
 
-def _running(paths: Paths, call: ToolCall, path: str, limit: int) -> tuple[Known | None, bool]:
-    """What of the change somebody runs afterwards, and whether it runs unasked."""
+def _risk(paths: Paths, call: ToolCall, path: str, limit: int) -> FileRisk | None:
+    """What of the change somebody runs afterwards."""
     real = str(paths.resolve(path))
-    if later(real) is None:
-        return None, False
+    if not paths.runs_later(real):
+        return None
     draft = _draft(paths, call, path, limit)
-    return changed(real, draft.before or "", draft.after or "")
+    return paths.change_risk(real, draft.before or "", draft.after or "")
 
 
 def _draft(paths: Paths, call: ToolCall, path: str, limit: int) -> Draft:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_hookspecs import Paths, ToolError
-from hookline_places import enter_or_make, folder_of
 
 CHUNK = 1 << 20
 """Bytes per read."""
@@ -103,13 +102,9 @@ def replace(paths: Paths, real: Path, data: bytes, before: Stamp | None) -> Stam
 @contextmanager
 def _folder_of(paths: Paths, real: Path) -> Iterator[tuple[str, int | None]]:
     """The name of ``real`` and a handle on its folder, which is made if it is missing."""
-    workspace = Path(os.path.realpath(paths.workspace))
-    start = workspace if real.is_relative_to(workspace) else Path(real.anchor)
     with ExitStack() as stack:
         try:
-            if os.open not in os.supports_dir_fd:
-                real.parent.mkdir(parents=True, exist_ok=True)
-            found = stack.enter_context(folder_of(real, start, enter_or_make))
+            found = stack.enter_context(paths.folder(real))
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EEXIST):
                 raise

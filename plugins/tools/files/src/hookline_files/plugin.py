@@ -22,7 +22,6 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_places import ReceivedFiles
 from hookline_textmatch import EditError, cut, numbered, replace
 
 from . import asking
@@ -46,9 +45,8 @@ class Files(Plugin[FilesConfig]):
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Files that came with the message may be read, although they lie in Hookline's home."""
-        if isinstance(ctx.paths, ReceivedFiles):
-            for item in turn.inbound.attachments:
-                ctx.paths.give(item.path)
+        for item in turn.inbound.attachments:
+            ctx.paths.give(item.path)
 
     @hookimpl
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
@@ -247,7 +245,7 @@ class Files(Plugin[FilesConfig]):
         return [f"Note: {path} existed and had not been read in this session."]
 
     def _writable(self, ctx: Context, real: Path, path: str) -> Path:
-        if isinstance(ctx.paths, ReceivedFiles) and ctx.paths.is_given(real):
+        if ctx.paths.is_given(real):
             raise Refused(f"{path} came with a message and stays as it is; write a copy elsewhere")
         return real
 

@@ -2,7 +2,7 @@
 
 Reached by the entry point ``hookline_multimedia:Multimedia``. It brings the tools
 ``generate_image``, ``describe_image``, ``text_to_speech`` and ``transcribe_audio``, and offers the
-services ``Transcriber`` and ``Speaker`` of ``hookline_speech`` to other plugins.
+services ``Transcriber`` and ``Speaker`` of ``hookline_hookspecs.speech`` to other plugins.
 """
 
 from .config import MultimediaConfig

@@ -121,9 +121,9 @@ def _explained(error: Exception, at: Endpoint) -> Exception:
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
         return failures.failure(Cause.TIMED_OUT)
     if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
-        return failures.failure(Cause.BROKEN, error)
-    if failure := failures.explained(error, openai):
+        return failures.failure(Cause.TRUNCATED, error)
+    if failure := failures.from_exception(error, openai):
         return failure
     if isinstance(error, openai.OpenAIError):
-        return failures.failure(Cause.UNUSABLE, error)
+        return failures.failure(Cause.INVALID_REQUEST, error)
     return error

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, Context, Message, ToolCall, ToolResultBlock
-from hookline_speech import audio_kind, keep, media_folder, open_kept
+from hookline_hookspecs.speech import audio_kind, keep, media_folder, open_kept
 
 from .pictures import picture_kind
 from .reading import size

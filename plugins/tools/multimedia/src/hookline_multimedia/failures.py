@@ -13,37 +13,41 @@ _TIMED_OUT = (
 )
 SENTENCES: dict[Cause, str] = {
     Cause.BAD_KEY: (
-        "The {service} service refused the key {told}. Set {setting}.api_key, or "
+        "The {service} service refused the key {status}. Set {setting}.api_key, or "
         "plugins.multimedia.api_key, to one that may use it."
     ),
-    Cause.NO_CREDIT: "The account of the {service} service has no credit {told}.",
-    Cause.TOO_MANY: ("The {service} service takes no more requests now {told}. Try again {when}."),
-    Cause.TOO_LONG: "That is too large for the {service} service {told}.",
-    Cause.OVERLOADED: ("The {service} service is out of order {told}. Try again in a few minutes."),
-    Cause.CONTENT: "The {service} service refused the content {told}. Say it otherwise.",
-    Cause.UNKNOWN: (
-        "The {service} service does not know the model {model}, or its address is wrong {told}. "
+    Cause.NO_CREDIT: "The account of the {service} service has no credit {status}.",
+    Cause.RATE_LIMITED: (
+        "The {service} service takes no more requests now {status}. Try again {when}."
+    ),
+    Cause.CONTEXT_TOO_LONG: "That is too large for the {service} service {status}.",
+    Cause.OVERLOADED: (
+        "The {service} service is out of order {status}. Try again in a few minutes."
+    ),
+    Cause.CONTENT_REFUSED: "The {service} service refused the content {status}. Say it otherwise.",
+    Cause.NOT_FOUND: (
+        "The {service} service does not know the model {model}, or its address is wrong {status}. "
         "Check {setting}.model and base_url."
     ),
-    Cause.REFUSED: "The {service} service refused the request {told}.",
-    Cause.GAVE_UP: _TIMED_OUT,
+    Cause.BAD_REQUEST: "The {service} service refused the request {status}.",
+    Cause.SERVER_TIMEOUT: _TIMED_OUT,
     Cause.TIMED_OUT: _TIMED_OUT,
-    Cause.LOST: (
-        "The connection to the {service} service ({base_url}) failed: {said}. Check the network "
+    Cause.CONNECTION_LOST: (
+        "The connection to the {service} service ({base_url}) failed: {detail}. Check the network "
         "and {setting}.base_url."
     ),
-    Cause.BROKEN: (
-        "The answer of the {service} service ({base_url}) broke off: {said}. Try again."
+    Cause.TRUNCATED: (
+        "The answer of the {service} service ({base_url}) broke off: {detail}. Try again."
     ),
     Cause.UNREADABLE: (
-        "The {service} service sent something unreadable ({said}). Check {setting}.base_url."
+        "The {service} service sent something unreadable ({detail}). Check {setting}.base_url."
     ),
     Cause.NO_ANSWER: (
-        "The {service} service answered without {what}: {said}. Check {setting}.base_url; most "
+        "The {service} service answered without {what}: {detail}. Check {setting}.base_url; most "
         "servers want /v1 at its end."
     ),
-    Cause.UNUSABLE: (
-        "The {service} service cannot be asked: {said}. Check {setting}.base_url and api_key, or "
+    Cause.INVALID_REQUEST: (
+        "The {service} service cannot be asked: {detail}. Check {setting}.base_url and api_key, or "
         "plugins.multimedia.api_key."
     ),
 }

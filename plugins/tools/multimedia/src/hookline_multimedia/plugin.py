@@ -23,7 +23,7 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
-from hookline_speech import Speaker, Transcriber, audio_kind, media_folder, prune
+from hookline_hookspecs.speech import Speaker, Transcriber, audio_kind, media_folder, prune
 
 from .config import MultimediaConfig
 from .delivery import Delivery

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import Attachment, Audio, Context, Host, Refused, ToolError
-from hookline_places import open_regular
-from hookline_speech import is_kept, media_folder, open_kept
+from hookline_hookspecs.regular_files import open_regular
+from hookline_hookspecs.speech import is_kept, media_folder, open_kept
 
 CAME = "came"
 """The key of the session's stash under which the paths of its messages' files stand."""

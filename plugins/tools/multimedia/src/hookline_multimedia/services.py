@@ -1,6 +1,6 @@
 """The four services: what is asked of each, and what is made of its answer.
 
-:class:`Services` is a ``Transcriber`` and a ``Speaker`` of ``hookline_speech`` too.
+:class:`Services` is a ``Transcriber`` and a ``Speaker`` of ``hookline_hookspecs.speech`` too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import BadRequest, Delta, Host, NetworkError, ToolError
-from hookline_speech import AudioKind, Spoken, audio_kind
+from hookline_hookspecs.speech import AudioKind, Spoken, audio_kind
 
 from .asking import Asker
 from .config import MultimediaConfig, SpeechConfig

@@ -2,7 +2,7 @@
 
 Reached by the entry point ``hookline_voice:Voice``; it implements ``on_voice``, ``pre_reply``,
 ``register_checks`` and ``register_jobs``. Who hears and speaks is a plugin that offers
-``Transcriber`` and ``Speaker`` of ``hookline_speech``, such as ``multimedia``.
+``Transcriber`` and ``Speaker`` of ``hookline_hookspecs.speech``, such as ``multimedia``.
 """
 
 from .config import VoiceConfig

@@ -7,7 +7,7 @@ import logging
 from itertools import chain
 from typing import Any
 
-from hookline_speech import KINDS, Spoken
+from hookline_hookspecs.speech import KINDS, Spoken
 
 log = logging.getLogger("hookline.plugin.voice")
 

@@ -21,7 +21,7 @@ from hookline_hookspecs import (
     ToolError,
     hookimpl,
 )
-from hookline_speech import (
+from hookline_hookspecs.speech import (
     ReadAloud,
     Speaker,
     Spoken,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Audio, Host, ProviderError, ToolError
-from hookline_speech import Speaker, Transcriber, audio_kind
+from hookline_hookspecs.speech import Speaker, Transcriber, audio_kind
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request

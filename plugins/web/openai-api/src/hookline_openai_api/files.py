@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
-from hookline_speech import audio_kind
+from hookline_hookspecs.speech import audio_kind
 
 from .content import Content, FilePart
 from .errors import ApiError, bad

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Transaction
+from hookline_hookspecs.caching import RowCache
 from hookline_hookspecs.people import PeopleDirectory
 from hookline_hookspecs.web import Identity
-from hookline_warmkit import RowCache
 
 PREFIX = "hk-"
 CHANNEL = "api"

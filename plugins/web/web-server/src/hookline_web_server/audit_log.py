@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookline_hookspecs import Host, Transaction
+from hookline_hookspecs.caching import LaterWrites
 from hookline_hookspecs.web import Identity, WebChange
-from hookline_warmkit import LaterWrites
 
 RETENTION_SECONDS = 90 * 86400.0
 MAX_ACTION_CHARS = 300

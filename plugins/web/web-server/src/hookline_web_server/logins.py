@@ -13,9 +13,9 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from hookline_hookspecs import HooklineError, Host, Transaction
+from hookline_hookspecs.caching import RowCache
 from hookline_hookspecs.people import PeopleDirectory, WebRole
 from hookline_hookspecs.web import Device, Identity, LoginLink
-from hookline_warmkit import RowCache
 
 from .audit_log import AuditLog
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
+from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
 from hookline_hookspecs.web import Problem, SiteRoute, TurnViews, identity, view_as_json
-from hookline_speech import ReadAloud, Speaker, Transcriber
 
 from .branching import branch
 from .exporting import jsonl, markdown

@@ -9,8 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
+from hookline_hookspecs.speech import ReadAloud
 from hookline_hookspecs.web import Identity, Problem, WebServer
-from hookline_speech import ReadAloud
 from hookline_webkit.relay import Relay
 
 from .files import Files

@@ -19,8 +19,8 @@ from importlib.metadata import EntryPoint, entry_points
 from textwrap import shorten
 from typing import Any, get_args
 
-from hookline_configfile import refused
 from hookline_hookspecs import Configuration, HooklineError, Host
+from hookline_hookspecs.setting_errors import setting_errors
 from hookline_markdown import literal
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -211,7 +211,7 @@ def _fault(plugin: ChannelPlugin, name: str) -> dialogue.Fault:
         try:
             plugin.config.model_validate({name: text})
         except ValidationError as error:
-            for at, why in refused(error, {name: text}).items():
+            for at, why in setting_errors(error, {name: text}).items():
                 if at[:1] == (name,):
                     return f"{why[:1].upper()}{why[1:]}"
         return None

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import HooklineError, Host
-from hookline_providerkit.servers import HERE_SECONDS, find_local, is_here, models_at
+from hookline_providerkit.servers import LOCAL_TIMEOUT, find_local_servers, is_local, list_models
 
 from .present import Present
 
@@ -50,7 +50,7 @@ class Offer:
 def offers(present: Present, host: Host) -> list[Offer]:
     """What there is to choose, the last one a server that nobody has named yet."""
     made = [_service(entry, present, host) for entry in _services()]
-    for found in find_local(present.env):
+    for found in find_local_servers(present.env):
         server = found.server
         moved = server.url if server.url in os.environ else ""
         title = f"{server.title} at {found.address}, found running"
@@ -106,21 +106,21 @@ def _services() -> list[dict[str, str]]:
 
 def models_of(name: str, address: str, key: str) -> tuple[str, ...]:
     """The models that a server names; none if it does not."""
-    seconds = HERE_SECONDS if is_here(address) else AWAY_SECONDS
+    seconds = LOCAL_TIMEOUT if is_local(address) else AWAY_SECONDS
     if name == "anthropic":
         headers = {"x-api-key": key, "anthropic-version": ANTHROPIC_VERSION}
-        return models_at(address, headers, seconds, "v1/models?limit=1000") or ()
-    return models_at(address, {"Authorization": f"Bearer {key or 'none'}"}, seconds) or ()
+        return list_models(address, headers, seconds, "v1/models?limit=1000") or ()
+    return list_models(address, {"Authorization": f"Bearer {key or 'none'}"}, seconds) or ()
 
 
 def nothing_listens(address: str) -> bool:
     """Whether ``address`` is on this machine and takes no connection; others are not tried."""
-    if not is_here(address):
+    if not is_local(address):
         return False
     parts = urlsplit(address)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), HERE_SECONDS).close()
+        socket.create_connection((parts.hostname or "", port), LOCAL_TIMEOUT).close()
     except OSError:
         return True
     return False

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
-from hookline_imports import Item, Outcome
+from hookline_hookspecs.importers import Item, Outcome
 
 from ..reading import Folder, Unreadable, a_dict, a_list, a_text
 from ..transcript import Said

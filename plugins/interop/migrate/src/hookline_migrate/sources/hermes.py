@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
-from hookline_imports import Outcome
+from hookline_hookspecs.importers import Outcome
 
 from ..database import Database, opened
 from ..reading import Unreadable, a_dict, a_list, a_text

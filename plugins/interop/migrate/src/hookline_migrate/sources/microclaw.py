@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from hookline_imports import Outcome
+from hookline_hookspecs.importers import Outcome
 
 from ..database import opened
 from ..reading import Unreadable, a_dict, a_text, parsed

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hookline_imports import Outcome
+from hookline_hookspecs.importers import Outcome
 
 from ..reading import Unreadable, a_dict, a_list, a_text
 from ..transcript import Said

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hookline_imports import Outcome
+from hookline_hookspecs.importers import Outcome
 
 from ..database import Database, opened
 from ..reading import Folder, Unreadable, a_dict, a_list, a_text

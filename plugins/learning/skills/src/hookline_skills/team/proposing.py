@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hookline_auditkit import note
 from hookline_hookspecs import Context, HooklineError, crash, origins_to_json
+from hookline_hookspecs.audit import note
 from hookline_teamskills import Entry, Ledger, Moved, Unreachable, Version, digests, merge
 from hookline_teamskills.store import Files
 

@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from hookline_auditkit import note
+from hookline_hookspecs.audit import note
 from hookline_teamskills import Entry, Ledger, Signer, Unreachable, Version, digests, merge
 from hookline_teamskills.store import Files
 

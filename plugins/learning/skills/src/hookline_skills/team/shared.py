@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from hookline_hookspecs import HooklineError, Host, Origin, ToolError, crash
-from hookline_skillfolders import SkillFolder
+from hookline_hookspecs.skill_folders import SkillFolder
 from hookline_teamskills import (
     Entry,
     GitStore,

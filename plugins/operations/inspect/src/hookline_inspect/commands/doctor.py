@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from hookline_hookspecs import Check, CommandError, Configuration, HooklineError, Host
 from hookline_hookspecs.cli import command_line, with_plugin
-from hookline_secretfilter import redacted
+from hookline_hookspecs.secrets import redacted
 
 from ..autofix import apply_fixes
 from ..checks import FILES

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from hookline_hookspecs import Host, origins_from_json
 from hookline_hookspecs.cli import with_plugin
-from hookline_origins.kept import named, strangers
+from hookline_hookspecs.stored_origins import named, strangers
 
 from .. import traces
 from ..output import FAILED, out, out_json, stop

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import HOOKS, Host, origins_from_json
+from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
     Action,
     Actions,
@@ -34,7 +35,6 @@ from hookline_hookspecs.web import (
     build_path,
     query_params,
 )
-from hookline_origins.kept import named, strangers
 
 from .. import traces
 from ..commands.prompt import described

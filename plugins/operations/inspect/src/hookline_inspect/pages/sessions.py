@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hookline_auditkit import session_deleted
 from hookline_hookspecs import Host
+from hookline_hookspecs.audit import session_deleted
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.web import (
     Action,

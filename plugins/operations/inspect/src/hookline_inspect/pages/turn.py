@@ -13,6 +13,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, Usage, origins_from_json
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
     Chart,
     Diff,
@@ -32,7 +33,6 @@ from hookline_hookspecs.web import (
     View,
     build_path,
 )
-from hookline_origins.kept import named, strangers
 
 from .. import traces
 from ..commands.prompt import described

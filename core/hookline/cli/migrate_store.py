@@ -1,0 +1,73 @@
+"""Bring all tables of the store up to date.
+
+``hookline migrate-store``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json as jsonlib
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+from hookline_hookspecs.cli import command_line
+
+from hookline.home import find_home
+from hookline.store.copy.components import CORE, PLUGIN, STORAGE, bring_up
+from hookline.store.copy.places import store_at
+from hookline.store.copy.tables import queries
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.drivers import Store
+
+    from hookline.runtime import Runtime
+
+    from .command_line import CoreCommandLine
+
+
+def migrate_store(json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
+    """Bring all tables of the store up to date: core's, and those of every plugin that is on.
+
+    Other commands do the same for what they need, when they need it.
+    """
+    line = cast("CoreCommandLine", command_line())
+    before = asyncio.run(_steps(line.store_url))
+    after, location = line.open(_bring_up)
+    done = {name: count - before.get(name, 0) for name, count in sorted(after.items())}
+    if json:
+        typer.echo(jsonlib.dumps({"store": location, "steps": done}))
+        return
+    for name, count in done.items():
+        if count:
+            typer.echo(f"{name}: {_counted(count, 'step')}")
+    total = sum(done.values())
+    made = f"{_counted(total, 'step')} made" if total else "nothing to do"
+    typer.echo(f"{location} is up to date: {made}, {_counted(len(done), 'component')}.")
+
+
+async def _steps(url: str) -> dict[str, int]:
+    store = store_at(url, find_home())
+    await store.open()
+    try:
+        return await _counts(store)
+    finally:
+        await store.close()
+
+
+async def _bring_up(runtime: Runtime) -> tuple[dict[str, int], str]:
+    store = runtime.engine.store
+    on = [PLUGIN + name for name in runtime.plugins.loadings if runtime.plugins.state(name) == "on"]
+    for component in (CORE, STORAGE, *on):
+        await bring_up(store, component, runtime.engine.home)
+    return await _counts(store), str(store.location())
+
+
+async def _counts(store: Store) -> dict[str, int]:
+    """How many steps each component has had."""
+    rows = await store.read(lambda db: db.fetch(queries(store.dialect)["steps"]))
+    names = [row["component"].removeprefix(PLUGIN) for row in rows]
+    return {name: names.count(name) for name in names}
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,18 @@
+"""Secrets in a config: which values are secret, which cannot be used, and how they are masked."""
+
+from __future__ import annotations
+
+from hookline_hookspecs.setting_errors import Key
+
+NO_KEY = "none"
+PRIVATE_KEY = "-----BEGIN "
+SPACE_AROUND = "begins or ends with a space or the end of a line, which is left out."
+SHORTEST_SECRET = 8
+
+
+def fault_of_secret(text: str, key: Key) -> str | None:
+    """Why a secret cannot be used as it is written, or None; what is said does not repeat it."""
+    line = text.replace("\n", "") if text.startswith(PRIVATE_KEY) else text
+    if line.isprintable() and not ("headers" in key and max(line, default="") > "\xff"):
+        return None
+    return "holds a control character, or a letter that an HTTP header cannot carry; write it without."

@@ -1,0 +1,180 @@
+"""All that says how a home is configured: config.yaml, `.env`, variables and options."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hookline_hookspecs.errors import SettingsError
+from hookline_hookspecs.setting_errors import MASK, SECRET_NAME, Key, masked, quoted
+from hookline_hookspecs.vault import name_in
+from pydantic import BaseModel
+
+from .document import Document, read_text
+from .keys import map_scalars, sentence
+from .references import References
+from .secret_values import SPACE_AROUND, fault_of_secret
+from .validation import check_values
+from .variables import expand, overlay_variables, read_dotenv
+
+M = TypeVar("M", bound=BaseModel)
+_ENTRY = ("plugins", "NAME", "KEY", "ENTRY", "KEY")
+"""The shortest key inside an entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSource:
+    """What a home's config says, before any model has checked it.
+
+    `values` are those of config.yaml with variables and options laid over them and `${VAR}`
+    replaced. `lines` maps a key to its line in the file, or to the name of what else set it. `env`
+    is the environment with the variables of `.env` that it does not set. `secrets` are values to
+    mask in output. `faults` are sentences by key, `unreadable` those about whole files;
+    `entry_faults` are texts about what is missing inside an entry of a plugin's setting
+    (`plugins.NAME.KEY.ENTRY.…`), which the plugin may do without. `vault` has the values of
+    `vault:NAME` once it is open; `values` have the references.
+    """
+
+    path: Path
+    values: dict[str, Any]
+    lines: dict[Key, int | str]
+    env: dict[str, str] = field(repr=False)
+    secrets: frozenset[str] = field(repr=False)
+    faults: dict[Key, str]
+    unreadable: list[str]
+    warnings: list[str]
+    entry_faults: dict[Key, str] = field(default_factory=dict)
+    vault: References = field(default_factory=References, repr=False)
+
+    def sentence(self, key: Key, text: str) -> str:
+        """`text` about `key`, after the place that set it."""
+        return sentence(self.path, self.lines, key, text)
+
+    def wrong(self, key: Key, value: object, wanted: str) -> str:
+        """A sentence about a `value` at `key` that is not what is `wanted`."""
+        return self.sentence(key, f"found {quoted(value, key)}, wanted {wanted}")
+
+    def check(self, model: type[M], values: Mapping[str, object], key: Key = ()) -> tuple[M, list[str]]:
+        """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
+
+        What `vault:NAME` stands for is in the instance alone. A model whose entries under a key
+        stand alone names the key, `standalone`; what is missing for one of them is in the context
+        `left_out` of its validation, texts by key below `key`. Raises SettingsError with a sentence
+        for each other error.
+        """
+        faults = {at: text for at, text in self.entry_faults.items() if key and at[:2] == key[:2]}
+        resolved = {}
+        for name, value in values.items():
+            resolved[name], unknown = self._resolved(value, (*key, name))
+            faults |= unknown
+        alone = (*key, getattr(model, "standalone", None))
+        if told := [self.sentence(at, text) for at, text in faults.items() if at[:-1][: len(alone)] != alone]:
+            raise SettingsError(*told)
+        left_out = {at[len(key) :]: text.rstrip(".") for at, text in faults.items()}
+        return check_values(model, resolved, key, self.path, self.lines, left_out)
+
+    def resolved(self, value: Any, key: Key) -> Any:
+        """The `value` at `key`, at any depth, with what `vault:NAME` stands for; while the vault is
+        closed, as it is. Raises SettingsError for each name that has no value."""
+        found, faults = self._resolved(value, key)
+        if faults:
+            raise SettingsError(*(self.sentence(at, text) for at, text in faults.items()))
+        return found
+
+    def _resolved(self, value: Any, key: Key) -> tuple[Any, dict[Key, str]]:
+        faults: dict[Key, str] = {}
+
+        def resolve(text: Any, at: Key) -> Any:
+            if (fault := self.vault.fault(text)) is not None:
+                faults[at] = fault
+            return self.vault.value(text)
+
+        return map_scalars(value, key, resolve), faults
+
+    def masked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The `values` with `********` in place of secrets; a reference to the vault is none."""
+        # The longest first, so that no secret is left half masked by a shorter one inside it.
+        secrets = sorted(self.secrets, key=len, reverse=True)
+
+        def hide(value: Any, key: Key) -> Any:
+            if not isinstance(value, str):
+                return value
+            if name_in(written := self._written(key)):
+                return written
+            for secret in secrets:
+                value = value.replace(secret, MASK)
+            return masked(value, key)
+
+        return {name: map_scalars(value, (name,), hide) for name, value in values.items()}
+
+    def _written(self, key: Key) -> object:
+        found: Any = self.values
+        for part in key:
+            found = dict(enumerate(found)) if isinstance(found, list) else found
+            if not isinstance(found, dict):
+                return None
+            found = found.get(part, found.get(int(part)) if part.isdigit() else None)
+        return found
+
+
+def read(
+    path: Path,
+    env: Mapping[str, str],
+    options: Mapping[str, object],
+    text: str | None,
+    *,
+    keys: Collection[str],
+    secret_variables: Collection[str],
+) -> ConfigSource:
+    """Read config.yaml at `path` and what changes it: `.env` beside it, variables, options.
+
+    `env` is the process environment. `options` are values by dotted key; those that are None are
+    ignored. `text` replaces the content of config.yaml. `keys` are those of the top level, which
+    `HOOKLINE_…` variables may set. `secret_variables` hold secrets whatever they are named. Raises
+    ConfigError if the text is no YAML mapping.
+    """
+    unreadable: list[str] = []
+    dotenv, warnings = read_dotenv(path.parent / ".env", unreadable)
+    env = {**dotenv, **env}
+    document = Document(path, read_text(path, unreadable) if text is None else text)
+    overlay_variables(document, env, keys)
+    for key, value in options.items():
+        if value is not None:
+            document.overlay(tuple(key.split(".")), value, "the command line")
+    faults, secrets, short = expand(document, env)
+    # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
+    secrets |= {text for name, text in env.items() if len(text) >= 8 and SECRET_NAME.search(name)}
+    for name in {*filter(SECRET_NAME.search, dotenv), *secret_variables} & env.keys():
+        place = path.parent / ".env" if env[name] == dotenv.get(name) else "the environment"
+        if env[name] != env[name].strip():
+            warnings.append(f"{place}: {name}: {SPACE_AROUND}")
+            env[name] = env[name].strip()
+        if fault := fault_of_secret(env[name], (name,)):
+            faults[name, ""] = f"{place}: {name}: {fault}"
+    deep = [key for key in faults if key[0] == "plugins" and len(key) >= len(_ENTRY)]
+    return ConfigSource(
+        path=path,
+        values=document.values,
+        lines=document.lines,
+        env=env,
+        secrets=frozenset(secrets),
+        faults={key: text for key, text in faults.items() if key not in deep},
+        entry_faults={key: _alone(faults[key], document, key) for key in deep},
+        unreadable=list(dict.fromkeys(unreadable)),
+        warnings=[*warnings, *short],
+    )
+
+
+def _alone(told: str, document: Document, key: Key) -> str:
+    """What a sentence says of ``key``, without the place and the key."""
+    return told.removeprefix(sentence(document.origin, document.lines, key, "") + ": ")
+
+
+def parse(origin: Path | str, text: str, key: Key = ()) -> Any:
+    """The values in a YAML `text`: of a whole config, or, with a `key`, of the value there.
+
+    `origin` is named in errors. Raises ConfigError.
+    """
+    return Document(origin, text, key).values

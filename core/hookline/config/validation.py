@@ -1,0 +1,89 @@
+"""Validates values with a pydantic model; errors become sentences.
+
+What pydantic tolerates is found by comparing its result with what was written: unknown keys
+(warnings), and `012` or `true` for a number (errors).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hookline_hookspecs.errors import SettingsError
+from hookline_hookspecs.setting_errors import Key, quoted, setting_errors
+from pydantic import BaseModel, ValidationError
+
+from .keys import Lines, nearest, sentence
+
+M = TypeVar("M", bound=BaseModel)
+LEFT_OUT = "is left out."
+"""How a warning ends that is about an entry that is not used."""
+
+_NO_NUMBER = re.compile(r"True|False|\s*[-+]?0[\d_]+(\.\d*)?\s*")
+
+
+def check_values(
+    model: type[M], values: Mapping[str, object], key: Key, path: Path, lines: Lines, left_out: Mapping[Key, str]
+) -> tuple[M, list[str]]:
+    """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
+
+    `path` and `lines` are those of the document. A model that does without an entry that is wrong
+    says so in `left_out`, a mapping of keys (tuples, below `key`) to texts: these are warnings.
+    `left_out` are those that it has to do without.
+    Raises SettingsError with a sentence for each error.
+    """
+    told: list[str] = []
+    warnings: list[str] = []
+    # A model may forbid other keys; here they are ignored, and warned about.
+    forbids = model.model_config.get("extra") == "forbid"
+    while True:
+        try:
+            checked = model.model_validate(
+                values, extra="ignore" if forbids else None, context={"left_out": left_out} if left_out else None
+            )
+            break
+        except ValidationError as error:
+            if told:
+                raise SettingsError(*told) from None
+            wrong = setting_errors(error, values, key)
+            told = [sentence(path, lines, at, text) for at, text in wrong.items()]
+            values = _without(values, wrong, key)  # which may hold unknown keys
+    for at, text in _tolerated(checked, values, key):
+        kind = warnings if text.startswith("unknown") else told
+        kind.append(sentence(path, lines, at, text))
+    for below, text in getattr(checked, "left_out", {}).items():
+        warnings.append(sentence(path, lines, (*key, *below), f"{text}; only this entry {LEFT_OUT}"))
+    if told:
+        raise SettingsError(*told, *warnings)
+    return checked, warnings
+
+
+def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dict[str, Any]:
+    """The `values` at `key` without those that are `wrong` or are a list with a wrong item."""
+    return {
+        name: _without(inner, wrong, (*key, name)) if isinstance(inner, dict) else inner
+        for name, inner in values.items()
+        if (*key, name) not in {at if isinstance(inner, dict) else at[: len(key) + 1] for at in wrong}
+    }
+
+
+def _tolerated(checked: object, written: object, key: Key) -> Iterator[tuple[Key, str]]:
+    """Unknown keys, and what pydantic made a number though it was not written as one."""
+    if isinstance(checked, BaseModel) and isinstance(written, dict):
+        fields = type(checked).model_fields.items()
+        known = {field.alias or name: getattr(checked, name) for name, field in fields}
+        for name in written:
+            if name not in known and checked.model_extra is None:
+                guess = nearest(name, known)
+                hint = f"; did you mean {guess}?" if guess else ", ignored."
+                yield (*key, name), f"unknown key{hint}"
+        checked = known
+    if isinstance(checked, list) and isinstance(written, list):
+        checked, written = dict(enumerate(checked)), dict(enumerate(written))
+    if isinstance(checked, dict) and isinstance(written, dict):
+        for name in filter(checked.__contains__, written):
+            yield from _tolerated(checked[name], written[name], (*key, str(name)))
+    elif type(checked) in (int, float) and _NO_NUMBER.fullmatch(str(written)):
+        yield key, f"found {quoted(written, key)}, wanted a number without leading zeros."

@@ -1,0 +1,198 @@
+"""One request over one judged connection. The only module here that imports httpx2.
+
+`hookline.io.http.client` imports it at its first request, since httpx2 costs start-up time.
+Nothing is kept between requests: no cookies, no connections, so that every hop resolves and is
+judged anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from .errors import HttpFailed
+from .judge import Target
+from .policy import NetworkPolicy
+from .turns import TOTAL
+
+MAX_HEADER = 65_536
+"""Bytes in a response's header: names, values and 32 for each field (RFC 9113, section 6.5.2)."""
+ENCODINGS = "gzip, deflate"
+"""What is asked for, and the only compression that is taken."""
+DIAL_SECONDS = 5.0
+"""For each address of a name; the whole call has its own limit."""
+
+_Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+_LOOK_UPS = ThreadPoolExecutor(TOTAL, "hookline-look-up")
+"""Threads of their own: a name server that does not answer holds up nothing else."""
+
+
+async def resolve_name(host: str, port: int) -> list[str]:
+    """The addresses of `host` from the system's resolver, in its order. Raises OSError."""
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, look_up)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class _JudgedBackend(httpcore2.AsyncNetworkBackend):
+    """Dials exactly the addresses that the policy has passed; nothing looks the name up again."""
+
+    def __init__(self, policy: NetworkPolicy, resolve: _Resolve) -> None:
+        self._policy = policy
+        self._resolve = resolve
+        self._plain = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(self, host: str, port: int, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
+        addresses = await self.judged(host, port)
+        dial = partial(self._plain.connect_tcp, port=port, timeout=DIAL_SECONDS)
+        for address in addresses[:-1]:
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return await dial(address)
+        return await dial(addresses[-1])
+
+    async def judged(self, host: str, port: int) -> list[str]:
+        """The addresses of `host`, every one of them judged. Raises HttpRefused, HttpFailed."""
+        self._policy.check_name(host, port)
+        with suppress(ValueError):
+            return [str(ipaddress.ip_address(host))]
+        try:
+            found = await self._resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            raise HttpFailed(f"The host {host} was not found: {error}.") from error
+        if not found:
+            raise HttpFailed(f"The host {host} has no address.")
+        self._policy.check_addresses(host, port, found)
+        return [str(ipaddress.ip_address(address)) for address in found]
+
+
+class _Body(httpx2.AsyncByteStream):
+    """A response's body as it comes, at most `limit` bytes of it."""
+
+    def __init__(self, response: httpcore2.Response, url: str, limit: int) -> None:
+        self._response = response
+        self._url = url
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        taken = 0
+        with _told(self._url):
+            async for chunk in self._response.aiter_stream():
+                # Counted here too: compressed bytes that decode to nothing would never end.
+                taken += len(chunk)
+                if taken > self._limit:
+                    raise HttpFailed(too_large(self._url, self._limit))
+                yield chunk
+
+    async def aclose(self) -> None:
+        with _told(self._url):
+            await self._response.aclose()
+
+
+class Transport:
+    """Sends one request to one target; follows nothing."""
+
+    def __init__(self, policy: NetworkPolicy, resolve: _Resolve | None, context: ssl.SSLContext | None) -> None:
+        self._backend = _JudgedBackend(policy, resolve or resolve_name)
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context or _system_certificates(),
+            max_connections=100,
+            max_keepalive_connections=0,
+            network_backend=self._backend,
+        )
+
+    async def send(
+        self, method: str, target: Target, headers: dict[str, str], content: bytes | None, cap: int
+    ) -> httpx2.Response:
+        """The response with its body still to be read; the caller closes it.
+
+        cap: bytes of body, as sent. Raises HttpRefused and HttpFailed; sets no time limit.
+        """
+        with _told(target.url):
+            sent = {**headers, "accept-encoding": ENCODINGS}
+            request = httpx2.Request(method, target.url, headers=sent, content=content)
+            # Host and port are those that were judged, not a second reading of the URL.
+            scheme, host, port = target.origin
+            url = httpcore2.URL(scheme=scheme, host=host, port=port, target=request.url.raw_path)
+            raw = await self._pool.handle_async_request(
+                httpcore2.Request(method, url, headers=request.headers.raw, content=content)
+            )
+        body = _Body(raw, target.url, cap)
+        response = httpx2.Response(raw.status, headers=raw.headers, stream=body, request=request)
+        if fault := _header_fault(response):
+            await response.aclose()
+            raise HttpFailed(f"{target.url[:200]} answered with {fault}.")
+        return response
+
+    async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A plain connection to a judged address of `host`. Raises HttpRefused, HttpFailed."""
+        with _told(f"{host}:{port}"):
+            addresses = await self._backend.judged(host, port)
+            for address in addresses[:-1]:
+                with suppress(OSError):
+                    return await _dialled(address, port)
+            return await _dialled(addresses[-1], port)
+
+    async def aclose(self) -> None:
+        """Close what is still open."""
+        await self._pool.aclose()
+
+
+@cache
+def _system_certificates() -> ssl.SSLContext:
+    """One for all clients of the process: reading every certificate takes 20 ms."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+async def _dialled(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async with asyncio.timeout(DIAL_SECONDS):
+        return await asyncio.open_connection(address, port)
+
+
+async def decoded(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The body, decompressed, in pieces of at most 1 MiB. Raises HttpFailed."""
+    with _told(str(response.url)):
+        async for chunk in response.aiter_bytes():
+            yield chunk
+
+
+def too_large(url: str, limit: int) -> str:
+    """The sentence for a body over `limit` bytes."""
+    return f"{url[:200]} answered with more than {limit:,} bytes, the most that is read."
+
+
+def _header_fault(response: httpx2.Response) -> str | None:
+    if sum(len(name) + len(value) + 32 for name, value in response.headers.raw) > MAX_HEADER:
+        return f"a header of more than {MAX_HEADER:,} bytes"
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    # One layer at most: each further one multiplies what a small body can swell to.
+    if coding not in ("", "identity", "gzip", "deflate"):
+        return f"an encoding that was not asked for ({coding[:80]!r})"
+    return None
+
+
+@contextmanager
+def _told(url: str) -> Iterator[None]:
+    """Turns every error of the libraries below into HttpFailed with a sentence."""
+    try:
+        yield
+    except (httpcore2.TimeoutException, httpcore2.ConnectError, OSError) as error:
+        raise _failed(url, "cannot be reached", error) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpx2.DecodingError) as error:
+        raise _failed(url, "did not answer properly", error) from error
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise _failed(url, "cannot be asked for", error) from error
+
+
+def _failed(url: str, what: str, error: Exception) -> HttpFailed:
+    reason = str(error).strip().rstrip(".") or type(error).__name__
+    return HttpFailed(f"{url[:200]} {what}: {reason}.")

@@ -1,0 +1,270 @@
+"""The guard of one workspace: it judges paths, resolves them and opens files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Container, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from hookline_hookspecs import FileRisk
+
+from . import known_places
+from .folder_handles import Enter, enter, enter_or_make, folder_of
+from .opening import CREATE, READ, PathRefused, entries_of, named, require_regular, status_of, writable_mode
+from .own_files import OwnFiles
+from .rules import rules
+from .shape import is_in, malformed, real_path, shown
+from .spelling import components
+from .table import Known
+
+WALK_LIMIT = 100_000
+"""Directory entries that one `PathGuard.walk` looks at."""
+
+
+class PathGuard:
+    """Decides over paths and opens files for one workspace.
+
+    workspace: where relative paths start; always allowed.
+    allowed_roots: further folders (or single files) from ``paths.allowed_roots``.
+    home: Hookline's own folder; all of it is refused but the workspace, wherever it lies.
+    """
+
+    def __init__(self, workspace: Path, allowed_roots: Sequence[Path], home: Path) -> None:
+        self.workspace = Path(os.path.realpath(workspace.expanduser()))
+        others = (Path(os.path.realpath(root.expanduser())) for root in allowed_roots)
+        self.roots = tuple(dict.fromkeys((self.workspace, *others)))
+        self._roots = tuple(str(root) for root in self.roots)
+        self._own = OwnFiles(home, self._roots)
+        self._credentials = known_places.credentials()
+
+    @cached_property
+    def _person(self) -> str:
+        return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
+
+    def resolve(self, path: str | Path, *, base: Path | None = None) -> Path:
+        """The real, absolute path that `path` stands for, every link followed.
+
+        `path` is relative to `base`, else to the workspace; ``~`` is the person's home. What does
+        not exist yet keeps its name below the deepest folder that does. Raises PathRefused.
+        """
+        reason, real = self._decide(path, base)
+        if reason:
+            raise PathRefused(reason)
+        return Path(real)
+
+    def judge(self, path: str | Path, *, base: Path | None = None) -> str | None:
+        """The sentence with which `resolve` would refuse `path`, or None if it would not."""
+        return self._decide(path, base)[0]
+
+    def caution(self, path: str | Path) -> str | None:
+        """Why a person should approve a write to `path`, or None.
+
+        The reason is a sentence: what is there runs by itself, or instructs agents. A path that
+        `judge` refuses may have no reason of this kind.
+        """
+        text = os.fspath(path)
+        if malformed(text):
+            return None
+        asked = self._absolute(text, None)
+        for place in dict.fromkeys((asked, real_path(asked) or asked)):
+            if known := known_places.caution(place) or self._of_person(place):
+                return f"{shown(text)} is a control file: {known.name!r} {known.what}."
+        return None
+
+    def _of_person(self, path: str) -> Known | None:
+        """What hidden entry of the person's home folder a path lies in, unless work began there."""
+        if not is_in(path, self._person) or Path(path) == Path(self._person):
+            return None
+        entry = Path(self._person, Path(path).relative_to(self._person).parts[0])
+        return None if is_in(str(self.workspace), str(entry)) else known_places.of_person(entry.name)
+
+    def credential(self, path: str | Path) -> str | None:
+        """What kind of secret a file of this name holds, or None; for paths relative to any folder."""
+        known = self._credentials.find(os.fspath(path))
+        return None if known is None else known.what
+
+    def runs_later(self, path: str | Path) -> bool:
+        """True for a file that somebody runs afterwards, such as a Makefile or ``package.json``."""
+        return known_places.later(os.fspath(path)) is not None
+
+    def change_risk(self, path: str | Path, before: str, after: str) -> FileRisk | None:
+        """What of a change to the text of a file will run later; None if nothing does."""
+        return known_places.change_risk(os.fspath(path), before, after)
+
+    @contextmanager
+    def folder(self, real: Path) -> Iterator[tuple[str, int | None]]:
+        """The name of a resolved path and a handle on its folder, which is made if it is missing.
+
+        No link is followed on the way from the root. Raises ``OSError``.
+        """
+        start = Path(self._root_of(str(real)) or real.anchor)
+        if os.open not in os.supports_dir_fd:
+            real.parent.mkdir(parents=True, exist_ok=True)
+        with folder_of(real, start, enter_or_make) as found:
+            yield found
+
+    def give(self, path: Path) -> None:
+        """Let a file that came with a message of this chat, below ``media`` in home, be read."""
+        self._own.give(path)
+
+    def is_given(self, path: Path) -> bool:
+        """Whether `give` was called for the resolved path, which may be read and not written."""
+        return self._own.is_given(str(path))
+
+    @contextmanager
+    def open_write(self, path: str | Path) -> Iterator[BinaryIO]:
+        """A binary stream whose content replaces the file when the block ends without an error.
+
+        Missing folders are made. The file appears whole or not at all; an existing one keeps its
+        mode bits. Raises PathRefused for a refused path, and for what is not a regular file.
+        """
+        real = self.resolve(path)
+        if self.is_given(real):
+            raise PathRefused(f"The path {shown(str(real))} came with a message: it is read only.")
+        with self._folder_of(real, enter_or_make) as (name, folder):
+            temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
+            with named(real):
+                mode = writable_mode(name, folder, real)
+                handle = os.open(temporary, CREATE, 0o666, dir_fd=folder)
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    yield stream
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                if mode is not None:
+                    os.chmod(temporary, stat.S_IMODE(mode), dir_fd=folder)
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def open_read(self, path: str | Path) -> BinaryIO:
+        """A binary stream over a regular file, opened so that no link swapped in is followed.
+
+        Raises PathRefused for a refused path, a folder, a device or a FIFO, and the usual OSError
+        for a file that is missing or may not be read.
+        """
+        real = self.resolve(path)
+        with self._folder_of(real, enter) as (name, folder), named(real):
+            # Looked at first, because merely opening some devices has an effect.
+            status = status_of(name, folder)
+            if status is not None:
+                require_regular(status.st_mode, real)
+            handle = os.open(name, READ, dir_fd=folder)
+        try:
+            status = os.fstat(handle)
+            require_regular(status.st_mode, real)
+            self._require_foreign(status, str(real))
+            return os.fdopen(handle, "rb")
+        except BaseException:
+            os.close(handle)
+            raise
+
+    def walk(self, root: str | Path = ".", *, skip: Container[str] = (), limit: int = WALK_LIMIT) -> Iterator[Path]:
+        """The files below `root`, sorted within each folder, as paths below the resolved root.
+
+        Left out: refused files, folders named in `skip`, links that leave the roots, folders that
+        are links (so that nothing comes twice), and what is neither a file nor a folder. Ends
+        after `limit` directory entries. Raises PathRefused if `root` itself is refused.
+        """
+        start = self.resolve(root)
+        if start.is_file():
+            yield start
+        pending = [str(start)]
+        while pending:
+            inner = []
+            for entry in entries_of(pending.pop()):
+                limit -= 1
+                if limit < 0:
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in skip and not self._refused(entry.path, entry.path):
+                        inner.append(entry.path)
+                elif self._is_open_file(entry):
+                    yield Path(entry.path)
+            pending.extend(reversed(inner))
+
+    def _is_open_file(self, entry: os.DirEntry[str]) -> bool:
+        if entry.is_symlink():
+            return self.judge(entry.path) is None and Path(entry.path).is_file()
+        return entry.is_file(follow_symlinks=False) and not self._refused(entry.path, entry.path)
+
+    def _absolute(self, text: str, base: Path | None) -> str:
+        if text.startswith("~"):
+            text = os.path.expanduser(text)  # noqa: PTH111
+        return os.path.join(self.workspace, base or "", text)  # noqa: PTH118
+
+    def _decide(self, path: str | Path, base: Path | None) -> tuple[str | None, str]:
+        """The reason against `path`, and the real path if there is none."""
+        text = os.fspath(path)
+        if reason := malformed(text):
+            return reason, ""
+        asked = self._absolute(text, base)
+        real = real_path(asked)
+        if real is None:
+            return f"The path {shown(text)} is a link that leads back to itself.", ""
+        return self._refused(asked, real), real
+
+    def _refused(self, asked: str, real: str) -> str | None:
+        """Why the absolute path `asked`, which is really `real`, may not be used, or None."""
+        parts = components(real)
+        reason = self._by_name(real, parts, asked)
+        if reason is None and asked != real:
+            reason = self._by_name(asked, components(asked), asked)
+        if reason := reason or self._own.reason(asked, real, parts):
+            return reason
+        if self._root_of(real) is None and not self._own.is_given(real):
+            where = "" if asked == real else f" (it is really {shown(real)})"
+            return (
+                f"The path {shown(asked)} lies outside the workspace{where}. "
+                "Stay below the workspace, or have its folder added to paths.allowed_roots."
+            )
+        return self._by_number(asked, real)
+
+    def _by_name(self, path: str, parts: Sequence[str], asked: str) -> str | None:
+        devices = rules().devices
+        if known := self._credentials.find_among(parts) or (devices and devices.find_among(parts)):
+            return (
+                f"The path {shown(asked)} is off limits, as secrets and start-up files are: "
+                f"{shown(known.name)} {known.what}. No setting opens it; ask the person to do "
+                "this by hand."
+            )
+        # POSIX keeps a leading `//`.
+        if rules().trees.match("/" + os.path.normpath(path).lstrip("/")):
+            return f"The path {shown(asked)} belongs to the system, not to files one edits."
+        return None
+
+    def _by_number(self, asked: str, real: str) -> str | None:
+        """Why a file with several names is refused: one of them lies in home."""
+        try:
+            status = os.lstat(real)
+        except OSError:
+            return None  # Nothing there yet, or nothing to be seen.
+        return _SAME_FILE.format(shown(asked)) if self._own.same_file(status) else None
+
+    def _require_foreign(self, status: os.stat_result, real: str) -> None:
+        if self._own.same_file(status) and not self._own.is_given(real):
+            raise PathRefused(_SAME_FILE.format(shown(real)))
+
+    def _root_of(self, real: str) -> str | None:
+        return next((root for root in self._roots if is_in(real, root)), None)
+
+    @contextmanager
+    def _folder_of(self, real: Path, enter: Enter) -> Iterator[tuple[str, int | None]]:
+        """The last name of `real`, and a handle on its folder for the ``dir_fd`` of `os`."""
+        start = Path(self._root_of(str(real)) or real.parent)
+        with ExitStack() as stack:
+            with named(real):
+                found = stack.enter_context(folder_of(real, start, enter))
+            yield found
+
+
+_SAME_FILE = (
+    "The path {} is a second name of a file that belongs to Hookline itself: "
+    "use its commands (`hookline config`, `hookline memory`) instead."
+)

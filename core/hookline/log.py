@@ -1,0 +1,94 @@
+"""Log records without secrets, and the log file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from functools import cache
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any
+
+from hookline_hookspecs.secrets import redacted
+
+_BYTES = 2_000_000
+_KEPT = 3
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+@cache
+def filter_log_records() -> None:
+    """Keep secrets out of every log record of this process, from the moment it is made.
+
+    It holds for every logger and every handler, those that a library or a plugin adds included. A
+    record without a secret is left as it is.
+    """
+    make = logging.getLogRecordFactory()
+
+    def filtered(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = make(*args, **kwargs)
+        _clean(record)
+        return record
+
+    logging.setLogRecordFactory(filtered)
+
+
+def _clean(record: logging.LogRecord) -> None:
+    try:
+        text = record.getMessage()
+    except Exception:  # what cannot be formatted would be shown with its arguments
+        text = f"a log message that cannot be formatted: {str(record.msg)[:200]}"
+        record.msg, record.args = redacted(text), ()
+        return
+    if (clean := redacted(text)) != text:
+        record.msg, record.args = clean, ()
+    if record.exc_info and record.exc_info[1] is not None:
+        shown = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+        if (clean := redacted(shown)) != shown:
+            # A handler that formats the exception itself would show the secret.
+            record.exc_text, record.exc_info = clean, None
+    if record.stack_info:
+        record.stack_info = redacted(record.stack_info)
+
+
+class _Private(RotatingFileHandler):
+    """A rotating file with mode 0600; what it cannot take goes to stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.stream is not None and not Path(self.baseFilename).exists():
+            self.close()  # what is written into a removed file is lost
+            self.stream = None
+        super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if isinstance(sys.exc_info()[1], OSError):
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        else:
+            super().handleError(record)
+
+    def _open(self) -> TextIOWrapper:
+        os.close(os.open(self.baseFilename, os.O_CREAT | os.O_APPEND, 0o600))
+        return super()._open()
+
+
+def open_log(folder: Path) -> logging.Handler:
+    """A handler for ``hookline.log`` in ``folder``, which is made with mode 0700.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+    folder.mkdir(exist_ok=True, mode=0o700)
+    handler = _Private(
+        folder / "hookline.log",
+        maxBytes=_BYTES,
+        backupCount=_KEPT,
+        delay=True,
+        encoding="utf-8",
+        errors="backslashreplace",  # errors of plugins may contain lone surrogates
+    )
+    handler.setFormatter(logging.Formatter(FORMAT))
+    return handler

@@ -1,0 +1,357 @@
+"""The SQLite store: one file under home, a thread that writes and a thread that reads.
+
+Reached by config ``store: sqlite`` through the entry point group ``hookline.stores``. Writes that
+wait at the same moment share one transaction and so one flush to disk (group commit). One that
+nobody waits for yet is held back for `LINGER` seconds, to go with those that follow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing, suppress
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
+
+from hookline_hookspecs.drivers import Connection, Migration, Ownership
+from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.stores import Topics, due, segmented
+
+from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
+from .locks import own
+from .migrations import Migrator, statements
+from .others import Others, users
+
+try:
+    from . import ranges
+except ImportError:  # no fcntl on this platform; a lock file for each session does it too
+    ranges = None  # type: ignore[assignment]
+
+T = TypeVar("T")
+log = logging.getLogger("hookline.store")
+_topics: WeakValueDictionary[str, Topics] = WeakValueDictionary()
+"""One for all stores of a file in this process."""
+
+BATCH_LIMIT = 256
+"""Most writes in one transaction, so that other processes get their turn."""
+
+LINGER = 0.002
+"""Seconds for which a write that nobody waits for is held back. To commit it at once would cost a
+transaction of its own, and the writing thread would take the interpreter from the event loop
+just when that sends a request."""
+
+
+class _Outcome(asyncio.Future[T]):
+    """What a write will have come to. Who waits for it has the writing thread called at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+        super().__init__(loop=loop)
+        self._call = call
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self.done():
+            self._call()
+        return (yield from super().__await__())
+
+
+class _Job(Generic[T]):
+    """A function on its way to a thread, and its outcome on the way back."""
+
+    def __init__(self, work: Callable[[Connection], T], synchronous: str = "") -> None:
+        self.synchronous = synchronous
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self.loop.create_future()
+        self.error: BaseException | None = None
+        self._work = work
+        self._value: T | None = None
+
+    def run(self, connection: Connection) -> None:
+        """Do the work and keep its outcome."""
+        try:
+            self._value = self._work(connection)
+        except StopIteration as error:  # a future cannot carry it
+            self.error = RuntimeError(f"A database function ran out of items: {error!r}")
+        except BaseException as error:
+            self.error = error
+
+    def resolve(self) -> None:
+        """Tell the outcome to who waits for it, on the event loop that asked."""
+        if self.future.done():
+            if self.error:
+                log.warning("A database function that nobody waited for failed: %s", self.error)
+        elif self.error:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self._value)  # type: ignore[arg-type]
+
+
+def _settle(jobs: Iterable[_Job[Any]]) -> None:
+    """Hand outcomes back to the event loops that asked; a loop is woken once for many."""
+    for loop, group in groupby(jobs, key=lambda job: job.loop):
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_resolve, tuple(group))
+
+
+def _resolve(jobs: Iterable[_Job[Any]]) -> None:
+    for job in jobs:
+        job.resolve()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file is at ``path``; None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a path object costs more than the call
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class SqliteStore:
+    """The store in ``home/hookline.db``; implements the protocol ``Store``."""
+
+    dialect = "sqlite"
+
+    def __init__(self, url: str, home: Path, connect: Connect = sqlite3.connect) -> None:
+        """``url`` is what config says (``sqlite``), or ``sqlite://`` and the path of another file;
+        ``connect`` makes connections. The locks lie beside the file."""
+        self._path = Path(url.partition("://")[2] or home / "hookline.db")
+        self._name = str(self._path)
+        # Whoever reaches the file by another name has the same locks.
+        self._locks = self._path.resolve().parent / "locks"
+        self._connect = connect
+        self._migrator = Migrator(home, version("hookline"))
+        self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
+        self._calling: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
+        self._is_called = False  # the writing thread has been, and has not begun
+        self._synchronous = ""  # what the writing connection was last told
+        self._open = False
+        self._file: tuple[int, int] | None = None  # the one that was opened
+        self._gone = False
+        self._told: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
+        self._lock_file: ranges.LockFile | None = None
+        self._topics = _topics.setdefault(self._name, Topics())
+
+    async def open(self) -> None:
+        """Connect; create what is not there. Raises ``StoreError``."""
+        if not self._open:
+            await asyncio.to_thread(make_private, self._path)
+            # SQLite does not wait for other processes while a new file is being set up.
+            lock = self._locks / "open.lock"
+            async with own(lock, "open", f"The database {self._path}", BUSY_SECONDS):
+                await asyncio.to_thread(self._start)
+            if ranges is not None:
+                self._lock_file = ranges.open_file(self._locks / "sessions.lock")
+            self._open = True
+
+    def _start(self) -> None:
+        with ExitStack() as stack:
+            self._writer = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
+            prepare(self._writer)
+            self._file = _identity(self._name)
+            self._synchronous = ""
+            self._reader = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
+            self._reader.execute("PRAGMA query_only = ON")
+            others = Others(self._path, self._writer, self._connect)
+            self._others = stack.enter_context(closing(others))
+            # The writing thread hands reads to the reading one, so it has to end first.
+            self._reads = stack.enter_context(ThreadPoolExecutor(1, "hookline-reader"))
+            self._writes = stack.enter_context(ThreadPoolExecutor(1, "hookline-writer"))
+            self._started = stack.pop_all()
+
+    async def close(self) -> None:
+        """Finish what was asked for and disconnect."""
+        if self._open:
+            self._open = False
+            self._call_writer()
+            if self._lock_file is not None:
+                self._lock_file.close()
+            await asyncio.to_thread(self._started.close)
+
+    async def users(self) -> list[str]:
+        """Other processes that have the file open, for people. Asked of a store that is not."""
+        return await asyncio.to_thread(users, self._path)
+
+    async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
+        """Run a reading function; it sees all that was written before, whatever the key."""
+        self._expect_open()
+        job = _Job(work)
+        if self._waiting:
+            self._call_writer()
+            self._writes.submit(self._reads.submit, self._read, job)
+        else:
+            self._reads.submit(self._read, job)
+        return await job.future
+
+    def write(self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False) -> asyncio.Future[T]:
+        """Hand over a writing function; see the protocol. Cancelling the result undoes nothing.
+
+        There is one order of all writes, so nothing depends on the key.
+        """
+        self._expect_open()
+        job = _Job(work, "FULL" if durable else "NORMAL")
+        job.future = _Outcome(job.loop, self._call_writer)
+        self._waiting.append(job)
+        if self._calling is None or self._calling[0] is not job.loop:
+            self._calling = (job.loop, job.loop.call_later(LINGER, self._call_writer))
+        return job.future
+
+    def _call_writer(self) -> None:
+        """Let the writing thread take what waits, if it has not been told of it."""
+        if self._calling is not None:
+            self._calling[1].cancel()
+            self._calling = None
+            if not self._is_called:  # it takes everything that waits when it begins
+                self._is_called = True
+                self._writes.submit(self._write_waiting)
+
+    async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
+        """Bring a component's tables up to date; see the protocol."""
+        if await self.read(lambda connection: due(connection, component, steps)):
+            self._call_writer()
+            run = self._writes.submit(self._migrator.run, self._writer, component, steps)
+            await asyncio.wrap_future(run)
+
+    async def snapshot(self, path: Path) -> None:
+        """Copy the database to a new file; see the protocol."""
+        from .snapshots import write_snapshot
+
+        await self.read(lambda connection: None)  # so that what was handed over is committed
+        await write_snapshot(self._path, path, self._connect)
+
+    @property
+    def changes(self) -> int:
+        """A number that differs once another process has written, as of now; no thread is asked.
+
+        It is asked for once in each iteration of an event loop, however many turns are under way.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return self._others.count
+        if self._told is None or self._told[0] is not loop:
+            # Nothing is read meanwhile: what comes from a thread comes with another iteration.
+            self._told = loop, self._others.count
+            loop.call_soon(self._ask_again)
+        return self._told[1]
+
+    def _ask_again(self) -> None:
+        self._told = None
+
+    def own(self, key: str, timeout: float, what: str = "") -> AbstractAsyncContextManager[Ownership]:
+        """Own ``key`` among all processes, for as long as the context lasts."""
+        if self._lock_file is not None:
+            return self._lock_file.own(key, what or key, timeout)
+        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        return own(self._locks / f"{name}.lock", key, what or key, timeout)
+
+    async def notify(self, topic: str, payload: str) -> None:
+        """Tell those in this process who listen."""
+        self._topics.publish(topic, payload)
+
+    @asynccontextmanager
+    async def listen(self, topic: str) -> AsyncIterator[AsyncIterator[str]]:
+        """What is told in this process from now on."""
+        with self._topics.listen(topic) as payloads:
+            yield payloads
+
+    def search_statements(self, table: str) -> Mapping[str, str]:
+        """``create put delete query`` for a full-text ``table``."""
+        from . import fulltext
+
+        return fulltext.statements(table)
+
+    def search_text(self, text: str) -> str:
+        """``text`` as it is indexed."""
+        return segmented(text)
+
+    def search_query(self, text: str) -> str:
+        """A query for every word of ``text``; empty if there is none."""
+        from . import fulltext
+
+        return fulltext.query(text)
+
+    def statements(self, sql: str) -> Iterable[str]:
+        """The single statements of ``sql``; a trigger's body stays whole."""
+        return statements(sql)
+
+    def location(self) -> Path:
+        """The database file."""
+        return self._path
+
+    def _expect_open(self) -> None:
+        if not self._open:
+            raise StoreError(f"The store {self._path} is not open.")
+
+    def _read(self, job: _Job[Any]) -> None:
+        try:
+            self._reader.execute("BEGIN")  # one snapshot for all that the function reads
+            job.run(self._reader)
+        except StoreError as error:
+            job.error = error
+        self._reader.rollback()
+        _settle([job])
+
+    def _write_waiting(self) -> None:
+        """Run what waits now, in batches."""
+        self._is_called = False  # first: who comes later than what is taken here calls again
+        for _ in range(0, len(self._waiting), BATCH_LIMIT):
+            self._write_batch(self._waiting[:BATCH_LIMIT])
+
+    def _write_batch(self, jobs: Sequence[_Job[Any]]) -> None:
+        try:
+            self._commit(jobs)
+        except StoreError as error:
+            self._writer.rollback()
+            for job in jobs:
+                job.error = job.error or StoreError(str(error))
+        self._others.ended()
+        del self._waiting[: len(jobs)]
+        _settle(jobs)
+
+    def _commit(self, jobs: Sequence[_Job[Any]]) -> None:
+        """Run ``jobs`` in one transaction; one that fails takes back only what it did itself."""
+        execute = self._writer.execute
+        self._writer.rollback()  # of a batch whose own rollback failed
+        synchronous = min(job.synchronous for job in jobs)  # FULL < NORMAL
+        if synchronous != self._synchronous:
+            execute(f"PRAGMA synchronous = {synchronous}")
+            self._synchronous = synchronous
+        self._expect_file()
+        execute("BEGIN IMMEDIATE")
+        self._others.begun()
+        for job in jobs:
+            execute("SAVEPOINT work")
+            job.run(self._writer)
+            if not self._writer.raw.in_transaction:  # a full disk ends it for all
+                ended = f"A transaction of {self._path} ended early, so nothing of it was saved"
+                raise StoreError(f"{ended} ({job.error}).")
+            if job.error:
+                execute("ROLLBACK TO work")
+            execute("RELEASE work")
+        self._expect_file()
+        execute("COMMIT")
+
+    def _expect_file(self) -> None:
+        """Raise ``StoreError`` if the file that was opened is not the one at its path any more.
+
+        SQLite would go on writing into a file without a name, and nothing of it would be kept.
+        """
+        if _identity(self._name) == self._file:
+            self._gone = False
+            return
+        told = (
+            f"The database {self._path} was removed or replaced while it was in use; nothing more "
+            "can be kept. Put the folder back, or start Hookline again."
+        )
+        if not self._gone:
+            log.error("%s", told)
+        self._gone = True
+        raise StoreError(told)

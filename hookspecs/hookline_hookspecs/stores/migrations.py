@@ -1,0 +1,43 @@
+"""Which of a component's numbered steps a database has not had yet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from hookline_hookspecs.drivers import Connection, Migration
+from hookline_hookspecs.errors import StoreError
+
+
+def checksum(step: Migration) -> str:
+    """What is recorded of a step; line endings do not count."""
+    return hashlib.sha256("\n".join(step.sql.splitlines()).encode()).hexdigest()
+
+
+def due(connection: Connection, component: str, steps: Sequence[Migration]) -> list[Migration]:
+    """The steps that are not recorded yet, in order. Raises ``StoreError`` if they do not fit."""
+    known = {step.number: step for step in sorted(steps, key=lambda step: step.number)}
+    if len(known) < len(steps):
+        raise StoreError(f"Two migrations of {component} have the same number.")
+    sql = (
+        "SELECT component, number, name, checksum FROM migrations "
+        "WHERE component = :component OR component = 'copy' ORDER BY component <> 'copy', number"
+    )
+    for row in connection.fetch(sql, {"component": component}):
+        if row["component"] == "copy":  # row 0 of hookline.store.copy
+            raise StoreError(
+                f"This store is half of a copy of {row['name']}, which was not finished. Run "
+                "`hookline store copy` with the same places again, or name another store."
+            )
+        step = known.pop(row["number"], None)
+        if step is None:
+            raise StoreError(
+                f"The tables of {component} are newer than this version (migration {row['number']})"
+                ". Update hookline, or restore the newest of its backups."
+            )
+        if checksum(step) != row["checksum"]:
+            raise StoreError(
+                f"Migration {step.number} ({step.name}) of {component} was changed after it "
+                "had been applied. Put the file back as it was and add a new step instead."
+            )
+    return list(known.values())

@@ -1,0 +1,122 @@
+"""Packages of types that are imported lazy_imports: what is left out, and that nobody can tell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_providerkit import lazy_imports
+
+FILES = {
+    "__init__.py": "from . import types\nfrom .types import Late as Late\n",
+    "types/__init__.py": (
+        "from __future__ import annotations\n"
+        "from .early import Early as Early, _hidden as _hidden\n"
+        "from .late import Late as Late\nfrom .inner import Inside as Inside\n"
+        "from .inner.deep import Deep as Renamed\n"
+    ),
+    "types/early.py": "class Early: pass\n_hidden = 1\n",
+    "types/late.py": "class Late: pass\n",
+    "types/broken.py": "import no_such_module\n",
+    "types/unnamed.py": "here = True\n",
+    "types/inner/__init__.py": "from .inside import Inside as Inside\n",
+    "types/inner/inside.py": "class Inside: pass\n",
+    "types/inner/deep.py": "class Deep: pass\n",
+}
+
+
+@pytest.fixture
+def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a package ``an_sdk``, importable during the test."""
+    folder = tmp_path / "an_sdk"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield folder
+    for name in loaded():
+        del sys.modules[name]
+
+
+def loaded() -> set[str]:
+    """The modules of the package that have been imported."""
+    return {name for name in sys.modules if name.split(".")[0] == "an_sdk"}
+
+
+def imported() -> Any:
+    """The package, imported lazy_imports."""
+    invalidate_caches()
+    with lazy_imports("an_sdk.types"):
+        return import_module("an_sdk")
+
+
+@pytest.mark.usefixtures("sdk")
+def test_only_modules_that_somebody_asked_for_are_imported() -> None:
+    sdk = imported()
+    assert loaded() == {"an_sdk", "an_sdk.types", "an_sdk.types.late"}
+    assert sdk.types.Early.__module__ == "an_sdk.types.early"
+    assert "an_sdk.types.early" in loaded()
+
+
+@pytest.mark.usefixtures("sdk")
+def test_every_way_to_a_name_works() -> None:
+    sdk = imported()
+    found: dict[str, Any] = {}
+    exec("from an_sdk.types import Early, Renamed\nfrom an_sdk.types.inner import Inside", found)
+    assert sdk.types.Early is found["Early"]
+    assert sdk.types._hidden == 1
+    assert sdk.types.Inside is found["Inside"]
+    assert sdk.types.inner.deep.Deep is found["Renamed"]
+    assert sdk.types.unnamed.here  # a submodule that the package does not mention
+    assert {"Early", "Late", "Inside", "Renamed", "_hidden"} <= set(dir(sdk.types))
+    everything: dict[str, Any] = {}
+    exec("from an_sdk.types import *", everything)
+    assert {"Early", "Late", "Inside", "Renamed"} <= everything.keys()
+    assert "_hidden" not in everything
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_missing_name_is_an_attribute_error_and_a_broken_module_says_so() -> None:
+    sdk = imported()
+    assert not hasattr(sdk.types, "Nothing")
+    with pytest.raises(AttributeError, match=r"'an_sdk.types' has no attribute 'Nothing'"):
+        _ = sdk.types.Nothing
+    with pytest.raises(ImportError, match="Nothing"):
+        exec("from an_sdk.types import Nothing")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        _ = sdk.types.broken
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MORE = 1",
+        "import os",
+        "from .early import *",
+        "from ..late import Late",
+        "from . import early",
+        "from .early import Early as late",
+    ],
+)
+def test_a_package_that_does_more_is_imported_as_always(sdk: Path, line: str) -> None:
+    (sdk / "late.py").write_text("Late = 1", "utf-8")
+    with (sdk / "types/__init__.py").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    imported()
+    assert {"an_sdk.types.early", "an_sdk.types.inner.deep"} <= loaded()
+
+
+@pytest.mark.usefixtures("sdk")
+def test_afterwards_and_elsewhere_imports_are_what_they_were() -> None:
+    finders = list(sys.meta_path)
+    with lazy_imports("another.types"):
+        import_module("an_sdk")
+    assert "an_sdk.types.early" in loaded()
+    assert sys.meta_path == finders
+    with pytest.raises(ZeroDivisionError), lazy_imports("an_sdk.types"):
+        _ = 1 / 0
+    assert sys.meta_path == finders

@@ -1,0 +1,119 @@
+"""Fields that a server has refused, remembered by address and model in the home.
+
+A refused request is sent again without the field. Later requests leave it out from the start, also
+in other processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .refused_fields import OTHER_NAMES, refused_field
+
+FILE = "openai-servers.json"
+MAX_AGE_DAYS = 30
+"""Days after which a field is tried again: the server may have been upgraded."""
+MAX_SERVERS = 200
+"""Pairs of a server and a model that are remembered."""
+Changes = dict[str, Any]
+"""By field: another name for it, False to send false, None to leave it out."""
+
+
+class ServerQuirks:
+    """What one model at one address accepts.
+
+    Args:
+        base_url: the address.
+        model: the model's name there.
+        home: Hookline's home; None remembers for this process only.
+    """
+
+    def __init__(self, base_url: str, model: str, home: Path | None) -> None:
+        self._key = f"{_address(base_url)} {model}"
+        self._file = home / FILE if home is not None else None
+        self._changes: Changes = self._stored().get(self._key, {}).get("changes", {})
+
+    def apply(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields as this server accepts them."""
+        adapted: dict[str, Any] = {}
+        for name, value in fields.items():
+            if name not in self._changes:
+                adapted[name] = value
+                continue
+            change = self._changes[name]
+            if change is False:
+                adapted[name] = False
+            elif change is not None and change not in self._changes:
+                adapted[change] = value
+        if adapted.get("stream") is False:
+            adapted.pop("stream_options", None)
+        return adapted
+
+    def learn_from(self, status: int, body: Any, sent: Mapping[str, Any]) -> bool:
+        """Remember the field of ``sent`` that an error names; False if none can be left out."""
+        name = refused_field(status, body, sent)
+        if name is None:
+            return False
+        other = OTHER_NAMES.get(name)
+        self._changes[name] = (
+            False if name == "stream" else None if other in self._changes else other
+        )
+        with suppress(OSError):  # the next process finds out again
+            self._store()
+        return True
+
+    def _stored(self) -> dict[str, Any]:
+        """Return what is known of all servers, without what is too old or damaged."""
+        if self._file is None:
+            return {}
+        try:
+            text = self._file.read_text("utf-8") if self._file.is_file() else "{}"
+            found = json.loads(text)
+        except (OSError, ValueError, RecursionError):
+            return {}
+        oldest = time.time() - MAX_AGE_DAYS * 86_400
+        entries = found.items() if isinstance(found, dict) else ()
+        return {
+            key: entry
+            for key, entry in entries
+            if isinstance(entry, dict)
+            and _is_valid(entry.get("changes"))
+            and _learned_at(entry) > oldest
+        }
+
+    def _store(self) -> None:
+        if self._file is None:
+            return
+        known = self._stored()
+        known.pop(self._key, None)
+        known[self._key] = {"changes": self._changes, "at": round(time.time())}
+        text = json.dumps(dict(list(known.items())[-MAX_SERVERS:]), indent=1)
+        fresh = self._file.with_name(f".{FILE}.{os.getpid()}")
+        fresh.touch(mode=0o600)
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(self._file)
+
+
+def _address(base_url: str) -> str:
+    """Return the address without user, password and query, which do not belong in a file."""
+    parts = urlsplit(base_url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
+def _is_valid(changes: Any) -> bool:
+    return isinstance(changes, dict) and all(
+        value is None or value is False or value == OTHER_NAMES.get(name)
+        for name, value in changes.items()
+    )
+
+
+def _learned_at(entry: Mapping[str, Any]) -> float:
+    at = entry.get("at")
+    return float(at) if isinstance(at, int | float) else 0.0

@@ -1,0 +1,130 @@
+"""What was made of files is kept until one of them changes, in whichever way."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hookline_hookspecs.caching import FileCache, Watch
+from hookline_hookspecs.caching.files import SETTLED
+
+
+@pytest.fixture(autouse=True)
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the files of a test be older than they are."""
+    now = time.time_ns
+    monkeypatch.setattr(
+        "hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 2 * SETTLED
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "real.md").write_text("one")
+    (tmp_path / "link.md").symlink_to("real.md")
+    return tmp_path
+
+
+def kept(folder: Path) -> FileCache[str, str]:
+    """A cache of something made of everything in a folder, and of a file that is missing."""
+    watch = Watch()
+    for name in ("real.md", "link.md", "missing.md", "rules"):
+        watch.look(folder / name)
+    watch.look_at_folder(folder)
+    files: FileCache[str, str] = FileCache()
+    files.put("key", "made", watch)
+    return files
+
+
+def write_same_size(folder: Path) -> None:
+    (folder / "real.md").write_text("two")
+
+
+def write_with_old_times(folder: Path) -> None:
+    before = (folder / "real.md").stat()
+    (folder / "real.md").write_text("two")
+    os.utime(folder / "real.md", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace(folder: Path) -> None:
+    (folder / "new.md").write_text("one")
+    (folder / "new.md").replace(folder / "real.md")
+
+
+def lead_elsewhere(folder: Path) -> None:
+    (folder / "other.md").write_text("one")
+    (folder / "link.md").unlink()
+    (folder / "link.md").symlink_to("other.md")
+
+
+def remove(folder: Path) -> None:
+    (folder / "real.md").unlink()
+
+
+def make(folder: Path) -> None:
+    (folder / "missing.md").write_text("here")
+
+
+def add_to_listed(folder: Path) -> None:
+    (folder / "rules" / "a.mdc").write_text("rule")
+
+
+def protect(folder: Path) -> None:
+    (folder / "real.md").chmod(0o400)
+
+
+CHANGES = (
+    write_same_size,
+    write_with_old_times,
+    replace,
+    lead_elsewhere,
+    remove,
+    make,
+    add_to_listed,
+    protect,
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen(folder: Path, change: Callable[[Path], None]) -> None:
+    files = kept(folder)
+    assert files.get("key") == "made"
+    change(folder)
+    assert files.get("key") is None
+
+
+def test_what_is_beside_the_files_may_change(folder: Path) -> None:
+    files = kept(folder)
+    (folder / "beside.md").write_text("new")
+    assert files.get("key") == "made"
+
+
+def test_the_folder_itself_may_not_become_another(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "work").symlink_to("a")
+    watch = Watch()
+    watch.look_at_folder(tmp_path / "work")
+    (tmp_path / "work").unlink()
+    (tmp_path / "work").symlink_to("b")
+    assert not watch.is_unchanged()
+
+
+def test_a_file_that_has_just_been_written_is_read_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # the files are as new as they are
+    assert kept(folder).get("key") is None
+
+
+def test_only_the_newest_are_kept(folder: Path) -> None:
+    files: FileCache[int, str] = FileCache(most=2)
+    for number in range(3):
+        watch = Watch()
+        watch.look(folder / "real.md")
+        files.put(number, "made", watch)
+    assert [files.get(number) for number in range(3)] == [None, "made", "made"]

@@ -1,0 +1,28 @@
+"""What a plugin offers is what the reader of skills gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hookline.testing import Harness
+from hookline_hookspecs import Host, Plugin, hookimpl
+from hookline_hookspecs.plugin import NoConfig
+from hookline_hookspecs.skill_folders import SkillFolder
+
+
+class Garden(Plugin[NoConfig]):
+    """Brings skills."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        host.services.add(SkillFolder, SkillFolder(host.home / "garden", host.plugin))
+
+
+def test_offered_folders_are_there_while_the_plugin_is(
+    harness: Callable[..., Harness], tmp_path: Path
+) -> None:
+    runtime = harness(Garden, home=tmp_path)
+    plugin = runtime.plugin(Garden)
+    [found] = plugin.host.services.all(SkillFolder)
+    assert found == SkillFolder(tmp_path / "garden", plugin.host.plugin)
