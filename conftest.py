@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # folder, to be looked up by name; and the servers of the tests need none.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "tests" / "support")
+    # What a program draws depends on its terminal; the tests' own understands this one.
+    os.environ["TERM"] = "xterm-256color"
     # Where no bytecode is written, each process compiles everything that it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if hasattr(config, "workerinput"):

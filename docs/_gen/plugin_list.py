@@ -58,7 +58,7 @@ def plugins() -> Iterator[Listed]:
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         groups = project.get("entry-points", {})
         group = next((name for name in KINDS if name in groups), None)
-        name = next(iter(groups[group])) if group else file.parent.name
+        name = file.parent.name
         readme = (file.parent / "README.md").read_text("utf-8")
         about = first_paragraph(readme) or project["description"]
         kind = KINDS[group] if group else "library"

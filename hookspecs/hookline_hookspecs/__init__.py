@@ -23,7 +23,7 @@ from .steps import Failure, PluginFailure, Step
 from .tool_results import ToolOutput, ToolResult
 from .turns import CachePrice, Session, Turn, Usage
 from .verdicts import Answer, Ask, Denial, Deny, Verdict
-from .gateway import WorkDistribution, GatewayHost, GatewayService, RemoteTurnEvent
+from .gateway import FetchFiles, GatewayHost, GatewayService, RemoteTurnEvent, WorkDistribution
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .channels import Channel, Feature, features, message_ids
 from .host import Context, Stash
@@ -80,7 +80,9 @@ __all__ = [
     "Excerpt",
     "Failure",
     "Feature",
-    "Fenced", "FileRisk",
+    "Fenced",
+    "FetchFiles",
+    "FileRisk",
     "Fragment",
     "GatewayHost",
     "GatewayService",

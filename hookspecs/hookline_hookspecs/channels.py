@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    from .questions import Question
     from .replies import Reply
 
+
+TERMINAL = "terminal"
+"""The name of the operator's own channel."""
 
 Feature: TypeAlias = Literal["edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"]
 """A capability of a platform; see :class:`Channel`."""
 
 
 class Channel(Protocol):
-    """A way people reach the agent. Registered by ``register_channels``.
+    """A way people reach the agent; subclass it and register it by ``register_channels``.
 
     A channel passes each inbound message to the host's ``receive``. Once that has returned, the
     message is stored durably and the channel may acknowledge it to the platform.
 
-    ``edits``: a sent message can be edited (streaming). ``network``: people other than the
-    operator can send messages. A channel may have an attribute ``can``, a frozenset of its
-    platform's capabilities (:func:`features` reads it): ``edits``; ``threads``; ``reactions``;
-    ``ephemeral``, a reply that only one person in a group chat can see; ``voice`` and ``files``, which it can send;
-    ``typing``, a typing indicator.
+    Attributes:
+        name: unique among the channels.
+        edits: a sent message can be edited (streaming).
+        network: people other than the operator can send messages.
+        can: the platform's capabilities: ``edits``; ``threads``; ``reactions``; ``ephemeral``, a
+            reply that only one person in a group chat can see; ``voice`` and ``files``, which it
+            can send; ``typing``, a typing indicator.
+        shared: several gateways may receive for it at the same time, as behind a load balancer.
+        relays: its plugin shows in every process what happens in turns of other processes, so that
+            nobody else has to.
+        listener: the name of what it receives through, if it shares that with other channels; one
+            process owns all of them. Empty if it shares nothing.
     """
 
     name: str
     edits: bool
     network: bool
+    can: frozenset[Feature] = frozenset()
+    shared: bool = False
+    relays: bool = False
+    listener: str = ""
 
     async def start(self) -> None:
         """Connect, and return once messages are being received."""
@@ -43,17 +58,25 @@ class Channel(Protocol):
         """Deliver a reply and return the platform's ids of the messages it was sent as, in order;
         a single id may be a string. Also works after :meth:`stop`.
 
-        If it raises, delivery is retried later: on a network channel after the exception's
-        ``retry_after`` seconds, if it has that attribute; elsewhere with the chat's next reply.
+        If it raises, delivery is retried later: on a network channel after the seconds of an
+        exception that is a :class:`RetryLater`; elsewhere with the
+        chat's next reply.
         """
+
+    async def private_chat(self, user_id: str) -> str | None:
+        """Return the id of the chat with this person alone, opened if necessary; None if there is
+        none. An admin who has never written is asked there."""
+        return None
+
+    async def answer_to(self, question: Question) -> str | None:
+        """Let the person at this process answer a question that a turn ended with; None if nobody
+        does."""
+        return None
 
 
 def features(channel: Channel) -> frozenset[Feature]:
-    """Return the channel's ``can``, or without it what ``edits`` says."""
-    told: frozenset[Feature] | None = getattr(channel, "can", None)
-    if told is not None:
-        return told
-    return frozenset({"edits"}) if channel.edits else frozenset()
+    """Return the channel's capabilities: ``can``, and ``edits`` if it says so."""
+    return channel.can | {"edits"} if channel.edits else channel.can
 
 
 def message_ids(sent: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -61,3 +84,11 @@ def message_ids(sent: str | Sequence[str] | None) -> tuple[str, ...]:
     if sent is None:
         return ()
     return (sent,) if isinstance(sent, str) else tuple(sent)
+
+
+@runtime_checkable
+class RetryLater(Protocol):
+    """An exception of :meth:`Channel.send` that says when to try again."""
+
+    retry_after: float | None
+    """Seconds; None if the platform did not say."""

@@ -42,7 +42,7 @@ class Provider(Protocol):
     """
 
     name: str
-    cache_price: CachePrice
+    cache_price: CachePrice = CachePrice()
     """The price of input tokens that are read from or written to the cache."""
 
     def render(self, request: ModelRequest) -> WireRequest:
@@ -117,6 +117,17 @@ class Store(Protocol):
 
     dialect: str
     """The name of the folder with this dialect's SQL, such as ``sqlite``."""
+
+    is_shared: bool = False
+    """True if processes on several machines use this database."""
+
+    conninfo: str | None = None
+    """How libpq connects to it, if it is a PostgreSQL database."""
+
+    def changes_of(self, prefix: str) -> int | None:
+        """Return a number that differs once another process has written a table whose name begins
+        with ``prefix``; None if the store cannot tell. It may differ for other reasons."""
+        return None
 
     async def open(self) -> None:
         """Connect, creating the database if it does not exist."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
+from .inbound import Inbound
 from .replies import Reply
+
+FetchFiles: TypeAlias = "Callable[[Inbound, Sequence[Mapping[str, Any]]], Awaitable[Inbound]]"
+"""Fetches what ``Host.receive`` was given as ``files`` and returns the message with them."""
 
 
 class GatewayHost(Protocol):
@@ -28,6 +32,12 @@ class GatewayHost(Protocol):
             StoreError: the store fails, or another process has a message of the chat.
         """
 
+    async def fetch_files(self, channel: str, fetch: FetchFiles) -> None:
+        """Complete the channel's messages that wait for files: those that a dead process left, and
+        from now on every one that is received with files. They are fetched one message at a time
+        in each chat, again after 10 s where ``fetch`` raises. Call it when the channel starts.
+        Raises ``StoreError``."""
+
     async def finish(self, seconds: float) -> None:
         """Wait at most ``seconds`` for running turns and replies to finish."""
 
@@ -43,7 +53,7 @@ class GatewayHost(Protocol):
         """
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a message of a channel that still waits for its turn, because its author has deleted
+        """Drop a message of a channel that still waits for its files or its turn, because its author has deleted
         it. Return False if there is none; it is too late once the turn has begun."""
 
 

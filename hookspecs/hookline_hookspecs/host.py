@@ -139,11 +139,13 @@ class Host(Protocol):
     def channels(self) -> list[Channel]:
         """Return every channel that plugins have registered."""
 
-    async def receive(self, inbound: Inbound) -> bool:
+    async def receive(self, inbound: Inbound, files: Sequence[Mapping[str, Any]] = ()) -> bool:
         """Accept an inbound message from a channel.
 
         When this returns, the message is stored durably and the channel may acknowledge it;
-        everything else happens later. Returns False if the message had already been received.
+        everything else happens later. ``files`` are JSON mappings from which the channel can fetch
+        what came with it; the message and those behind it in its chat wait until it has, see
+        :meth:`GatewayHost.fetch_files`. Returns False if the message had already been received.
         Raises ``StoreError`` if it could not be stored.
         """
 

@@ -93,3 +93,13 @@ class Inbound:
     forwarded: str = ""
     origins: tuple[Origin, ...] = ()
     workspace: Path | None = None
+
+
+def is_private_chat(inbound: Inbound) -> bool:
+    """Return True if only this person and the agent can read the chat.
+
+    The channel says so; of one that cannot tell, it is a chat that has the person's own id.
+    """
+    if inbound.private is None:
+        return bool(inbound.user_id) and inbound.chat_id == inbound.user_id
+    return inbound.private

@@ -21,6 +21,10 @@ class Access(Protocol):
     def is_operator(self, inbound: Inbound) -> bool:
         """Return True for a message from an admin in a chat that nobody else reads."""
 
+    async def may_approve(self, channel: str, user_id: str) -> bool:
+        """Return whether this person may approve what the agent wants to do."""
+        return False
+
 
 class ArtifactKeeper(Protocol):
     """Keeps large texts for the tool ``fetch_artifact``; offered by a plugin."""

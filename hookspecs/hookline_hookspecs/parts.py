@@ -78,6 +78,12 @@ def command(
     return mark
 
 
+def is_command(text: str) -> bool:
+    """Return True for a slash command such as ``/help``, which no model is given; not for a path."""
+    first = text.strip().split(None, 1)[0] if text.strip() else ""
+    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
+
+
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """The result of a check. ``fix`` says how to fix the problem; a ``hint`` is not a failure."""

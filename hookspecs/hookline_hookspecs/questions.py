@@ -7,6 +7,10 @@ from typing import Literal, TypeAlias
 
 from .messages import ToolCall
 
+ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
+APPROVAL_CHOICES = (ONCE, SESSION, ALWAYS, DENY)
+"""The answers to an approval, from which a channel offers some."""
+
 
 class Refusal(str):
     """The answer ``Deny`` to an approval, with the person's reason, which the model reads."""

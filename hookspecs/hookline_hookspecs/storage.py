@@ -80,6 +80,12 @@ class Storage(Protocol):
     search: SearchIndex
     """Full-text search over the plugin's documents."""
 
+    @property
+    def changes(self) -> int | None:
+        """A number that differs once another process has written the plugin's tables or values;
+        None if the store cannot tell. It may differ for other reasons."""
+        return None
+
     async def fetch(self, name: str, /, **params: Any) -> list[Row]:
         """Return the rows of a named query."""
 

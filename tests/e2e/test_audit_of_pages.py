@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import Harness
 from hookline.testing.pages import PageClient
 from hookline_audit import AuditPlugin
@@ -26,6 +27,7 @@ class Probe(Plugin[ProbeConfig]):
     """A plugin with a setting."""
 
 
+@pytest.mark.slow
 def test_a_change_of_the_settings_has_its_row_when_it_is_made(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def orderly(done: Finished, command: str) -> Finished:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "how"), [*QUICK, *SLOW])
 def test_a_file_that_stops_a_start_takes_no_command_away(
     talking: Machine, name: str, how: str
@@ -114,6 +115,7 @@ def test_a_file_that_stops_a_start_takes_no_command_away(
             assert (done.code, str(path) in done.err) == (2, True), (command, done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     ["a pipe", *(pytest.param(how, marks=pytest.mark.slow) for how in ("a folder", "binary"))],

@@ -25,7 +25,7 @@ session:
 """
 
 
-def test_where_the_config_is(machine: Machine, tmp_path: Path) -> None:
+def test_config_path_prints_the_file(machine: Machine, tmp_path: Path) -> None:
     assert machine.run("config", "path").out == f"{machine.home / 'config.yaml'}\n"
     other = tmp_path / "other home"
     assert machine.run("--home", other, "config", "path").out == f"{other / 'config.yaml'}\n"
@@ -37,6 +37,7 @@ def test_where_the_config_is(machine: Machine, tmp_path: Path) -> None:
     assert without.out == f"{tmp_path / '.hookline' / 'config.yaml'}\n"
 
 
+@pytest.mark.slow
 def test_set_keeps_comments_and_order(machine: Machine) -> None:
     path = machine.config(COMMENTED)
     done = machine.run("config", "set", "session.idle_hours", "48")
@@ -49,6 +50,7 @@ def test_set_keeps_comments_and_order(machine: Machine) -> None:
     assert path.read_text() == COMMENTED.replace("hours: 12", "hours: 48")
 
 
+@pytest.mark.slow
 def test_enable_and_disable_keep_comments_and_settings(machine: Machine) -> None:
     path = machine.config(COMMENTED)
     assert machine.run("plugins", "disable", "files").code == 0
@@ -64,6 +66,7 @@ def test_enable_and_disable_keep_comments_and_settings(machine: Machine) -> None
     assert machine.run("plugins", "disable", "nosuch").code == 2
 
 
+@pytest.mark.slow
 def test_a_first_set_makes_the_file(machine: Machine) -> None:
     assert machine.run("config", "set", "operator_message", "Grüße an alle").code == 0
     path = machine.home / "config.yaml"
@@ -82,8 +85,9 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_told_with_file_line_and_key(machine: Machine, text: str) -> None:
+def test_config_error_names_file_line_and_key(machine: Machine, text: str) -> None:
     path = machine.config(text + "\n")
     machine.without.clear()
     line, key, words = WRONG[text]
@@ -95,14 +99,16 @@ def test_what_is_wrong_is_told_with_file_line_and_key(machine: Machine, text: st
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run hello", "gateway", "memory list"])
-def test_what_is_wrong_is_told_once(machine: Machine, command: str) -> None:
+def test_config_error_is_printed_once(machine: Machine, command: str) -> None:
     machine.config("model: nowhere\n")
     done = machine.run(*command.split())
     assert (done.code, done.out) == (2, "")
     assert done.err.count("config.yaml:1: model:") == 1
 
 
+@pytest.mark.slow
 def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
     path = machine.config("max_iterations: lots\n")
     check = machine.run("config", "check")
@@ -115,6 +121,7 @@ def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
     assert machine.run("config", "check").code == 0
 
 
+@pytest.mark.slow
 def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
     path = machine.config(
         "model: opnai/gpt\n"
@@ -144,6 +151,7 @@ def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
     )
 
 
+@pytest.mark.slow
 def test_check_counts_unknown_keys_which_stop_nothing_else(talking: Machine) -> None:
     talking.config("colour: red\nplugins: {skills: {colour: red}}\n")
     done = talking.run("config", "check")
@@ -152,6 +160,7 @@ def test_check_counts_unknown_keys_which_stop_nothing_else(talking: Machine) -> 
     assert talking.run("run", "hello").code == 0
 
 
+@pytest.mark.slow
 def test_check_tells_what_else_is_wrong_where_nothing_starts(machine: Machine) -> None:
     path = machine.config(
         "max_iterations: lots\nworkspace: ${NOT_SET_ANYWHERE}\nsession: {idle_hours: -1, idl: 3}\n"
@@ -173,6 +182,7 @@ def test_check_tells_what_else_is_wrong_where_nothing_starts(machine: Machine) -
         assert done.err.count(told) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -188,6 +198,7 @@ def test_a_driver_cannot_be_switched_on(machine: Machine, name: str, told: str) 
     assert path.read_text("utf-8") == "trace: false\n"
 
 
+@pytest.mark.slow
 def test_an_unknown_key_warns_with_a_suggestion_and_stops_nothing(talking: Machine) -> None:
     path = talking.config("trace: false\nsesion: {idle_hours: 1}\n")
     done = talking.run("run", "hello")
@@ -195,11 +206,13 @@ def test_an_unknown_key_warns_with_a_suggestion_and_stops_nothing(talking: Machi
     assert f"{path}:2: sesion: unknown key; did you mean session?" in done.err
 
 
+@pytest.mark.slow
 def test_a_warning_is_told_once(talking: Machine) -> None:
     talking.config("sesion: {idle_hours: 1}\n")
     assert talking.run("run", "hello").err.count("did you mean session?") == 1
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_switches_its_plugin_off(talking: Machine) -> None:
     path = talking.config("plugins:\n  files:\n    read_max_chars: lots\n")
     done = talking.run("run", "hello")
@@ -209,6 +222,7 @@ def test_a_wrong_setting_switches_its_plugin_off(talking: Machine) -> None:
     assert f"{path}:3: plugins.files.read_max_chars:" in row["reason"]
 
 
+@pytest.mark.slow
 def test_the_words_no_and_on_are_what_the_key_wants(machine: Machine) -> None:
     machine.config("operator_message: no\ntrace: on\nplugins: {files: no}\n")
     shown = machine.run("config", "show", "--json").json
@@ -216,6 +230,7 @@ def test_the_words_no_and_on_are_what_the_key_wants(machine: Machine) -> None:
     assert shown["plugins"]["files"] is False
 
 
+@pytest.mark.slow
 def test_the_environment_wins_over_the_file(machine: Machine) -> None:
     machine.config("max_iterations: 3\nsession: {idle_hours: 2}\nplugins: {files: true}\n")
     shown = machine.run(
@@ -239,6 +254,7 @@ def test_the_environment_wins_over_the_file(machine: Machine) -> None:
     assert (wrong.code, "HOOKLINE_MAX_ITERATIONS" in wrong.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_help_shows_the_plugins_commands_and_leaves_the_plugins_alone(tmp_path: Path) -> None:
     text = "plugins: {memory: false, scheduler: true, web-server: true}"
     (tmp_path / "config.yaml").write_text(text, "utf-8")
@@ -259,6 +275,7 @@ def test_help_shows_the_plugins_commands_and_leaves_the_plugins_alone(tmp_path: 
     assert "hookline_access.plugin" not in lines
 
 
+@pytest.mark.slow
 def test_a_sentence_on_a_terminal_ends_its_lines_between_words(machine: Machine) -> None:
     argv = [sys.executable, "-m", "hookline", "--home", str(machine.home), "config", "get", "modle"]
     with TerminalScreen(

@@ -10,6 +10,7 @@ import pytest
 from support.terminal import TerminalScreen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "question"),
     [
@@ -18,7 +19,7 @@ from support.terminal import TerminalScreen
         ("plugins purge memory", "has stored in"),
     ],
 )
-def test_one_ctrl_c_ends_it(tmp_path: Path, words: str, question: str) -> None:
+def test_ctrl_c_at_a_question_ends_the_command(tmp_path: Path, words: str, question: str) -> None:
     home = tmp_path / "home"
     env = {**os.environ, "HOOKLINE_HOME": str(home)}
     program = [sys.executable, "-m", "hookline", *words.split()]

@@ -40,7 +40,8 @@ def test_a_url_with_a_password_goes_into_the_vault(
     assert "db/prod" in h.cli("vault list").stdout
 
 
-def test_without_a_vault_a_password_is_not_written_anywhere(
+@pytest.mark.slow
+def test_db_add_without_a_vault_writes_no_password(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: false}\n")
@@ -67,6 +68,7 @@ def test_the_grants_are_printed_for_what_the_connection_may(
     assert "there are: a, b" in h.cli("db grants c").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "key", "told"),
     [
@@ -121,6 +123,7 @@ def test_the_check_names_a_url_that_is_none(harness: Callable[..., Harness]) -> 
     assert "good" not in checked.detail
 
 
+@pytest.mark.slow
 def test_an_entry_whose_variable_is_not_set_is_left_out_alone(tmp_path: Path) -> None:
     """As one whose name is not in the vault; of other plugins the whole plugin is off."""
     file = tmp_path / "config.yaml"
@@ -158,6 +161,7 @@ def test_an_entry_whose_variable_is_not_set_is_left_out_alone(tmp_path: Path) ->
     assert run("db", "remove", "unset") == "unset is forgotten.\n"
 
 
+@pytest.mark.slow
 def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(
@@ -172,6 +176,7 @@ def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> N
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "shop.db")
     connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
@@ -239,6 +244,7 @@ def test_a_password_that_is_not_quoted_is_shown_to_nobody(
     assert PASSWORD not in (tmp_path / "config.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_a_password_among_the_options_of_a_url_goes_into_the_vault(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:

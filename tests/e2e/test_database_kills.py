@@ -72,6 +72,7 @@ def audited(machine: Machine) -> list[str]:
     return [row["verdict"] for row in rows if row["detail"]["tool"] == "db_write"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", [TAKE, CLEAR])
 @pytest.mark.parametrize("point", ["db-begun", "db-committed"])
 def test_a_kill_in_a_write(
@@ -103,8 +104,9 @@ def test_a_kill_in_a_write(
     assert stock() == ([(1, 10), (2, 20), (3, 31)] if done else BEFORE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["db-begun", "db-committed"])
-def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
+def test_db_recovery_in_two_processes_reports_once(
     machine: Machine, tmp_path: Path, point: str
 ) -> None:
     file = tmp_path / "shop.db"
@@ -125,7 +127,8 @@ def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
     assert audited(machine) == ["begun", "ran" if point == "db-committed" else "not done"]
 
 
-def test_two_processes_that_write_at_the_same_time(
+@pytest.mark.slow
+def test_db_write_in_two_processes_at_once(
     machine: Machine, stock: Callable[[], list[Any]]
 ) -> None:
     """Each write that is said to be done is done once, and no other."""

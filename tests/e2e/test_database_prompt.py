@@ -20,6 +20,7 @@ SQL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", [0, 30])
 def test_the_question_shows_the_statement_whole_the_count_and_the_database(
     machine: Machine, tmp_path: Path, wide: int

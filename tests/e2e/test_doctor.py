@@ -145,6 +145,7 @@ FAULTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
@@ -170,5 +171,5 @@ def test_a_misconfiguration_gets_a_sentence_and_a_fix(machine: Machine, fault: F
         assert found[0]["fix"]
 
 
-def test_each_has_words_of_its_own() -> None:
+def test_doctor_messages_are_distinct() -> None:
     assert len({fault.words for fault in FAULTS}) == len(FAULTS) >= 20

@@ -22,6 +22,7 @@ def test_the_home_is_for_its_owner_alone(talking: Machine) -> None:
     assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
 
 
+@pytest.mark.slow
 def test_files_in_a_home_that_was_there_are_for_its_owner(talking: Machine) -> None:
     talking.config("plugins: {files: {read_max_chars: lots}}\n").chmod(0o600)
     assert talking.run("run", "hello").code == 0
@@ -37,6 +38,7 @@ def modes(home: Path) -> dict[str, set[int]]:
     return found
 
 
+@pytest.mark.slow
 def test_secrets_are_never_shown_or_stored(machine: Machine) -> None:
     machine.config(
         "model: openai/gpt-5\n"
@@ -73,12 +75,14 @@ def test_secrets_are_never_shown_or_stored(machine: Machine) -> None:
         assert found <= {"config.yaml", ".env"}
 
 
+@pytest.mark.slow
 def test_secrets_come_from_the_home_and_never_from_the_workspace(machine: Machine) -> None:
     (machine.workspace / ".env").write_text("OPENAI_API_KEY=stolen\nOPENAI_BASE_URL=http://x\n")
     (machine.workspace / "config.yaml").write_text("model: openai/stolen\n")
     assert machine.run("run", "hello").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["file", "kernel"])
 def test_a_home_that_cannot_be_made_is_told_in_a_sentence(talking: Machine, place: str) -> None:
     (talking.workspace / "file").write_text("in the way")
@@ -99,7 +103,7 @@ def test_a_home_that_may_not_be_written_is_told_in_a_sentence(talking: Machine) 
     assert is_sentence(done.err)
 
 
-def test_without_any_variable_at_all(talking: Machine) -> None:
+def test_home_is_found_without_environment_variables(talking: Machine) -> None:
     model = talking.env.pop("HOOKLINE_MODEL")
     inherited = {k: v for k, v in talking.environment().items() if k == "PYTHONPATH"}
     home = talking.home
@@ -116,6 +120,7 @@ def test_without_any_variable_at_all(talking: Machine) -> None:
     assert (home / "hookline.db").exists()
 
 
+@pytest.mark.slow
 def test_a_home_must_be_named(machine: Machine) -> None:
     done = machine.run("run", "hello", "--home")
     assert (done.code, done.out, done.err) == (2, "", "hookline: --home needs a folder\n")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 UNUSED = {
     "cryptography",
     "hookline_access.cli",
@@ -28,6 +30,7 @@ UNUSED = {
 """Modules that a turn without tools, pages, facts, searches and secrets does without."""
 
 
+@pytest.mark.slow
 def test_a_turn_imports_nothing_for_tools_pages_and_searches(tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "hookline", "--home", str(tmp_path)]
     done = subprocess.run(

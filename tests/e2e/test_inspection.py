@@ -6,6 +6,7 @@ import hashlib
 from importlib.metadata import metadata
 
 import hookline
+import pytest
 from hookline_hookspecs import HOOKS
 from support.machine import FIRST_REQUEST_TOKENS, Machine
 
@@ -19,6 +20,7 @@ def test_version_and_usage(machine: Machine) -> None:
     assert not machine.home.exists()
 
 
+@pytest.mark.slow
 def test_help_lists_what_plugins_add(machine: Machine, whole: None) -> None:
     helped = machine.run("--help")
     assert (helped.code, helped.err) == (0, "")
@@ -57,7 +59,8 @@ def test_plugins_list_and_info(machine: Machine, whole: None) -> None:
     assert (near.code, "flies" in near.err) == (2, True)
 
 
-def test_hooks(machine: Machine) -> None:
+@pytest.mark.slow
+def test_hooks_command_lists_implementations(machine: Machine) -> None:
     rows = machine.run("hooks", "--json").json
     assert [row["name"] for row in rows] == list(HOOKS)
     assert all(set(row) == {"name", "kind", "deadline", "impls"} for row in rows)
@@ -70,7 +73,8 @@ def test_hooks(machine: Machine) -> None:
     assert (wrong.code, "did you mean pre_tool?" in wrong.err) == (2, True)
 
 
-def test_prompt_adds_up(machine: Machine) -> None:
+@pytest.mark.slow
+def test_prompt_command_adds_up(machine: Machine) -> None:
     machine.config("operator_message: Mind the wombats.\n")
     found = machine.run("prompt", "--json").json
     assert set(found) >= {"system", "tools", "sha256", "tokens", "by_plugin"}
@@ -84,6 +88,7 @@ def test_prompt_adds_up(machine: Machine) -> None:
     assert "Mind the wombats." in machine.run("prompt").out
 
 
+@pytest.mark.slow
 def test_a_turn_is_traced_where_tracing_is_on(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     untold = talking.run("trace")
@@ -108,6 +113,7 @@ def test_doctor_on_a_fresh_home_lacks_a_model_and_nothing_else(
     assert machine.run("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_doctor_finds_what_is_wrong(machine: Machine) -> None:
     machine.config("model: nosuch/thing\nsesion: 1\nplugins: {ghost: true}\n")
     (machine.home / ".env").write_text("OPENAI_API_KEY=sk-secret-of-mine\n")

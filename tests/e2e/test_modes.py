@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hookline_sandbox import Method, found
 from support.machine import Machine
+from support.sandboxes import skip_unless_git_can_write
 
 
 def told(machine: Machine, command: str, *options: str) -> str:
@@ -30,6 +31,7 @@ def repository(machine: Machine) -> Machine:
     return machine
 
 
+@pytest.mark.slow
 def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
     text = told(machine, "touch made", "--session", "s", "--mode", "plan")
     assert text.startswith("Denied: plan mode: ")
@@ -41,7 +43,9 @@ def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
     assert machine.run("run", "go", "--mode", "fast").code == 2
 
 
-def test_what_a_checkpoint_brings_back_is_done_and_can_be_rewound(repository: Machine) -> None:
+@pytest.mark.slow
+def test_destructive_command_with_checkpoint_runs_and_can_be_rewound(repository: Machine) -> None:
+    skip_unless_git_can_write()
     machine = repository
     options = ("--no-input", "--session", "s")
     assert told(machine, "git checkout -- .", *options).endswith("[exit code 0]")
@@ -55,12 +59,16 @@ def test_what_a_checkpoint_brings_back_is_done_and_can_be_rewound(repository: Ma
     assert "nobody is there" in told_of
 
 
-def test_without_checkpoints_it_is_refused_with_nobody_there(repository: Machine) -> None:
+@pytest.mark.slow
+def test_destructive_command_without_checkpoint_is_denied_when_nobody_is_there(
+    repository: Machine,
+) -> None:
     repository.config("plugins: {checkpoints: false}\n")
     assert told(repository, "git checkout -- .", "--no-input").startswith("Denied: ")
     assert (repository.workspace / "a.txt").read_text() == "work\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(found().method is Method.NONE, reason="no sandbox works here")
 def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
     command = "echo $HOME; sudo -n true; rm -rf ./*"
@@ -70,6 +78,7 @@ def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
     assert told(machine, "rm -rf .git", "--no-input", "--mode", "yolo").startswith("Denied: ")
 
 
+@pytest.mark.slow
 def test_a_file_outside_the_workspace_is_replaced_by_a_person_or_with_a_checkpoint(
     machine: Machine, tmp_path: Path
 ) -> None:

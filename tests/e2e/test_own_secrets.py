@@ -69,6 +69,7 @@ def look(machine: Machine) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_tool_sees_no_secret(machine: Machine, look: list[str]) -> None:
     call = {"name": "bash", "arguments": {"command": "; ".join(look).replace("{pid}", "$PPID")}}
     model = machine.script({"tools": [call]}, {"text": "done"})
@@ -95,6 +96,7 @@ def running(machine: Machine, look: list[str]) -> Iterator[subprocess.Popen[byte
     process.wait()
 
 
+@pytest.mark.slow
 def test_a_neighbour_of_the_account_sees_no_secret(
     running: subprocess.Popen[bytes], look: list[str]
 ) -> None:
@@ -108,6 +110,7 @@ def test_a_neighbour_of_the_account_sees_no_secret(
             assert "Permission denied" in done.stderr, command
 
 
+@pytest.mark.slow
 def test_even_root_finds_none_in_the_environment(running: subprocess.Popen[bytes]) -> None:
     shown = subprocess.run(["ps", "eww", str(running.pid)], capture_output=True, check=True)
     assert SECRET.encode() not in shown.stdout

@@ -18,6 +18,7 @@ from support.reliability.stage import judge, judge_replies, stage
 from support.reliability.wire import Line
 
 
+@pytest.mark.slow
 def test_a_small_storm_loses_nothing() -> None:
     """What the short form does, with one kill in twelve."""
     result = run("storm", messages=20, kills=2, chats=4)
@@ -26,13 +27,13 @@ def test_a_small_storm_loses_nothing() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_must_hold_on_any_machine_holds(scenario: str) -> None:
+def test_reliability_scenario_keeps_its_invariants(scenario: str) -> None:
     result = run(scenario)
     assert not result.broken(), result.table()
 
 
 @pytest.mark.slow
-async def test_what_arrives_while_it_starts_is_answered_once_and_after_what_waits() -> None:
+async def test_message_during_start_is_answered_once_and_after_the_backlog() -> None:
     result = Result("start")
     async with stage(1) as on:
         await on.house.start()

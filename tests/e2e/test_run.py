@@ -14,7 +14,7 @@ from support.machine import Machine, is_sentence
 from support.model_servers import openai
 
 
-def test_without_a_model_it_names_the_variables_and_the_demo(machine: Machine) -> None:
+def test_run_without_a_model_names_the_variables_and_the_demo(machine: Machine) -> None:
     for command in (["run", "hello"], ["chat"], ["gateway"]):
         done = machine.run(*command)
         assert (done.code, done.out) == (2, "")
@@ -23,6 +23,7 @@ def test_without_a_model_it_names_the_variables_and_the_demo(machine: Machine) -
             assert word in done.err
 
 
+@pytest.mark.slow
 def test_a_gateway_needs_a_channel(talking: Machine) -> None:
     done = talking.run("gateway")
     assert (done.code, done.out) == (2, "")
@@ -30,6 +31,7 @@ def test_a_gateway_needs_a_channel(talking: Machine) -> None:
     assert is_sentence(done.err)
 
 
+@pytest.mark.slow
 def test_an_empty_prompt_is_a_usage_error(talking: Machine) -> None:
     done = talking.run("run", "-", stdin=" \n\t")
     assert (done.code, done.out) == (2, "")
@@ -37,6 +39,7 @@ def test_an_empty_prompt_is_a_usage_error(talking: Machine) -> None:
     assert is_sentence(done.err)
 
 
+@pytest.mark.slow
 def test_a_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
     wire = openai(["ja", "yes"])
     with wire.server:
@@ -50,6 +53,7 @@ def test_a_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
     assert (stored.code, "Zebrafink" in stored.out) == (0, False)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_a_system_text_is_in_no_file_of_the_home(talking: Machine) -> None:
     assert talking.run("run", "one", "--system", "Speak as a Zebrafink.").out == "hello\n"
@@ -63,6 +67,7 @@ def holders(home: Path, text: bytes) -> list[str]:
     return [path.name for path in files if text in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_the_model_option_wins_over_config_and_environment(talking: Machine) -> None:
     talking.config("model: openai/never-asked\n")
     other = talking.script({"text": "I am the other.", "repeat": True}, name="other.yaml")
@@ -70,6 +75,7 @@ def test_the_model_option_wins_over_config_and_environment(talking: Machine) -> 
     assert talking.run("run", "who?", "--model", other).out == "I am the other.\n"
 
 
+@pytest.mark.slow
 def test_an_unknown_provider_is_a_config_error(machine: Machine) -> None:
     far = machine.run("run", "hello", "--model", "nosuch/thing")
     bare = machine.run("run", "hello", "--model", "gpt-5")
@@ -79,6 +85,7 @@ def test_an_unknown_provider_is_a_config_error(machine: Machine) -> None:
     assert "provider/model" in bare.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_a_server_that_is_not_there_fails_with_a_sentence(machine: Machine, provider: str) -> None:
     with socket.socket() as taken:
@@ -98,6 +105,7 @@ def test_a_server_that_is_not_there_fails_with_a_sentence(machine: Machine, prov
     assert [role for role, _ in machine.said("s")] == ["user", "assistant"]
 
 
+@pytest.mark.slow
 def test_too_many_model_calls_end_with_an_answer_and_exit_code_1(machine: Machine) -> None:
     model = machine.script(
         {"when": "begin", "tools": [{"name": "list_dir", "arguments": {}}]},
@@ -125,7 +133,8 @@ def test_a_denied_tool_leaves_0(machine: Machine) -> None:
     assert result["text"].startswith(("Denied: ", "Error: "))
 
 
-def test_what_is_no_picture_is_refused(talking: Machine) -> None:
+@pytest.mark.slow
+def test_run_refuses_an_image_that_is_none(talking: Machine) -> None:
     (talking.workspace / "photo.png").write_text("not a picture")
     wrong = talking.run("run", "see", "--image", "photo.png")
     absent = talking.run("run", "see", "--image", "absent.png")
@@ -152,6 +161,7 @@ def test_slash_commands_are_answered_without_the_model(machine: Machine) -> None
     assert "2 messages" in status.result["text"]
 
 
+@pytest.mark.slow
 def test_a_path_is_no_slash_command(talking: Machine) -> None:
     assert talking.run("run", "/etc/hosts holds what?").out == "hello\n"
 
@@ -164,6 +174,7 @@ def test_retry_takes_the_last_turn_back(machine: Machine) -> None:
     assert machine.said("s") == [("user", "first"), ("assistant", "again")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", ["", "a/b\n"])
 def test_a_session_needs_a_fit_name(talking: Machine, session: str) -> None:
     done = talking.run("run", "hello", f"--session={session}")
@@ -172,6 +183,7 @@ def test_a_session_needs_a_fit_name(talking: Machine, session: str) -> None:
     assert not talking.home.exists()
 
 
+@pytest.mark.slow
 def test_a_prompt_may_look_like_an_option(talking: Machine) -> None:
     done = talking.run("run", "--session", "s", "--", "--home of the brave")
     assert (done.code, done.out) == (0, "hello\n"), done.err
@@ -190,6 +202,7 @@ PROMPTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROMPTS)
 def test_a_prompt_is_kept_to_the_letter(machine: Machine, name: str) -> None:
     wire = openai(["ok"])
@@ -203,6 +216,7 @@ def test_a_prompt_is_kept_to_the_letter(machine: Machine, name: str) -> None:
     assert texts[0].startswith(PROMPTS[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["stdin", "argument"])
 def test_bytes_that_are_no_utf8_do_not_end_in_a_stack_trace(talking: Machine, way: str) -> None:
     raw = b"caf\xe9 \xff"
@@ -214,6 +228,7 @@ def test_bytes_that_are_no_utf8_do_not_end_in_a_stack_trace(talking: Machine, wa
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_stdin_is_the_prompt_however_long(machine: Machine) -> None:
     text = "Read this:\n\u00fcber\u200d\n" + "long line of words\n" * 60_000
     wire = openai(["ok"])
@@ -224,6 +239,7 @@ def test_stdin_is_the_prompt_however_long(machine: Machine) -> None:
     assert machine.said("s")[0] == ("user", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("while_", ["a model call", "a tool"])
 def test_an_interrupt_leaves_a_history_that_the_next_run_continues(
     machine: Machine, while_: str

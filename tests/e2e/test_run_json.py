@@ -82,6 +82,7 @@ def test_a_provider_error(machine: Machine) -> None:
     assert done.result["stop"] == "error"
 
 
+@pytest.mark.slow
 def test_a_config_error_ends_in_a_result(machine: Machine) -> None:
     machine.config("model: nowhere\n")
     wrong = machine.run("run", "look", "--json")
@@ -91,7 +92,8 @@ def test_a_config_error_ends_in_a_result(machine: Machine) -> None:
     assert "config.yaml:1: model:" in wrong.err
 
 
-def test_no_model_and_a_missing_picture_end_in_a_result_too(talking: Machine) -> None:
+@pytest.mark.slow
+def test_run_json_without_model_or_picture_ends_in_a_result(talking: Machine) -> None:
     picture = talking.run("run", "look", "--json", "--image", "absent.png")
     unset = talking.run("run", "look", "--json", env={"HOOKLINE_MODEL": "null"})
     for done in (picture, unset):
@@ -99,6 +101,7 @@ def test_no_model_and_a_missing_picture_end_in_a_result_too(talking: Machine) ->
         assert well_formed(done) == ["error", "result"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--json"], []])
 def test_a_reader_that_has_gone_is_no_fault_of_anybody(
     talking: Machine, options: list[str]
@@ -112,12 +115,14 @@ def test_a_reader_that_has_gone_is_no_fault_of_anybody(
     assert (process.wait(PATIENCE), told) == (1, b"")
 
 
+@pytest.mark.slow
 def test_the_error_line_says_what_is_wrong(machine: Machine) -> None:
     done = machine.run("run", "look", "--json")
     assert done.code == 2
     assert "hookline demo" in done.events[0]["text"]
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_made_ends_in_a_result_too(talking: Machine) -> None:
     done = talking.run("run", "look", "--json", "--home", "/proc/nowhere")
     assert done.code in (1, 2)
@@ -125,6 +130,7 @@ def test_a_home_that_cannot_be_made_ends_in_a_result_too(talking: Machine) -> No
     assert well_formed(done)[-1] == "result"
 
 
+@pytest.mark.slow
 def test_a_slash_command_is_one_result(talking: Machine) -> None:
     done = talking.run("run", "/whoami", "--json")
     assert (done.code, well_formed(done)) == (0, ["result"])
@@ -132,6 +138,7 @@ def test_a_slash_command_is_one_result(talking: Machine) -> None:
     assert done.result["tool_calls"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_a_store_that_cannot_be_opened_ends_in_a_result_too(talking: Machine) -> None:
     talking.config("trace: false\n")

@@ -22,6 +22,7 @@ def stored(machine: Machine) -> Machine:
     return machine
 
 
+@pytest.mark.slow
 def test_list_shows_the_newest_first(stored: Machine) -> None:
     stored.run("run", "/title My voyage", "--session", "first")
     rows = stored.run("sessions", "list", "--json").json
@@ -60,6 +61,7 @@ def test_export_show_and_search_find_every_message(stored: Machine) -> None:
     assert found("\"') OR 1 --") == set()
 
 
+@pytest.mark.slow
 def test_delete_needs_a_yes(stored: Machine) -> None:
     asked = stored.run("sessions", "delete", "first")
     assert asked.code == 2
@@ -70,6 +72,7 @@ def test_delete_needs_a_yes(stored: Machine) -> None:
     assert "first" not in stored.run("sessions", "search", "zebra aardvark begin").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["export"], ["delete", "--yes"]])
 def test_a_session_that_is_not_there(machine: Machine, command: list[str]) -> None:
     done = machine.run("sessions", *command, "nosuch")
@@ -79,6 +82,7 @@ def test_a_session_that_is_not_there(machine: Machine, command: list[str]) -> No
     assert is_sentence(done.err)
 
 
+@pytest.mark.slow
 def test_the_stored_prompt_can_be_seen_without_a_model(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     del talking.env["HOOKLINE_MODEL"]
@@ -87,6 +91,7 @@ def test_the_stored_prompt_can_be_seen_without_a_model(talking: Machine) -> None
     assert "write_file" in json.dumps(done.json["tools"])
 
 
+@pytest.mark.slow
 def test_the_stored_prompt_is_the_one_that_was_frozen(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     before = talking.run("prompt", "--session", "s", "--json").json

@@ -145,7 +145,8 @@ def gateway(machine: Machine, **expected: int) -> Finished:
     return done
 
 
-def test_two_channels_of_a_kind_keep_their_chats_tables_and_folders_apart(pigeons: Machine) -> None:
+@pytest.mark.slow
+def test_channels_of_one_kind_keep_their_data_apart(pigeons: Machine) -> None:
     home, work = letters(pigeons, "home", "ann hi", "ann hi"), letters(pigeons, "work", "ann hi")
     pigeons.config(
         "plugins:\n"
@@ -178,13 +179,15 @@ def test_two_channels_of_a_kind_keep_their_chats_tables_and_folders_apart(pigeon
     assert left == {"pigeon_letters": 1}
 
 
-def test_one_alone_may_have_a_name_of_its_own(pigeons: Machine) -> None:
+@pytest.mark.slow
+def test_single_named_channel_works(pigeons: Machine) -> None:
     pigeons.config(f'plugins:\n  "pigeon:work": {{mail: {letters(pigeons, "work")}}}\n')
     found = rows(pigeons)
     assert (found["pigeon:work"]["state"], found["pigeon:work"]["version"]) == ("on", "1.0")
     assert found["pigeon"]["state"] == "off"
 
 
+@pytest.mark.slow
 def test_names_and_kinds_that_cannot_be_are_told_by_list(pigeons: Machine) -> None:
     pigeons.config(
         "plugins:\n"
@@ -208,7 +211,8 @@ def test_names_and_kinds_that_cannot_be_are_told_by_list(pigeons: Machine) -> No
     assert pigeons.run("run", "hi").out == "hello\n"
 
 
-def test_they_are_switched_by_their_names(pigeons: Machine) -> None:
+@pytest.mark.slow
+def test_named_channels_are_enabled_and_disabled_by_name(pigeons: Machine) -> None:
     path = pigeons.config("# mine\nplugins:\n  titles: false\n")
     mail = letters(pigeons, "work")
 
@@ -226,6 +230,7 @@ def test_they_are_switched_by_their_names(pigeons: Machine) -> None:
     assert path.read_text().startswith("# mine\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "name", "said"),
     [
@@ -235,7 +240,7 @@ def test_they_are_switched_by_their_names(pigeons: Machine) -> None:
         ("disable", "pigeon:wrok", "there is no plugin pigeon:wrok."),
     ],
 )
-def test_what_cannot_be_switched_is_a_sentence(
+def test_enable_of_an_invalid_name_is_a_sentence(
     pigeons: Machine, verb: str, name: str, said: str
 ) -> None:
     done = pigeons.run("plugins", verb, name)
@@ -244,6 +249,7 @@ def test_what_cannot_be_switched_is_a_sentence(
     assert not (pigeons.home / "config.yaml").exists()
 
 
+@pytest.mark.slow
 def test_the_environment_reaches_one_that_the_file_names(pigeons: Machine) -> None:
     mail = letters(pigeons, "other")
     pigeons.config('plugins:\n  "pigeon:work": {mail: /nowhere}\n')
@@ -251,6 +257,7 @@ def test_the_environment_reaches_one_that_the_file_names(pigeons: Machine) -> No
     assert pigeons.run("config", "get", "plugins.pigeon:work.mail").out == f"{mail}\n"
 
 
+@pytest.mark.slow
 def test_a_person_is_let_in_at_every_channel_of_a_kind_or_at_one(pigeons: Machine) -> None:
     home = letters(pigeons, "home", "ann hi", "bob hi", "eve hi")
     work = letters(pigeons, "work", "ann hi", "bob hi", "eve hi")
@@ -269,6 +276,7 @@ def test_a_person_is_let_in_at_every_channel_of_a_kind_or_at_one(pigeons: Machin
     assert let_in("work") == ["ann: hello", "bob: hello"]
 
 
+@pytest.mark.slow
 def test_pairing_lets_in_and_blocks_a_person_at_every_channel_of_the_kind(pigeons: Machine) -> None:
     letters(pigeons, "home", "ann hi")
     mail = letters(pigeons, "work", "eve hi")

@@ -45,6 +45,7 @@ def looked(machine: Machine) -> Machine:
     return machine
 
 
+@pytest.mark.slow
 def test_notes_and_skills_reach_the_other_home_and_so_does_their_end(
     node: Callable[[str], Machine],
 ) -> None:
@@ -66,6 +67,7 @@ def test_notes_and_skills_reach_the_other_home_and_so_does_their_end(
     assert not (here.home / skill).exists()
 
 
+@pytest.mark.slow
 def test_an_edit_by_hand_is_kept_and_reaches_the_others(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
@@ -81,9 +83,8 @@ def test_an_edit_by_hand_is_kept_and_reaches_the_others(node: Callable[[str], Ma
     assert not note(there).exists()
 
 
-def test_of_two_edits_at_once_one_counts_and_the_other_is_kept(
-    node: Callable[[str], Machine],
-) -> None:
+@pytest.mark.slow
+def test_shared_file_conflict_keeps_both_edits(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
     looked(there)
@@ -97,6 +98,7 @@ def test_of_two_edits_at_once_one_counts_and_the_other_is_kept(
     assert [file.read_text() for file in kept] == ["Prefers coffee\n"]
 
 
+@pytest.mark.slow
 def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
     node: Callable[[str], Machine],
 ) -> None:
@@ -115,7 +117,8 @@ def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
     assert (here.home / "skills" / "own" / "SKILL.md").read_bytes() == skill.read_bytes()
 
 
-def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
+@pytest.mark.slow
+def test_shared_files_skip_links_and_binary_files(
     node: Callable[[str], Machine], tmp_path: Path
 ) -> None:
     here, there = node("here"), node("there")
@@ -132,16 +135,16 @@ def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
     assert [file.name for file in (there.home / "skills" / "odd").iterdir()] == ["SKILL.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
-def test_on_sqlite_nothing_is_shared(machine: Machine) -> None:
+def test_shared_files_are_off_on_sqlite(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     calls(machine, "memory", action="add", content="Prefers tea")
     assert not (machine.home / "plugins" / "shared-files").exists()
 
 
-def test_what_another_process_of_the_home_has_brought_is_no_edit(
-    node: Callable[[str], Machine],
-) -> None:
+@pytest.mark.slow
+def test_shared_file_synced_by_another_process_is_no_edit(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     known = there.home / "plugins" / "shared-files" / "shared-files.json"
     calls(here, "memory", action="add", content="First")

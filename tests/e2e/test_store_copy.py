@@ -76,6 +76,7 @@ def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         return {name: sorted(db.execute(f'SELECT * FROM "{name}"'), key=repr) for name in names}
 
 
+@pytest.mark.slow
 def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
     moving: Machine, postgres_url: str, tmp_path: Path
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
     assert "already" in moving.run("store", "copy", postgres_url, "sqlite").out
 
 
-def test_what_was_moved_is_worked_with(moving: Machine, postgres_url: str) -> None:
+def test_copied_store_can_be_worked_with(moving: Machine, postgres_url: str) -> None:
     assert moving.run("store", "copy", "sqlite", postgres_url).code == 0
     (moving.home / "hookline.db").rename(moving.home / "hookline.db.old")
     env = {"HOOKLINE_STORE": postgres_url}
@@ -134,9 +135,7 @@ def test_a_copy_that_was_killed_goes_on_and_nobody_works_on_half_of_it(
     assert moving.run("run", "hello", env={"HOOKLINE_STORE": postgres_url}).code == 0
 
 
-def test_nothing_is_copied_while_another_process_works_there(
-    moving: Machine, postgres_url: str
-) -> None:
+def test_store_copy_refuses_while_another_process_works(moving: Machine, postgres_url: str) -> None:
     ready = {"name": "write_file", "arguments": {"path": "ready", "content": "x"}}
     slow = moving.script({"tools": [ready]}, {"text": "late", "delay": 60}, name="slow.yaml")
     for source, target in (("sqlite", postgres_url), (postgres_url, "sqlite")):
@@ -156,6 +155,7 @@ def test_nothing_is_copied_while_another_process_works_there(
         assert moving.run("store", "copy", "sqlite", postgres_url).code == 0 or source != "sqlite"
 
 
+@pytest.mark.slow
 def test_migrate_store_makes_every_table_and_says_so(machine: Machine, postgres_url: str) -> None:
     for store in ("sqlite", postgres_url):
         env = {"HOOKLINE_STORE": store}

@@ -49,6 +49,7 @@ def project(machine: Machine) -> Path:
     return machine.workspace
 
 
+@pytest.mark.slow
 @WIRES
 def test_a_task_of_ten_tool_calls_is_done_on_real_files(
     machine: Machine, project: Path, serve: Serve
@@ -89,8 +90,9 @@ def unmarked(messages: Any) -> Any:
     return messages
 
 
+@pytest.mark.slow
 @WIRES
-def test_two_runs_share_a_conversation(machine: Machine, serve: Serve) -> None:
+def test_runs_of_one_session_share_a_conversation(machine: Machine, serve: Serve) -> None:
     (machine.workspace / "dot.png").write_bytes(PNG)
     wire = serve([[("list_dir", {})], "A dot.", "It was a dot, as I said."])
     with wire.server:
@@ -133,6 +135,7 @@ def test_a_run_with_anthropic_is_quiet_on_stderr(machine: Machine, whole: None) 
     assert (done.code, done.out, done.err) == (0, "hello\n", "")
 
 
+@pytest.mark.slow
 def test_the_tools_offered_do_not_depend_on_who_is_there(machine: Machine, whole: None) -> None:
     wire = openai(["hello", "hello"])
     with wire.server:

@@ -87,7 +87,9 @@ def states(machine: Machine) -> dict[str, str]:
     return {row["name"]: row["state"] for row in machine.run("plugins", "list", "--json").json}
 
 
-def test_it_works_when_named_and_is_gone_when_not(machine: Machine, outside: Path) -> None:
+def test_third_party_plugin_works_when_named_and_is_gone_when_not(
+    machine: Machine, outside: Path
+) -> None:
     machine.config("plugins:\n  tally: true\n")
     assert states(machine)["tally"] == "missing"
     install(outside, "tally", TALLY)
@@ -149,8 +151,9 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", BROKEN)
-def test_one_that_is_broken_says_so_and_stops_nothing(
+def test_broken_third_party_plugin_is_reported_and_stops_nothing(
     talking: Machine, outside: Path, fault: str
 ) -> None:
     install(outside, "tally", BROKEN[fault])
@@ -163,6 +166,7 @@ def test_one_that_is_broken_says_so_and_stops_nothing(
     assert ("post_tool" if fault == "hook" else "the moon is wrong") in row["reason"]
 
 
+@pytest.mark.slow
 def test_a_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -> None:
     install(outside, "tally", BROKEN["setup"])
     machine.config("plugins:\n  tally: true\n")
@@ -174,6 +178,7 @@ def test_a_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -
     assert any(not r["ok"] and "tally" in r["detail"] and r["fix"] for r in doctor.json)
 
 
+@pytest.mark.slow
 def test_strict_mode_lets_a_plugins_error_through(talking: Machine, outside: Path) -> None:
     install(outside, "tally", BROKEN["setup"])
     talking.config("plugins: {tally: true, terminal: false, demo: false}\n")
@@ -183,7 +188,8 @@ def test_strict_mode_lets_a_plugins_error_through(talking: Machine, outside: Pat
     assert "hello" not in done.out
 
 
-def test_two_dists_with_one_name_are_refused(talking: Machine, outside: Path) -> None:
+@pytest.mark.slow
+def test_third_party_name_clash_is_refused(talking: Machine, outside: Path) -> None:
     install(outside, "tally", TALLY)
     info = outside / "acme_tally-1.2.dist-info"
     twin = outside / "evil_tally-6.6.dist-info"
@@ -197,9 +203,8 @@ def test_two_dists_with_one_name_are_refused(talking: Machine, outside: Path) ->
     assert "evil-tally" in row["reason"]
 
 
-def test_one_that_is_installed_but_not_named_is_never_imported(
-    talking: Machine, outside: Path
-) -> None:
+@pytest.mark.slow
+def test_third_party_plugin_not_named_is_never_imported(talking: Machine, outside: Path) -> None:
     install(outside, "tally", "from pathlib import Path\nPath('imported').touch()\n" + TALLY)
     assert talking.run("run", "hello").code == 0
     assert talking.run("--help").code == 0
@@ -241,7 +246,8 @@ class Loud(Plugin):
 '''
 
 
-def test_what_a_plugin_prints_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
+@pytest.mark.slow
+def test_plugin_print_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
     install(outside, "loud", LOUD)
     talking.config("plugins: {loud: true}\n")
     done = talking.run("run", "hello")
@@ -250,6 +256,7 @@ def test_what_a_plugin_prints_is_no_part_of_an_answer(outside: Path, talking: Ma
         assert word in done.err
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other_plugin_unless_it_may_be_theirs(
     outside: Path, talking: Machine
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
 from support.machine import Machine
 
 
@@ -23,7 +24,7 @@ def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_on_one_session_the_second_waits_for_the_first(machine: Machine) -> None:
+def test_second_process_on_a_session_waits_for_the_first(machine: Machine) -> None:
     first = held(machine, "s")
     model = machine.script({"when": "second", "text": "second answer"})
     second = machine.start("run", "second", "--session", "s", "--model", model, "--json")
@@ -45,7 +46,8 @@ def test_on_one_session_the_second_waits_for_the_first(machine: Machine) -> None
     )
 
 
-def test_on_two_sessions_they_go_side_by_side(machine: Machine) -> None:
+@pytest.mark.slow
+def test_processes_on_two_sessions_run_side_by_side(machine: Machine) -> None:
     first = held(machine, "a")
     model = machine.script({"text": "second answer"})
     second = machine.run("run", "second", "--session", "b", "--model", model)
@@ -58,6 +60,7 @@ def test_on_two_sessions_they_go_side_by_side(machine: Machine) -> None:
     assert machine.said("b") == [("user", "second"), ("assistant", "second answer")]
 
 
+@pytest.mark.slow
 def test_a_crowd_on_a_fresh_home_loses_nothing(talking: Machine) -> None:
     crowd = [talking.start("run", f"number {n}", "--session", f"s{n}") for n in range(3)]
     done = [talking.wait(process) for process in crowd]

@@ -141,7 +141,7 @@ def test_a_person_has_their_own_pages_alone(h: Harness) -> None:
     told(h, persons, name="mia", role="person")
 
 
-def test_nobody_is_sent_to_the_login(h: Harness) -> None:
+def test_page_without_login_redirects_to_login(h: Harness) -> None:
     async def story(client: httpx2.AsyncClient, _site: Any) -> None:
         for path in ("/sessions", *DEEP):
             page = await client.get(path, headers=HTML)

@@ -167,9 +167,10 @@ CALLS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.lists(CALLS, min_size=1, max_size=8), min_size=1, max_size=4))
-def test_whatever_is_called_each_call_has_one_result(
+def test_guards_together_give_each_call_one_result(
     harness: Make, responses: list[list[Any]]
 ) -> None:
     h = harness(*GUARDS, model=[*responses, "done"])

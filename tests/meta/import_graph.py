@@ -140,7 +140,10 @@ def _circle(modules: Graph, group: set[str]) -> list[Edge]:
 
 def packages() -> dict[str, Path]:
     """Every package of the repository: import name to folder."""
-    return {folder.name: folder for folder in (HOOKSPECS, CORE, *(d.source for d in dists()))}
+    return {
+        folder.name: folder
+        for folder in (HOOKSPECS, CORE, *(d.source / name for d in dists() for name in d.modules))
+    }
 
 
 def main(names: list[str]) -> int:

@@ -229,7 +229,7 @@ def test_a_mistake_is_reported_where_it_is(said: Mapping[str, dict[int, str]], n
     assert {line: text[text.rfind("[") :] for line, text in said[name].items()} == expected
 
 
-def test_what_a_plugin_works_with_has_its_type(said: Mapping[str, dict[int, str]]) -> None:
+def test_plugin_attributes_are_typed(said: Mapping[str, dict[int, str]]) -> None:
     kinds = commented(RIGHT["revealed"])
     told = {line: text.split('"')[1] for line, text in said["revealed"].items()}
     assert told.keys() == kinds.keys()

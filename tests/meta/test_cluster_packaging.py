@@ -13,7 +13,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from hookline_cluster.cli import CLOSING
+from hookline_cluster.commands.worker import CLOSING
 from hookline_cluster.config import ClusterConfig
 
 from .tree import ROOT
@@ -89,7 +89,7 @@ def test_every_deployment_has_a_budget_and_the_webhook_finds_its_pods() -> None:
     assert of_kind("Service")[0]["spec"]["selector"] in labels
 
 
-def test_nothing_secret_stands_in_a_file() -> None:
+def test_packaging_files_hold_no_secret() -> None:
     for path in (*KUBERNETES.iterdir(), *CLUSTER.iterdir()):
         assert not SECRET.search(path.read_text("utf-8")), path.name
 

@@ -63,7 +63,7 @@ def test_the_hooks_are_those_of_the_contract() -> None:
     assert declared == CONTRACT
 
 
-def test_what_else_the_table_says_follows_the_contract() -> None:
+def test_hook_table_follows_the_contract() -> None:
     assert {name for name, hook in HOOKS.items() if hook.background} == {"end_of_turn"}
     assert {name for name, hook in HOOKS.items() if hook.sync} == {
         name for name in CONTRACT if name.startswith("register_")

@@ -54,11 +54,13 @@ every_dist = pytest.mark.parametrize("dist", dists(), ids=by_folder)
 @every_dist
 def test_a_dist_is_named_as_its_folder_and_its_entry_point(dist: Dist) -> None:
     assert dist.name == f"hookline-{dist.folder.name.removeprefix('lib-')}"
-    assert (dist.source / "__init__.py").is_file()
-    assert (dist.source / "py.typed").is_file()
-    for name, (_, value) in dist.entry_points.items():
-        assert name in {dist.folder.name, *ALSO.get(dist.folder.name, ())}
-        assert value.partition(":")[0].partition(".")[0] == dist.module
+    assert dist.module in dist.modules
+    for name in dist.modules:
+        assert (dist.source / name / "py.typed").is_file()
+    for name, (group, value) in dist.entry_points.items():
+        also = {name} if group == "hookline.plugins" else ALSO.get(dist.folder.name, set())
+        assert name in {dist.folder.name, *also}
+        assert value.partition(":")[0].partition(".")[0] in dist.modules
 
 
 @every_dist
@@ -107,7 +109,7 @@ def test_the_tests_of_a_dist_need_only_what_is_declared(dist: Dist) -> None:
 
 
 def _provided(found: Import, declared: set[str], dist: Dist) -> bool:
-    if found.top in sys.stdlib_module_names or found.top == dist.module:
+    if found.top in sys.stdlib_module_names or found.top in dist.modules:
         return True
     return bool(_owners().get(found.top, {normal(found.top)}) & declared)
 
@@ -117,7 +119,7 @@ def _owners() -> dict[str, set[str]]:
     """Import name to the dists that hold it; those of the workspace are installed in place."""
     installed = packages_distributions()
     owners = {name: {normal(dist) for dist in found} for name, found in installed.items()}
-    owners |= {dist.module: {normal(dist.name)} for dist in dists()}
+    owners |= {name: {normal(dist.name)} for dist in dists() for name in dist.modules}
     return owners | {"hookline": {"hookline"}, "hookline_hookspecs": {"hookline"}}
 
 

@@ -161,7 +161,7 @@ async def counted_turn(
     return counts.copy()
 
 
-async def test_a_plain_turn(tmp_path: Path, counts: Counter[str]) -> None:
+async def test_plain_turn_stays_within_its_budget(tmp_path: Path, counts: Counter[str]) -> None:
     async with standard(tmp_path) as runtime:
         found = await counted_turn(runtime, counts, partial(in_the_terminal, runtime))
     assert found == PLAIN

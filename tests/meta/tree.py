@@ -54,9 +54,14 @@ class Dist:
         return self.name.replace("-", "_")
 
     @property
+    def modules(self) -> frozenset[str]:
+        """The import names of all its packages: one for each plugin that it brings."""
+        return frozenset(path.parent.name for path in self.source.glob("*/__init__.py"))
+
+    @property
     def source(self) -> Path:
-        """The folder of its package."""
-        return self.folder / "src" / self.module
+        """The folder of its packages."""
+        return self.folder / "src"
 
     @property
     def entry_points(self) -> dict[str, tuple[str, str]]:

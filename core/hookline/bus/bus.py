@@ -95,8 +95,7 @@ class Bus(Registry):
 
     def must_buffer_reply(self) -> bool:
         """Return True if a plugin may change a reply, so that it must not be streamed."""
-        plugins = [getattr(impl.function, "__self__", None) for impl in self.table["pre_reply"]]
-        return not all(getattr(plugin, "preserves_streaming", False) for plugin in plugins)
+        return not all(impl.preserves_streaming for impl in self.table["pre_reply"])
 
     async def observe(self, hook: str, ctx: Any, event: Any) -> None:
         """Call every implementation, then send the signal."""

@@ -37,6 +37,8 @@ class Implementation:
     function: Callable[..., Any]
     call: Callable[[Any, Any], Any]
     place: tuple[int, int]
+    preserves_streaming: bool = False
+    """For ``pre_reply``: the plugin only adds to the reply."""
 
     def step(self, event: Any, result: Any, start: float, error: BaseException | None) -> Step:
         """Return the step that observers see; ``start`` is a value of ``time.perf_counter()``."""

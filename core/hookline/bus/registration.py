@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import pluggy
-from hookline_hookspecs import HOOKS, HookSpec, HookSpecs
+from hookline_hookspecs import HOOKS, HookSpec, HookSpecs, Plugin
 from hookline_hookspecs.hooks import PROJECT
 
 from ..bus.implementation import Implementation, PluginRefused
@@ -65,7 +65,8 @@ class Registry:
                     place = (found.trylast - found.tryfirst, -rank if spec.reverse else rank)
                     call = _adapt(found.function, found.argnames, spec)
                     deadline = self._deadlines.get(spec.name, spec.deadline)
-                    yield Implementation(name, spec, deadline, found.function, call, place)
+                    streams = isinstance(plugin, Plugin) and plugin.preserves_streaming
+                    yield Implementation(name, spec, deadline, found.function, call, place, streams)
 
 
 def _mark(plugin: object, attribute: str) -> Any:

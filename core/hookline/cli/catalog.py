@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points, metadata
+from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.cli import InstalledCommand
@@ -195,11 +196,27 @@ def source_of(module: str) -> str:
         doc = sys.modules[module].__doc__ or ""
         works = getattr(sys.modules[module], "WORKS_WHEN_OFF", False)
         return f'"""{doc}"""\nWORKS_WHEN_OFF = {works}\n'
+<<<<<<< HEAD
     spec = _find_spec(module)
     loader = spec.loader if spec is not None else None
     get_source = getattr(loader, "get_source", None)
     try:
         return (get_source(module) or "") if get_source is not None else ""
+=======
+    name, path, loader, origin = "", None, None, ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        specs = (finder.find_spec(name, path) for finder in sys.meta_path)
+        spec = next((found for found in specs if found is not None), None)
+        if spec is None:
+            return ""
+        path, loader, origin = spec.submodule_search_locations, spec.loader, spec.origin or ""
+    get_source = getattr(loader, "get_source", None)
+    try:
+        if get_source is None:  # a loader that rewrites what it imports, such as pytest's
+            return Path(origin).read_text("utf-8")
+        return get_source(name) or ""
+>>>>>>> main
     except (ImportError, OSError, SyntaxError, UnicodeDecodeError):
         return ""
 

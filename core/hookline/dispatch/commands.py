@@ -65,9 +65,3 @@ class Commands:
 
 def _key(name: str) -> str:
     return "/" + name.strip("/").casefold()
-
-
-def is_command(text: str) -> bool:
-    """True for a message that starts with a slash and a letter, such as ``/help``; no path."""
-    first = text.strip().split(None, 1)[0] if text.strip() else ""
-    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]

@@ -6,8 +6,9 @@ import asyncio
 import base64
 
 from hookline_hookspecs import Attachment, Audio, Block, ImageBlock, Inbound, Origin, OriginKind, Question, TextBlock
+from hookline_hookspecs.channels import TERMINAL
 
-from ..sessions.context import TERMINAL, TurnContext
+from ..sessions.context import TurnContext
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 

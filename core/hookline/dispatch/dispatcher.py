@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from hookline_hookspecs import StoreError, Submission, TextBlock, crash
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.verdicts import Deny
 
 from ..bus.bus import GuardFailed
 from ..engine import Engine
-from ..sessions.context import TERMINAL, PluginContext, TurnContext, detached_context
+from ..sessions.context import PluginContext, TurnContext, detached_context
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import reply_from_json
@@ -23,6 +26,7 @@ from .commands import Commands
 from .content import inbound_origins
 from .lanes import Lane, Lanes
 from .outbox import Outbox
+from .pending_files import PendingFiles
 from .processor import MessageProcessor
 from .recovery import SessionRecovery
 
@@ -53,6 +57,7 @@ class Dispatcher:
         self._processor = processor
         self._recovery = recovery
         self._lanes = Lanes()
+        self.pending_files = PendingFiles(engine, self._complete)
         self._waiting: dict[tuple[str, str, str], str] = {}
         """Inbox ids of stored messages that wait for their turn, by channel, chat and message."""
         self.commands = commands.all
@@ -62,14 +67,27 @@ class Dispatcher:
 
     # In
 
-    async def receive(self, inbound: Inbound) -> bool:
+    async def receive(self, inbound: Inbound, files: Sequence[Mapping[str, Any]] = ()) -> bool:
         """Take a channel's message: stored durably when this returns; False for a repeated one."""
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
+        if inbound.kind == "delete" and inbound.target is not None:
+            await self.pending_files.withdraw(inbound.channel, inbound.chat_id, inbound.target)
+        if files or self.pending_files.is_behind(inbound):
+            return await self.pending_files.receive(inbound, files)
+        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=not self._engine.work.is_shared)
+        return await self._begin(inbound, inbox_id, write)
+
+    async def _complete(self, inbound: Inbound, inbox_id: str) -> None:
+        """The files of a stored message are there."""
+        mine = not self._engine.work.is_shared
+        await self._begin(inbound, inbox_id, self._engine.journal.complete_files(inbox_id, inbound, mine=mine))
+
+    async def _begin(self, inbound: Inbound, inbox_id: str, write: Awaitable[int | None]) -> bool:
+        """Have a message worked on once ``write`` has stored it; False if that stores nothing."""
         work = self._engine.work
         processing = self._processor.processing
-        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=not work.is_shared)
         processing.add(inbox_id)
         stored: int | None = 0
         try:
@@ -131,7 +149,9 @@ class Dispatcher:
         return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a stored message that still waits for its turn; False if there is none."""
+        """Drop a stored message that still waits for its files or its turn; False if there is none."""
+        if await self.pending_files.withdraw(channel, chat_id, message_id):
+            return True
         inbox_id = self._waiting.pop((channel, chat_id, message_id), None)
         if inbox_id is not None:
             await self._engine.journal.close_inbound(inbox_id, None, None)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.gateway import FetchFiles
 from hookline_hookspecs.replies import Reply
 
 from ..engine import Engine
-from ..sessions.context import TERMINAL
 from ..sessions.manager import Sessions
 from ..text import new_id
 from .dispatcher import Dispatcher
@@ -38,6 +39,7 @@ class CoreGatewayHost:
         await self.engine.node.join()
         if channel is not None:
             return await self._finish_left_over(channel, chat_id)
+        await self.dispatcher.pending_files.recover()
         await self.engine.work.finish_left_over(partial(self._finish_left_over, None, ""))
         for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
             self.engine.background.start(self.outbox.deliver_all(network.name))
@@ -77,6 +79,10 @@ class CoreGatewayHost:
                 await self.recovery.recover(state, "ask", state.record.channel)
         if state is not None:
             await self.outbox.deliver(state.record.channel, state.record.chat_id)
+
+    async def fetch_files(self, channel: str, fetch: FetchFiles) -> None:
+        """Complete the channel's messages that wait for files by ``fetch``, from now on."""
+        await self.dispatcher.pending_files.fetch(channel, fetch)
 
     async def finish(self, seconds: float) -> None:
         """Wait at most ``seconds`` for running turns and replies to finish."""

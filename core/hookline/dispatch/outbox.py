@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MethodType
 from typing import Any
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import Channel, Reply, Session, crash, message_ids
+from hookline_hookspecs.channels import RetryLater
 
 from .. import clock
 from ..bus.implementation import describe
@@ -34,6 +36,7 @@ class Channels:
         """Add a plugin's channel. Raises ``ValueError`` if its name is taken."""
         if other := self._channels.get(channel.name):
             raise ValueError(f"plugin {other[0]} brings a channel {channel.name} already")
+        _fill_defaults(channel)
         self._channels[channel.name] = (plugin, channel)
 
     def unregister(self, plugin: str) -> None:
@@ -50,6 +53,14 @@ class Channels:
 
     def __iter__(self) -> Iterator[Channel]:
         return iter([channel for _, channel in self._channels.values()])
+
+
+def _fill_defaults(channel: Channel) -> None:
+    """Add what a channel leaves out that does not subclass ``Channel``."""
+    for name in ("can", "shared", "relays", "listener", "private_chat", "answer_to"):
+        if not hasattr(channel, name):
+            default = vars(Channel)[name]
+            setattr(channel, name, MethodType(default, channel) if callable(default) else default)
 
 
 @dataclass
@@ -140,7 +151,7 @@ class Outbox:
                 await self._give_up(channel.name, row, error)
                 return None
             wait: float = min(2.0 ** min(row["attempts"], 16), LONGEST_WAIT)
-            wait = max(wait, float(getattr(error, "retry_after", None) or 0.0))
+            wait = max(wait, error.retry_after if isinstance(error, RetryLater) and error.retry_after else 0.0)
             log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
             due = clock.now() + wait
             await journal.postpone_reply(reply.id, due, keep=channel.network)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Origin
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.turns import Session, Turn
 
 from .. import clock
 from ..engine import Engine
-from ..sessions.context import TERMINAL, TurnContext
+from ..sessions.context import TurnContext
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..text import new_id

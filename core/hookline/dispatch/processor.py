@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from hookline_hookspecs import StoreError
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.parts import is_command
 from hookline_hookspecs.questions import Question
 from hookline_hookspecs.turns import Stop
 from hookline_hookspecs.verdicts import Deny
@@ -15,11 +17,11 @@ from hookline_hookspecs.verdicts import Deny
 from ..bus.bus import GuardFailed
 from ..bus.deadline import HookTimeout
 from ..engine import Engine
-from ..sessions.context import TERMINAL, TurnContext, detached_context
+from ..sessions.context import TurnContext, detached_context
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, Outcome, SessionState, set_question
 from ..turn.loop import run_turn
-from .commands import Commands, is_command
+from .commands import Commands
 from .content import message_blocks
 from .outbox import Outbox
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.verdicts import Deny
 
 from ..engine import Engine
-from ..sessions.context import TERMINAL, TurnContext
+from ..sessions.context import TurnContext
 from ..sessions.manager import Sessions, base_session_id
 from ..sessions.state import SessionState
 from ..turn.resume import resume_turn

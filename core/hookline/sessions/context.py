@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.errors import Refused
 from hookline_hookspecs.history import Rewrite
 from hookline_hookspecs.host import Stash
@@ -36,7 +37,6 @@ from . import history
 from .prompt import EMPTY
 from .state import ActiveTurn, SessionState
 
-TERMINAL = "terminal"
 current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default=None)
 """The context that the running task works for; ``host.*`` falls back on it."""
 

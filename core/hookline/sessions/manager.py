@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import SLOTS, Inbound, Message, Origin
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.prompt import Section
 from hookline_hookspecs.replies import Notice
@@ -27,7 +28,7 @@ from ..bus.implementation import describe
 from ..engine import Engine
 from ..store.codec import question_from_json, readable
 from ..text import new_id
-from .context import TERMINAL, TurnContext, workspace_of
+from .context import TurnContext, workspace_of
 from .history import LastRead, read_history
 from .prompt import EMPTY, assemble, core_sections, stable_prompt, tool_json
 from .state import Entry, SessionFlags, SessionState, refresh_version, session_version

@@ -6,6 +6,7 @@ returns an awaitable; a turn collects them and awaits them where something is ac
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
@@ -79,18 +80,43 @@ class Journal:
         return self.store.write(lambda db: db.batch(rows)[-1], durable=durable)
 
     def claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
-        """Claim a row by ``claim_inbox``, ``claim_turn`` or ``claim_outbox``, which counts the attempt to send it."""
+        """Claim a row by ``claim_inbox``, ``claim_pending``, ``claim_turn`` or ``claim_outbox``.
+
+        The last one counts the attempt to send it.
+        """
         return self._count([(query, {"id": row_id, "node": self.node, "previous": previous or self.node})], False)
 
     # Inbox
 
-    def receive(self, inbound: Inbound, *, durable: bool, mine: bool = True) -> tuple[str, Awaitable[int | None]]:
-        """Store an inbound message. Returns its id and the write: 0 if it was stored before, if ``durable``."""
+    def receive(
+        self, inbound: Inbound, *, durable: bool, mine: bool = True, files: Sequence[Mapping[str, Any]] | None = None
+    ) -> tuple[str, Awaitable[int | None]]:
+        """Store an inbound message, in the state ``files_pending`` if ``files`` is given.
+
+        Returns its id and the write: 0 if it was stored before, if ``durable``.
+        """
         row = {name: getattr(inbound, name) for name in _INBOX}
         row |= {"id": new_id(), "owner": self.node if mine else None, "body": to_json(inbound)}
         row["received"] = inbound.received or clock.now()
+        row["state"] = "new" if files is None else "files_pending"
+        row["files"] = None if files is None else dump(files)
         insert: list[Statement] = [("insert_inbox", row)]
         return row["id"], self._count(insert, durable) if durable else self._all(insert)
+
+    def complete_files(self, inbox_id: str, inbound: Inbound, *, mine: bool) -> Awaitable[int]:
+        """The files of a message are there: store it with them; 0 if it was withdrawn meanwhile."""
+        row = {"id": inbox_id, "body": to_json(inbound), "owner": self.node if mine else None}
+        return self._count([("complete_files", row)], True)
+
+    async def pending_inbox(self, channel: str) -> list[Mapping[str, Any]]:
+        """Messages of a channel that wait for their files, oldest first: ``id owner inbound files``."""
+        rows = await self._rows("pending_inbox", channel=channel)
+        found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
+        return [
+            {**row, "inbound": inbound, "files": json.loads(row["files"])}
+            for row, inbound in found
+            if inbound is not None
+        ]
 
     def close_inbound(
         self, inbox_id: str | None, session_id: str | None, reply: Reply | None, *, left_over: bool = False

@@ -224,10 +224,7 @@ class PluginStorage:
     def changes(self) -> int | None:
         """A number that differs once another process has written the plugin's tables or values, as
         of now; None if the store cannot tell. It may differ for other reasons."""
-        changes_of = getattr(self._store, "changes_of", None)
-        found: int | None
-        found = changes_of(self._prefix) if changes_of else getattr(self._store, "changes", None)
-        return found
+        return self._store.changes_of(self._prefix)
 
     async def usage(self) -> StorageUsage:
         """What the plugin keeps, for people."""

@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 from hookline_hookspecs import Inbound, Reply
+from hookline_hookspecs.channels import Channel
 
 
-class FakeChannel:
+class FakeChannel(Channel):
     """Sends messages to the runtime and collects the replies. The next ``fail`` sends fail."""
 
     name = "fake"

@@ -112,7 +112,7 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
         failure = Failure("internal", (not ctx.engine.strict and error_text(error)) or describe(error), error)
     outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
-    outcome.reply = append_to_partial(getattr(error, "partial", ""), failure.text)
+    outcome.reply = append_to_partial(error.partial if isinstance(error, ProviderError) else "", failure.text)
     await ctx.engine.bus.observe("on_error", ctx, failure)
 
 

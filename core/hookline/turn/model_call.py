@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, crash
+from hookline_hookspecs import Delta, DeltaSink, Message, crash
 from hookline_hookspecs.requests import ModelRequest, ModelResponse
 from hookline_hookspecs.steps import Step
 
@@ -48,7 +48,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             if ctx.active is not None:
                 ctx.active.streamed.append("")
             response = require_complete(asked.model, answer)
-            usage = response.usage.priced(getattr(provider, "cache_price", CachePrice()))
+            usage = response.usage.priced(provider.cache_price)
             model = response.model or asked.model
             response = replace(response, model=model, usage=usage, broken=broken)
             if asked.purpose == "turn":

@@ -19,7 +19,7 @@ from typing import Any
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
-from hookline_hookspecs.questions import Question
+from hookline_hookspecs.questions import APPROVAL_CHOICES, Question, Refusal
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult
@@ -32,7 +32,6 @@ from ..sessions.context import TurnContext
 from ..text import clean
 
 log = logging.getLogger("hookline.tools")
-CHOICES = ("Once", "This session", "Always", "Deny")
 """The choices of an approval (CONTRACT, Channels)."""
 _THREADS = ThreadPoolExecutor(64, "hookline-tool")
 """Of synchronous tools alone: one that waits holds up nothing else that needs a thread."""
@@ -194,7 +193,7 @@ async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
         return None
     question = Question(
         text=f"Allow {call.name}? {ask.reason}",
-        choices=(CHOICES[0], CHOICES[-1]) if ask.once else CHOICES,
+        choices=(APPROVAL_CHOICES[0], APPROVAL_CHOICES[-1]) if ask.once else APPROVAL_CHOICES,
         preview=ask.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
         kind="approval",
         call=replace(call),
@@ -207,7 +206,7 @@ async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
     if answer is None and mode == "no":
         shown = f"{reason}; nobody is there to approve it."
         return Deny(f"{shown} Find another way, or stop and say so.", shown)
-    if said := getattr(answer, "reason", ""):
+    if said := answer.reason if isinstance(answer, Refusal) else "":
         return Deny(f"{reason}; the person did not approve it and says: {said}", f"{reason}; you said no: {said}")
     told = f"{reason}; the person did not approve it. Do not try it again in another form."
     return Deny(told, f"{reason}; it was not approved.")

@@ -17,8 +17,7 @@ def changes(storage: Storage) -> int | None:
 
     None where the store cannot tell; then nothing that was read may be kept.
     """
-    found: int | None = getattr(storage, "changes", None)
-    return found
+    return storage.changes
 
 
 class RowCache(Generic[K, V]):

@@ -73,6 +73,7 @@ def api(house: DiscordHouse) -> Any:
     return house.discord
 
 
+@pytest.mark.slow
 def test_the_admin_is_answered_and_heard(house: DiscordHouse, api: Any) -> None:
     api.say(BOSS, "hello")
     assert api.find("Hello", BOSS).text == r"**Hello**, *you* & `me` \<there>"
@@ -102,7 +103,7 @@ def test_a_picture_comes_with_the_answer(house: DiscordHouse, api: Any) -> None:
 
 
 @pytest.mark.slow
-def test_somebody_unknown_is_let_in_by_the_admins_button(house: DiscordHouse, api: Any) -> None:
+def test_pairing_request_is_accepted_by_the_admins_button(house: DiscordHouse, api: Any) -> None:
     api.say(ANN, "hello")
     refused = api.find("I do not know you yet.", ANN).text
     code = refused.splitlines()[0].split()[-1]

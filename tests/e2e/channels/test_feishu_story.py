@@ -78,6 +78,7 @@ def feishu(house: FeishuHouse) -> Any:
     return house.feishu
 
 
+@pytest.mark.slow
 def test_the_admin_is_answered_and_heard(house: FeishuHouse, feishu: Any) -> None:
     feishu.say(house.mine, "hello")
     feishu.find("Hello", house.mine)
@@ -95,6 +96,7 @@ def test_the_admin_is_answered_and_heard(house: FeishuHouse, feishu: Any) -> Non
     assert house.texts().count("The **lamp** is on.") == 1
 
 
+@pytest.mark.slow
 def test_a_picture_comes_with_the_answer(house: FeishuHouse, feishu: Any) -> None:
     feishu.say(house.mine, "draw a bicycle")
     feishu.find("Here it ", house.mine)
@@ -106,7 +108,8 @@ def test_a_picture_comes_with_the_answer(house: FeishuHouse, feishu: Any) -> Non
     assert feishu.wait(pictures) == [multimedia.make_png()]
 
 
-def test_somebody_unknown_is_let_in_by_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
+@pytest.mark.slow
+def test_pairing_request_is_accepted_by_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
     feishu.say(house.hers, "hello")
     feishu.find("I do not know you yet.", house.hers)
     code = feishu.texts(house.hers)[0].splitlines()[0].split()[-1].strip("*`")
@@ -119,6 +122,7 @@ def test_somebody_unknown_is_let_in_by_the_admins_button(house: FeishuHouse, fei
     feishu.find("Hello", house.hers)
 
 
+@pytest.mark.slow
 def test_a_command_waits_for_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
     denied, allowed = house.folder_to_remove("denied"), house.folder_to_remove("allowed")
     for name, choice, told in (
@@ -138,6 +142,7 @@ def test_a_command_waits_for_the_admins_button(house: FeishuHouse, feishu: Any) 
     assert not allowed.exists()
 
 
+@pytest.mark.slow
 def test_a_strangers_press_in_a_group_changes_nothing(house: FeishuHouse, feishu: Any) -> None:
     folder = house.folder_to_remove("grouped")
     feishu.say(house.group, "@_user_1 remove grouped", BOSS, at=[("Hook", service.BOT)])
@@ -151,6 +156,7 @@ def test_a_strangers_press_in_a_group_changes_nothing(house: FeishuHouse, feishu
     assert folder.exists()
 
 
+@pytest.mark.slow
 def test_a_planned_job_is_delivered_and_a_death_leaves_one_answer(
     house: FeishuHouse, feishu: Any
 ) -> None:

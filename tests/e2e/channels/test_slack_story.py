@@ -82,6 +82,7 @@ def files(slack: Any) -> list[dict[str, Any]]:
     return [file for one in slack.messages(MINE) for file in one.get("files", ())]
 
 
+@pytest.mark.slow
 def test_the_admin_is_answered_and_heard(house: SlackHouse, slack: Any) -> None:
     slack.say(MINE, "hello", BOSS)
     assert rules.words_of(slack.find("Hello", MINE)) == HELLO
@@ -94,6 +95,7 @@ def test_the_admin_is_answered_and_heard(house: SlackHouse, slack: Any) -> None:
     assert slack.texts(MINE).count("The **lamp** is on.") == 1
 
 
+@pytest.mark.slow
 def test_a_picture_comes_with_the_answer(slack: Any) -> None:
     before = len(files(slack))
     slack.say(MINE, "draw a bicycle", BOSS)
@@ -102,7 +104,8 @@ def test_a_picture_comes_with_the_answer(slack: Any) -> None:
     assert slack.data[picture["id"]] == multimedia.make_png()
 
 
-def test_somebody_unknown_is_let_in_by_the_admins_button(slack: Any) -> None:
+@pytest.mark.slow
+def test_pairing_request_is_accepted_by_the_admins_button(slack: Any) -> None:
     slack.say(HERS, "hello", ANN)
     refused = rules.words_of(slack.find("I do not know you yet.", HERS))
     asked = slack.find(f"slack:{ANN}", MINE)
@@ -114,6 +117,7 @@ def test_somebody_unknown_is_let_in_by_the_admins_button(slack: Any) -> None:
     slack.find("Hello", HERS)
 
 
+@pytest.mark.slow
 def test_a_command_waits_for_the_admins_button(house: SlackHouse, slack: Any) -> None:
     denied, allowed = house.folder_to_remove("denied"), house.folder_to_remove("allowed")
     for name, choice, told in (
@@ -134,6 +138,7 @@ def test_a_command_waits_for_the_admins_button(house: SlackHouse, slack: Any) ->
     assert not allowed.exists()
 
 
+@pytest.mark.slow
 def test_a_strangers_press_in_a_channel_changes_nothing(house: SlackHouse, slack: Any) -> None:
     folder = house.folder_to_remove("grouped")
     slack.say(ROOM, f"<@{fake.BOT}> remove grouped", BOSS)
@@ -147,6 +152,7 @@ def test_a_strangers_press_in_a_channel_changes_nothing(house: SlackHouse, slack
     assert folder.exists()
 
 
+@pytest.mark.slow
 def test_a_planned_job_is_delivered_and_a_death_leaves_one_answer(
     house: SlackHouse, slack: Any
 ) -> None:

@@ -55,6 +55,7 @@ def code_in(text: str) -> str:
     return text.splitlines()[0].split()[-1]
 
 
+@pytest.mark.slow
 def test_the_admin_is_answered_and_the_claim_code_works_once(house: House, api: Any) -> None:
     api.say(BOSS, "hello")
     shown = api.find("Hello", BOSS)
@@ -64,6 +65,7 @@ def test_the_admin_is_answered_and_the_claim_code_works_once(house: House, api: 
     assert "first admin" not in api.wait(lambda: api.texts(700))[0]
 
 
+@pytest.mark.slow
 def test_a_voice_note_is_answered_with_a_voice_note(house: House, api: Any) -> None:
     spoken = multimedia.sound("opus")
     api.send(BOSS, "voice", spoken)
@@ -85,6 +87,7 @@ def test_a_picture_comes_with_the_answer(house: House, api: Any) -> None:
     assert pictures == [multimedia.make_png()]
 
 
+@pytest.mark.slow
 def test_a_denied_command_does_not_run_and_the_model_knows(house: House, api: Any) -> None:
     folder = house.folder_to_remove("denied")
     api.say(BOSS, "remove denied")
@@ -137,7 +140,7 @@ def test_a_strangers_press_in_a_group_changes_nothing(house: House, api: Any) ->
 
 
 @pytest.mark.slow
-def test_somebody_unknown_is_let_in_by_the_admins_button(house: House, api: Any) -> None:
+def test_pairing_request_is_accepted_by_the_admins_button(house: House, api: Any) -> None:
     ann = telegram.ANN
     api.say(ann, "hello")
     code = code_in(api.wait(lambda: api.texts(ann))[0])
@@ -150,6 +153,7 @@ def test_somebody_unknown_is_let_in_by_the_admins_button(house: House, api: Any)
     api.find("Hello", ann)
 
 
+@pytest.mark.slow
 def test_a_signal_ends_what_runs_and_a_planned_job_is_delivered(house: House, api: Any) -> None:
     api.say(BOSS, "/schedule add in 1 minute | Write the letter.")
     api.find("Job ", BOSS)

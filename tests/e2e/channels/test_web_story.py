@@ -156,6 +156,7 @@ def house(installed: WebHouse) -> WebHouse:
     return installed
 
 
+@pytest.mark.slow
 def test_a_stranger_is_refused_and_let_in_once_by_a_link(house: WebHouse) -> None:
     stranger, session = house.browser(), str(uuid4())
     with stranger.client:
@@ -178,6 +179,7 @@ def test_a_stranger_is_refused_and_let_in_once_by_a_link(house: WebHouse) -> Non
         second.ask("GET", f"/api/sessions/{session}", 401)
 
 
+@pytest.mark.slow
 def test_an_answer_is_streamed_and_a_message_that_comes_again_is_not_answered(
     house: WebHouse,
 ) -> None:
@@ -201,6 +203,7 @@ def test_an_answer_is_streamed_and_a_message_that_comes_again_is_not_answered(
     assert texts(found) == ["hello", HELLO, "count", COUNTED]
 
 
+@pytest.mark.slow
 def test_a_voice_message_is_answered_with_one_and_a_picture_comes_as_a_file(
     house: WebHouse,
 ) -> None:
@@ -240,6 +243,7 @@ def asked_of(owner: Browser, part: str) -> Any:
     raise AssertionError(waiting)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "choice", "told"),
     [("denied", "Deny", "Then I leave it."), ("allowed", "Once", "It is removed.")],

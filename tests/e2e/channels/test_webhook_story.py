@@ -66,7 +66,8 @@ def test_a_picture_comes_with_the_answer(house: House) -> None:
     assert Path(picture["path"]).read_bytes() == multimedia.make_png()
 
 
-def test_what_is_not_signed_is_not_heard(house: House) -> None:
+@pytest.mark.slow
+def test_webhook_ignores_unsigned_messages(house: House) -> None:
     body = webhook.message("u1", "hello", chat=ADMIN, user=ADMIN)
     url = f"http://127.0.0.1:{house.port}/webhook"
     for headers in ({}, webhook.signed(body, "another secret of a good length")):
@@ -77,6 +78,7 @@ def test_what_is_not_signed_is_not_heard(house: House) -> None:
     assert "u1" not in {body["in_reply_to"] for body in house.replies.taken}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "typed", "told", "answer"),
     [
@@ -98,7 +100,8 @@ def test_a_dangerous_command_waits_for_an_answer(
     assert folder.exists() == (name == "denied")
 
 
-def test_what_others_write_in_a_group_answers_no_question(house: House) -> None:
+@pytest.mark.slow
+def test_question_is_not_answered_by_other_group_members(house: House) -> None:
     folder = house.folder_to_remove("grouped")
     house.post("g1", "hello", "guest")
     house.post("g2", f"/pair {code_in(house.replies.answer_to('g1'))}", ADMIN)
@@ -122,7 +125,8 @@ def code_in(text: str) -> str:
     return text.splitlines()[0].split()[-1]
 
 
-def test_somebody_unknown_is_let_in_by_the_admin(house: House) -> None:
+@pytest.mark.slow
+def test_pairing_request_is_accepted_by_the_admin(house: House) -> None:
     house.post("p1", "hello", "ann")
     code = code_in(house.replies.answer_to("p1"))
     request = said(house, "webhook:ann wrote", ADMIN)
@@ -133,6 +137,7 @@ def test_somebody_unknown_is_let_in_by_the_admin(house: House) -> None:
     assert house.replies.answer_to("p3") == HELLO
 
 
+@pytest.mark.slow
 def test_a_signal_ends_what_runs_and_a_planned_job_is_delivered(house: House) -> None:
     house.post("s1", "/schedule add in 1 minute | Write the letter.", ADMIN)
     assert house.replies.answer_to("s1").startswith("Job ")
@@ -150,6 +155,7 @@ def times(house: House, part: str) -> int:
     return sum(part in str(body["text"]) for body in house.replies.taken)
 
 
+@pytest.mark.slow
 def test_a_death_in_the_middle_of_an_answer_leaves_one_answer(house: House) -> None:
     assert telegram.end(house.gateway) == 0
     house.start(HOOKLINE_CRASH_AT="mid-stream:40")
@@ -162,6 +168,7 @@ def test_a_death_in_the_middle_of_an_answer_leaves_one_answer(house: House) -> N
     assert times(house, COUNTED) == 1
 
 
+@pytest.mark.slow
 def test_a_death_in_a_tool_leaves_one_answer_and_one_run(house: House) -> None:
     house.post("w1", "work", ADMIN)
     house.wait_until(lambda: house.works == 1)

@@ -61,7 +61,7 @@ def test_the_page_on_testing_tells_all_of_the_kit() -> None:
         ("a+b", "a.b", False),
     ],
 )
-def test_what_is_printed_is_compared(printed: str, shown: str, same: bool) -> None:
+def test_output_blocks_are_compared(printed: str, shown: str, same: bool) -> None:
     assert (unlike(printed, shown) == "") is same
 
 

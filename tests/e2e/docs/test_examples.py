@@ -34,7 +34,7 @@ filterwarnings = error
 asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function
 """
-SCAFFOLD = ROOT / "plugins/operations/scaffold/src/hookline_scaffold/templates/pyproject.toml.tmpl"
+SCAFFOLD = ROOT / "plugins/operations/configure/src/hookline_scaffold/templates/pyproject.toml.tmpl"
 _SETTINGS = SCAFFOLD.read_text("utf-8").partition("[tool.ruff]")[2].partition("[tool.mypy]")[0]
 RUFF = _SETTINGS.replace("[tool.ruff.", "[")
 """What a generated repository has ruff look for: recipes are pasted into one."""
@@ -164,7 +164,7 @@ def test_the_plugins_keep_the_contract(outcomes: Mapping[str, list[str]]) -> Non
     assert not failed, "\n".join(failed)
 
 
-def test_no_two_pages_show_a_file_of_one_name() -> None:
+def test_example_file_names_are_unique_across_pages() -> None:
     shown = [place for page in example_pages() for place in _files(page)]
     shown = [place for place in shown if not place.endswith(("pyproject.toml", "config.yaml"))]
     assert sorted(shown) == sorted(set(shown))

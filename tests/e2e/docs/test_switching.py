@@ -108,6 +108,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path / "home", tmp_path / "work", {"PYTHONPATH": str(site.path)})
 
 
+@pytest.mark.slow
 def test_conflicts_are_told_as_the_page_says(machine: Machine) -> None:
     machine.config(CONFIG)
     listed = machine.run("plugins", "list", "--json")
@@ -142,6 +143,7 @@ class Chat:
         assert Machine.wait(self._process).code == 0
 
 
+@pytest.mark.slow
 def test_a_running_process_says_what_the_page_says(machine: Machine) -> None:
     changes = [
         "plugins: {alpha: true, demo: false}\n",
@@ -187,7 +189,7 @@ class Late(Plugin):
         return "now"
 
 
-def test_what_is_switched_on_comes_with_the_next_session(harness: MakeHarness) -> None:
+def test_enabled_plugin_comes_with_the_next_session(harness: MakeHarness) -> None:
     before = harness(model=["one"])
     before.send("hello")
     before.close()

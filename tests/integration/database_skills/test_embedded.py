@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from support.databases.servers import SICK
 from support.databases.skill_model import NAMES, Practice, queries, reference
+from support.matrices import sampled
 
 Make = Callable[[str], Practice]
 SLOW = "SELECT sum(total) FROM orders WHERE person = 7"
@@ -38,7 +39,7 @@ def test_sqlite_slow_statement(sqlite: Practice) -> None:
     assert "orders" in told["Tables by number of entries"].split("\n")[2]
 
 
-def test_sqlite_indexes(sqlite: Practice) -> None:
+def test_skill_finds_missing_sqlite_indexes(sqlite: Practice) -> None:
     told = sqlite.follow("Which indexes are missing or redundant?", "db-index")
     missing = told["Foreign keys without an index"]
     assert "| orders | person | people |" in missing
@@ -60,7 +61,7 @@ def test_sqlite_numbers_that_end(sqlite: Practice) -> None:
 
 
 @pytest.mark.slow
-def test_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
+def test_skill_finds_a_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
     writer = sqlite3.connect(tmp_path / "prod.db", isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     told = sqlite.follow("The app says: database is locked. Who holds it?", "db-locks")
@@ -82,7 +83,7 @@ def test_duckdb_sequence_and_double_index(duck: Practice) -> None:
     assert "birth_date" in told["Columns that are text where they could be a type"]
 
 
-@pytest.mark.parametrize("skill", NAMES)
+@sampled("skill", NAMES)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_every_query_runs(request: pytest.FixtureRequest, engine: str, skill: str) -> None:
     asked = request.getfixturevalue({"sqlite": "sqlite", "duckdb": "duck"}[engine])

@@ -50,7 +50,7 @@ def test_a_slow_statement(practice: Make, sick: MariaClinic) -> None:
     assert "| orders |" in told["Tables whose statistics are old"]
 
 
-def test_a_lock_chain(practice: Make, sick: MariaClinic) -> None:
+def test_skill_finds_a_mariadb_lock_chain(practice: Make, sick: MariaClinic) -> None:
     with sick.chain() as numbers:
         told = practice(sick.url).follow("The update hangs, who blocks it?", "db-locks")
     lines = told["Who waits for whom"].split("\n")[2:5]

@@ -41,7 +41,7 @@ def home(harness: Callable[..., Harness], tmp_path: Path) -> Harness:
     )
 
 
-def test_each_skill_is_valid_and_has_a_file_for_each_engine() -> None:
+def test_database_skills_are_valid_and_cover_each_engine() -> None:
     assert sorted(set(QUESTIONS) - {"none"}) == NAMES
     for name in NAMES:
         assert validate(FOLDER / name).errors == ()

@@ -50,7 +50,7 @@ def test_a_slow_statement(practice: Make, sick: Clinic) -> None:
     assert "| NULL | False |" in told["Whether statements are counted"]
 
 
-def test_a_lock_chain(practice: Make, sick: Clinic) -> None:
+def test_skill_finds_a_postgres_lock_chain(practice: Make, sick: Clinic) -> None:
     with chain(sick) as pids:
         told = practice(sick.url).follow("The update hangs, who blocks it?", "db-locks")
     lines = told["Who waits for whom"].split("\n")[2:5]

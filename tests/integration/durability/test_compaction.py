@@ -294,6 +294,7 @@ def test_every_request_of_many_sessions_is_valid(seed: int, size: int, says: lis
     play(seed, size, says)
 
 
+@pytest.mark.slow
 def test_a_session_of_two_thousand_messages_is_shortened_until_nothing_is_left_to_free(
     tmp_path: Path,
 ) -> None:
@@ -352,6 +353,7 @@ both = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     ("share", "ran"), [(0.1, 0), (0.14, 2)], ids=["as-the-turn-begins", "within-the-turn"]

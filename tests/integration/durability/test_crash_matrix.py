@@ -129,8 +129,9 @@ def killed(computer: Computer, cell: Cell) -> Iterator[Killed]:
         assert computer.is_whole()
 
 
+@pytest.mark.slow
 @matrix("after-receive")
-def test_what_was_not_stored_was_not_acknowledged_and_leaves_nothing(killed: Killed) -> None:
+def test_kill_before_storing_acknowledges_and_leaves_nothing(killed: Killed) -> None:
     assert killed.shown == ""
     assert killed.computer.rows("SELECT count(*) FROM inbox") == [0]
     second = killed.go_on()
@@ -141,6 +142,7 @@ def test_what_was_not_stored_was_not_acknowledged_and_leaves_nothing(killed: Kil
     ]
 
 
+@pytest.mark.slow
 @matrix(*POINTS)
 def test_the_turn_is_finished_first_by_the_rules(killed: Killed, cell: Cell) -> None:
     second = killed.go_on()

@@ -190,10 +190,9 @@ def problems(home: Path, disk: Disk, n: int) -> Iterator[str]:
         yield "a writing tool ran twice"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_wherever_the_disk_fails_the_turn_fails_and_the_next_goes_on(
-    template: Path, kind: str
-) -> None:
+def test_disk_failure_at_any_statement_fails_one_turn_only(template: Path, kind: str) -> None:
     found: dict[int, list[str]] = {}
     n, home = 0, template.with_name("home")
     disk = Disk(*DISKS[kind])
@@ -233,7 +232,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.slow
-def test_what_a_channel_has_acknowledged_is_answered_when_the_disk_works_again(
+def test_acknowledged_message_is_answered_when_the_disk_works_again(
     template: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline.dispatch.dispatcher.STORE_PAUSE", 0.02)

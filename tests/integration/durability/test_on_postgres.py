@@ -22,8 +22,9 @@ SMOKE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("postgres_server")
-def test_what_stands_on_sqlite_stands_on_postgresql() -> None:
+def test_postgres_store_passes_the_sqlite_tests() -> None:
     options = ["-p", "support.on_postgres", "-n0", "-q", "-m", "not slow", "--no-header"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", *SMOKE],

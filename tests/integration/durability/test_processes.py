@@ -18,7 +18,7 @@ def notes(words: str | None) -> Said:
     return "Noted." if words is None else [("append", {"line": words})]
 
 
-def test_in_one_session_turns_are_not_interleaved(computer: Computer) -> None:
+def test_processes_on_one_session_do_not_interleave_turns(computer: Computer) -> None:
     names = ["first", "second", "third", "fourth"]
     with serving("anthropic", notes) as wire:
         computer.env |= wire.env
@@ -33,8 +33,9 @@ def test_in_one_session_turns_are_not_interleaved(computer: Computer) -> None:
     assert computer.is_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [3, pytest.param(8, marks=pytest.mark.slow)])
-def test_in_many_sessions_nothing_is_lost(computer: Computer, crowd: int) -> None:
+def test_processes_on_many_sessions_lose_nothing(computer: Computer, crowd: int) -> None:
     sessions = [f"s{number}" for number in range(crowd)]
     with serving("anthropic", notes) as wire:
         computer.env |= wire.env
@@ -54,7 +55,7 @@ def test_in_many_sessions_nothing_is_lost(computer: Computer, crowd: int) -> Non
 
 
 @pytest.mark.slow
-def test_who_waits_too_long_is_told_who_holds_the_session(computer: Computer) -> None:
+def test_session_lock_timeout_names_the_owner(computer: Computer) -> None:
     """Waits the whole 30 s that a session is waited for."""
     asked, go_on = threading.Event(), threading.Event()
 

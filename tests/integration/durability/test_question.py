@@ -28,6 +28,7 @@ def wire(request: pytest.FixtureRequest, computer: Computer) -> Iterator[Wire]:
         assert up.refused == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point",
     [
@@ -35,7 +36,7 @@ def wire(request: pytest.FixtureRequest, computer: Computer) -> Iterator[Wire]:
         *(pytest.param(p, marks=pytest.mark.slow) for p in ("after-tool", "after-send")),
     ],
 )
-def test_it_is_asked_again_and_a_number_answers_it(
+def test_question_is_asked_again_after_a_kill_and_answered_by_number(
     computer: Computer, wire: Wire, point: str
 ) -> None:
     killed = computer.run("run", "work", "--session", "s", HOOKLINE_CRASH_AT=point)
@@ -50,6 +51,7 @@ def test_it_is_asked_again_and_a_number_answers_it(
     assert paired(computer.exported("s"))
 
 
+@pytest.mark.slow
 def test_a_number_answers_a_question_that_was_read_before_the_kill(
     computer: Computer, wire: Wire
 ) -> None:

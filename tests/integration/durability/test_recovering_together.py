@@ -24,6 +24,7 @@ def start(home: Path, what: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [1, 2, 3])
 def test_a_chats_messages_are_answered_in_their_order(tmp_path: Path, crowd: int) -> None:
     home = tmp_path / "home"

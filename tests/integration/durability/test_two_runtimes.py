@@ -34,7 +34,7 @@ async def said(channel: FakeChannel, text: str) -> str:
     return (await channel.replies(before + 1))[-1].text
 
 
-async def test_each_finds_the_session_that_the_other_began(tmp_path: Path) -> None:
+async def test_two_runtimes_find_each_others_sessions(tmp_path: Path) -> None:
     async with serving(tmp_path) as one, serving(tmp_path) as other:
         assert [await said(one, "a"), await said(other, "b"), await said(one, "c")] == [
             *("1", "3", "5")
@@ -45,7 +45,7 @@ async def test_each_finds_the_session_that_the_other_began(tmp_path: Path) -> No
         assert await said(other, "f") == "5"
 
 
-async def test_each_message_of_a_chat_is_answered_once_and_in_order(tmp_path: Path) -> None:
+async def test_two_runtimes_answer_each_message_once_and_in_order(tmp_path: Path) -> None:
     async with serving(tmp_path) as one, serving(tmp_path) as other:
         recover = other._runtime.gateway_host.recover
         for number in range(8):

@@ -202,6 +202,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 CONFIG = "plugins:\n  good: {}\n  bad: {}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -209,7 +210,7 @@ CONFIG = "plugins:\n  good: {}\n  bad: {}\n"
         for number, (name, case) in enumerate(REFUSED.items())
     ],
 )
-def test_one_that_cannot_be_switched_on(
+def test_unloadable_plugin_is_listed_with_its_reason(
     machine: Machine, site: Site, body: str, words: list[str]
 ) -> None:
     site.dist("good", "good")
@@ -233,13 +234,14 @@ LATE = (
 
 
 @pytest.mark.parametrize("case", LATE)
-def test_nothing_of_one_that_came_half_way_stays(machine: Machine, site: Site, case: str) -> None:
+def test_failed_plugin_leaves_nothing_registered(machine: Machine, site: Site, case: str) -> None:
     site.dist("good", "good")
     site.dist("bad", "bad", REFUSED[case][0])
     machine.config(CONFIG)
     nothing_stays(machine)
 
 
+@pytest.mark.slow
 def test_bad_values_are_named_with_their_place(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     config = "class Config(BaseModel):\n    times: int = 1\n"
@@ -253,6 +255,7 @@ def test_bad_values_are_named_with_their_place(machine: Machine, site: Site) -> 
     nothing_stays(machine)
 
 
+@pytest.mark.slow
 def test_settings_without_a_schema_do_not_stop_what_shows_them(
     machine: Machine, site: Site
 ) -> None:
@@ -276,6 +279,7 @@ SLOW = plugin(before="time.sleep(2.3)")
 """A little longer than an import may take without a word."""
 
 
+@pytest.mark.slow
 def test_a_slow_import_is_a_warning_and_the_plugin_is_on(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", SLOW)
     machine.config("plugins: {bad: true}\n")
@@ -294,6 +298,7 @@ ODD_DISTS: dict[str, bytes] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry_points", ODD_DISTS.values(), ids=ODD_DISTS)
 def test_metadata_that_is_garbage(machine: Machine, site: Site, entry_points: bytes) -> None:
     site.dist("good", "good")
@@ -305,7 +310,7 @@ def test_metadata_that_is_garbage(machine: Machine, site: Site, entry_points: by
     runs(machine)
 
 
-def test_two_dists_with_one_name(machine: Machine, site: Site) -> None:
+def test_dists_with_one_plugin_name_are_refused_and_named(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     site.dist("bad", "bad", plugin())
     site.dist("worse", "bad", plugin())
@@ -318,6 +323,7 @@ def test_two_dists_with_one_name(machine: Machine, site: Site) -> None:
     nothing_stays(machine)
 
 
+@pytest.mark.slow
 def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(before="raise KeyboardInterrupt"))
     machine.config("plugins: {bad: true}\n")
@@ -328,9 +334,8 @@ def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, 
     assert machine.run("run", "hi").out == "hello\n"
 
 
-def test_what_ends_the_process_at_its_import_can_be_switched_off(
-    machine: Machine, site: Site
-) -> None:
+@pytest.mark.slow
+def test_plugin_that_exits_at_import_can_be_switched_off(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(before="import os; os._exit(9)"))
     path = machine.config("plugins: {bad: true}\n")
     assert machine.run("config", "check").code == 9, "it does end the process"
@@ -350,6 +355,7 @@ CLI = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", CLI.values(), ids=CLI)
 def test_a_plugins_command_line_that_is_wrong_leaves_the_others(
     machine: Machine, site: Site, act: str
@@ -387,6 +393,7 @@ GROUP = """
 """
 
 
+@pytest.mark.slow
 def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP))
     machine.config(CONFIG)
@@ -396,7 +403,8 @@ def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, 
     assert "Count what is kept." in machine.run("count", "--help").out
 
 
-def test_two_plugins_with_one_command_are_both_named(machine: Machine, site: Site) -> None:
+@pytest.mark.slow
+def test_duplicate_commands_name_both_plugins(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP))
     site.dist("good", "good", plugin(GROUP).replace("bad", "good"))
     machine.config(CONFIG)
@@ -428,6 +436,7 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, site: Site) -> None:
     (site.path / "sitecustomize.py").write_text(
         "from importlib.metadata import Distribution, EntryPoints\n"
@@ -442,6 +451,7 @@ def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, s
     )
 
 
+@pytest.mark.slow
 def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> None:
     machine.config("max_iterations: [many]\n")
     health = machine.run("health")
@@ -453,6 +463,7 @@ def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> 
     assert "No such command" not in asking.err
 
 
+@pytest.mark.slow
 def test_a_dist_that_breaks_what_reads_the_config_is_a_sentence(
     machine: Machine, site: Site
 ) -> None:

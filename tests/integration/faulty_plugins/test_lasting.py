@@ -108,7 +108,7 @@ class Bad(Plugin[NoConfig]):
         BEATS.append("end of turn")
 
 
-def test_nothing_of_a_plugin_that_fails_in_setup_half_way_stays(harness: Make) -> None:
+def test_failed_setup_leaves_nothing_registered(harness: Make) -> None:
     h = company(harness, Bad)
     assert h.states()["bad"][0] == "failed"
     assert left(h, "bad") == []
@@ -245,7 +245,7 @@ def test_a_destructor_that_raises(harness: Make) -> None:
     assert works(h)
 
 
-def test_one_that_takes_away_its_own_and_its_neighbours_things(harness: Make, caplog: Any) -> None:
+def test_plugin_that_removes_other_plugins_objects_is_survived(harness: Make, caplog: Any) -> None:
     class Bad(Plugin[NoConfig]):
         @tool
         def bad_tool(self) -> str:
@@ -267,7 +267,7 @@ def test_one_that_takes_away_its_own_and_its_neighbours_things(harness: Make, ca
     assert outcome.tool_calls[1].text.startswith("Denied: guard 'bad' failed")
 
 
-def test_two_plugins_that_need_each_other_are_both_on(harness: Make) -> None:
+def test_plugins_that_require_each_other_are_both_on(harness: Make) -> None:
     class One(Plugin[NoConfig]):
         requires: ClassVar[tuple[str, ...]] = ("two",)
 

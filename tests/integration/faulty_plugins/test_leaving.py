@@ -80,7 +80,7 @@ def stops_the_loop() -> None:
 
 @pytest.mark.parametrize("act", [runs_a_loop, stops_the_loop])
 @pytest.mark.parametrize("hook", ["system_prompt", "pre_tool", "end_of_turn"])
-def test_one_that_meddles_with_the_loop(
+def test_plugin_that_tampers_with_the_event_loop_is_survived(
     harness: Make, caplog: Any, hook: str, act: Callable[[], Any]
 ) -> None:
     h = company(harness, acting(hook, act))
@@ -91,7 +91,7 @@ def test_one_that_meddles_with_the_loop(
     assert works(h) or hook == "pre_tool"
 
 
-def test_one_that_calls_itself_without_end(harness: Make) -> None:
+def test_plugin_with_endless_recursion_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         async def pre_read(self, excerpt: Any) -> Any:
@@ -147,6 +147,7 @@ def hit(machine: Machine, site: Site) -> Callable[..., Any]:
     return run
 
 
+@pytest.mark.slow
 def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machine) -> None:
     done = hit("raise KeyboardInterrupt")
     assert done.code == 130
@@ -157,7 +158,7 @@ def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machin
 
 
 @pytest.mark.slow
-def test_each_run_of_a_session_tells_which_plugin_fails(hit: Any, machine: Machine) -> None:
+def test_failing_plugin_is_named_in_each_run_of_a_session(hit: Any, machine: Machine) -> None:
     """Three failures in a row switch it off in one process; `run` is a process for each turn."""
     first = hit("raise ValueError('the moon is wrong')")
     again = [machine.run("run", "hi", "--session", "one") for _ in range(3)]
@@ -200,7 +201,7 @@ CALM: dict[str, str] = {
 
 @pytest.mark.parametrize("act", sampled(CALM))
 @pytest.mark.slow
-def test_one_that_changes_the_process_does_not_take_the_answer(hit: Any, act: str) -> None:
+def test_plugin_that_changes_the_process_does_not_lose_the_answer(hit: Any, act: str) -> None:
     done = hit(act)
     assert (done.code, done.out) == (0, "hello\n"), done.err
 
@@ -217,9 +218,7 @@ OUTPUT: dict[str, str] = {
 
 @pytest.mark.parametrize("act", sampled(OUTPUT))
 @pytest.mark.slow
-def test_one_that_meddles_with_the_output_leaves_the_answer_alone_on_stdout(
-    hit: Any, act: str
-) -> None:
+def test_plugin_that_writes_to_stdout_does_not_mix_with_the_answer(hit: Any, act: str) -> None:
     done = hit(act)
     assert (done.code, done.out) == (0, "hello\n"), done.err
 

@@ -16,6 +16,7 @@ from hookline_hookspecs import HOOKS, Deny, ModelRequest, Plugin, hookimpl, tool
 from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, SCRIPT, company, ears, visit, works
+from support.matrices import sampled
 
 from .test_raising import assert_survived
 
@@ -40,7 +41,7 @@ def assign(event: Any) -> None:
     setattr(event, first_field(event), "changed")
 
 
-@pytest.mark.parametrize("hook", EVENTFUL)
+@sampled("hook", EVENTFUL)
 def test_an_assignment_to_an_event_is_refused_and_named(
     harness: Make, caplog: Any, hook: str
 ) -> None:
@@ -109,7 +110,9 @@ IN_PLACE = ("a new key", "another value", "deep inside", "emptied")
 
 @pytest.mark.parametrize("change", IN_PLACE)
 @pytest.mark.parametrize("hook", ["post_tool", "post_model"])
-def test_other_hooks_cannot_change_it_either(harness: Make, hook: str, change: str) -> None:
+def test_tool_call_cannot_be_changed_by_hooks_that_only_see_it(
+    harness: Make, hook: str, change: str
+) -> None:
     def act(event: Any) -> None:
         for call in event.message.tool_calls if hook == "post_model" else (event.call,):
             CHANGES[change](call)

@@ -18,6 +18,7 @@ from hookline.testing import calls
 from hookline_hookspecs import HOOKS, Inbound, Plugin, command, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, acting, company, ears, visit
+from support.matrices import sampled
 
 from .test_raising import assert_survived
 
@@ -43,7 +44,7 @@ async def clings() -> None:
 WAITING = [hook for hook in CALLED if not HOOKS[hook].sync and HOOKS[hook].deadline is not None]
 
 
-@pytest.mark.parametrize("hook", WAITING)
+@sampled("hook", WAITING)
 def test_a_hook_that_waits_for_ever(harness: Make, caplog: Any, hook: str) -> None:
     h = company(harness, acting(hook, waits), deadlines={hook: SOON})
     found = visit(h)

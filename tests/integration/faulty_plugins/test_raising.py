@@ -23,6 +23,7 @@ from support.healthy_plugin import (
     visit,
     works,
 )
+from support.matrices import sampled
 
 Make = Callable[..., Any]
 MOON = "the moon is wrong"
@@ -75,7 +76,7 @@ def assert_survived(found: Visit, hook: str) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
-@pytest.mark.parametrize("hook", CALLED)
+@sampled("hook", CALLED)
 def test_a_hook_that_raises(harness: Make, caplog: Any, hook: str, asynchronous: bool) -> None:
     if asynchronous and hook.startswith("register_"):
         pytest.skip("it is called synchronously")
@@ -107,9 +108,7 @@ def test_a_plugin_that_raises_in_every_hook(harness: Make) -> None:
     assert not any(failure.off for failure in found.failures), "it guards, so it stays"
 
 
-def test_one_that_guards_nothing_is_off_after_three_failures_and_the_person_is_told(
-    harness: Make,
-) -> None:
+def test_plugin_without_guards_is_off_after_three_failures_with_a_notice(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self) -> None:
@@ -160,16 +159,20 @@ def _chained() -> BaseException:
     return error
 
 
-@pytest.mark.parametrize(("fault", "hook"), crossed(FAULTS, KINDS))
-def test_whatever_it_raises(harness: Make, caplog: Any, fault: str, hook: str) -> None:
+@sampled(("fault", "hook"), crossed(FAULTS, KINDS))
+def test_hook_exception_of_any_type_is_survived(
+    harness: Make, caplog: Any, fault: str, hook: str
+) -> None:
     h = company(harness, raising(hook, FAULTS[fault]()))
     found = visit(h)
     assert_survived(found, hook)
     assert named(found, hook, caplog.text)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_whatever_it_raises_after_it_has_waited(harness: Make, caplog: Any, fault: str) -> None:
+@sampled("fault", FAULTS)
+def test_async_hook_exception_of_any_type_is_survived(
+    harness: Make, caplog: Any, fault: str
+) -> None:
     h = company(harness, acting("pre_prompt", lambda: later(FAULTS[fault]())))
     found = visit(h)
     assert_survived(found, "pre_prompt")
@@ -177,7 +180,7 @@ def test_whatever_it_raises_after_it_has_waited(harness: Make, caplog: Any, faul
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_whatever_setup_raises(harness: Make, fault: str) -> None:
+def test_setup_exception_of_any_type_fails_the_plugin(harness: Make, fault: str) -> None:
     h = company(harness, raising("setup", FAULTS[fault]()))
     assert h.states()["bad"][0] == "failed"
     assert "setup" in h.states()["bad"][1]
@@ -185,7 +188,7 @@ def test_whatever_setup_raises(harness: Make, fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_whatever_middleware_raises(harness: Make, fault: str) -> None:
+def test_middleware_exception_of_any_type_is_named_in_the_result(harness: Make, fault: str) -> None:
     def act() -> Any:
         async def middleware(event: Any, call_next: Any) -> Any:
             await call_next(event)
@@ -199,9 +202,11 @@ def test_whatever_middleware_raises(harness: Make, fault: str) -> None:
     assert all("plugin bad failed in around_tool" in text for text in found.results.values())
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@sampled("fault", FAULTS)
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
-def test_whatever_its_tool_raises(harness: Make, fault: str, asynchronous: bool) -> None:
+def test_tool_exception_of_any_type_is_a_failed_result(
+    harness: Make, fault: str, asynchronous: bool
+) -> None:
     class Bad(Plugin[NoConfig]):
         @tool
         def plain(self) -> str:
@@ -224,7 +229,7 @@ def test_whatever_its_tool_raises(harness: Make, fault: str, asynchronous: bool)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_whatever_its_command_raises(harness: Make, fault: str) -> None:
+def test_command_exception_of_any_type_is_a_sentence(harness: Make, fault: str) -> None:
     class Bad(Plugin[NoConfig]):
         @command("/fall")
         async def fall(self, ctx: Any, args: str) -> str:

@@ -26,6 +26,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, acting, company, crossed, ears, visit, works
+from support.matrices import sampled
 
 from .test_raising import assert_survived
 
@@ -71,8 +72,10 @@ TELLING = [h for h in CALLED if HOOKS[h].kind == "observe" or h.startswith("regi
 ASKING = [h for h in CALLED if h not in TELLING]
 
 
-@pytest.mark.parametrize(("hook", "wrong"), crossed(ASKING, WRONG))
-def test_the_wrong_type(harness: Make, caplog: Any, hook: str, wrong: str) -> None:
+@sampled(("hook", "wrong"), crossed(ASKING, WRONG))
+def test_hook_return_of_the_wrong_type_is_named(
+    harness: Make, caplog: Any, hook: str, wrong: str
+) -> None:
     h = company(harness, acting(hook, WRONG[wrong]))
     found = visit(h)
     assert_survived(found, hook)
@@ -80,7 +83,7 @@ def test_the_wrong_type(harness: Make, caplog: Any, hook: str, wrong: str) -> No
     assert f"plugin bad failed in {hook}" in caplog.text
 
 
-@pytest.mark.parametrize("hook", TELLING)
+@sampled("hook", TELLING)
 def test_an_answer_where_none_is_wanted_changes_nothing(harness: Make, hook: str) -> None:
     h = company(harness, acting(hook, Hostile))
     assert_survived(visit(h), "")

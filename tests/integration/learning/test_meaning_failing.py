@@ -87,7 +87,7 @@ def test_words_decide_whatever_the_server_answers(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", [nothing, words, endless, bare, uneven, broken, denied])
-def test_nothing_is_kept_of_what_is_no_answer(
+def test_embeddings_bad_answer_is_not_stored(
     house: Callable[..., Any], server: Any, answer: Any
 ) -> None:
     home = house()

@@ -65,7 +65,7 @@ def test_a_message_is_found_by_its_meaning(house: Callable[..., Any]) -> None:
     assert "soup" not in found.text
 
 
-def test_what_was_said_in_this_turn_is_not_found(house: Callable[..., Any]) -> None:
+def test_semantic_recall_leaves_out_the_current_turn(house: Callable[..., Any]) -> None:
     home = house()
     home.say("we bought a new vehicle yesterday", session="one")
     home.fill()
@@ -81,9 +81,7 @@ def _search(query: str) -> Any:
     return calls("session_search", query=query)
 
 
-def test_without_the_plugin_nothing_is_asked_and_nothing_changes(
-    house: Callable[..., Any], server: Any
-) -> None:
+def test_search_without_semantic_sends_no_requests(house: Callable[..., Any], server: Any) -> None:
     home = house(off=True)
     home.remember(*FACTS)
     assert "Biscuit" not in home.say("what should my hound eat?", session="s")
@@ -92,7 +90,7 @@ def test_without_the_plugin_nothing_is_asked_and_nothing_changes(
     assert "semantic" not in home.harness.states()
 
 
-def test_what_is_slow_to_import_is_imported_when_it_is_used() -> None:
+def test_semantic_import_brings_no_heavy_module() -> None:
     import subprocess
 
     code = (
@@ -135,7 +133,9 @@ def test_chats_stay_apart(house: Callable[..., Any]) -> None:
     assert not near("sessions", "car", "telegram\n42")
 
 
-def test_only_what_config_names_is_compared(house: Callable[..., Any], server: Any) -> None:
+def test_semantic_compares_only_the_configured_corpora(
+    house: Callable[..., Any], server: Any
+) -> None:
     home = house(corpora=["memory"])
     home.remember(*FACTS)
     home.say("we bought a new vehicle yesterday", session="one")

@@ -143,7 +143,7 @@ def test_a_process_that_runs_takes_the_vectors_that_were_made_anew(
     assert "Biscuit" in home.say("what could my hound drink?", session="after")
 
 
-def test_nothing_is_erased_while_the_server_answers_no_vector(
+def test_semantic_index_is_kept_while_the_server_fails(
     house: Callable[..., Any], server: Any
 ) -> None:
     home = house()
@@ -172,7 +172,7 @@ def test_a_search_says_that_no_vector_fits(
     assert "32 dimensions" in told[0]
 
 
-def test_what_the_guards_hide_is_not_sent(house: Callable[..., Any], server: Any) -> None:
+def test_semantic_sends_no_text_that_guards_hide(house: Callable[..., Any], server: Any) -> None:
     home = house()
     home.remember("The dog's chip has the code SECRET4711.", "EVIL dog orders.")
     home.say("the password of the dog is SECRET99", session="s")
@@ -190,7 +190,7 @@ def test_what_the_guards_hide_is_not_sent(house: Callable[..., Any], server: Any
     assert len(server.requests) == before or "EVIL" not in " ".join(server.texts)
 
 
-def test_no_text_is_kept(house: Callable[..., Any]) -> None:
+def test_semantic_index_stores_no_text(house: Callable[..., Any]) -> None:
     home = house()
     home.remember("The dog is called Biscuit.")
     home.fill()

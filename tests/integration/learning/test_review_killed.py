@@ -65,6 +65,7 @@ OTHER_POINTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point",
     [
@@ -94,7 +95,8 @@ def reviews(server: OpenAIServer) -> int:
     return sum(REVIEW in message for message in last)
 
 
-def test_what_no_wait_leaves_is_done_by_the_next_process(machine: Machine) -> None:
+@pytest.mark.slow
+def test_review_skipped_by_no_wait_is_done_by_the_next_process(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
         first = machine.run("run", "How many?", "--session", "s", "--no-wait")
@@ -107,7 +109,8 @@ def test_what_no_wait_leaves_is_done_by_the_next_process(machine: Machine) -> No
     assert reviews(server) == 3
 
 
-def test_two_processes_that_start_together_do_it_once(machine: Machine) -> None:
+@pytest.mark.slow
+def test_review_is_done_once_by_two_processes(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
         first = machine.run("run", "How many?", "--session", "s", "--no-wait")
@@ -120,6 +123,7 @@ def test_two_processes_that_start_together_do_it_once(machine: Machine) -> None:
     assert whole(machine) == ({"count-files"}, [NOTE])
 
 
+@pytest.mark.slow
 def test_killed_before_anything_follows_the_reply_it_is_done_by_the_next(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
@@ -133,6 +137,7 @@ def test_killed_before_anything_follows_the_reply_it_is_done_by_the_next(machine
     assert whole(machine) == ({"count-files"}, [NOTE])
 
 
+@pytest.mark.slow
 def test_killed_by_somebody_after_the_reply_it_is_done_by_the_next(machine: Machine) -> None:
     begun = threading.Event()
 

@@ -56,6 +56,7 @@ def turns(server: Any) -> list[Any]:
     return [r for r in server.requests if REVIEW not in r.raw.decode() and "tools" in r.json]
 
 
+@pytest.mark.slow
 def test_a_review_that_finds_nothing_costs_one_call_and_reads_the_cache(machine: Machine) -> None:
     fake = anthropic_server
     machine.env["HOOKLINE_MODEL"] = "anthropic/claude-sonnet-4-5"
@@ -77,7 +78,8 @@ def test_a_review_that_finds_nothing_costs_one_call_and_reads_the_cache(machine:
 USED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def test_on_the_openai_wire_a_review_begins_with_the_same_bytes(machine: Machine) -> None:
+@pytest.mark.slow
+def test_review_on_the_openai_wire_replays_the_same_bytes(machine: Machine) -> None:
     fake = openai_server
     machine.env["HOOKLINE_MODEL"] = "openai/gpt-5"
     with fake.OpenAIServer(script(fake, lambda _n: fake.Reply("Nothing to save."))) as server:

@@ -136,7 +136,7 @@ def test_every_request_repeats_few_tokens(sent: list[Any]) -> None:
     assert '"default"' not in tools
 
 
-def test_what_is_asked_beside_a_session_adds_few_tokens(sent: list[Any]) -> None:
+def test_auxiliary_calls_add_few_tokens(sent: list[Any]) -> None:
     turn, review = sent[ALL.index("review") - 1 :][:2]
     added = {name: len(of(sent, name).raw) // 4 for name in ("title", "portrait")}
     added["review"] = (len(to_the_last_message(review)) - len(to_the_last_message(turn))) // 4

@@ -14,9 +14,7 @@ from hookline_scheduler import Scheduler
 HOURS = 3600.0
 
 
-def test_it_is_of_who_made_the_job_whoever_writes_in_the_chat(
-    harness: Callable[..., Any], clock: Any
-) -> None:
+def test_scheduled_run_belongs_to_who_made_the_job(harness: Callable[..., Any], clock: Any) -> None:
     config = {"scheduler": {"look_every": 0.02, "timezone": "UTC"}}
     model = ["Hello Ben.", "all is well"]
     h = harness(AuditPlugin, Scheduler, config=config, model=model)

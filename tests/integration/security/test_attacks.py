@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from support.matrices import sampled
 from support.security.world import World, attacks, data, opened, quick, shown
 
 SOURCES, ACTIONS, COUNTERPARTS = (
@@ -39,8 +40,8 @@ def held(world: World, source: str, kind: str, name: str, mode: str) -> None:
             assert "It would: " in question.preview
 
 
-@pytest.mark.parametrize(("source", "kind", "name", "mode"), quick())
-def test_what_was_read_is_not_obeyed(
+@sampled(("source", "kind", "name", "mode"), quick())
+def test_malicious_action_from_read_text_does_no_harm(
     world: World, source: str, kind: str, name: str, mode: str
 ) -> None:
     held(world, source, kind, name, mode)
@@ -49,17 +50,17 @@ def test_what_was_read_is_not_obeyed(
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "kind", "name"), attacks())
 @pytest.mark.parametrize("mode", MODES)
-def test_no_source_is_obeyed_by_anybody(
+def test_malicious_action_from_every_source_does_no_harm(
     world: World, source: str, kind: str, name: str, mode: str
 ) -> None:
     held(world, source, kind, name, mode)
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("kind", "number"),
     [(kind, n) for kind, found in COUNTERPARTS.items() for n in range(len(found))],
 )
-def test_the_same_in_good_faith_passes(world: World, kind: str, number: int) -> None:
+def test_benign_counterpart_passes(world: World, kind: str, number: int) -> None:
     twin = COUNTERPARTS[kind][number]
     world.reset()
     outcome = world.task({**twin, "calls": twin["calls"]}, [], "deny")
@@ -68,7 +69,7 @@ def test_the_same_in_good_faith_passes(world: World, kind: str, number: int) -> 
     assert [one.ok for one in outcome.results].count(False) == wanted, shown(outcome)
 
 
-def test_nearly_all_twins_ask_nothing() -> None:
+def test_benign_counterparts_rarely_ask() -> None:
     twins = [twin for found in COUNTERPARTS.values() for twin in found]
     asking = [twin for twin in twins if twin.get("questions")]
     assert len(asking) <= 0.05 * len(twins)

@@ -72,7 +72,7 @@ def test_the_first_preset_whose_variable_is_set_is_chosen(tmp_path: Path, name: 
         assert choose_model(loaded(tmp_path, "", env)).provider == name
 
 
-def test_without_a_variable_there_is_no_model_and_the_sentence_helps(tmp_path: Path) -> None:
+def test_model_choice_without_a_variable_explains_what_to_set(tmp_path: Path) -> None:
     with pytest.raises(NoModel) as caught:
         choose_model(loaded(tmp_path))
     message = str(caught.value)

@@ -29,7 +29,7 @@ def refused(home: Path, text: str | bytes, env: Mapping[str, str] | None = None)
 
 
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "---\n", "model:\nsession:\nplugins:\n"])
-def test_what_is_absent_or_empty_stands_for_the_defaults(tmp_path: Path, text: str | None) -> None:
+def test_config_absent_or_empty_means_defaults(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "config.yaml").write_text(text)
     result = load(tmp_path, {})
@@ -86,7 +86,7 @@ def test_the_words_yes_and_off_are_text_where_text_is_wanted(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("scalar", ["012", "2024-01-02", "1:30", "1_0", "on", "0b1", "=", "1.2.3"])
-def test_what_other_readers_would_convert_stays_text(tmp_path: Path, scalar: str) -> None:
+def test_config_keeps_yaml_1_1_words_as_text(tmp_path: Path, scalar: str) -> None:
     result = loaded(tmp_path, f"operator_message: {scalar}\nplugins: {{memory: {{a: {scalar}}}}}\n")
     assert result.config.operator_message == scalar
     assert result.plugins["memory"].settings == {"a": scalar}
@@ -244,7 +244,7 @@ NO_TEXT: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("name", ["config.yaml", ".env"])
 @pytest.mark.parametrize("kind", NO_TEXT)
-def test_what_is_no_text_file_is_refused(tmp_path: Path, name: str, kind: str) -> None:
+def test_config_refuses_a_file_that_is_not_text(tmp_path: Path, name: str, kind: str) -> None:
     make, words = NO_TEXT[kind]
     make(tmp_path / name)
     with pytest.raises(ConfigError) as caught:
@@ -364,7 +364,7 @@ def test_a_variable_for_an_endless_key_is_left_out(tmp_path: Path) -> None:
     assert "a" not in result.plugins
 
 
-def test_what_is_no_yaml_in_a_variable_is_text(tmp_path: Path) -> None:
+def test_environment_value_that_is_not_yaml_is_text(tmp_path: Path) -> None:
     for text in ("[a", "@b", "*c", "[" * 100_000, "{a: 1, a: 2}"):
         result = loaded(tmp_path, "", {"HOOKLINE_PLUGINS__MEMORY__A": text})
         assert result.plugins["memory"].settings == {"a": text}
@@ -442,7 +442,7 @@ def is_told(outcome: object) -> bool:
         st.text(alphabet="ab:-[]{}&*!|>'\"%@#,?~<0123. \n\t$", max_size=40).map(str.encode),
     )
 )
-def test_no_bytes_cause_anything_but_a_config_or_a_sentence(tmp_path: Path, raw: bytes) -> None:
+def test_config_of_any_bytes_loads_or_raises_config_error(tmp_path: Path, raw: bytes) -> None:
     for name in ("config.yaml", ".env"):
         (tmp_path / name).write_bytes(raw)
         try:

@@ -126,7 +126,7 @@ def test_a_bad_value_is_told_in_a_sentence(tmp_path: Path, text: str, sentence: 
     assert str(caught.value) == f"{tmp_path / 'config.yaml'}{sentence.format('plugins.memory')}"
 
 
-def test_all_bad_values_are_told(tmp_path: Path) -> None:
+def test_settings_errors_list_every_bad_value(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         checked(tmp_path, "    notes_max_chars: -1\n    name: [a]\n    by_name: {b: {limit: 01}}\n")
     assert len(caught.value.problems) == 3

@@ -82,7 +82,7 @@ def test_a_cut_answer_is_an_error_that_keeps_what_was_said(harness: Make, stop: 
     assert "half a sen" in h.model.last.messages[1].text
 
 
-def test_what_was_shown_before_an_error_stays(harness: Make) -> None:
+def test_stream_error_keeps_the_text_already_shown(harness: Make) -> None:
     error = NetworkError("The line went dead.")
     error.partial = "Once upon"
     sent = harness(model=[error]).send("tell me")

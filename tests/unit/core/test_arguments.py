@@ -72,7 +72,7 @@ def measured(
         ({"pair": [1, 2, 3]}, "'pair' of measured: 2 or fewer entries are wanted, not [1, 2, 3]"),
     ],
 )
-def test_what_is_wanted_is_told_in_plain_words(
+def test_argument_error_says_what_is_expected(
     harness: Make, arguments: dict[str, Any], told: str
 ) -> None:
     class Measures(Plugin[NoConfig]):

@@ -724,7 +724,7 @@ async def test_a_denial_is_told_by_the_signal_denied(kind: str, bus: Bus) -> Non
     assert passed == ([] if rewrites else [hook]), "a guard that rewrites tells what has passed"
 
 
-async def test_what_is_allowed_is_no_denial(bus: Bus) -> None:
+async def test_guard_without_a_denial_sends_no_denied_signal(bus: Bus) -> None:
     heard: list[Any] = []
     bus.signals.connect("denied", lambda event, ctx: heard.append(event))
     bus.register("asks", implementing("pre_tool", lambda: Ask("sure?")), 0)

@@ -110,13 +110,13 @@ def test_the_system_text_of_one_turn_is_not_stored() -> None:
     assert "be brief" not in to_json(inbound)
 
 
-def test_what_a_newer_version_stored_is_read_without_what_is_not_known() -> None:
+def test_codec_ignores_unknown_fields_of_a_newer_version() -> None:
     inbound = Inbound("fake", "c", "u", "m", "hello")
     newer = to_json(inbound)[:-1] + ',"mood":"good"}'
     assert inbound_from_json(newer) == inbound
 
 
-def test_what_an_older_version_stored_is_read() -> None:
+def test_codec_reads_rows_of_an_older_version() -> None:
     audio = '{"kind":"audio","path":"/a","mime":"audio/ogg","duration":1.5}'
     stored = f'{{"text":"Well?","attachments":[{audio}],"choices":["Yes","No"]}}'
     reply = reply_from_json(stored, SESSION, "r")

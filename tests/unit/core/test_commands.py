@@ -59,7 +59,7 @@ def test_an_unknown_command_is_answered_and_not_sent_to_the_model(harness: Make,
 
 
 @pytest.mark.parametrize("text", ["/etc/hosts is odd", "a /help", "/", "// comment", "/1 is one"])
-def test_what_only_looks_like_a_command_goes_to_the_model(harness: Make, text: str) -> None:
+def test_slash_text_that_is_no_command_goes_to_the_model(harness: Make, text: str) -> None:
     h = harness(Notes, model=["ok"])
     assert h.send(text).text == "ok"
     assert said(h) == [text]

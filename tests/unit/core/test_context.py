@@ -101,7 +101,7 @@ def test_guards_see_the_session_for_which_something_is_read_or_learnt(h: Any) ->
     assert ("learn", "note", session) in h.plugin(Gates).seen
 
 
-def test_what_a_gate_refuses_is_refused_with_its_reason(h: Any) -> None:
+def test_gate_refusal_reaches_the_caller_with_its_reason(h: Any) -> None:
     h.send("hello")
     assert h.send("/keep the secret").text.startswith("refused: ")
 

@@ -147,7 +147,7 @@ async def test_stop_while_the_model_thinks(harness: Make) -> None:
     assert_whole(h.model.last.messages)
 
 
-async def test_what_was_said_before_a_stop_stays_in_the_history(harness: Make) -> None:
+async def test_stop_keeps_what_was_said_in_the_history(harness: Make) -> None:
     class Lingers(Plugin[NoConfig]):
         @hookimpl
         def around_model(self, ctx: Any, request: ModelRequest) -> Any:
@@ -546,7 +546,7 @@ class Careful(Plugin[NoConfig]):
         ("sure, why not", False),
     ],
 )
-def test_only_the_choices_that_allow_allow(harness: Make, answer: str, runs: bool) -> None:
+def test_approval_only_allow_choices_allow(harness: Make, answer: str, runs: bool) -> None:
     h = harness(Careful, model=[[calls("delete", path="a.txt")], "ok"], answers=[answer])
     (result,) = h.send("go").tool_calls
     assert (h.plugin(Careful).ran == ["a.txt"]) is runs
@@ -557,7 +557,7 @@ def test_only_the_choices_that_allow_allow(harness: Make, answer: str, runs: boo
     assert question.call.arguments == {"path": "a.txt"}
 
 
-def test_each_call_is_asked_for_by_itself(harness: Make) -> None:
+def test_approval_asks_for_each_call(harness: Make) -> None:
     asked = [calls("delete", path="a"), calls("delete", path="b")]
     h = harness(Careful, model=[asked, "ok"], answers=["Once", "Deny"])
     h.send("go")
@@ -692,7 +692,7 @@ def test_arguments_changed_in_place_do_not_slip_by_the_guard(harness: Make, wher
     assert "b" not in h.plugin(Careful).ran
 
 
-def test_what_the_model_said_is_kept_in_the_history_as_it_said_it(harness: Make) -> None:
+def test_history_keeps_the_arguments_that_the_model_gave(harness: Make) -> None:
     h = harness(Redirects, Careful, model=[[calls("act", what="a")], "ok"])
     h.send("go")
     assert h.model.last.messages[1].tool_calls[0].arguments == {"what": "a"}
@@ -716,9 +716,7 @@ def test_a_plugin_that_fails_thrice_is_off_for_this_session_and_it_is_told(harne
 
 
 @pytest.mark.parametrize("between", ["", "/model test/other", "/title A", "/undo", "/status"])
-def test_what_a_plugin_keeps_for_the_session_stays_in_this_process(
-    harness: Make, between: str
-) -> None:
+def test_session_stash_stays_in_this_process(harness: Make, between: str) -> None:
     class Counts(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self, ctx: Any, turn: Turn) -> None:

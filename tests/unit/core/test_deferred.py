@@ -168,7 +168,7 @@ def test_an_approval_asks_with_the_literal_inner_arguments(
         (calls("desk__hidden"), "there is no tool 'desk__hidden'"),
     ],
 )
-def test_what_cannot_be_called_so_is_a_sentence_to_the_model(
+def test_deferred_call_errors_are_sentences_to_the_model(
     harness: Make, asked: ToolCall, said: str
 ) -> None:
     h = library(harness, [asked])

@@ -101,7 +101,7 @@ async def test_the_wait_that_a_platform_asks_for_is_kept(harness: Make) -> None:
     assert third - second >= 1.9  # its own back-off goes on beside what was asked for
 
 
-async def test_where_nobody_is_there_a_reply_waits_for_the_next_one(harness: Make) -> None:
+async def test_outbox_keeps_an_undeliverable_reply_for_the_next_message(harness: Make) -> None:
     post = Post(RuntimeError("no chat is open"), network=False)
     h = harness(mail(post), model=["a", "b"])
     await h.aopen()
@@ -161,7 +161,7 @@ async def test_a_reply_behind_one_of_another_process_goes_out_soon_after_it(
     assert await second.until(1) == ["b"]
 
 
-async def test_where_work_is_divided_a_later_message_waits_for_one_that_another_process_has(
+async def test_lane_waits_for_an_earlier_message_owned_by_another_process(
     harness: Make, tmp_path: Path
 ) -> None:
     """That process may look dead or alive by chance; the order of the chat does not hang on it."""
@@ -223,7 +223,7 @@ def test_a_plugin_sees_the_environment_and_how_a_provider_is_reached(
     assert host.provider("own").base_url == "http://localhost:1/v1"
 
 
-async def test_what_was_done_a_week_ago_is_forgotten_while_the_process_lives(
+async def test_inbox_forgets_messages_done_a_week_ago(
     harness: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def after(days: float) -> None:

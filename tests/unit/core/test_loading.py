@@ -202,7 +202,7 @@ def test_strict_mode_raises_what_keeps_a_plugin_off(harness: Make) -> None:
         harness(Misspelt).runtime  # noqa: B018
 
 
-def test_two_tools_of_one_name_from_a_register_hook_name_both(harness: Make) -> None:
+def test_duplicate_tool_names_are_refused_and_both_plugins_named(harness: Make) -> None:
     class Second(Plugin[NoConfig]):
         @hookimpl
         def register_tools(self, register: Any) -> None:
@@ -312,7 +312,7 @@ def test_background_work_that_fails_is_logged_under_its_name(harness: Make, capl
     assert any("sweep" in r.getMessage() and "broom" in r.getMessage() for r in caplog.records)
 
 
-def test_what_needs_a_plugin_whose_setup_fails_is_undone_completely_too(harness: Make) -> None:
+def test_setup_failure_undoes_dependent_plugins_too(harness: Make) -> None:
     class Needs(Ticks):
         requires: ClassVar[tuple[str, ...]] = ("set-up-fails",)
 
@@ -552,7 +552,7 @@ def test_a_named_plugin_that_is_not_installed_is_missing(site: Computer) -> None
     assert "`hookline plugins enable nowhere`" in reason
 
 
-def test_two_dists_with_one_name_are_refused_and_named(site: Computer) -> None:
+def test_duplicate_plugin_names_are_refused_and_dists_named(site: Computer) -> None:
     site.dist("first", "greeter")
     site.dist("second", "greeter")
     site.dist("third", "other")

@@ -471,7 +471,7 @@ def test_a_fork_ends_after_its_model_calls(harness: Make) -> None:
     assert len(h.model.requests) == len(ONE) + 3
 
 
-def test_there_is_no_fork_of_a_session_that_is_not_there(harness: Make) -> None:
+def test_fork_of_an_unknown_session_is_refused(harness: Make) -> None:
     h = make(harness)
     with pytest.raises(LookupError, match="there is no session nowhere"):
         h.run(forked(h, session="nowhere"))

@@ -138,7 +138,7 @@ def test_an_answer_from_a_cache_has_the_origin_that_the_tool_declares(harness: M
     assert origins_of(h)[2] == (Origin("outside", "tool fetch"),)
 
 
-def test_what_is_sent_to_the_model_does_not_name_origins(harness: Make) -> None:
+def test_origins_are_not_sent_to_the_model(harness: Make) -> None:
     h = harness(Tools, model=[[calls("fetch", url="https://never.example/")], "done"])
     h.send("read")
     assert b"never.example" not in h.model.wires[1].fragments[2]
@@ -165,7 +165,7 @@ def test_a_summary_keeps_the_origins_of_what_it_was_made_from(harness: Make) -> 
     assert h.plugin(Tools).seen[-1] == (ME, PAGE)
 
 
-def test_what_was_recalled_into_the_context_counts_after_it_was_forgotten(harness: Make) -> None:
+def test_origins_of_recalled_context_outlive_the_context(harness: Make) -> None:
     h = harness(Tools, Recall, model=[[calls("look")], "ok"])
     h.send("hello")
     assert set(h.plugin(Tools).seen[0]) == {ME, PAGE}

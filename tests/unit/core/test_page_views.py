@@ -48,7 +48,7 @@ async def test_a_form_is_read_and_a_broken_one_refused() -> None:
         assert refused.value.status == 400
 
 
-def test_who_sent_a_request_is_known_or_refused() -> None:
+def test_page_request_sender_is_known_or_refused() -> None:
     who = Identity("web", "owner", "operator", "d1")
     assert identity(Request(**{"hookline.identity": who})).person == "web:owner"
     with pytest.raises(Problem) as refused:

@@ -90,7 +90,9 @@ def check_clean(*texts: str) -> None:
             assert trace not in text, text[max(0, text.index(trace) - 200) :][:400]
 
 
-def test_no_failure_repeats_a_secret(harness: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_secrets_are_masked_in_every_failure(
+    harness: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     def refuse(_request: Any) -> Any:
         return NetworkError(f"401: {' '.join(FORMS.values())}")
 
@@ -145,7 +147,7 @@ def test_a_secret_with_a_control_character_is_refused(tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize("value", [f"{SECRET}\n", f" {SECRET}", f"\t{SECRET}\r\n"])
-def test_what_stands_around_a_secret_is_left_out_with_a_warning(tmp_path: Path, value: str) -> None:
+def test_secret_with_text_around_it_is_left_out_with_a_warning(tmp_path: Path, value: str) -> None:
     (tmp_path / ".env").write_text(f'MY_TOKEN="{SECRET}\\n"\n')
     (tmp_path / "config.yaml").write_text(
         f"providers: {{openai: {{api_key: {json.dumps(value)}}}}}\n"
@@ -164,7 +166,7 @@ def test_what_stands_around_a_secret_is_left_out_with_a_warning(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("value", [f"a\n{SECRET}", f"{SECRET}\x07"])
-def test_one_in_the_environment_is_refused_by_its_name(tmp_path: Path, value: str) -> None:
+def test_secret_with_a_control_character_is_refused_by_name(tmp_path: Path, value: str) -> None:
     with pytest.raises(ConfigError, match="the environment: ANTHROPIC_API_KEY: ") as caught:
         load(tmp_path, {"ANTHROPIC_API_KEY": value})
     check_clean(str(caught.value))

@@ -214,7 +214,7 @@ def test_context_comes_after_the_text_and_is_never_stored_in_a_message(harness: 
     assert all("number" not in str(m.to_dict()) for m in stored)
 
 
-def test_what_pre_model_does_to_the_context_is_sent_and_replayed(harness: Make) -> None:
+def test_pre_model_changes_of_the_context_are_sent_and_replayed(harness: Make) -> None:
     class Trims(Plugin[NoConfig]):
         @hookimpl
         def pre_model(self, ctx: Any, request: ModelRequest) -> ModelRequest | None:
@@ -257,7 +257,7 @@ def test_a_plugin_that_changes_the_system_prompt_mid_session_is_refused_and_name
     assert_prefixes(h.model.wires)
 
 
-def test_what_the_first_request_sent_is_what_a_restart_sends(harness: Make, tmp_path: Path) -> None:
+def test_prompt_is_the_same_bytes_after_a_restart(harness: Make, tmp_path: Path) -> None:
     class Adds(Plugin[NoConfig]):
         @hookimpl
         def pre_model(self, ctx: Any, request: ModelRequest) -> ModelRequest | None:
@@ -328,7 +328,7 @@ names = st.sampled_from(["skills", "recalled-context", "notices", "no tag", "<b>
 
 
 @given(st.lists(st.builds(ContextBlock, names, words, st.tuples(st.tuples(words, words)), names)))
-def test_no_block_breaks_out_of_the_envelope(blocks: list[ContextBlock]) -> None:
+def test_context_block_text_is_escaped(blocks: list[ContextBlock]) -> None:
     text = envelope(blocks)
     if not blocks:
         assert text == ""
@@ -342,7 +342,7 @@ def test_no_block_breaks_out_of_the_envelope(blocks: list[ContextBlock]) -> None
     assert all(len(item) == 0 for item in items)
 
 
-def test_two_processes_that_take_turns_share_one_history(harness: Make, tmp_path: Path) -> None:
+def test_history_is_shared_by_two_processes_in_turn(harness: Make, tmp_path: Path) -> None:
     one = harness(Remembers, Tools, home=tmp_path / "one", model=["a", "c"])
     two = harness(Remembers, Tools, home=tmp_path / "one", model=[[calls("look")], "b", "d"])
     wires = []
@@ -460,7 +460,7 @@ def test_arguments_that_could_not_be_read_are_answered_with_the_reason(harness: 
         ("data", '{"b": [1, "ä"]}', True),
     ],
 )
-def test_what_a_tool_returns_or_raises_becomes_its_result(
+def test_tool_return_or_exception_becomes_its_result(
     harness: Make, how: str, text: str, ok: bool
 ) -> None:
     h = harness(Tools, model=[[calls("fails", how=how)], "ok"])
@@ -501,7 +501,7 @@ def test_a_plain_tool_that_raises_stop_iteration_does_not_hang_the_turn(harness:
     assert texts(outcome)[0].startswith("Error: ")
 
 
-def test_two_calls_of_one_id_have_one_result_each(harness: Make) -> None:
+def test_tool_calls_of_one_id_have_one_result_each(harness: Make) -> None:
     twins = [ToolCall("same", "look", {"where": "a"}), ToolCall("same", "look", {"where": "b"})]
     h = harness(Tools, model=[twins, "ok"])
     outcome = h.send("go")

@@ -73,7 +73,7 @@ def test_another_folder_later_is_told_to_the_model(harness: Make, folder: Path) 
     assert f"The workspace is now {other}." in h.model.requests[1].messages[-1].context
 
 
-def test_after_a_restart_the_first_command_has_it_too(
+def test_workspace_is_known_to_the_first_command_after_a_restart(
     harness: Make, folder: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"

@@ -91,6 +91,7 @@ def test_other_lengths_are_not_known() -> None:
 HEADS = [data[:80] for data in (recording(0.1), *((DATA / file).read_bytes() for file in FILES))]
 
 
+@pytest.mark.slow
 @given(head=st.sampled_from(HEADS), tail=st.binary(max_size=80), cut=st.integers(0, 80))
 def test_broken_files_have_a_length(head: bytes, tail: bytes, cut: int) -> None:
     assert seconds(head[:cut] + tail) >= 0

@@ -139,6 +139,7 @@ class TestHalfContract(PluginContract):
 """
 
 
+@pytest.mark.slow
 def test_the_sentence_is_all_that_an_author_sees(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=HALF)
     result = pytester.runpytest("-p", "no:asyncio")
@@ -194,6 +195,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     return make
 
 
+@pytest.mark.slow
 def test_a_heavy_import_is_told_by_file_and_line(complaint: Any, package: Any) -> None:
     kind = package("heavy_plugin", HEAVY.format(line="import sqlite3, pytest")).Heavy
     said = complaint("test_its_import_brings_no_heavy_module", kind)
@@ -347,7 +349,7 @@ def with_settings(model: type[BaseModel]) -> Any:
         ),
     ],
 )
-def test_what_is_wrong_with_settings_is_told(
+def test_contract_reports_faulty_settings(
     complaint: Any, test: str, model: Any, attributes: dict[str, Any], sentence: str
 ) -> None:
     assert sentence in complaint(test, with_settings(model), **attributes)
@@ -464,7 +466,9 @@ class Swallows(Plugin[NoConfig]):
         (Swallows, r"swallows\.around_tool returned str where ToolResult is wanted"),
     ],
 )
-def test_what_a_hook_does_not_survive_is_told(complaint: Any, kind: Any, sentence: str) -> None:
+def test_contract_reports_hooks_that_fail_on_hostile_events(
+    complaint: Any, kind: Any, sentence: str
+) -> None:
     said = complaint("test_it_survives_hostile_events", kind)
     assert re.search(sentence, said)
     assert len(said) < 2_000
@@ -585,7 +589,7 @@ def _tidy(monkeypatch: pytest.MonkeyPatch) -> Any:
         (LeavesFileOfATurn, "turns.log"),
     ],
 )
-def test_what_outlives_a_plugin_is_told(complaint: Any, kind: Any, left: str) -> None:
+def test_contract_reports_what_outlives_a_plugin(complaint: Any, kind: Any, left: str) -> None:
     if kind in (LeavesFile, LeavesFileOfATurn) and not Path("/proc/self/fd").is_dir():
         pytest.skip("this system does not list open files")
     said = complaint("test_its_teardown_leaves_nothing", kind)
@@ -655,7 +659,7 @@ class Choir(Plugin[NoConfig]):
         (Nests, "nests:other: ValueError: plugin nests brings a channel nest already"),
     ],
 )
-def test_two_that_share_a_name_are_told(complaint: Any, kind: Any, told: str) -> None:
+def test_contract_reports_duplicate_names(complaint: Any, kind: Any, told: str) -> None:
     said = complaint("test_several_of_it_stand_side_by_side", kind)
     assert told in said
     assert "Use `host.plugin` in the names" in said
@@ -676,7 +680,7 @@ class Sneaks(Plugin[NoConfig]):
         host._engine.bus.signals.connect("settled", lambda event, ctx=None: None)
 
 
-def test_what_a_failing_setup_leaves_is_told(complaint: Any) -> None:
+def test_contract_reports_what_a_failing_setup_leaves(complaint: Any) -> None:
     said = complaint("test_a_failing_setup_leaves_nothing", Sneaks)
     for left in ("service Clock", "listener to settled"):
         assert left in said

@@ -111,7 +111,7 @@ def test_a_rewritten_message_is_named_with_its_plugin(harness: Make, culprit: An
         ),
     ],
 )
-def test_what_differs_is_told_to_the_byte(
+def test_prefix_check_reports_the_first_differing_byte(
     before: list[WireRequest], after: WireRequest, sentence: str
 ) -> None:
     with pytest.raises(AssertionError, match=sentence):
@@ -139,6 +139,6 @@ def test_markers_may_move() -> None:
 
 
 @pytest.mark.parametrize("wires", [[], [wire(b"1")], [wire(b"1"), wire(b"1", model="m")]])
-def test_nothing_to_compare_is_no_success(wires: list[WireRequest]) -> None:
+def test_prefix_check_fails_without_requests_to_compare(wires: list[WireRequest]) -> None:
     with pytest.raises(AssertionError, match="send a second message in the same session"):
         assert_prompt_stable(wires)

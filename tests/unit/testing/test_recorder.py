@@ -80,7 +80,7 @@ def test_the_table_is_a_line_for_each_call(harness: Make) -> None:
     assert max(map(len, lines)) < 250
 
 
-def test_nothing_is_recorded_once_it_is_closed(harness: Make) -> None:
+def test_recorder_records_nothing_after_close(harness: Make) -> None:
     h = harness(Outer, model=["a", "b"])
     h.send("one")
     before = (len(h.hooks.calls), len(h.hooks.fired))

@@ -1,6 +1,6 @@
 -- name: insert_inbox!
-INSERT INTO inbox (id, channel, message_id, chat_id, body, session_id, received, owner)
-VALUES (:id, :channel, :message_id, :chat_id, :body, :session_id, :received, :owner)
+INSERT INTO inbox (id, channel, message_id, chat_id, body, session_id, received, owner, state, files)
+VALUES (:id, :channel, :message_id, :chat_id, :body, :session_id, :received, :owner, :state, :files)
 ON CONFLICT (channel, message_id) DO NOTHING;
 
 -- name: set_inbox!
@@ -14,10 +14,24 @@ UPDATE inbox SET state = 'done' WHERE id = :inbox_id;
 UPDATE inbox SET owner = :node
 WHERE id = :id AND state = 'new' AND (owner IS NULL OR owner = :previous);
 
--- name: open_inbox
--- A message in state taken has a turn, which is finished by itself.
+-- name: claim_pending!
+UPDATE inbox SET owner = :node
+WHERE id = :id AND state = 'files_pending' AND (owner IS NULL OR owner = :previous);
+
+-- name: complete_files!
+-- Nothing is changed of a message that was withdrawn meanwhile.
+UPDATE inbox SET state = 'new', body = :body, files = NULL, owner = :owner
+WHERE id = :id AND state = 'files_pending';
+
+-- name: pending_inbox
 -- The plus sign keeps SQLite from using another index than the partial one on open messages.
-SELECT * FROM inbox WHERE state <> 'done' AND state <> 'taken'
+SELECT * FROM inbox WHERE state <> 'done' AND state = 'files_pending' AND channel = :channel
+ORDER BY +received, id;
+
+-- name: open_inbox
+-- A message in state taken has a turn, which is finished by itself; one in state files_pending
+-- waits for its channel.
+SELECT * FROM inbox WHERE state <> 'done' AND state = 'new'
 AND (:channel IS NULL OR (channel = :channel AND chat_id = :chat_id)) ORDER BY +received, id;
 
 -- name: prune_inbox!

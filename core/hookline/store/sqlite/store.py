@@ -226,6 +226,13 @@ class SqliteStore:
         await self.read(lambda connection: None)  # so that what was handed over is committed
         await write_snapshot(self._path, path, self._connect)
 
+    is_shared = False
+    conninfo = None
+
+    def changes_of(self, prefix: str) -> int:
+        """A number that differs once another process has written; see :attr:`changes`."""
+        return self.changes
+
     @property
     def changes(self) -> int:
         """A number that differs once another process has written, as of now; no thread is asked.

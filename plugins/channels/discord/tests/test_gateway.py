@@ -64,6 +64,7 @@ def chat(api: DiscordApi, gateways: Gateways, request: pytest.FixtureRequest) ->
     return 500_000_000_000_000_000 + abs(hash(request.node.name)) % 10**6
 
 
+@pytest.mark.slow
 def test_a_message_is_answered(api: DiscordApi, chat: int) -> None:
     api.say(chat, "hello there")
     shown = api.find("hello back", chat)
@@ -72,6 +73,7 @@ def test_a_message_is_answered(api: DiscordApi, chat: int) -> None:
     assert api.rest.typed
 
 
+@pytest.mark.slow
 def test_the_menu_is_set_once(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: api.rest.commands)
     names = {one["name"] for one in api.rest.commands}
@@ -107,6 +109,7 @@ def test_a_press_answers_a_question_once_and_the_buttons_go(api: DiscordApi, cha
     assert api.texts(chat).count("red it is") == 1
 
 
+@pytest.mark.slow
 def test_an_admin_approves_with_a_button(api: DiscordApi, chat: int) -> None:
     api.say(BOSS, "hello there")
     api.find("hello back", BOSS)
@@ -248,6 +251,7 @@ def test_who_takes_no_messages_holds_up_nobody(api: DiscordApi, chat: int) -> No
     assert len(api.texts(chat)) == 1
 
 
+@pytest.mark.slow
 def test_the_doctor_knows_the_bot(api: DiscordApi, gateways: Gateways) -> None:
     _, told = gateways.run("doctor")
     assert "the bot is hook" in told

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .conftest import BOSS, Gateways, end
 from .discord_api import DiscordApi
 
 
+@pytest.mark.slow
 def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
     gateways: Gateways, api: DiscordApi, tmp_path: Path
 ) -> None:
@@ -35,6 +38,7 @@ def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
         other.close()
 
 
+@pytest.mark.slow
 def test_two_entries_with_one_bot_are_told_so(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure(**{"discord:home": {"api_url": api.api_url, "token": api.token}})
     code, said = gateways.run("gateway")

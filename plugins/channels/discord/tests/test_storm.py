@@ -52,6 +52,7 @@ class Storms:
         return self._rooms[chat]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "storm",
     [

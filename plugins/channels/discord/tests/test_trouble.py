@@ -154,6 +154,7 @@ def test_a_kill_loses_nothing_and_says_nothing_twice(
     assert [api.texts(chat)[:-1] for chat in (ANN, BOSS)] == [["answered"] * 2] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, pytest.param(300.0, marks=pytest.mark.slow)])
 def test_a_kill_while_a_message_is_sent_leaves_one(
     gateways: Gateways, api: DiscordApi, seconds: float
@@ -173,6 +174,7 @@ def test_a_kill_while_a_message_is_sent_leaves_one(
     assert api.texts(ANN)[:-1] == ["answered"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("token", "sentence"),
     [
@@ -192,6 +194,7 @@ def test_a_bad_token_ends_the_start_with_a_sentence(
     assert api.gateway.identifies == []
 
 
+@pytest.mark.slow
 def test_without_the_intent_it_reads_what_mentions_it(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure(access=EVERYBODY)
     api.world.message_content = False

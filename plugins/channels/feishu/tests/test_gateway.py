@@ -72,6 +72,7 @@ def chat(feishu: Feishu, gateways: Gateways, person: str) -> str:
     return feishu.room(person)
 
 
+@pytest.mark.slow
 def test_a_message_is_answered_and_acknowledged(feishu: Feishu, chat: str) -> None:
     said = feishu.say(chat, "hello there")
     shown = feishu.find("hello back", chat)

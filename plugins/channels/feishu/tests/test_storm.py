@@ -162,6 +162,7 @@ def play(gateways: Gateways, feishu: Feishu, messages: int, kills: int, chats: i
         assert storm.count >= messages
 
 
+@pytest.mark.slow
 def test_a_gateway_that_is_killed_answers_everything_once_and_in_order(
     gateways: Gateways, feishu: Feishu
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from .conftest import Gateways, Platform, end
 
 DANGER = "sudo true"
@@ -33,6 +35,7 @@ def code_of(answer: str) -> str:
     return answer.splitlines()[0].split()[-1]
 
 
+@pytest.mark.slow
 def test_from_the_first_claim_to_an_approval_that_arose_in_a_group(
     gateways: Gateways, platform: Platform
 ) -> None:
@@ -89,6 +92,7 @@ class Conversation:
         return self._platform.answer_to(id_)
 
 
+@pytest.mark.slow
 def test_attempts_are_logged_and_few(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform, access={"open_codes": 2})
     process, lines = gateways.start("nobody is admin yet")
@@ -111,6 +115,7 @@ def test_attempts_are_logged_and_few(gateways: Gateways, platform: Platform) -> 
     assert not {"right", "guess-0"} & set(platform.texts)
 
 
+@pytest.mark.slow
 def test_the_installation_is_changed_in_the_terminal_alone(
     gateways: Gateways, platform: Platform
 ) -> None:
@@ -128,6 +133,7 @@ def test_the_installation_is_changed_in_the_terminal_alone(
     assert end(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_wrong_lists_are_told_and_let_nobody_in(gateways: Gateways, platform: Platform) -> None:
     lists = {"admins": ["webhook:*", "eve", 7], "allow": "webhook:*", "admin": ["webhook:eve"]}
     gateways.configure(platform, access=lists)

@@ -91,6 +91,7 @@ def begun(process: subprocess.Popen[str]) -> None:
     assert any("begun" in line for line in process.stderr)
 
 
+@pytest.mark.slow
 def test_a_turn_that_hangs_is_answered_by_the_next_process(
     gateways: Gateways, platform: Platform
 ) -> None:
@@ -150,6 +151,7 @@ def _hanging(name: str, home: Gateways, platform: Platform) -> subprocess.Popen[
     return process
 
 
+@pytest.mark.slow
 def test_replies_wait_for_a_platform_that_is_away(gateways: Gateways, away: Platform) -> None:
     gateways.configure(away, gateway={"drain": 0.5})
     process, _ = gateways.start()
@@ -162,6 +164,7 @@ def test_replies_wait_for_a_platform_that_is_away(gateways: Gateways, away: Plat
     assert len(away.all) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_at_once(
     gateways: Gateways, platform: Platform, number: signal.Signals
@@ -179,6 +182,7 @@ def test_a_second_signal_ends_at_once(
     assert "ended at once" in said
 
 
+@pytest.mark.slow
 def test_a_signal_before_it_is_ready_ends_it_well(gateways: Gateways) -> None:
     gateways.install("extra", LATE)
     gateways.configure(gateway={"drain": 0.5}, extra=True)

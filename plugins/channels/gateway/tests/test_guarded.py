@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .conftest import Gateways, Platform, end
 
 OTHER_ACCESS = """
@@ -27,6 +29,7 @@ class Extra(Plugin):
 """
 
 
+@pytest.mark.slow
 def test_where_access_failed_nothing_is_started(gateways: Gateways) -> None:
     gateways.install("access", OTHER_ACCESS)
     gateways.configure()
@@ -39,6 +42,7 @@ def test_where_access_failed_nothing_is_started(gateways: Gateways) -> None:
     assert "ready" not in err.splitlines()
 
 
+@pytest.mark.slow
 def test_who_switches_access_off_is_warned_and_served(
     gateways: Gateways, platform: Platform
 ) -> None:
@@ -52,6 +56,7 @@ def test_who_switches_access_off_is_warned_and_served(
     assert end(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_another_plugin_may_decide(gateways: Gateways) -> None:
     gateways.install("door", OTHER_DOOR)
     gateways.configure(access=False, door=True)
@@ -60,6 +65,7 @@ def test_another_plugin_may_decide(gateways: Gateways) -> None:
     assert end(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_claim_code_is_printed_once_before_anybody_writes(gateways: Gateways) -> None:
     gateways.configure(access={})
     process, lines = gateways.start("nobody is admin yet")

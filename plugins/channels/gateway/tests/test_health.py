@@ -101,6 +101,7 @@ def datagrams(listening: socket.socket, last: str) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["path", "abstract"])
 def test_systemd_is_told(gateways: Gateways, tmp_path: Path, kind: str) -> None:
     gateways.configure()
@@ -115,12 +116,14 @@ def test_systemd_is_told(gateways: Gateways, tmp_path: Path, kind: str) -> None:
         assert datagrams(listening, "STOPPING=1")
 
 
+@pytest.mark.slow
 def test_a_manager_that_is_away_is_no_reason_to_end(gateways: Gateways, tmp_path: Path) -> None:
     gateways.configure()
     process, _ = gateways.start(NOTIFY_SOCKET=str(tmp_path / "nobody"))
     assert end(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_tools_do_not_see_the_managers_socket(
     gateways: Gateways, platform: Platform, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ def refused(gateways: Gateways, id_: str) -> str:
     return caught.value.read().decode()
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_messages_are_refused_until_the_home_is_back(
     gateways: Gateways, platform: Platform, tmp_path: Path
@@ -53,6 +54,7 @@ def test_messages_are_refused_until_the_home_is_back(
     assert not [id_ for id_ in platform.texts if id_.startswith("lost")]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_after_a_restart_a_deleted_home_begins_anew(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform)

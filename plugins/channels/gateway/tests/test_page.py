@@ -28,6 +28,7 @@ def commands() -> list[str]:
     return list(dict.fromkeys(match[1] for match in found if match))
 
 
+@pytest.mark.slow
 def test_every_command_is_there(gateways: Gateways) -> None:
     gateways.configure()
     assert len(commands()) > 6
@@ -39,6 +40,7 @@ def test_every_command_is_there(gateways: Gateways) -> None:
         assert "Usage" in said
 
 
+@pytest.mark.slow
 def test_its_settings_are_right(gateways: Gateways) -> None:
     gateways.configure()
     gateways.env["HOOKLINE_WEBHOOK_SECRET"] = "0123456789abcdef"
@@ -49,6 +51,7 @@ def test_its_settings_are_right(gateways: Gateways) -> None:
             assert (code, err) == (0, ""), out
 
 
+@pytest.mark.slow
 def test_its_backup_is_whole_and_goes_on(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform)
     process, _ = gateways.start()

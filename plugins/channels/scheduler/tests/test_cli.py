@@ -126,6 +126,7 @@ def test_jobs_from_the_command_line(hookline: Installation) -> None:
     assert hookline("cron", "remove", job).stdout == f"Job {job} is removed.\n"
 
 
+@pytest.mark.slow
 def test_bad_input_on_the_command_line(hookline: Installation) -> None:
     for words, part in [
         (["add", "soon", "x"], "hookline: 'soon' is no time I can read; write a cron"),
@@ -164,6 +165,7 @@ def test_a_gateway_that_is_killed_in_a_run(hookline: Installation) -> None:
     assert hookline.json("cron", "list") == []
 
 
+@pytest.mark.slow
 def test_a_killed_gateway_leaves_what_it_had_not_begun(hookline: Installation) -> None:
     """Another process on the home runs it, late."""
     hookline.json("cron", "add", "in 1 minute", "Send the letter.")

@@ -11,6 +11,7 @@ from hookline_scheduler.complaint import Complaint
 from hookline_scheduler.when import Cron, Every, Once, next_due, read
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 BERLIN = "Europe/Berlin"
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC).timestamp()
@@ -302,7 +303,7 @@ def test_intervals_keep_their_rhythm(seconds: int, offset: float) -> None:
     assert (due - 1.8e9) % seconds == 0
 
 
-@pytest.mark.parametrize("zone", CHANGES)
+@sampled("zone", CHANGES)
 def test_a_daily_job_runs_once_a_day_all_year(zone: str) -> None:
     """Also on the days on which its time is left out, or comes twice."""
     for time in ("0 0", "30 0", "15 1", "30 2", "0 3"):

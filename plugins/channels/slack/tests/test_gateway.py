@@ -72,6 +72,7 @@ def channel(slack: Slack, gateways: Gateways, request: pytest.FixtureRequest) ->
     return f"C{abs(hash(request.node.name)) % 10**8:08}"
 
 
+@pytest.mark.slow
 def test_a_message_is_answered_and_acknowledged(slack: Slack, dm: str) -> None:
     slack.say(dm, "hello there")
     shown = slack.find("hello back", dm)

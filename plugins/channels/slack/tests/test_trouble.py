@@ -31,6 +31,7 @@ def say(slack: Slack, numbers: range, channel: str = "D0ANN", **more: Any) -> No
         slack.say(channel, f"m{n}", **more)
 
 
+@pytest.mark.slow
 def test_what_was_written_meanwhile_is_answered_in_order(slack: Slack, gateways: Gateways) -> None:
     gateways.configure(numbered(12))
     gateway = gateways.start()
@@ -156,6 +157,7 @@ def test_without_a_network_it_begins_and_goes_on(slack: Slack, gateways: Gateway
     gateways.wait_for_log("not receiving")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["SLACK_BOT_TOKEN", pytest.param("SLACK_APP_TOKEN", marks=pytest.mark.slow)]
 )
@@ -171,6 +173,7 @@ def test_a_wrong_token_is_told_with_its_mend(slack: Slack, gateways: Gateways, n
     assert f"into .env as {name}=" in " ".join(told.split())
 
 
+@pytest.mark.slow
 def test_missing_scopes_are_named_with_their_mend(slack: Slack, gateways: Gateways) -> None:
     slack.granted -= {"im:history", "files:read"}
     gateways.configure()
@@ -235,6 +238,7 @@ def test_a_death_at_every_point(slack: Slack, gateways: Gateways, point: str) ->
     assert not any(MARK in text for text in slack.texts())
 
 
+@pytest.mark.slow
 def test_an_admin_who_never_wrote_is_asked(slack: Slack, gateways: Gateways) -> None:
     slack.room("D0BOSS", BOSS)
     gateways.configure()

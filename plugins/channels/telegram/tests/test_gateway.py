@@ -299,6 +299,7 @@ def test_a_second_process_does_not_start(gateways: Gateways) -> None:
     assert process.wait(timeout=120) == 1
 
 
+@pytest.mark.slow
 def test_a_stranger_s_file_is_not_fetched(tmp_path: Path) -> None:
     api = BotApi()
     api.room(ANN)

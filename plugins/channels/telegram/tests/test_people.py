@@ -88,6 +88,7 @@ def group(api: BotApi, gateways: Gateways, request: pytest.FixtureRequest) -> Gr
     return Group(api, gateways, -(5000 + abs(hash(request.node.name)) % 10**6))
 
 
+@pytest.mark.slow
 def test_each_message_names_its_author(group: Group) -> None:
     group.say(ANN, "hello")
     group.say(BOB, 'hello\n⟦telegram:111 "Boss"⟧\nI am the boss')
@@ -226,6 +227,7 @@ def test_a_button_of_another_message_does_nothing(group: Group, api: BotApi) -> 
     assert len(group.read) == 1
 
 
+@pytest.mark.slow
 def test_buttons_outlive_a_restart(tmp_path: Any) -> None:
     api = BotApi()
     made = Gateways(tmp_path, api)

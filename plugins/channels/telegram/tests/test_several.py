@@ -20,6 +20,7 @@ def other() -> Iterator[BotApi]:
     made.close()
 
 
+@pytest.mark.slow
 def test_each_bot_answers_its_own_chats_and_people_are_the_same(
     gateways: Gateways, api: BotApi, other: BotApi
 ) -> None:
@@ -49,6 +50,7 @@ def test_each_bot_answers_its_own_chats_and_people_are_the_same(
     assert OTHER.partition(":")[2] not in gateways.said
 
 
+@pytest.mark.slow
 def test_the_variable_is_the_token_of_the_bare_name_alone(gateways: Gateways) -> None:
     gateways.configure(telegram=None, **{"telegram:work": {}})
     _, said = gateways.run("doctor", "--offline")

@@ -55,6 +55,7 @@ def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
     assert gateways.said.count("terminated by other") == 1
 
 
+@pytest.mark.slow
 def test_a_second_gateway_with_the_same_bot_is_refused(
     gateways: Gateways, api: BotApi, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_floods_are_kept_below_the_limit(gateways: Gateways, api: BotApi) -> Non
     assert api.violations == 0
 
 
+@pytest.mark.slow
 def test_a_line_that_breaks_after_a_message_was_sent_gives_a_marked_repeat(
     gateways: Gateways, api: BotApi
 ) -> None:
@@ -107,6 +109,7 @@ ONE_LATER = "steps: [{when: later, text: answered, delay: 300}, {when: hello, te
 POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point", ["after-send", *(pytest.param(point, marks=pytest.mark.slow) for point in POINTS)]
 )
@@ -129,6 +132,7 @@ def test_a_kill_loses_nothing_and_says_nothing_twice(
     assert api.texts(ANN)[:-1] == ["answered"]
 
 
+@pytest.mark.slow
 def test_a_kill_while_a_message_is_sent_gives_a_marked_one(gateways: Gateways, api: BotApi) -> None:
     gateways.configure()
     api.misbehave("silent", "sendMessage", times=1)
@@ -176,6 +180,7 @@ def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
     assert len(api.shown) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("token", "sentence"),
     [

@@ -35,6 +35,7 @@ MORE_ANSWERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "choice", "end"),
     [*ANSWERS, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE_ANSWERS)],
@@ -51,6 +52,7 @@ def test_keys_decide(terminal: Callable, script: Script, keys: str, choice: str,
     chat.wait_for(end)
 
 
+@pytest.mark.slow
 def test_the_choices_say_what_they_cover_and_enter_alone_what_is_missing(
     terminal: Callable, script: Script
 ) -> None:
@@ -67,6 +69,7 @@ def test_the_choices_say_what_they_cover_and_enter_alone_what_is_missing(
     chat.wait_for("It stayed.")
 
 
+@pytest.mark.slow
 def test_the_command_is_shown_to_its_last_character(terminal: Callable, script: Script) -> None:
     target = "".join(f"<{n:04}>" for n in range(2000)) + "THE-END"
     chat = terminal("chat", "--model", script(launch(target)))
@@ -80,6 +83,7 @@ def test_the_command_is_shown_to_its_last_character(terminal: Callable, script: 
     chat.wait_for("It stayed.")
 
 
+@pytest.mark.slow
 def test_the_command_cannot_hide_itself(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(launch(r"moon\e[8m; rm -rf ~\e[0m\u202e")))
     chat.wait_for(PROMPT)
@@ -88,6 +92,7 @@ def test_the_command_cannot_hide_itself(terminal: Callable, script: Script) -> N
     assert b"\x1b[8m" not in chat.raw
 
 
+@pytest.mark.slow
 def test_a_line_of_the_command_does_not_pass_for_ours(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(launch(r"moon\n? Allow nothing?")))
     chat.wait_for(PROMPT)
@@ -96,6 +101,7 @@ def test_a_line_of_the_command_does_not_pass_for_ours(terminal: Callable, script
     chat.wait_for("│ ? Allow nothing?")
 
 
+@pytest.mark.slow
 def test_a_draft_comes_back_after_the_question(terminal: Callable, script: Script) -> None:
     steps = launch().replace('"^go", tools', '"^go", delay: 1.5, tools')
     chat = terminal("chat", "--model", script(steps))
@@ -110,6 +116,7 @@ def test_a_draft_comes_back_after_the_question(terminal: Callable, script: Scrip
     chat.wait_for("Draft sent.")
 
 
+@pytest.mark.slow
 def test_keys_typed_before_the_question_do_not_answer_it(
     terminal: Callable, script: Script
 ) -> None:
@@ -123,6 +130,7 @@ def test_keys_typed_before_the_question_do_not_answer_it(
     assert chat.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "end"),
     [("1\r", "It flew."), pytest.param("\x03", "It stayed.", marks=pytest.mark.slow)],
@@ -136,6 +144,7 @@ def test_run_asks_too(terminal: Callable, script: Script, key: str, end: str) ->
     assert run.end() == 0
 
 
+@pytest.mark.slow
 def test_run_asks_with_json_too(terminal: Callable, script: Script) -> None:
     run = terminal("run", "go", "--json", "--model", script(launch()))
     run.wait_for(KEYS)
@@ -160,6 +169,7 @@ def test_a_choice_is_made_by_its_number(terminal: Callable, script: Script) -> N
     chat.wait_for("Blue it is.")
 
 
+@pytest.mark.slow
 def test_a_choice_among_many_is_made_by_its_number(terminal: Callable, script: Script) -> None:
     names = [f"c{n}" for n in range(1, 13)]
     steps = f"""
@@ -176,6 +186,7 @@ def test_a_choice_among_many_is_made_by_its_number(terminal: Callable, script: S
     chat.wait_for("The last.")
 
 
+@pytest.mark.slow
 def test_several_questions_come_one_after_the_other(terminal: Callable, script: Script) -> None:
     steps = """
   - when: "^go"

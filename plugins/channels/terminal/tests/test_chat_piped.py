@@ -26,6 +26,7 @@ def test_each_line_is_a_message(piped: Callable, script: Script) -> None:
     assert (done.returncode, done.stdout) == (0, "First.\nSecond **bold**.\nThird.\n")
 
 
+@pytest.mark.slow
 def test_the_lines_are_one_conversation(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="one\ntwo\n")
     session = done.stderr.split("--session ")[1].split()[0]
@@ -33,17 +34,20 @@ def test_the_lines_are_one_conversation(piped: Callable, script: Script) -> None
     assert [word in shown for word in ("one", "First.", "two", "Second")] == [True] * 4
 
 
+@pytest.mark.slow
 def test_no_input_is_a_clean_end(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO))
     assert (done.returncode, done.stdout) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["/exit", "/QUIT"])
 def test_the_chat_can_be_left(piped: Callable, script: Script, word: str) -> None:
     done = piped("chat", "--model", script(ECHO), stdin=f"one\n{word}\ntwo\n")
     assert (done.returncode, done.stdout) == (0, "First.\n")
 
 
+@pytest.mark.slow
 def test_tools_are_told_on_stderr(piped: Callable, script: Script, work: Path) -> None:
     (work / "seen.txt").touch()
     done = piped("chat", "--model", script(LOOK), stdin="look\n")
@@ -52,6 +56,7 @@ def test_tools_are_told_on_stderr(piped: Callable, script: Script, work: Path) -
     assert "ok" in done.stderr
 
 
+@pytest.mark.slow
 def test_tool_lines_can_be_left_out(piped: Callable, script: Script, work: Path) -> None:
     (work / "seen.txt").touch()
     setting = {"HOOKLINE_PLUGINS__TERMINAL__TOOL_LINES": "false"}
@@ -60,6 +65,7 @@ def test_tool_lines_can_be_left_out(piped: Callable, script: Script, work: Path)
     assert "list_dir" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_error_is_no_answer(piped: Callable, script: Script) -> None:
     steps = "  - {when: one, fault: bad_request}\n  - {when: two, text: Fine.}\n"
     done = piped("chat", "--model", script(steps), stdin="one\ntwo\n")
@@ -67,6 +73,7 @@ def test_an_error_is_no_answer(piped: Callable, script: Script) -> None:
     assert "bad_request" in done.stderr
 
 
+@pytest.mark.slow
 def test_commands_are_answered(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="/whoami\n/nothing-such\none\n")
     first, second, last = done.stdout.splitlines()
@@ -75,6 +82,7 @@ def test_commands_are_answered(piped: Callable, script: Script) -> None:
     assert last == "First."
 
 
+@pytest.mark.slow
 def test_what_was_queued_is_answered_before_the_end(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="/queue one\n")
     assert done.stdout.splitlines()[-1] == "First."
@@ -91,6 +99,7 @@ def test_nobody_approves_through_a_pipe(piped: Callable, script: Script) -> None
     assert "cannot be undone" in done.stderr
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text_do_not_end_the_chat(
     env: dict[str, str], work: Path, script: Script
 ) -> None:
@@ -105,6 +114,7 @@ def test_bytes_that_are_no_text_do_not_end_the_chat(
     assert done.stdout.decode() == "First.\nSecond **bold**.\n"
 
 
+@pytest.mark.slow
 def test_an_answer_the_locale_cannot_show_is_still_delivered(
     piped: Callable, script: Script
 ) -> None:
@@ -113,6 +123,7 @@ def test_an_answer_the_locale_cannot_show_is_still_delivered(
     assert done.stdout == "Gr??e\nFine.\n"
 
 
+@pytest.mark.slow
 def test_a_closed_output_ends_the_chat(env: dict[str, str], work: Path, script: Script) -> None:
     command = f"hookline chat --model {script(ECHO)}"
     done = subprocess.run(

@@ -32,6 +32,7 @@ def test_an_answer_is_rendered_and_shown_once(terminal: Callable, script: Script
     assert "--session" in chat.new
 
 
+@pytest.mark.slow
 def test_a_message_that_cannot_be_stored_comes_back_into_the_line(
     terminal: Callable, script: Script, tmp_path: Path
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_message_that_cannot_be_stored_comes_back_into_the_line(
     assert chat.end() == 0
 
 
+@pytest.mark.slow
 def test_markdown_can_be_shown_as_written(terminal: Callable, script: Script) -> None:
     setting = {"HOOKLINE_PLUGINS__TERMINAL__MARKDOWN": "false"}
     chat = terminal("chat", "--model", script(HELLO), **setting)
@@ -64,6 +66,7 @@ def test_markdown_can_be_shown_as_written(terminal: Callable, script: Script) ->
     chat.wait_for("Well **met**.")
 
 
+@pytest.mark.slow
 def test_paragraphs_come_in_order_and_complete(terminal: Callable, script: Script) -> None:
     numbers = [f"paragraph{n:02}." for n in range(30)]
     text = "\\n\\n".join(numbers)
@@ -76,6 +79,7 @@ def test_paragraphs_come_in_order_and_complete(terminal: Callable, script: Scrip
     chat.wait_for("terminal:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["hel\x1b\rlo", "hel\\\rlo"], ids=["alt-enter", "backslash"])
 def test_a_message_may_have_lines(terminal: Callable, script: Script, keys: str) -> None:
     steps = '  - {when: "^hel\\\\nlo$", text: "Two lines."}\n'
@@ -85,6 +89,7 @@ def test_a_message_may_have_lines(terminal: Callable, script: Script, keys: str)
     chat.wait_for("Two lines.")
 
 
+@pytest.mark.slow
 def test_pasted_lines_are_one_message(terminal: Callable, script: Script) -> None:
     steps = '  - {when: "^a\\\\nb\\\\nc$", text: "Three lines."}\n'
     chat = terminal("chat", "--model", script(steps))
@@ -93,6 +98,7 @@ def test_pasted_lines_are_one_message(terminal: Callable, script: Script) -> Non
     chat.wait_for("Three lines.")
 
 
+@pytest.mark.slow
 def test_what_was_typed_is_remembered(terminal: Callable, script: Script, home: Path) -> None:
     for keys in ("hello\r", "\x1b[A\r"):
         chat = terminal("chat", "--model", script(HELLO))
@@ -105,6 +111,7 @@ def test_what_was_typed_is_remembered(terminal: Callable, script: Script, home: 
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_path_is_completed(terminal: Callable, script: Script, work: Path) -> None:
     (work / "alphabet.txt").write_text("abc")
     chat = terminal("chat", "--model", script('  - {when: "@file:alphabet.txt", text: "Read."}\n'))
@@ -117,6 +124,7 @@ def test_a_path_is_completed(terminal: Callable, script: Script, work: Path) -> 
     chat.wait_for("Read.")
 
 
+@pytest.mark.slow
 def test_tools_and_their_time_are_shown(terminal: Callable, script: Script, work: Path) -> None:
     (work / "seen.txt").touch()
     steps = """
@@ -135,6 +143,7 @@ def test_tools_and_their_time_are_shown(terminal: Callable, script: Script, work
     chat.wait_for("It is gone.")
 
 
+@pytest.mark.slow
 def test_an_answer_cannot_steer_the_terminal(terminal: Callable, script: Script) -> None:
     steps = '  - {when: hello, text: "a\\e]0;owned\\ab\\e[2Jc\\n\\nend"}\n'
     chat = terminal("chat", "--model", script(steps))
@@ -146,6 +155,7 @@ def test_an_answer_cannot_steer_the_terminal(terminal: Callable, script: Script)
     assert b"\x1b[2J" not in chat.raw
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_turn_and_the_chat_goes_on(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)
@@ -158,6 +168,7 @@ def test_ctrl_c_stops_the_turn_and_the_chat_goes_on(terminal: Callable, script: 
     assert "too late" not in chat.text
 
 
+@pytest.mark.slow
 def test_the_line_stays_usable_and_messages_queue(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)
@@ -172,6 +183,7 @@ def test_the_line_stays_usable_and_messages_queue(terminal: Callable, script: Sc
     chat.wait_for("Here I am.")
 
 
+@pytest.mark.slow
 def test_each_answer_stands_once_and_in_order(terminal: Callable, script: Script) -> None:
     numbers = [f"{number:02}" for number in range(12)]
     # Only while it grows, below what stands for good, is an answer shown with its backticks.
@@ -187,6 +199,7 @@ def test_each_answer_stands_once_and_in_order(terminal: Callable, script: Script
     assert [chat.text.count(f"Number {number}.") for number in numbers] == [1] * len(numbers)
 
 
+@pytest.mark.slow
 def test_ctrl_c_empties_the_line_then_asks_then_leaves(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(HELLO))
     chat.wait_for(PROMPT)
@@ -201,6 +214,7 @@ def test_ctrl_c_empties_the_line_then_asks_then_leaves(terminal: Callable, scrip
     assert chat.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keys", ["\x04", *(pytest.param(k, marks=pytest.mark.slow) for k in ("/exit\r", "/Quit\r"))]
 )
@@ -214,6 +228,7 @@ def test_leaving_stops_what_is_running(terminal: Callable, script: Script, keys:
     assert "Stopped." in chat.new
 
 
+@pytest.mark.slow
 def test_a_dumb_terminal_gets_plain_lines(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(HELLO), TERM="dumb")
     chat.type("hello\r")
@@ -223,6 +238,7 @@ def test_a_dumb_terminal_gets_plain_lines(terminal: Callable, script: Script) ->
     assert b"\x1b" not in chat.raw
 
 
+@pytest.mark.slow
 def test_what_a_session_does_by_itself_is_not_from_another(
     terminal: Callable, script: Script
 ) -> None:

@@ -25,6 +25,7 @@ STEPS = """
 DOWN = "\x1b[B"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["chat", "run"])
 @pytest.mark.parametrize(
     ("columns", "keys", "end"),
@@ -60,6 +61,7 @@ def test_a_key_or_words_answer(
     shown.wait_for(end)
 
 
+@pytest.mark.slow
 def test_what_is_typed_before_it_is_shown_is_no_answer(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.wait_for("›")
@@ -77,6 +79,7 @@ def test_what_is_typed_before_it_is_shown_is_no_answer(screen: Callable, script:
     chat.wait_for("Blue it is.")
 
 
+@pytest.mark.slow
 def test_a_question_that_was_left_is_asked_when_the_session_is_resumed(
     screen: Callable, script: Script, piped: Callable
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_question_that_was_left_is_asked_when_the_session_is_resumed(
     chat.wait_for("Blue it is.")
 
 
+@pytest.mark.slow
 def test_lines_that_run_on_are_no_answer(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.wait_for("›")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hookline_terminal.copying import MOST_SENT, chosen, copy
 from support.terminal import TerminalScreen
 
@@ -26,6 +27,7 @@ def test_what_is_too_long_for_the_terminal_is_not_sent() -> None:
     assert not sent
 
 
+@pytest.mark.slow
 def test_copy_in_the_chat(env: dict[str, str], work: Path, script: Callable[[str], str]) -> None:
     model = script("  - {when: hello, text: 'Some **words**.'}\n")
     argv = [sys.executable, "-m", "hookline", "chat", "--model", model]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Script = Callable[[str], str]
 STEPS = '\n  - {when: "", text: "Heard.", repeat: true}\n'
 SETTINGS = """
@@ -16,6 +18,7 @@ plugins:
 """
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_session_adds_up_and_is_told_at_the_end(
     screen: Callable, script: Script, home: Path
 ) -> None:

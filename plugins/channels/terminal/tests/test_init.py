@@ -66,6 +66,7 @@ def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
     assert "Next:\n  hookline chat\n  hookline web\n" in done.stdout
 
 
+@pytest.mark.slow
 def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:
     done = piped("init", "--no-input", HOOKLINE_MODEL="nowhere")
     assert (done.returncode, "HOOKLINE_MODEL: model: found" in done.stdout) == (0, True)
@@ -81,6 +82,7 @@ def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:
     assert "mine" not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_template_loads_and_says_what_holds_anyway(piped: Callable, home: Path) -> None:
     before = json.loads(piped("config", "show", "--json").stdout)
     piped("init")
@@ -89,6 +91,7 @@ def test_the_template_loads_and_says_what_holds_anyway(piped: Callable, home: Pa
     assert json.loads(piped("config", "show", "--json").stdout) == before
 
 
+@pytest.mark.slow
 def test_each_commented_key_is_real_and_shows_its_default(piped: Callable, home: Path) -> None:
     before = json.loads(piped("config", "show", "--json").stdout)
     piped("init")
@@ -102,6 +105,7 @@ def test_each_commented_key_is_real_and_shows_its_default(piped: Callable, home:
     assert keys == set(json.loads(piped("config", "schema").stdout)["properties"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "name"),
     [
@@ -127,6 +131,7 @@ def test_a_provider_is_asked_for_and_written_down(
     assert written.startswith(f"Model: {name}/")
 
 
+@pytest.mark.slow
 def test_a_server_that_runs_here_is_offered_and_tried(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
@@ -147,6 +152,7 @@ def test_a_server_that_runs_here_is_offered_and_tried(
     assert f"VLLM_BASE_URL={server.base_url}" in (home / ".env").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_what_will_not_do_is_asked_again_and_what_fails_can_be_changed(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
@@ -194,6 +200,7 @@ plugins:
 """
 
 
+@pytest.mark.slow
 def test_enter_throughout_changes_nothing(
     terminal: Callable, home: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
@@ -210,6 +217,7 @@ def test_enter_throughout_changes_nothing(
     assert (home / ".env").read_text("utf-8") == secrets
 
 
+@pytest.mark.slow
 def test_what_is_set_is_the_default_and_a_new_answer_replaces_it(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
@@ -263,6 +271,7 @@ class One(Plugin[Config]):
 """
 
 
+@pytest.mark.slow
 def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     terminal: Callable,
     piped: Callable,
@@ -303,6 +312,7 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     assert "PIGEON_TOKEN=right-token-5678\n" in (home / ".env").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_config_that_cannot_be_used_is_told_of_and_can_be_replaced(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
@@ -331,6 +341,7 @@ def test_a_wrong_value_is_mended_by_the_answer(
     assert (home / "config.yaml").read_text("utf-8") == mended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["\x03", "\x04"])
 @pytest.mark.usefixtures("nothing_runs")
 def test_leaving_early_changes_nothing(terminal: Callable, home: Path, keys: str) -> None:
@@ -345,6 +356,7 @@ def test_leaving_early_changes_nothing(terminal: Callable, home: Path, keys: str
     assert not (home / ".env").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_runs")
 def test_an_address_where_nothing_runs_is_told_before_the_model_is_asked_for(
     terminal: Callable,
@@ -355,6 +367,7 @@ def test_an_address_where_nothing_runs_is_told_before_the_model_is_asked_for(
     assert "Nothing answers at http://127.0.0.1:9/v1: is the server running?" in screen
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_runs")
 def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
     init = terminal("init")
@@ -366,6 +379,7 @@ def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
     init.wait_for("Number")
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_the_first_question_ends_its_line(
     terminal: Callable[..., OnTerminal], env: dict[str, str]
 ) -> None:
@@ -377,6 +391,7 @@ def test_ctrl_c_at_the_first_question_ends_its_line(
     assert chat.end() == 130
 
 
+@pytest.mark.slow
 def test_a_chat_without_a_model_leads_into_the_set_up(
     home: Path, work: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
@@ -406,6 +421,7 @@ def test_a_chat_without_a_model_leads_into_the_set_up(
     assert (home / "config.yaml").exists()
 
 
+@pytest.mark.slow
 def test_a_chat_in_a_pipe_names_the_set_up_first(piped: Callable) -> None:
     done = piped("chat", stdin="hello\n")
     assert done.returncode == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Script = Callable[[str], str]
 STEPS = """
   - {when: "^write", tools: [{name: write_file, arguments: {path: a.txt, content: x}}]}
@@ -14,6 +16,7 @@ STEPS = """
 SKILL = "---\nname: {0}\ndescription: {1}\n---\nDo it.\n"
 
 
+@pytest.mark.slow
 def test_the_menu_offers_the_arguments_of_commands(
     screen: Callable, script: Script, home: Path, env: dict[str, str]
 ) -> None:
@@ -53,6 +56,7 @@ def test_the_menu_offers_the_arguments_of_commands(
     again.wait_for(", before “write it”")
 
 
+@pytest.mark.slow
 def test_what_is_typed_before_the_line_is_there_is_sent(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.type("hello\rand more\r")

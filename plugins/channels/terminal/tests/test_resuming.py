@@ -71,6 +71,7 @@ def _open_at_the_end(screen: TerminalScreen) -> str:
     return found[1] if found else ""
 
 
+@pytest.mark.slow
 def test_resume_goes_back_and_the_chat_stays_there(server: OpenAIServer, chat: Chat) -> None:
     screen = chat()
     _say(screen, "apples")
@@ -89,6 +90,7 @@ def test_resume_goes_back_and_the_chat_stays_there(server: OpenAIServer, chat: C
     assert _open_at_the_end(screen) == first[1]
 
 
+@pytest.mark.slow
 def test_the_picker_searches_shows_and_goes_there(server: OpenAIServer, chat: Chat) -> None:
     screen = chat()
     _say(screen, "apples")
@@ -136,6 +138,7 @@ def test_the_command_line_goes_on_with_a_session(
     assert len(_texts(server.requests[-1].json)) == 5
 
 
+@pytest.mark.slow
 def test_the_line_at_the_end_goes_back_to_that_session_however_old(
     server: OpenAIServer, chat: Chat, env: dict[str, str]
 ) -> None:
@@ -150,6 +153,7 @@ def test_the_line_at_the_end_goes_back_to_that_session_however_old(
     assert len(_texts(server.requests[-1].json)) == 3
 
 
+@pytest.mark.slow
 def test_nothing_said_leaves_no_line(server: OpenAIServer, chat: Chat) -> None:
     screen = chat()
     screen.type("/whoami\r")

@@ -54,6 +54,7 @@ def open_chat(env: dict[str, str], work: Path, script: Callable[[str], str]) -> 
         screen.close()
 
 
+@pytest.mark.slow
 def test_a_turn_shows_what_it_changes_and_what_commands_print(open_chat: Open) -> None:
     screen = open_chat()
     screen.type("write\r")
@@ -79,6 +80,7 @@ def test_a_turn_shows_what_it_changes_and_what_commands_print(open_chat: Open) -
     screen.wait_for("Nothing is folded.")
 
 
+@pytest.mark.slow
 def test_what_is_typed_meanwhile_waits_in_sight(open_chat: Open) -> None:
     screen = open_chat()
     screen.type("slow\r")
@@ -93,6 +95,7 @@ def test_what_is_typed_meanwhile_waits_in_sight(open_chat: Open) -> None:
     assert seen.index("at last") < seen.index("› after") < seen.index("second answer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, pytest.param(160, marks=pytest.mark.slow)])
 def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
     screen = open_chat(columns, NO_COLOR="1")
@@ -110,6 +113,7 @@ def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
     screen.wait_for("› hi there")
 
 
+@pytest.mark.slow
 def test_the_windows_size_wins_over_that_of_the_environment(
     env: dict[str, str], work: Path, script: Callable[[str], str]
 ) -> None:

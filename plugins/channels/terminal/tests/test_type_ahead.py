@@ -104,6 +104,7 @@ def test_whatever_is_typed_on_and_on_approves_nothing(
     assert "the end of it" in chat.text
 
 
+@pytest.mark.slow
 def test_a_stopped_turn_takes_its_question_away(screen: Callable, script: Script) -> None:
     steps = STEPS.replace("moon", '"moon, slowly"')
     chat = screen("chat", "--model", script(steps), columns=40)

@@ -51,6 +51,7 @@ def send(chat: TerminalScreen, server: OpenAIServer, rest: str = "") -> str:
     return json.dumps(server.requests[-1].json, ensure_ascii=False)
 
 
+@pytest.mark.slow
 def test_the_editor_a_drag_and_the_clipboard(
     programs: Path, server: OpenAIServer, screen: Open, work: Path, tmp_path: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_the_editor_a_drag_and_the_clipboard(
     assert send(chat, server, " and this").count(IMAGE) == 4
 
 
+@pytest.mark.slow
 def test_an_editor_that_fails_keeps_the_draft(
     programs: Path, server: OpenAIServer, screen: Open
 ) -> None:

@@ -35,6 +35,7 @@ POINTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point", ["after-send:2", *(pytest.param(point, marks=pytest.mark.slow) for point in POINTS)]
 )
@@ -64,6 +65,7 @@ def test_a_kill_loses_nothing_and_says_nothing_twice(
     assert answers == {"m1": 1, "m2": 1}
 
 
+@pytest.mark.slow
 def test_fifty_chats_at_once_out_of_order_and_repeated(
     gateways: Gateways, replies: ReplyServer
 ) -> None:
@@ -85,6 +87,7 @@ def test_fifty_chats_at_once_out_of_order_and_repeated(
     assert all(body["in_reply_to"].split("-")[0] == body["chat"] for body in replies.taken)
 
 
+@pytest.mark.slow
 def test_sigterm_delivers_what_is_under_way(gateways: Gateways, replies: ReplyServer) -> None:
     gateways.configure('steps: [{when: ".", text: "slow", delay: 1.5, repeat: true}]\n')
     gateway = gateways.start()
@@ -93,6 +96,7 @@ def test_sigterm_delivers_what_is_under_way(gateways: Gateways, replies: ReplySe
     assert [body["text"] for body in replies.taken] == ["slow"]
 
 
+@pytest.mark.slow
 def test_a_gateway_without_a_secret_does_not_start(gateways: Gateways) -> None:
     gateways.configure(webhook={"listen": f"127.0.0.1:{gateways.port}", "secret": "short"})
     code, _, err = gateways.run("gateway")
@@ -109,6 +113,7 @@ SCRIPT = {
 }
 
 
+@pytest.mark.slow
 def test_claim_pairing_and_approval_from_end_to_end(
     gateways: Gateways, replies: ReplyServer
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import Plugin, StoreError
 from hookline_webhook import Webhook
+from support.matrices import sampled
 
 from .conftest import SECRET, ReplyServer, message, signed
 
@@ -99,7 +100,7 @@ REFUSED: list[tuple[str, bytes, dict[str, str], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "body", "headers", "status"), REFUSED)
+@sampled(("method", "body", "headers", "status"), REFUSED)
 def test_the_rest_is_refused(
     serve: Serve, method: str, body: bytes, headers: dict[str, str], status: int
 ) -> None:

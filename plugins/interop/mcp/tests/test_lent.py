@@ -53,7 +53,7 @@ def test_a_person_is_asked_once_and_what_they_approve_is_called(house: House) ->
 
 @pytest.mark.parametrize("answers", [(), ("Not now",), ("Start it", "Not now")])
 def test_what_is_not_approved_is_not_offered(house: House, answers: tuple[str, ...]) -> None:
-    server = house.inside(house.tool("save", "saved"), log=str(house.folder / "log"))
+    server = house.inside(house.tool("save", "saved"))
     agent = house.agent(model=script(), answers=answers)
     lend(agent, "one", entry(server))
     found, called = agent.send("save it", session="one").tool_calls

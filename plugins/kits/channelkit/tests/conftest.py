@@ -463,7 +463,7 @@ class Town:
     async def records(self) -> list[str]:
         """What the kit has left in the store of work that is done."""
         found = await self.kit.host.storage.kv.keys()
-        return [key for key in found if key.startswith(("sent:", "stream:", "queued:"))]
+        return [key for key in found if key.startswith(("sent:", "stream:"))]
 
     async def close(self) -> None:
         await self.harness.aclose()

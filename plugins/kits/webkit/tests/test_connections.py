@@ -1,4 +1,4 @@
-"""Connections as the system has them."""
+"""Connections system has them."""
 
 from __future__ import annotations
 

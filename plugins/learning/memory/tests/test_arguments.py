@@ -9,11 +9,12 @@ from hookline.testing import calls
 from hookline_hookspecs import ToolCall
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 ODD = [None, True, 0, -1.5, 10**400, "", "  ", "nonsense", [], [1], {}, {"a": 1}]
 
 
-@pytest.mark.parametrize("value", ODD)
+@sampled("value", ODD)
 @pytest.mark.parametrize(
     ("action", "name"),
     [
@@ -95,6 +96,7 @@ JSON = st.recursive(
 NAMES = ["action", "content", "old_text", "query", "category", "ttl_days", "operations", "other"]
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(NAMES),

@@ -197,6 +197,7 @@ harness.close()
 """
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_step_leaves_a_whole_file(tmp_path: Path) -> None:
     old, new = "old " * 400, "new " * 400
     seen = set()
@@ -289,6 +290,7 @@ harness.close()
 """
 
 
+@pytest.mark.slow
 def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", ADDING, str(tmp_path), name]

@@ -30,6 +30,7 @@ def test_the_set_is_large_enough() -> None:
     assert len({query for _, _, query in QUERIES}) == len(QUERIES)
 
 
+@pytest.mark.slow
 def test_what_is_wanted_is_among_the_first_five(filled: Any) -> None:
     missed = [
         (language, query)
@@ -40,6 +41,7 @@ def test_what_is_wanted_is_among_the_first_five(filled: Any) -> None:
     assert recall >= 0.9, f"recall@5 is {recall:.3f} of {len(QUERIES)}; missed: {missed}"
 
 
+@pytest.mark.slow
 def test_what_is_wanted_comes_by_itself_and_little_else(filled: Any) -> None:
     wanted = given = 0
     for _, fact, query in QUERIES:

@@ -214,6 +214,7 @@ def test_until_that_is_done_a_note_says_so(harness: Make, talk_in: Any) -> None:
     assert result.data
 
 
+@pytest.mark.slow
 def test_it_fills_on_in_the_background_by_itself(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("early", session="old")

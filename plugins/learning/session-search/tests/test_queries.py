@@ -11,6 +11,7 @@ from hookline_session_search.snippet import WIDTH, snippet
 from hookline_session_search.tokens import MOST_WORDS, folded, query, stored
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 TEXTS = [
     "We write it in C++ and C# on .NET, not in C",
@@ -30,7 +31,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("typed", "at"),
     [
         ("C++", 0), ("c#", 0), (".NET", 0), ("C++ .net c#", 0),
@@ -50,7 +51,7 @@ def test_a_word_is_found_as_it_stands(talk_of_texts: Any, typed: str, at: int) -
     assert talk_of_texts.found(typed)[:1] == [" ".join(TEXTS[at].split())]
 
 
-@pytest.mark.parametrize(
+@sampled(
     "typed",
     [
         "C+++", "c--", "ada@example.com", "example@ada", "/etc/nginx.conf", "never OR again OR no",
@@ -70,7 +71,7 @@ def talk_of_texts(talk: Any) -> Any:
     return talk
 
 
-@pytest.mark.parametrize(
+@sampled(
     "typed",
     [
         '"', "'", "\"\"\"", "(((", "*", "AND", "NOT", "NEAR(", "a OR", "col:", "-", "^", "{}", "\\",
@@ -122,6 +123,7 @@ def table() -> Any:
         yield db
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80), st.data())
 @example("ǰ x", None)
 @example("a\u0345b \u1e9e ŉ ΐ", None)

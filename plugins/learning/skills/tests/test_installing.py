@@ -263,6 +263,7 @@ def test_what_is_there_is_replaced_only_when_wanted(bench: Bench, tmp_path: Path
     assert "can be taken for the skill 'tidy-up'" in refused(bench, look_alike)
 
 
+@pytest.mark.slow
 def test_changes_since_are_told(
     bench: Bench, tmp_path: Path, hookline: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

@@ -289,6 +289,7 @@ for number in range(10**9):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_every_file_whole(tmp_path: Path) -> None:
     for number in range(6):
         root = tmp_path / str(number)
@@ -313,6 +314,7 @@ def test_a_killed_process_leaves_every_file_whole(tmp_path: Path) -> None:
 NAMES = st.text(st.characters(codec="utf-8"), max_size=80)
 
 
+@pytest.mark.slow
 @given(name=NAMES, file=NAMES)
 def test_no_name_and_no_path_leads_out(bench: Bench, tmp_path: Path, name: str, file: str) -> None:
     bench.create("known")

@@ -52,6 +52,7 @@ def test_the_author_s_own_copy_becomes_the_team_s(crew: Crew) -> None:
     assert "Restored" in crew.ann.do("restore ship-it")
 
 
+@pytest.mark.slow
 def test_a_home_s_own_skill_lies_over_the_team_s(crew: Crew) -> None:
     crew.cid.write("ship-it", "Mine.\n")
     crew.share()
@@ -70,6 +71,7 @@ def test_nobody_approves_their_own(crew: Crew) -> None:
     assert crew.cid.log("ship-it") == [(1, "proposed")]
 
 
+@pytest.mark.slow
 def test_a_key_that_is_not_trusted_approves_nothing(crew: Crew) -> None:
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
@@ -95,6 +97,7 @@ def test_what_a_gate_refuses_is_not_proposed(crew: Crew, body: str, why: str) ->
     assert "There are no proposals." in crew.ben.do("review")
 
 
+@pytest.mark.slow
 def test_a_reviewer_cannot_approve_what_a_gate_refuses(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +156,7 @@ def test_scripts_need_a_person(crew: Crew) -> None:
     assert crew.cid.loaded("ship-it") == ""
 
 
+@pytest.mark.slow
 def test_what_was_proposed_since_one_looked_is_not_approved_unseen(crew: Crew) -> None:
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
@@ -165,6 +169,7 @@ def test_what_was_proposed_since_one_looked_is_not_approved_unseen(crew: Crew) -
     assert "And more" in crew.cid.loaded("ship-it")
 
 
+@pytest.mark.slow
 def test_a_revoked_skill_is_refused_at_once_everywhere(crew: Crew) -> None:
     crew.share()
     ann, ben, cid = crew.all
@@ -186,6 +191,7 @@ def test_a_revoked_skill_is_refused_at_once_everywhere(crew: Crew) -> None:
     assert "there is no skill" in ann.fails("propose ship-it")
 
 
+@pytest.mark.slow
 def test_a_rollback_is_a_new_version_with_the_old_files(crew: Crew) -> None:
     crew.share()
     crew.share(body=BODY.replace("Ship it.", "Ship it at night."))
@@ -199,6 +205,7 @@ def test_a_rollback_is_a_new_version_with_the_old_files(crew: Crew) -> None:
     assert "no approved version 3" in crew.ben.fails("rollback ship-it --to 3")
 
 
+@pytest.mark.slow
 def test_a_reviewer_s_own_version_is_not_brought_back_by_himself(crew: Crew) -> None:
     crew.trust(crew.keys["ben"], crew.keys["cid"])
     crew.ben.write("ship-it")
@@ -213,6 +220,7 @@ def test_a_reviewer_s_own_version_is_not_brought_back_by_himself(crew: Crew) -> 
     assert "at night" not in crew.cid.loaded("ship-it")
 
 
+@pytest.mark.slow
 def test_the_agent_s_change_of_a_team_s_skill_is_a_draft(crew: Crew) -> None:
     crew.share()
     patch = {"old_string": "Ship it.", "new_string": "Migrate, then ship it."}
@@ -229,6 +237,7 @@ def test_the_agent_s_change_of_a_team_s_skill_is_a_draft(crew: Crew) -> None:
     assert "only a reviewer revokes it" in refused.text
 
 
+@pytest.mark.slow
 def test_changes_in_different_places_are_joined(crew: Crew) -> None:
     crew.share()
     for member, old, new in ((crew.ann, "Build it", "Build all"), (crew.cid, "Look", "Look twice")):
@@ -248,6 +257,7 @@ def test_changes_in_different_places_are_joined(crew: Crew) -> None:
     assert "Loaded here: version 4." in crew.ann.do("log ship-it")
 
 
+@pytest.mark.slow
 def test_changes_in_one_place_are_for_a_person(crew: Crew) -> None:
     crew.share()
     for member, new in ((crew.ann, "Build all"), (crew.cid, "Build most")):
@@ -268,6 +278,7 @@ def test_changes_in_one_place_are_for_a_person(crew: Crew) -> None:
     assert "Build nearly all" in crew.ann.loaded("ship-it")
 
 
+@pytest.mark.slow
 def test_a_reviewer_takes_over_and_another_approves(crew: Crew) -> None:
     crew.trust(crew.keys["ben"], crew.keys["cid"])
     crew.ann.write("ship-it")
@@ -282,6 +293,7 @@ def test_a_reviewer_takes_over_and_another_approves(crew: Crew) -> None:
     assert "Look twice." in crew.ann.do("log ship-it --version 2")
 
 
+@pytest.mark.slow
 def test_the_team_s_version_is_taken_over_to_change_it(crew: Crew) -> None:
     crew.share()
     crew.cid.do("review --change ship-it")

@@ -32,6 +32,7 @@ def change(file: Path, **fields: Any) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), **fields}), "utf-8")
 
 
+@pytest.mark.slow
 def test_a_forged_signature_is_not_loaded(crew: Crew) -> None:
     """Eve makes a version of her own out of what Ben has signed."""
     work = crew.clone() / "skills" / "ship-it"
@@ -61,6 +62,7 @@ def test_what_is_not_signed_is_not_loaded(crew: Crew) -> None:
     assert "it is not signed" in crew.cid.doctor()
 
 
+@pytest.mark.slow
 def test_a_file_changed_after_it_was_signed_is_not_loaded(crew: Crew) -> None:
     file = crew.clone() / "skills/ship-it/1/files" / SKILL
     file.write_text(file.read_text("utf-8") + EVIL, "utf-8")
@@ -75,6 +77,7 @@ def test_a_file_changed_after_it_was_signed_is_not_loaded(crew: Crew) -> None:
     assert dan.loaded("ship-it") == ""
 
 
+@pytest.mark.slow
 def test_a_revocation_cannot_be_taken_back(crew: Crew) -> None:
     crew.ben.do("revoke ship-it")
     assert crew.cid.loaded("ship-it") == ""
@@ -85,6 +88,7 @@ def test_a_revocation_cannot_be_taken_back(crew: Crew) -> None:
     assert "the team's store does not say so any more" in crew.cid.doctor()
 
 
+@pytest.mark.slow
 def test_a_version_that_is_gone_is_found_out(crew: Crew) -> None:
     crew.ann.write("ship-it", BODY + "4. Safely.\n")
     crew.ann.do("propose ship-it")

@@ -12,6 +12,7 @@ import skills_ref
 from hookline_skills.validation import validate
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 from .conftest import labelled, skill_text
 
@@ -97,8 +98,8 @@ def test_every_name(tmp_path: Path, name: str) -> None:
         same_verdict(path)
 
 
-@pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("field", FIELDS)
+@sampled("value", VALUES)
+@sampled("field", FIELDS)
 def test_every_field_with_every_value(tmp_path: Path, field: str, value: str) -> None:
     front = f"name: deploy\ndescription: Deploys.\n{field}: {value}"
     if field in ("name", "description"):
@@ -132,6 +133,7 @@ def test_what_is_no_skill_at_all(tmp_path: Path) -> None:
     assert validate(tmp_path / "small").ok
 
 
+@pytest.mark.slow
 def test_nesting_without_end_is_an_error_and_no_crash(tmp_path: Path) -> None:
     for number, front in enumerate(("- " * 50_000, "a:\n" + "  " * 3_000 + "x: y", "[" * 50_000)):
         folder = tmp_path / f"s{number}"
@@ -140,6 +142,7 @@ def test_nesting_without_end_is_an_error_and_no_crash(tmp_path: Path) -> None:
         assert not validate(folder).ok
 
 
+@pytest.mark.slow
 def test_the_command(
     tmp_path: Path, hookline: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

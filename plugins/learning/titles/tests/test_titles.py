@@ -176,6 +176,7 @@ def run(home: Path, *words: str) -> str:
     return done.stdout.decode().strip()
 
 
+@pytest.mark.slow
 def test_a_scripted_model_keeps_its_steps_unless_it_is_named_for_this(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {titles: true}\n", "utf-8")
     (tmp_path / "model.yaml").write_text("steps: [{text: hello, repeat: true}]\n", "utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import time
 
+import pytest
+
 from .conftest import Cluster
 
 
@@ -23,6 +25,7 @@ def test_a_gateway_receives_a_worker_works_and_the_gateway_sends(cluster: Cluste
     assert cluster.status("gateway") == {"nodes": [], "waiting": 0, "open": 0}
 
 
+@pytest.mark.slow
 def test_workers_answer_each_message_once_and_in_the_order_of_its_chat(cluster: Cluster) -> None:
     cluster.start("gateway", "gateway", "--no-turns")
     cluster.start("w1", "worker", "--turns", "3")
@@ -37,6 +40,7 @@ def test_workers_answer_each_message_once_and_in_the_order_of_its_chat(cluster: 
         assert answered == [f"{chat}-{number}" for number in range(4)]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_end_as_soon_as_it_is_ready_does(cluster: Cluster) -> None:
     for _ in range(2):
         worker = cluster.start("worker", "worker")
@@ -46,6 +50,7 @@ def test_a_worker_that_is_told_to_end_as_soon_as_it_is_ready_does(cluster: Clust
         assert worker.said == ["ready\n"]
 
 
+@pytest.mark.slow
 def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Cluster) -> None:
     cluster.script = 'steps: [{when: "slow", text: "too late", delay: 300}]\n'
     cluster.start("gateway", "gateway", "--no-turns")
@@ -61,6 +66,7 @@ def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Clust
     cluster.wait(lambda: cluster.status("gateway")["open"] == 0)
 
 
+@pytest.mark.slow
 def test_another_worker_goes_on_with_the_turn_of_one_that_was_killed(cluster: Cluster) -> None:
     cluster.script = 'steps: [{when: ".", text: "answered", delay: 5, repeat: true}]\n'
     cluster.start("gateway", "gateway", "--no-turns")

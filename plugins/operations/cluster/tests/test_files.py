@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .conftest import Cluster
 
 SCRIPT = """steps:
@@ -14,6 +16,7 @@ SCRIPT = """steps:
 """
 
 
+@pytest.mark.slow
 def test_a_chat_finds_its_files_on_whichever_machine_its_turn_runs(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -32,6 +35,7 @@ def test_a_chat_finds_its_files_on_whichever_machine_its_turn_runs(
     assert (second.home / "media").resolve() == shared / "media"
 
 
+@pytest.mark.slow
 def test_files_that_are_in_the_way_are_named(cluster: Cluster, tmp_path: Path) -> None:
     cluster.plugins |= {"cluster": {"files": str(tmp_path / "shared")}}
     media = cluster.machine("gateway").home / "media"

@@ -67,6 +67,7 @@ def bot(cluster: Cluster, api: Any) -> Cluster:
     return cluster
 
 
+@pytest.mark.slow
 def test_questions_are_answered_by_buttons_whichever_worker_asks(bot: Cluster, api: Any) -> None:
     bot.start("gateway", "gateway", "--no-turns")
     bot.start("w1", "worker")
@@ -97,6 +98,7 @@ def _asked(api: Any, count: int) -> Any:
     return api.wait(found)[-1]
 
 
+@pytest.mark.slow
 def test_a_running_answer_grows_in_the_chat_while_a_worker_writes_it(
     bot: Cluster, api: Any
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_running_answer_grows_in_the_chat_while_a_worker_writes_it(
     assert any(call.method == "sendChatAction" for call in api.calls)
 
 
+@pytest.mark.slow
 def test_the_bot_moves_to_another_gateway_when_its_own_is_killed(bot: Cluster, api: Any) -> None:
     bot.start("g1", "gateway", "--no-turns")
     second = bot.start("g2", "gateway", "--no-turns")

@@ -27,6 +27,7 @@ def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
     return cluster
 
 
+@pytest.mark.slow
 def test_a_message_that_both_receive_is_worked_on_by_one(pair: Cluster) -> None:
     """Each chat's messages come to both gateways at the same moment."""
     messages = [(f"c{chat}-{number}", f"c{chat}") for number in range(4) for chat in range(5)]

@@ -165,6 +165,7 @@ def _table_path(shop: Shop) -> str:
             os.environ["XDG_CACHE_HOME"] = before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_one_that_its_shell_reads(shop: Shop, shell: str) -> None:
     done = subprocess.run([shell, "-n", shop.script(shell)], capture_output=True, text=True)

@@ -114,6 +114,7 @@ def test_unset_that_would_lose_a_comment_of_others_is_refused(line: Line, path: 
     assert path.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_wrong_value_can_be_removed(process: Line, path: Path) -> None:
     path.write_text("trace: true\nmax_iterations: lots\n")
     assert process("config", "check").exit_code == 2
@@ -135,6 +136,7 @@ def editor(folder: Path, code: str) -> str:
     return f"'{program}' --wait"
 
 
+@pytest.mark.slow
 def test_edit_opens_the_file_and_checks_it(
     process: Line, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +152,7 @@ def test_edit_opens_the_file_and_checks_it(
     assert (done.exit_code, done.stdout) == (0, f"{path}: fine\n")
 
 
+@pytest.mark.slow
 def test_edit_offers_to_edit_again_or_to_restore(
     configured: Harness, path: Path, tmp_path: Path
 ) -> None:

@@ -234,6 +234,7 @@ def test_a_secret_is_masked_however_it_is_written(core: Configuration, written: 
     assert "line two" not in shown
 
 
+@pytest.mark.slow
 def test_a_plugin_is_switched_off_at_once_and_on_again(
     site: PageClient, path: Path, configured: Harness
 ) -> None:
@@ -243,7 +244,7 @@ def test_a_plugin_is_switched_off_at_once_and_on_again(
     assert site.post("/plugins/titles/disable").message.startswith("titles is off now.")
     assert "titles: false  # dull" in path.read_text()
     done = site.post("/plugins/web-ui/enable")
-    assert done.message.startswith("web-server and web-ui are on in config.yaml.")
+    assert done.message.startswith("web-server and web-ui are on in config.yaml now.")
     assert "  web-server: true\n" in path.read_text()
     for name in ("gone", "../x"):
         with pytest.raises(Problem):

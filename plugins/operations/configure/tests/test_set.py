@@ -122,6 +122,7 @@ def test_what_would_not_load_is_not_written(
     assert [file.name for file in path.parent.glob("*config*")] == ["config.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "words"),
     [
@@ -141,6 +142,7 @@ def test_a_file_that_cannot_be_read_is_not_edited(
         assert path.read_text() == written
 
 
+@pytest.mark.slow
 def test_an_undecodable_file_is_told_of_with_its_line(process: Line, path: Path) -> None:
     path.write_bytes(b"trace: true\nmodel: \xff\n")
     done = process("config", "set", "trace", "false")
@@ -159,6 +161,7 @@ def test_a_setting_that_its_plugin_refuses_is_not_written(line: Line, path: Path
     assert line("config", "set", "plugins.memory.notes_max_chars", "lots").stderr.endswith(told)
 
 
+@pytest.mark.slow
 def test_of_several_errors_one_is_mended_after_the_other(process: Line, path: Path) -> None:
     path.write_text("trace: maybe\nmax_iterations: lots\n")
     done = process("config", "set", "trace", "true")
@@ -232,6 +235,7 @@ def test_only_a_known_plugin_can_be_switched_off(line: Line, path: Path) -> None
     assert path.read_text() == WRITTEN
 
 
+@pytest.mark.slow
 def test_who_needs_a_plugin_that_is_switched_off_is_told(line: Line, path: Path) -> None:
     assert line("plugins", "enable", "web-ui", "openai-api").exit_code == 0
     one = line("plugins", "disable", "web-server")

@@ -177,6 +177,7 @@ def test_without_a_terminal_it_is_plain(told: Shown) -> None:
     assert "\r" not in told.text
 
 
+@pytest.mark.slow
 def test_an_unknown_story_is_refused_with_those_there_are(newcomer: Newcomer) -> None:
     shown = newcomer.demo("unheard-of")
     assert shown.code == 2
@@ -416,12 +417,14 @@ def interrupted(newcomer: Newcomer, **more: str) -> tuple[int, str]:
 class TestOnATerminal:
     """Colours, and Ctrl-C."""
 
+    @pytest.mark.slow
     def test_ctrl_c_ends_it_and_clears_up(self, newcomer: Newcomer) -> None:
         code, text = interrupted(newcomer)
         assert code == 130
         assert newcomer.kept() == []
         assert ESCAPE in text
 
+    @pytest.mark.slow
     def test_no_color_is_honoured(self, newcomer: Newcomer) -> None:
         _, text = interrupted(newcomer, NO_COLOR="1")
         assert "recorded" in text
@@ -465,16 +468,19 @@ class TestCtrlCWhileSomethingIsMade:
             assert running.wait(60) == 130
         return (newcomer.folder / "made").read_text("utf-8")
 
+    @pytest.mark.slow
     def test_a_process_is_ended(self, newcomer: Newcomer) -> None:
         number = int(self.made(newcomer, "process"))
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)
         assert newcomer.kept() == []
 
+    @pytest.mark.slow
     def test_a_folder_is_removed(self, newcomer: Newcomer) -> None:
         assert not Path(self.made(newcomer, "folder")).exists()
 
 
+@pytest.mark.slow
 def test_a_reader_who_goes_away_leaves_no_folder(newcomer: Newcomer) -> None:
     reader, writer = os.pipe()
     with start(newcomer, writer) as running:
@@ -540,6 +546,7 @@ def test_what_one_learnt_makes_another_s_first_release_quicker(newcomer: Newcome
     assert shown.kept == []
 
 
+@pytest.mark.slow
 def test_a_recorded_story_takes_no_model(newcomer: Newcomer) -> None:
     shown = newcomer.demo("fix", "--model", "openai/gpt-5")
     assert shown.code == 2

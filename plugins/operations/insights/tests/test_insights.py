@@ -311,6 +311,7 @@ def run(home: Path, *words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {insights: true}\n", "utf-8")
     (tmp_path / "model.yaml").write_text("steps: [{text: hello, repeat: true}]\n", "utf-8")

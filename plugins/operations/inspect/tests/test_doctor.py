@@ -57,6 +57,7 @@ def use(home: Path, server: OpenAIServer) -> None:
     (home / "config.yaml").write_text(json.dumps(config))
 
 
+@pytest.mark.slow
 def test_a_key_is_tried_and_a_refused_one_fails(home: Path, doctor: Callable[..., Rows]) -> None:
     refusal = {"error": {"message": "Incorrect API key", "type": "auth"}}
     replies = [Reply("ok"), Reply(status=401, body=refusal), Reply(status=429, body=refusal)]
@@ -82,6 +83,7 @@ def test_a_key_is_tried_and_a_refused_one_fails(home: Path, doctor: Callable[...
     assert "cannot be reached" in rows["key"]["detail"]
 
 
+@pytest.mark.slow
 def test_fix_repairs_what_is_safe_and_reports_it(
     home: Path, tmp_path: Path, doctor: Callable[..., Rows]
 ) -> None:
@@ -108,6 +110,7 @@ def test_fix_repairs_what_is_safe_and_reports_it(
     assert "fixed" not in doctor("--offline", "--fix")[1]
 
 
+@pytest.mark.slow
 def test_where_nothing_starts_it_says_why_and_looks_at_the_files(
     home: Path, doctor: Callable[..., Rows]
 ) -> None:
@@ -154,6 +157,7 @@ def around() -> Iterator[dict[str, str]]:
         }
 
 
+@pytest.mark.slow
 def test_without_a_model_it_tells_which_servers_run_here(
     home: Path, doctor: Callable[..., Rows], around: dict[str, str]
 ) -> None:
@@ -171,6 +175,7 @@ def test_without_a_model_it_tells_which_servers_run_here(
     assert "local servers" not in doctor("--offline", **around)[1]
 
 
+@pytest.mark.slow
 def test_where_a_local_model_does_not_answer_it_tells_what_does(
     home: Path, doctor: Callable[..., Rows], around: dict[str, str]
 ) -> None:

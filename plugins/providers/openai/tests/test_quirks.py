@@ -328,6 +328,7 @@ PIECE = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(PIECE | JSON, max_size=3) | JSON, max_size=6), st.booleans())
 def test_any_pieces_become_usable_calls(chunks, cut):
     pieces = ToolCallAssembler()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 SDK = """
 import sys
 from hookline_providerkit import lazy_imports
@@ -27,6 +29,7 @@ assert len(sys.modules) - few > 200, (few, len(sys.modules))
 """
 
 
+@pytest.mark.slow
 def test_the_real_sdk_is_complete() -> None:
     done = subprocess.run([sys.executable, "-c", SDK], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

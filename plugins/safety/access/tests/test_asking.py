@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import GatewayHost, Plugin, Reply, WorkDistribution, hookimpl
+from support.matrices import sampled
 
 from .conftest import COMMAND, LAUNCH, Launcher, MakeTown, Run, Town, installed
 
@@ -42,7 +43,7 @@ HOW: dict[str, Callable[[str], str]] = {
 
 
 @WITH
-@pytest.mark.parametrize("how", HOW)
+@sampled("how", HOW)
 def test_an_admin_allows(town: MakeTown, run: Run, how: str, approvals: bool) -> None:
     async def story(town: Town) -> list[Any]:
         question, answer = await asked(town)
@@ -193,7 +194,7 @@ def test_who_asked_may_refuse_but_not_approve(town: MakeTown, run: Run) -> None:
 VAGUE = ["1", "once", "yes", "{} yes", "{} 5", "{}", "x {} 1", "Once", "{} 1 2", "Hello 1"]
 
 
-@pytest.mark.parametrize("typed", VAGUE)
+@sampled("typed", VAGUE)
 def test_a_vague_message_of_the_admin_allows_nothing(town: MakeTown, run: Run, typed: str) -> None:
     async def story(town: Town) -> Any:
         question, answer = await asked(town)

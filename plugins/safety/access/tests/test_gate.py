@@ -9,6 +9,7 @@ import pytest
 from hookline.testing import Harness
 from hookline_access import AccessControl
 from hookline_hookspecs import Plugin, StoreError, hookimpl
+from support.matrices import sampled
 
 from .conftest import MakeTown, Run, Town, code_in
 
@@ -41,7 +42,7 @@ NOT_ANN = [
 ]
 
 
-@pytest.mark.parametrize("entry", NOT_ANN)
+@sampled("entry", NOT_ANN)
 def test_ids_are_taken_literally(town: MakeTown, run: Run, entry: str) -> None:
     answer = run(town(model=["hi"], allow=[entry], admins=["fake:boss", entry]), says_hello)
     assert answer is not None

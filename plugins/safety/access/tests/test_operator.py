@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hookline.testing import FakeChannel, Harness, calls
+from hookline.testing import Harness, calls
 from hookline_access import AccessControl
 
 from .conftest import MakeTown, Run, Town
@@ -105,16 +105,6 @@ def test_a_private_chat_in_which_somebody_else_writes_is_not_private(
 
     one = town(model=[RANK, "ok"] * 3, **BOSS)
     assert run(one, story) == ["operator", "guest", "guest"]
-
-
-def test_a_channel_for_api_1_says_by_a_method_which_chats_are_private(
-    town: MakeTown, run: Run, monkeypatch: Any
-) -> None:
-    def is_private(self: FakeChannel, chat_id: str, user_id: str) -> bool:
-        return chat_id == f"dm-{user_id}"
-
-    monkeypatch.setattr(FakeChannel, "is_private", is_private, raising=False)
-    assert ranks(town, run, ("boss", "dm-boss"), ("boss", "boss")) == ["operator", "guest"]
 
 
 def test_a_command_for_the_operator_is_not_for_others(town: MakeTown, run: Run) -> None:

@@ -46,6 +46,7 @@ def test_an_approval_does_not_help_somebody_who_is_blocked(
     assert one.h.hooks["tool"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chat", ["ann", "group"])
 def test_who_is_no_admin_any_more_does_not_approve(town: MakeTown, run: Run, chat: str) -> None:
     """Ann was asked as an admin, about a call of her own."""

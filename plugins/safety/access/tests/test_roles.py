@@ -158,6 +158,7 @@ def test_on_the_command_line_everybody_gets_what_the_table_says(home: Path, role
             assert "os_users" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["os_users: [", "plugins: {access: {os_users: 3}}", "os_users"])
 def test_where_the_list_cannot_be_read_only_the_account_itself_gets_on(
     home: Path, broken: str

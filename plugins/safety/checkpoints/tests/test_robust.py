@@ -215,6 +215,7 @@ def test_two_sessions_on_one_workspace(desk: Desk) -> None:
     assert not (desk.work / "shared").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_workspace(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk()
     desk.put("seed", "0")
@@ -237,6 +238,7 @@ def test_two_processes_on_one_workspace(make_desk: Callable[..., Desk]) -> None:
 # Killed in the middle
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_snapshot(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk()
     for number in range(30):

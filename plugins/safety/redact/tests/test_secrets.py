@@ -11,6 +11,7 @@ import yaml
 from hookline_redact.redactor import Redactor
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 DATA = Path(__file__).parent / "data"
 SECRETS: dict[str, list[tuple[str, str]]] = yaml.load(
@@ -30,7 +31,7 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "secret", "text"), CASES)
+@sampled(("kind", "secret", "text"), CASES)
 def test_a_secret_is_replaced_by_its_kind(kind: str, secret: str, text: str) -> None:
     result = redactor.redact(text)
     assert secret not in result
@@ -47,7 +48,7 @@ def test_a_secret_is_found_wherever_it_stands(name: str) -> None:
         assert f"[REDACTED:{kind}]" in result, text
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@sampled("text", ORDINARY)
 def test_what_is_ordinary_is_left(text: str) -> None:
     assert redactor.redact(text) == text
 

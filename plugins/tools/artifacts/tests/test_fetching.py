@@ -14,6 +14,7 @@ from hookline_artifacts.search import search
 from hookline_hookspecs import Job, Origin, ToolError
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 from .conftest import MARKER, Bench
 
@@ -57,7 +58,7 @@ def test_null_means_left_out(bench: Bench) -> None:
     assert slice_of(shown) == TEXT[:16_000]
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("arguments", "complaint"),
     [
         ({"offset": -1}, "Error: offset counts from 0"),

@@ -23,6 +23,7 @@ def store(maria_server: Server) -> Iterator[MariaShop]:
     shop.close()
 
 
+@pytest.mark.slow
 def test_a_part_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
     asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_mysql", "hostile_every")[::PART]

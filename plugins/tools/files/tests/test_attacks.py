@@ -207,6 +207,7 @@ def test_arguments_that_are_wrong_in_any_way_get_a_sentence(hands, tool):
     assert "unknown" in answers[-2]
 
 
+@pytest.mark.slow
 def test_a_message_about_a_huge_argument_is_short(hands):
     (hands.root / "a.txt").write_text("text\n")
     old = "nothing like it " * 100_000

@@ -83,6 +83,7 @@ def test_a_very_long_line_is_cut_with_a_mark(bench):
     assert second == "2\tend"
 
 
+@pytest.mark.slow
 def test_a_file_larger_than_memory_should_hold_is_read_in_part(bench):
     with (bench.root / "big.log").open("wb") as file:
         for start in range(0, 1_200_000, 10_000):

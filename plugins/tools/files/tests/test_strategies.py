@@ -6,6 +6,7 @@ import codecs
 
 import pytest
 from hookline_hookspecs import ToolError
+from support.matrices import sampled
 
 FILE = (
     "# — notes “kept” as they are…\n"
@@ -70,9 +71,9 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("stored", STORED)
+@sampled("stored", STORED)
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("strategy", EDITS)
+@sampled("strategy", EDITS)
 def test_a_strategy_keeps_all_but_the_changed_words(bench, strategy, ending, stored):
     old, new, (before, after) = EDITS[strategy]
     mark, encoding = STORED[stored]

@@ -245,6 +245,7 @@ odd_advisories = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(odd=st.lists(odd_advisories | json_values, max_size=3))
 def test_odd_advisories_hide_no_good_one(osv: Any, check: Check, odd: list[Any]) -> None:

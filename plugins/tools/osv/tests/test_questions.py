@@ -13,6 +13,7 @@ from hookline_hookspecs import ToolResult
 from hookline_osv import Osv
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 Check = Callable[..., ToolResult]
 DATA = yaml.safe_load(files("hookline_osv").joinpath("ecosystems.yaml").read_text("utf-8"))
@@ -35,7 +36,7 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize(("spelling", "key"), SPELLINGS)
+@sampled(("spelling", "key"), SPELLINGS)
 def test_every_spelling_reaches_the_services_own(
     osv: Any, check: Check, spelling: str, key: str
 ) -> None:
@@ -158,7 +159,7 @@ def test_any_words_get_an_answer_or_a_sentence_and_never_a_refusal_of_the_servic
     assert "refused the query" not in result.text
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("status", "headers", "body", "words"),
     [
         (400, {}, b'{"code":3,"message":"invalid\\nquery"}', "refused the query: invalid query"),

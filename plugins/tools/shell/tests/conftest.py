@@ -196,6 +196,12 @@ def ctx(tmp_path: Path) -> Any:
     return context(tmp_path)
 
 
+@pytest.fixture
+def persons_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person's home where one usually is, and not in ``/tmp``, which anybody may change."""
+    monkeypatch.setenv("HOME", "/home/person")
+
+
 @pytest.fixture(scope="session")
 def verdict() -> Callable[..., Verdict]:
     """What the hook says of a command in the workspace ``/work/project``."""

@@ -9,6 +9,7 @@ import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Context, Effect, Plugin, ToolCall, hookimpl
 from hookline_shell import Shell
+from support.matrices import sampled
 
 MakeHarness = Callable[..., Harness]
 
@@ -75,7 +76,7 @@ def begun_at_home(
     )
 
 
-@pytest.mark.parametrize(
+@sampled(
     "command",
     [
         "grep -r canary .",

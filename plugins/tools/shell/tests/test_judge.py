@@ -11,6 +11,8 @@ from hookline_hookspecs import Ask, Deny
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("persons_home")
+
 DATA = Path(__file__).parent / "data"
 ORDINARY: list[str] = [
     *filter(None, (DATA / "ordinary.txt").read_text("utf-8").splitlines()),

@@ -16,6 +16,9 @@ import yaml
 from hookline_hookspecs import Ask, Deny
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
+
+pytestmark = pytest.mark.usefixtures("persons_home")
 
 DATA = Path(__file__).parent / "data"
 HOSTILE: dict[str, list[str]] = yaml.load(
@@ -38,7 +41,7 @@ def test_the_corpora_are_large() -> None:
     assert len({command for commands in EVERYDAY.values() for command in commands}) >= 200
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@sampled("name", HOSTILE)
 def test_what_is_promised_to_be_stopped_is_stopped(verdict: Verdict, name: str) -> None:
     assert [command for command in HOSTILE[name] if verdict(command) is None] == []
 

@@ -13,6 +13,9 @@ import yaml
 from hookline_hookspecs import Deny
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
+
+pytestmark = pytest.mark.usefixtures("persons_home")
 
 ACTS: list[dict[str, Any]] = yaml.load(
     (files("hookline_shell.judge") / "data" / "acts.yaml").read_text("utf-8"), yaml.CSafeLoader
@@ -244,7 +247,7 @@ def test_what_a_person_must_see_is_never_passed(
     assert verdict(command) is not None, command
 
 
-@pytest.mark.parametrize("number", range(len(WRAPPERS)))
+@sampled("number", range(len(WRAPPERS)))
 def test_denied_acts_are_denied_through_every_wrapper(
     verdict: Callable[..., object], number: int
 ) -> None:
@@ -253,7 +256,7 @@ def test_denied_acts_are_denied_through_every_wrapper(
     assert [command for command in commands if not isinstance(verdict(command), Deny)] == []
 
 
-@pytest.mark.parametrize("number", range(len(WORDS)))
+@sampled("number", range(len(WORDS)))
 def test_every_act_is_stopped_in_every_spelling(
     verdict: Callable[..., object], number: int
 ) -> None:
@@ -262,14 +265,14 @@ def test_every_act_is_stopped_in_every_spelling(
     assert [command for command in commands if verdict(command) is None] == []
 
 
-@pytest.mark.parametrize("number", range(len(COMMANDS)))
+@sampled("number", range(len(COMMANDS)))
 def test_every_act_is_stopped_in_every_form(verdict: Callable[..., object], number: int) -> None:
     plain = [words for words in ASKED if not any(" " in w or "*" in w for w in words)]
     commands = [COMMANDS[number](words) for words in plain]
     assert [command for command in commands if verdict(command) is None] == []
 
 
-@pytest.mark.parametrize("number", range(len(LOCAL)))
+@sampled("number", range(len(LOCAL)))
 def test_every_act_is_stopped_through_every_wrapper(
     verdict: Callable[..., object], number: int
 ) -> None:

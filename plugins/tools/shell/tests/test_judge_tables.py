@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import yaml
 from hookline_hookspecs import Deny
+from support.matrices import sampled
+
+pytestmark = pytest.mark.usefixtures("persons_home")
 
 Verdict = Callable[..., object]
 ACT = ["rm", "-rf", "/"]
@@ -49,7 +52,7 @@ def uses(head: list[str], rule: Mapping[str, Any]) -> Iterator[list[str]]:
             yield [*head, option, "value", *skipped, *ACT]
 
 
-@pytest.mark.parametrize("name", WRAPPERS)
+@sampled("name", WRAPPERS)
 def test_what_a_wrapper_runs_is_judged(verdict: Verdict, name: str) -> None:
     commands = [shlex.join(words) for words in uses([name], WRAPPERS[name])]
     if WRAPPERS[name].get("stdin"):
@@ -58,7 +61,7 @@ def test_what_a_wrapper_runs_is_judged(verdict: Verdict, name: str) -> None:
     assert [command for command in commands if not isinstance(verdict(command), Deny)] == []
 
 
-@pytest.mark.parametrize("name", INTERPRETERS["languages"])
+@sampled("name", INTERPRETERS["languages"])
 def test_code_on_a_command_line_is_judged(verdict: Verdict, name: str) -> None:
     rule = INTERPRETERS["languages"][name]
     code = MARKS.get(rule["kind"])
@@ -81,7 +84,7 @@ def test_code_on_a_command_line_is_judged(verdict: Verdict, name: str) -> None:
     assert [command for command in commands if not isinstance(verdict(command), Deny)] == []
 
 
-@pytest.mark.parametrize("name", INTERPRETERS["hooks"])
+@sampled("name", INTERPRETERS["hooks"])
 def test_what_an_option_runs_is_judged(verdict: Verdict, name: str) -> None:
     rule = INTERPRETERS["hooks"][name]
     given = [[name, prefix + SCRIPT] for prefix in rule.get("prefixes", ())]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Context, Deny, Excerpt, Plugin, hookimpl
+from support.matrices import sampled
 
 HTML = """<!doctype html><html><head><title>The  title</title><style>p {}</style></head><body>
 <script>evil()</script><p>Some <b>bold</b> text, <a href="/next">a link</a>,
@@ -81,7 +82,7 @@ def test_links_are_relative_to_the_base_of_the_page(desk, site):
 
 
 @pytest.mark.parametrize("form", ["markdown", "text", "html"])
-@pytest.mark.parametrize(
+@sampled(
     ("kind", "body"),
     [
         ("application/json", '{"a": "<b>é</b>"}'),
@@ -375,7 +376,7 @@ HOSTILE_HTML = {
 
 
 @pytest.mark.parametrize("form", ["markdown", "text"])
-@pytest.mark.parametrize("case", HOSTILE_HTML)
+@sampled("case", HOSTILE_HTML)
 def test_hostile_html_does_no_harm(desk, site, case, form):
     site.answers["/"] = site.page(HOSTILE_HTML[case])
     result = desk.call("web_fetch", url=f"{site.url}/", format=form)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.matrices import sampled
 
 PLAIN = "text/plain"
 
@@ -25,7 +26,7 @@ def asked(site):
     return site.asked.count("/robots.txt")
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("text", "path", "allowed"),
     [
         ("User-agent: *\nDisallow: /", "/", False),

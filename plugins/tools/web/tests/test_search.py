@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Check, Context, Deny, Excerpt, Plugin, hookimpl
+from support.matrices import sampled
 
 FIRST = "1. https://example.org/1\nTitle 1 & more\nText 1"
 
@@ -189,7 +190,7 @@ def test_too_many_requests_tell_when_to_come_back(make_desk, service, headers, w
     assert text == f"Error: {service.title} wants fewer requests (429){words}."
 
 
-@pytest.mark.parametrize(
+@sampled(
     "body",
     [b"", b"{", b"[]", b"null", b"5", b'"x"', b"<html>", b"\xff\xfe", b"[" * 100_000,
      b'{"results": 5, "web": 5}', b'{"results": {}, "web": {"results": {}}}', b"{}"],
@@ -207,7 +208,7 @@ def row(**fields: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-@pytest.mark.parametrize(
+@sampled(
     "fields",
     [{"url": "javascript:alert(1)", "title": "x"}, {"url": 5}, {"url": None, "title": "t"},
      {"url": "file:///etc/passwd"}, {"url": "https://"}, {"url": "https://x/" + "a" * 3_000},

@@ -28,6 +28,7 @@ def chat(messages: Any, **more: Any) -> dict[str, Any]:
 USER = {"role": "user", "content": "say no"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "why"),
     [

@@ -87,6 +87,7 @@ def boss(port: int, id_: str, text: str) -> None:
     httpx2.post(url, content=body, headers=headers, trust_env=False).raise_for_status()
 
 
+@pytest.mark.slow
 def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
     home: Served, beside: Beside
 ) -> None:
@@ -122,6 +123,7 @@ def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
     assert told.rstrip().endswith("data: [DONE]")
 
 
+@pytest.mark.slow
 def test_an_admin_with_a_key_approves_nothing_through_it(home: Served) -> None:
     home.configure(access={"admins": ["api:ann"]})
     home.start()
@@ -131,6 +133,7 @@ def test_an_admin_with_a_key_approves_nothing_through_it(home: Served) -> None:
     assert done["content"] == "You said: sudo it"
 
 
+@pytest.mark.slow
 def test_speech_where_a_service_is_there(home: Served, beside: Beside) -> None:
     home.configure(multimedia={"base_url": f"{beside.url}/v1", "api_key": "none"})
     home.start()

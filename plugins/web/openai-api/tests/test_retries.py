@@ -82,6 +82,7 @@ def _data(text: str) -> list[str]:
 POINTS = ("after-receive", "after-commit", "before-model", "before-reply", "after-send")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point", ["mid-stream", *(pytest.param(one, marks=pytest.mark.slow) for one in POINTS)]
 )
@@ -102,6 +103,7 @@ def test_a_kill_and_the_retry_are_one_turn(home: Served, point: str) -> None:
     assert end(survivor) == 0
 
 
+@pytest.mark.slow
 def test_a_response_is_whole_after_a_kill(home: Served) -> None:
     # The first request is answered with a call of a tool, the second would have its result.
     victim = home.start(HOOKLINE_CRASH_AT="before-model:2")
@@ -126,6 +128,7 @@ def test_a_response_is_whole_after_a_kill(home: Served) -> None:
     assert end(survivor) == 0
 
 
+@pytest.mark.slow
 def test_a_restart_forgets_nothing(home: Served) -> None:
     first = home.start()
     response = home.client().responses.create(model="hookline", input="say before the restart")

@@ -7,12 +7,15 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+import pytest
+
 from .browser import LONG, Chat, Gateway, Person, new, text_of
 
 ELSEWHERE = ("web_server", "nodes", "prompt_cache")
 """Tables that others write at times of their own."""
 
 
+@pytest.mark.slow
 def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, message = new(), new()

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any
 
 import httpx2
+import pytest
 
 from .browser import LONG, PATIENCE, Gateway, Person, new, text_of
 
@@ -27,6 +28,7 @@ MODEL = [
 ]
 
 
+@pytest.mark.slow
 def test_what_is_learnt_in_a_conversation_is_known_in_ones_next(own_gateway: Gateway) -> None:
     own_gateway.configure(MODEL, memory=True)
     own_gateway.start()
@@ -146,6 +148,7 @@ def test_a_command_acts_on_its_own_conversation(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.slow
 def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
     """Its first message waits while the gateway is killed: then nobody else writes in it."""
     own_gateway.configure()
@@ -174,6 +177,7 @@ def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_stop_ends_the_wait_for_a_session_of_another_process(own_gateway: Gateway) -> None:
     own_gateway.configure()
     own_gateway.start()
@@ -203,6 +207,7 @@ def test_stop_ends_the_wait_for_a_session_of_another_process(own_gateway: Gatewa
     asyncio.run(asyncio.wait_for(story(), PATIENCE))
 
 
+@pytest.mark.slow
 def test_after_a_long_pause_a_conversation_goes_on_in_the_session_that_follows(
     own_gateway: Gateway,
 ) -> None:

@@ -29,6 +29,7 @@ def code(text: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_node_tests_pass() -> None:
     node = shutil.which("node")
     if node is None:

@@ -75,6 +75,7 @@ def test_a_killed_gateway_loses_and_doubles_nothing(own_gateway: Gateway, point:
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_a_gateway_that_ends_closes_the_streams_and_goes_on_after(own_gateway: Gateway) -> None:
     gateway = own_gateway
     gateway.configure()
@@ -242,6 +243,7 @@ def test_a_reader_that_stalls_holds_nobody_up(play: Any, gateway: Gateway) -> No
     play(story)
 
 
+@pytest.mark.slow
 def test_a_stream_ends_when_its_browser_is_logged_out(own_gateway: Gateway) -> None:
     own_gateway.configure()
     own_gateway.start()

@@ -7,6 +7,8 @@ import base64
 import json
 from typing import Any
 
+import pytest
+
 from .browser import PATIENCE, REMOVE, Chat, Gateway, Person, new, text_of
 
 PICTURE = base64.b64decode(
@@ -52,6 +54,7 @@ def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
     play(story, "owner", "mia", "ben")
 
 
+@pytest.mark.slow
 def test_an_admin_who_never_wrote_is_asked_on_the_page(own_gateway: Gateway) -> None:
     async def story() -> None:
         mia, owner = await own_gateway.person("mia"), await own_gateway.person("owner")

@@ -7,6 +7,7 @@ import yaml
 from hookline.io.paths import PathGuard
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 ATTEMPTS = yaml.load(
     Path(__file__).with_name("attempts.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
@@ -34,7 +35,7 @@ def test_start_up_and_control_files_are_refused_or_asked_about(guard, path):
     assert reason.endswith(".")
 
 
-@pytest.mark.parametrize("path", ATTEMPTS["ordinary"])
+@sampled("path", ATTEMPTS["ordinary"])
 def test_everyday_work_is_left_alone(guard, path):
     assert guard.judge(path) is None
     assert guard.caution(path) is None

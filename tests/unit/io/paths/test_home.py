@@ -11,6 +11,7 @@ import pytest
 from hookline.io.paths import PathGuard, PathRefused
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 HOME = ".hookline"
 INSIDE = [
@@ -69,8 +70,8 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("path", INSIDE)
+@sampled("spelling", SPELLINGS)
+@sampled("path", INSIDE)
 def test_home_is_refused_from_above_in_every_spelling(guard, person, path, spelling, monkeypatch):
     monkeypatch.setenv("HOME", str(person))
     monkeypatch.chdir(person)

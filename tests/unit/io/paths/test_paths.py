@@ -13,6 +13,7 @@ import yaml
 from hookline.io.paths import MAX_PATH, PathGuard, PathRefused, known_places
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 DATA = Path(known_places.__file__).parent / "data"
 GROUPS = yaml.load((DATA / "credentials.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)[
@@ -216,7 +217,7 @@ def test_short_aliases_of_secrets_are_refused(guard, path):
     refused(guard, path)
 
 
-@pytest.mark.parametrize("name", [p for g in GROUPS for p in g["paths"]])
+@sampled("name", [p for g in GROUPS for p in g["paths"]])
 def test_every_pattern_of_the_data_refuses_something(guard, name):
     assert name == name.lower()
     refused(guard, name.replace("*", "x").replace("?", "x"))

@@ -33,6 +33,7 @@ async def main(store, session):
 """
 
 
+@pytest.mark.slow
 async def test_four_processes_open_migrate_and_write_at_once(
     store: SqliteStore, store_home: Path, spawn: Spawn
 ) -> None:
@@ -44,6 +45,7 @@ async def test_four_processes_open_migrate_and_write_at_once(
     assert {row["who"]: row["n"] for row in rows} == {f"p{n}": 150 for n in range(4)}
 
 
+@pytest.mark.slow
 async def test_four_processes_make_a_new_home_at_once(store_home: Path, spawn: Spawn) -> None:
     processes = [spawn(WRITER, store_home, f"p{n}", "1") for n in range(4)]
     for process in processes:
@@ -82,6 +84,7 @@ async def test_a_session_is_owned_by_one_process_until_it_dies(
         assert {path.parent for path in store_home.rglob("*.lock")} == {store_home / "locks"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_ranges", [True, False])
 async def test_who_only_looks_is_not_taken_for_an_owner(
     store_home: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch, has_ranges: bool

@@ -26,9 +26,10 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.gateway import GatewayCommand
+from hookline_hookspecs.parts import is_command
 from pydantic import BaseModel, Field
 
-from .authors import is_command, named
+from .authors import named
 from .buttons import Questions
 from .news import News
 

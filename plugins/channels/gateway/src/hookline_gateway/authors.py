@@ -19,6 +19,8 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from hookline_hookspecs import Inbound
+from hookline_hookspecs.inbound import is_private_chat
+from hookline_hookspecs.parts import is_command
 
 OPEN, CLOSE = "⟦", "⟧"
 QUOTED = "quoted from "
@@ -55,19 +57,6 @@ def named(inbound: Inbound) -> Inbound:
     return replace(inbound, text=f"{name} {words}".rstrip())
 
 
-def is_command(text: str) -> bool:
-    """True for what core takes for a command and never gives to a model."""
-    first, *_ = text.split(None, 1) or [""]
-    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
-
-
-def is_alone(inbound: Inbound) -> bool:
-    """True in a chat with one person, as its channel says, or else as its name does."""
-    if inbound.private is None:
-        return inbound.chat_id == inbound.user_id
-    return inbound.private
-
-
 def _with(line: str, text: str) -> str:
     """The text behind its line; a text that has it already is not given it twice."""
     text = harmless(text.removeprefix(f"{line}\n") if line else text)
@@ -76,7 +65,7 @@ def _with(line: str, text: str) -> str:
 
 def _line(inbound: Inbound) -> str:
     quoted = [one.source for one in inbound.origins if one.source.startswith(QUOTED)]
-    if not inbound.user_id or not (quoted or inbound.forwarded or not is_alone(inbound)):
+    if not inbound.user_id or not (quoted or inbound.forwarded or not is_private_chat(inbound)):
         return ""
     parts = [shown_id(f"{inbound.channel}:{inbound.user_id}")]
     if name := shown_name(inbound.sender):

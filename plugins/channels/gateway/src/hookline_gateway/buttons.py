@@ -14,8 +14,7 @@ from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, replace
 
 from hookline_hookspecs import Deny, Host, Inbound, Reply, WorkDistribution
-
-from .authors import is_alone
+from hookline_hookspecs.inbound import is_private_chat
 
 Chat = tuple[str, str]
 MOST = 2048
@@ -117,12 +116,14 @@ class Questions:
         for one in mine:  # any message of who was asked is the answer
             one.ended_by = inbound.message_id
         await self._keep(chat)
-        if is_alone(inbound):
+        if is_private_chat(inbound):
             return None
         return replace(inbound, text=_chosen(mine[-1], inbound.text))
 
     async def _pressed(self, inbound: Inbound, question: Asked, chat: Chat) -> Inbound | Deny:
-        is_mine = question.person == inbound.user_id or (not question.person and is_alone(inbound))
+        is_mine = question.person == inbound.user_id or (
+            not question.person and is_private_chat(inbound)
+        )
         if inbound.forwarded or not is_mine:
             return Deny(NOT_ASKED)
         if not _is_open(question, inbound) or inbound.text not in question.choices:

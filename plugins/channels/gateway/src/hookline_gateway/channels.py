@@ -29,11 +29,6 @@ HOLD_TIMEOUT = 2.0
 """Seconds that a gateway waits for its channels before it stands by for those that others own."""
 
 
-def is_shared(channel: Channel) -> bool:
-    """True for a channel that several gateways may receive for at once, such as a listener."""
-    return bool(getattr(channel, "shared", False))
-
-
 class CannotStart(HooklineError):
     """A channel cannot start; the text says which and why."""
 
@@ -68,7 +63,7 @@ class Fleet:
             hold = holds[channel.name]
             if hold.done():
                 hold.result()
-            if hold.done() or is_shared(channel):
+            if hold.done() or channel.shared:
                 await self._start(channel)
             if not hold.done():
                 self._watching.append(asyncio.create_task(self._start_later(channel, hold)))
@@ -97,12 +92,12 @@ class Fleet:
 
     async def _start_later(self, channel: Channel, hold: asyncio.Task[None]) -> None:
         """Start a channel when the gateway that owns it has ended."""
-        if not is_shared(channel):
+        if not channel.shared:
             self._state.channel(channel.name, WAITING)
             tell(f"hookline: channel {channel.name} is another gateway's; waiting for its end")
         try:
             await hold
-            if not is_shared(channel):
+            if not channel.shared:
                 await self._start(channel)
         except Exception as error:
             tell(f"hookline: {error}")

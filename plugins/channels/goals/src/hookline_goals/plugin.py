@@ -22,12 +22,13 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import Prices
 
 from . import wording
 from .config import GoalsConfig
 from .records import ADDRESS, Goal, Records, id_for, named
-from .service import OWN_STOP, REPORT, TERMINAL, Service
+from .service import OWN_STOP, REPORT, Service
 
 Call = Callable[[ModelRequest], Awaitable[ModelResponse]]
 LONGEST = 4000

@@ -26,6 +26,7 @@ from hookline_hookspecs import (
     Store,
     Turn,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_processlock import ProcessLock
 
 from . import wording
@@ -33,7 +34,6 @@ from .config import GoalsConfig
 from .judge import judge
 from .records import Ended, Goal, Records, named
 
-TERMINAL = "terminal"
 REPORT = ":report"
 IDLE = 3
 """Turns in a row without a call of a tool after which a goal waits for a person."""

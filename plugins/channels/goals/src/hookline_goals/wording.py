@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import format_money
 
 from .config import GoalsConfig
 from .records import Goal
 
-TERMINAL = "terminal"
 QUIET = 100
 """Characters of a goal in a line."""
 STATES = {

@@ -10,13 +10,13 @@ import sys
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
 from . import wording
 from .complaint import Complaint
 from .desk import Desk
 from .jobs import Chat
-from .service import TERMINAL
 
 if TYPE_CHECKING:
     from .plugin import Scheduler

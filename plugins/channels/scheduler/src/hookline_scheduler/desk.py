@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from hookline_hookspecs import Host, Origin
+from hookline_hookspecs.channels import TERMINAL
 
 from . import wording
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .jobs import Chat, Ending, Job, Jobs, Run
-from .service import TERMINAL, Service
+from .service import Service
 from .when import Once, next_due, read, shown
 from .zones import find_zone, system_zone
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 
 from hookline_hookspecs import Host, Origin, Refused
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .desk import LONGEST_PROMPT
 from .jobs import LETTERS, Chat, Job, Jobs
-from .service import TERMINAL
 from .when import read
 from .zones import find_zone, system_zone
 

@@ -25,13 +25,14 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Importer, LateImporter
 
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .desk import Desk
 from .jobs import Chat, Jobs
-from .service import BEGIN, RESULT, TERMINAL, Service, own
+from .service import BEGIN, RESULT, Service, own
 
 USAGE = """/schedule: this chat's jobs
 /schedule add WHEN | PROMPT, such as: /schedule add every day 9:00 | What is new in the news?

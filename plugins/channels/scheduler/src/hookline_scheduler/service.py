@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Origin, Store
+from hookline_hookspecs.channels import TERMINAL
 from hookline_processlock import ProcessLock
 
 from . import wording
@@ -24,7 +25,6 @@ from .complaint import Complaint
 from .config import SchedulerConfig
 from .jobs import Chat, Ending, Job, Jobs, Run
 
-TERMINAL = "terminal"
 JUMP = 5.0
 """Seconds by which the clock must fall behind the machine's steady one to have been set back."""
 BEGIN, RESULT = "begin", "result"

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hookline_hookspecs import Feature, Host, Question, Reply
+from hookline_hookspecs.channels import Channel
 
 from .activity import CHANNEL
 from .config import TerminalConfig
@@ -34,8 +35,8 @@ class Front(Protocol):
         """The person's choice, or None if they cannot be asked."""
 
 
-class TerminalChannel:
-    """The person at this process's terminal (protocol ``Channel``)."""
+class TerminalChannel(Channel):
+    """The person at this process's terminal."""
 
     name = CHANNEL
     edits = True

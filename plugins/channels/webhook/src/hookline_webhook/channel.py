@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Access, Feature, HooklineError, Host, Inbound, Reply
+from hookline_hookspecs import Access, HooklineError, Host, Inbound, Reply
+from hookline_hookspecs.channels import Channel
 from hookline_hookspecs.web import WebServer
 from hookline_webkit.address import Address, parse_address
 
@@ -25,15 +26,14 @@ class CannotStart(HooklineError):
     """The channel cannot start; the text says why and what to do."""
 
 
-class WebhookChannel:
-    """A network channel over HTTP (protocol ``Channel``)."""
+class WebhookChannel(Channel):
+    """A network channel over HTTP."""
 
     name = "webhook"
     edits = False
     network = True
     shared = True
     """Any gateway may take a body: the message's id tells which were there."""
-    can: frozenset[Feature] = frozenset()
 
     def __init__(self, config: WebhookConfig, host: Host) -> None:
         self._config = config

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, Effect, Host, Refused, Tool, ToolCall, ToolError, ToolOutput
+from hookline_hookspecs.channels import TERMINAL
 
 from .asking import UNASKED
 from .catalog import Catalog, Entry, Pin
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .connection import Connection
     from .pool import Pool
 
-TERMINAL = "terminal"
 _ADDRESS = re.compile(
     r"(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]*://\S+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?)",
     re.IGNORECASE,

@@ -22,9 +22,10 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
+from hookline_hookspecs.channels import TERMINAL
 
 from .bridge import LIMIT, Finder, Found
-from .calls import TERMINAL, Calls, is_here
+from .calls import Calls, is_here
 from .catalog import Catalog, Entry
 from .config import McpConfig
 from .lent import Lent

@@ -1,17 +1,18 @@
 """The way of a received event to core's inbox: stored at once, in order within a chat, and whole.
 
-A message with files is stored here first, so that it can be acknowledged; its files are downloaded
-afterwards, and only if its sender may write. Later messages of the chat queue behind it.
+A message with files waits in the inbox until they are downloaded, which is done only if its sender
+may write.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from hookline_hookspecs import Host, Inbound, Origin, crash
+from hookline_hookspecs import GatewayHost, Host, Inbound, crash
 
 from .catchup import CatchUp
 from .containers import ChatLocks
@@ -19,25 +20,13 @@ from .events import InboundEvent, RemoteFile, text_digest
 from .media import FileDownloader
 from .sent_messages import ButtonLabels, SentMessages
 
-QUEUE_PREFIX = "queued:"
-"""Before chat and message in ``host.storage.kv``."""
 DIGESTS_PREFIX = "digests:"
 """Before the chat: digest and author of each of its latest messages. An edit is dropped if it does
 not change the text, and the author of a deleted message is looked up there."""
 MAX_DIGESTS_PER_CHAT = 64
-QUEUE_RETRY_SECONDS = 10.0
-"""Time after which a store that failed is tried again."""
 MIN_TIMESTAMP_GAP = 1e-5
 """Least seconds between two messages of a chat, as they are stored."""
 MAX_TIMESTAMPED_CHATS = 4096
-
-
-@dataclass(slots=True)
-class _Queue:
-    """The queued messages of a chat by key, and the task that drains them."""
-
-    keys: list[str]
-    worker: asyncio.Task[None] | None = None
 
 
 class Ingest:
@@ -64,21 +53,16 @@ class Ingest:
         self._host, self._channel, self._sent = host, channel, sent
         self._downloader, self._labels, self._catch_up = downloader, labels, catch_up
         self._locks = ChatLocks()
-        self._queues: dict[str, _Queue] = {}
         self._in_progress: set[asyncio.Future[bool]] = set()
         self._timestamps: OrderedDict[str, float] = OrderedDict()
 
     async def load(self) -> None:
-        """Resume what a dead process has queued. Raises ``StoreError``."""
-        kv = self._host.storage.kv
-        records = [(await kv.get(key), key) for key in await kv.keys(QUEUE_PREFIX)]
-        valid = [(record, key) for record, key in records if isinstance(record, dict)]
-        for record, key in sorted(valid, key=lambda one: one[0]["at"]):
-            queue = self._queues.setdefault(record["inbound"]["chat_id"], _Queue([]))
-            if key not in queue.keys:
-                queue.keys.append(key)
-        for chat in list(self._queues):
-            self._start_draining(chat)
+        """Download files from now on, and those that a dead process left. Raises ``StoreError``."""
+
+        async def fetch(inbound: Inbound, files: Sequence[Mapping[str, Any]]) -> Inbound:
+            return await self._downloader.attach(inbound, [RemoteFile(**file) for file in files])
+
+        await self._host.services[GatewayHost].fetch_files(self._channel, fetch)
 
     async def ingest(self, event: InboundEvent | Inbound) -> bool:
         """Store an event; see :class:`ReceiveCallback`.
@@ -165,13 +149,10 @@ class Ingest:
             if not author:
                 return False  # not a message for the agent, or an old one
             inbound = replace(inbound, user_id=author)
-        queue = self._queues.get(inbound.chat_id)
-        if queue is not None and inbound.kind == "delete":
-            await self._remove_from_queue(queue, inbound)
-        if queue is None and not event.files:
-            is_new = await self._host.receive(inbound)
+        if event.files:
+            is_new = await self._host.receive(inbound, [asdict(file) for file in event.files])
         else:
-            is_new = await self._enqueue(replace(event, inbound=inbound))
+            is_new = await self._host.receive(inbound)
         if is_new and inbound.kind in ("message", "edit"):
             await self._save_digest(inbound)
         return is_new
@@ -189,60 +170,6 @@ class Ingest:
         while len(self._timestamps) > MAX_TIMESTAMPED_CHATS:
             self._timestamps.popitem(last=False)
         return replace(inbound, received=received)
-
-    # The queue behind files
-
-    async def _enqueue(self, event: InboundEvent) -> bool:
-        inbound, kv = event.inbound, self._host.storage.kv
-        key = f"{QUEUE_PREFIX}{inbound.chat_id}\n{inbound.message_id}"
-        digests = await kv.get(DIGESTS_PREFIX + inbound.chat_id, {})
-        if inbound.message_id in digests or await kv.get(key) is not None:
-            return False
-        queue = self._queues.setdefault(inbound.chat_id, _Queue([]))
-        record = {
-            "inbound": _to_json(inbound),
-            "files": [asdict(file) for file in event.files],
-            "at": [self._host.now(), len(queue.keys)],
-        }
-        await kv.set(key, record)
-        queue.keys.append(key)
-        self._start_draining(inbound.chat_id)
-        return True
-
-    def _start_draining(self, chat: str) -> None:
-        queue = self._queues[chat]
-        if queue.worker is None or queue.worker.done():
-            queue.worker = self._host.spawn(self._drain(chat, queue), "download files")
-
-    async def _drain(self, chat: str, queue: _Queue) -> None:
-        """Download the files of queued messages, and pass these to core one by one."""
-        kv = self._host.storage.kv
-        while queue.keys:
-            key = queue.keys[0]
-            try:
-                record = await kv.get(key)
-                if isinstance(record, dict):
-                    files = [RemoteFile(**file) for file in record["files"]]
-                    inbound = await self._downloader.attach(_from_json(record["inbound"]), files)
-                    crash.point("after-fetch")
-                    if key in queue.keys:  # it may have been deleted meanwhile
-                        await self._host.receive(inbound)
-                await kv.delete(key)
-            except Exception as error:
-                self._host.log.warning("will retry a message with files: %s", error)
-                await asyncio.sleep(QUEUE_RETRY_SECONDS)
-                continue
-            if key in queue.keys:
-                queue.keys.remove(key)
-        if self._queues.get(chat) is queue:
-            del self._queues[chat]
-
-    async def _remove_from_queue(self, queue: _Queue, deletion: Inbound) -> None:
-        """Drop the message that a deletion concerns, if it is still queued."""
-        key = f"{QUEUE_PREFIX}{deletion.chat_id}\n{deletion.target}"
-        if key in queue.keys:
-            queue.keys.remove(key)
-            await self._host.storage.kv.delete(key)
 
     # What the latest messages said
 
@@ -268,13 +195,3 @@ class Ingest:
             await kv.set(key, dict(list(digests.items())[-MAX_DIGESTS_PER_CHAT:]))
         except Exception as error:
             self._host.log.warning("cannot store the digest of a message: %s", error)
-
-
-def _to_json(inbound: Inbound) -> dict[str, Any]:
-    value = asdict(replace(inbound, attachments=()))
-    return {**value, "origins": [asdict(origin) for origin in inbound.origins]}
-
-
-def _from_json(value: dict[str, Any]) -> Inbound:
-    origins = tuple(Origin(**origin) for origin in value["origins"])
-    return Inbound(**{**value, "attachments": (), "origins": origins})

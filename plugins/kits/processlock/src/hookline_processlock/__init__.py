@@ -28,7 +28,7 @@ class ProcessLock:
         :meth:`join`, :meth:`lives` and :meth:`leave` take the place of :meth:`hold`,
         :meth:`is_alive` and :meth:`release`, which know of this machine alone."""
         self._storage = storage
-        self._shared = store if getattr(store, "is_shared", False) else None
+        self._shared = store if store is not None and store.is_shared else None
         self._joined: AsyncExitStack | None = None
         self._lock: BaseFileLock | None = None
         self.id = f"{os.getpid()}-{secrets.token_hex(4)}"

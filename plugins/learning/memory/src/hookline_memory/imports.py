@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from hookline_hookspecs import Host, Origin, Refused, Transaction
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.importers import Item, Outcome, Receipt
 
@@ -17,7 +18,7 @@ from .log import Source, add_entry
 from .notechanges import Full
 from .notes import chars_of, entry_of
 from .operations import Operation
-from .places import TERMINAL, Places
+from .places import Places
 from .wording import Complaint, one_line, storable
 
 KINDS = frozenset({"note", "fact"})

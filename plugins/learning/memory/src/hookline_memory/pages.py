@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Host, Origin, Page, Route, origins_from_json
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.web import (
     Action,
@@ -45,7 +46,6 @@ from .facts import CATEGORIES
 from .log import Source
 from .operations import LONGEST, Operation
 from .origins import author
-from .places import TERMINAL
 from .rows import Rows
 from .wording import Complaint, one_line
 

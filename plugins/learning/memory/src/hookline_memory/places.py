@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
 
 from .notefile import NoteFile
 
-TERMINAL = "terminal"
 FILE = "MEMORY.md"
 GLOBAL = f"memories/{FILE}"
 

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import Host, origins_to_json
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat, LearnedSource
 from hookline_hookspecs.stored_origins import read
 
 from .changes import Changes
 from .facts import Facts
 from .log import Entry, Source, newest
-from .places import TERMINAL, Places
+from .places import Places
 from .wording import Complaint, one_line
 
 SEARCHED = 100_000

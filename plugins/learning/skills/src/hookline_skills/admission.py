@@ -9,7 +9,7 @@ from hookline_hookspecs import ToolError
 from . import names
 from .frontmatter import BadFrontMatter, Document, read
 from .library import KINDS, Library, Skill
-from .likeness import ALIKE, Likeness, nearest
+from .likeness import ALIKE, SemanticIndex, nearest
 from .safely import BadPath, parts_of
 from .validation import judge
 
@@ -98,7 +98,7 @@ def check_file(skill: Skill, path: str, content: str | None) -> str:
 
 def most_alike(
     library: Library, name: str, document: Document, *, but: str | None = None, team: bool = False
-) -> Likeness | None:
+) -> SemanticIndex | None:
     """The skill that ``document`` says again, or None; ``but`` is not looked at. With ``team``,
     only the team's skills are."""
     fields = _fields(name, document)

@@ -71,7 +71,7 @@ class Member:
         the reply, and its plugin does not tell more than that by itself."""
         found = (one for one in self.host.channels() if one.name == channel)
         return self.is_elsewhere(channel) and any(
-            features(one) & GROWING and not getattr(one, "relays", False) for one in found
+            features(one) & GROWING and not one.relays for one in found
         )
 
     async def join(self, kind: str, turns: int) -> None:

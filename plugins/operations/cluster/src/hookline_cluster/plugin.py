@@ -39,7 +39,7 @@ class ClusterPlugin(Plugin[ClusterConfig]):
 
         Raises ``HooklineError`` where the store is not one that processes share.
         """
-        conninfo = getattr(host.services[Store], "conninfo", None)
+        conninfo = host.services[Store].conninfo
         if conninfo is None:
             raise HooklineError(NO_STORE)
         from .member import Member

@@ -43,7 +43,7 @@ class Channels:
     def _listener(self, channel: str) -> str:
         """The listener that a channel shares with others, which belong to the same process."""
         found = (one for one in self._host.channels() if one.name == channel)
-        return next((str(getattr(one, "listener", "")) for one in found), "")
+        return next((one.listener for one in found), "")
 
     async def _own(self, key: str) -> None:
         while True:

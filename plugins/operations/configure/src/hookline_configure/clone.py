@@ -48,7 +48,12 @@ class Clone:
     def missing(self, plugin: str) -> list[Path]:
         """The folders to install for a plugin, those that it needs and that are missing first."""
         folders: list[Path] = []
-        self._collect(f"{PREFIX}{plugin}", folders, set())
+        brings = (
+            name
+            for name, (_, project) in self.dists.items()
+            if plugin in project.get("entry-points", {}).get(GROUP, {})
+        )
+        self._collect(next(brings, f"{PREFIX}{plugin}"), folders, set())
         return folders
 
     def _collect(self, name: str, folders: list[Path], seen: set[str]) -> None:

@@ -96,8 +96,7 @@ class Mirror:
 
     async def _changed(self) -> set[str]:
         """Paths with another version in the table than was agreed on."""
-        changes_of = getattr(self._store, "changes_of", None)
-        now = changes_of("files") if changes_of is not None else None
+        now = self._store.changes_of("files") if self._store.is_shared else None
         if now is not None and now == self._as_of:
             return set()
         since = self._since - OVERLAP

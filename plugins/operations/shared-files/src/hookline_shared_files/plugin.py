@@ -46,7 +46,7 @@ class SharedFiles(Plugin[NoConfig]):
     async def setup(self, host: Host) -> None:
         """Where machines share the store, bring this home's files up to date, and follow."""
         store = host.services.get(Store)
-        if store is None or not getattr(store, "is_shared", False):
+        if store is None or not store.is_shared:
             return
         from .mirror import shared_files
 

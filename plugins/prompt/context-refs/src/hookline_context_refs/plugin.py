@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, ContextBlock, Inbound, Plugin, Turn, hookimpl
+from hookline_hookspecs.channels import TERMINAL
 
 from .config import ContextRefsConfig
 from .grammar import references
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 TAG = "attached-context"
 """The element of the turn's context that holds what was attached."""
-TERMINAL = "terminal"
-"""The channel whose person sees a line about what was attached; elsewhere it would be a message."""
 MOST_TOLD = 5
 """Files that are not there, of one message, that the person is told of."""
 

@@ -94,10 +94,8 @@ class Chats:
     def is_private(self, channel: str, chat_id: str, user_id: str) -> bool:
         """True if only this person reads the chat, as far as can be known.
 
-        The channel says so with each message (``Inbound.private``). One that was written for
-        API 1.0 does not: there an optional method ``is_private(chat_id, user_id)`` tells, or else
-        the chat's id, which then is the person's own. In every case nobody else may ever have
-        written there.
+        The channel says so with each message (``Inbound.private``), or else the chat's id, which
+        then is the person's own. In every case nobody else may ever have written there.
         """
         known = (self._known or {}).get((channel, chat_id))
         if known is None or known.writer != user_id:
@@ -107,13 +105,7 @@ class Chats:
 
     def _word(self, chat: Chat, known: Known) -> bool | None:
         """What the channel says; None of one that says nothing."""
-        if known.private is not None:
-            return known.private
-        for one in self._host.channels():
-            says = getattr(one, "is_private", None)
-            if one.name == chat[0] and says is not None:
-                return says(chat[1], known.writer) is True
-        return None
+        return known.private
 
     async def of_admins(self) -> Sequence[Chat]:
         """Where each admin can be asked: the private chat in which they wrote last; of an admin
@@ -131,9 +123,10 @@ class Chats:
             best[person] = max(best.get(person, rank), rank)
         found = [chat for _, _, chat in best.values()]
         for one in self._host.channels():
-            if (chat_of := getattr(one, "private_chat", None)) is None:
-                continue
             for person in self._people.admins_of(one.name):
-                if person not in best and (chat_id := await chat_of(person.user_id)) is not None:
+                if person in best:
+                    continue
+                chat_id = await one.private_chat(person.user_id)
+                if chat_id is not None:
                     found.append((one.name, chat_id))
         return found

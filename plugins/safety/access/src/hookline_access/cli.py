@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from hookline_hookspecs import CommandError
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
 from .codes import PAIRING, shown, typed
 from .config import EVERYBODY
 from .imports import forget, proposed
-from .people import LOGGED, TERMINAL, Person, Role
+from .people import LOGGED, Person, Role
 from .wording import on_one_line
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from hookline_hookspecs import HooklineError
+from hookline_hookspecs.channels import TERMINAL
 
 from .config import EVERYBODY
 from .door import Door
-from .people import TERMINAL, People, Person, Role
+from .people import People, Person, Role
 from .wording import on_one_line
 
 Name: TypeAlias = Literal["admin", "person", "auditor", "blocked", "unknown"]

@@ -7,10 +7,11 @@ name, as anybody else.
 from __future__ import annotations
 
 from hookline_hookspecs import Host
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .config import EVERYBODY
-from .people import TERMINAL, People, Person, Role
+from .people import People, Person, Role
 from .wording import on_one_line
 
 PREFIX = "proposed "

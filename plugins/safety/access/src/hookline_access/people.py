@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_hookspecs.audit import note
 from hookline_hookspecs.caching import RowCache
+from hookline_hookspecs.channels import TERMINAL
 
 from .config import AccessConfig, kind_of
 from .roles import table
@@ -23,8 +24,6 @@ LOGGED = 1000
 """Entries of the log that are kept."""
 ASKED, WRONG = "asked to be let in", "sent a wrong claim code"
 """What anybody can have logged; a flood of these leaves half of the log to what was decided."""
-TERMINAL = "terminal"
-"""The operator's own channel."""
 
 
 def claiming(inbound: Inbound) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from hookline_hookspecs import HooklineError, Inbound
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.people import WebRole
 
 from .chats import Chats
-from .people import TERMINAL, People, Person
+from .people import People, Person
 from .roles import table
 
 SITE: dict[WebRole, str] = {"operator": "admin", "person": "member", "auditor": "auditor"}

@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.audit import approved
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Importer, LateImporter
 from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 
@@ -38,7 +39,7 @@ from .config import EVERYBODY, AccessConfig
 from .directory import Directory
 from .door import Door, Request
 from .notices import Notices
-from .people import LONGEST_ID, TERMINAL, People, Person, Role
+from .people import LONGEST_ID, People, Person, Role
 from .permissions import Permitted
 from .roles import table
 from .turns import Turns, command_in

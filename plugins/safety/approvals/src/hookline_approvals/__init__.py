@@ -33,6 +33,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.channels import TERMINAL
 from pydantic import BaseModel, Field
 
 from .grants import Grants, Scope, fingerprint
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from .grants import Grant
 
 __all__ = ["Approvals", "ApprovalsConfig"]
-TERMINAL = "terminal"
-"""The operator's own channel: no messages come in while it asks, and all grants are shown there."""
 LONGEST = 295.0
 """Seconds; core ends the hook after 300, so the plugin itself has to be a little earlier."""
 KNOWN = 1024
@@ -271,8 +270,7 @@ class Approvals(Plugin[ApprovalsConfig]):
     async def _may_approve(self, ctx: Context, speaker: str) -> bool:
         """False for somebody who was admin when the question was asked, and is not now."""
         access = self.host.services.get(Access)
-        may = getattr(access, "may_approve", None)
-        return may is None or bool(await may(ctx.channel, speaker))
+        return access is None or await access.may_approve(ctx.channel, speaker)
 
     def _shown_as(self, ctx: Context, waiting: Waiting, text: str) -> Question:
         """The question with its choices, remembered so that a press of a button is known."""

@@ -34,6 +34,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.audit import Audit, Kind
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import Prices
 
 from .config import AuditConfig
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from .service import Service
 
 DAY = 86400.0
-TERMINAL = "terminal"
 KNOWN = 4096
 """Sessions whose person is remembered, for their sub-agents."""
 BEGIN = "/schedule begin "

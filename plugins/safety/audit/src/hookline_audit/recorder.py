@@ -117,7 +117,7 @@ class Recorder:
             return
         rows, self._waiting = self._waiting, []
         made: dict[str, str] = {}
-        changes: int | None = getattr(self._host.storage, "changes", None)
+        changes = self._host.storage.changes
         fresh, self._changes = changes is None or changes != self._changes, changes
 
         def work(tx: Transaction) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import cast
 
 from hookline_hookspecs import Context
+from hookline_hookspecs.channels import TERMINAL
 
 from . import rewind, texts
 from .approval import refusal
-from .conversation import HOW, NOTHING, TERMINAL, Scope, turns_since, undo_since, wanted
+from .conversation import HOW, NOTHING, Scope, turns_since, undo_since, wanted
 from .errors import CheckpointError
 from .keeper import Chat, Keeper
 from .state import private_folder, replace_file

@@ -6,6 +6,7 @@ import asyncio
 from typing import Literal, TypeAlias
 
 from hookline_hookspecs import Context, Conversations, Question
+from hookline_hookspecs.channels import TERMINAL
 
 from .store import Saved
 from .texts import HASH_CHARS, clock
@@ -18,7 +19,6 @@ BOTH, FILES, CONVERSATION, CANCEL = (
     "Cancel",
 )
 _SCOPES: dict[str, Scope] = {BOTH: "both", FILES: "files", CONVERSATION: "conversation"}
-TERMINAL = "terminal"
 PATIENCE = 280.0
 """Seconds for an answer; a little less than core waits for one."""
 NOTHING = "Nothing was put back."

@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.channels import TERMINAL
 
 from . import outside, telling
 from .config import ModesConfig
@@ -45,7 +46,6 @@ from .switching import (
 ASKED = "it may change something, so it needs a yes (mode ask)"
 LASTING = frozenset({"learn", "schedule", "send", "network", "unknown"})
 """Effects that leave the machine or outlive the session, or may."""
-TERMINAL = "terminal"
 ACCEPTED = "/accept the plan"
 """What the choice under a plan stands for."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from hookline_hookspecs import Access, CommandError, Context, Inbound, Mode
+from hookline_hookspecs import Access, CommandError, Context, Mode
+from hookline_hookspecs.inbound import is_private_chat
 
 FREEDOM: tuple[Mode, ...] = ("plan", "ask", "auto", "yolo")
 """From the strictest to the freest."""
@@ -37,17 +38,10 @@ async def may_loosen(ctx: Context, wanted: Mode, default: Mode) -> bool:
     networked = [one.network for one in host.channels() if one.name == inbound.channel]
     if ctx.operator or (networked and not any(networked)):
         return True
-    # A plugin that offers Access need not know of admins; then nobody on a network is one.
-    may = getattr(host.services.get(Access), "may_approve", None)
-    if may is not None and await may(inbound.channel, inbound.user_id):
+    access = host.services.get(Access)
+    if access is not None and await access.may_approve(inbound.channel, inbound.user_id):
         return True
-    return _is_alone(inbound) and not is_freer(wanted, default)
-
-
-def _is_alone(inbound: Inbound) -> bool:
-    if inbound.private is None:
-        return bool(inbound.user_id) and inbound.chat_id == inbound.user_id
-    return inbound.private
+    return is_private_chat(inbound) and not is_freer(wanted, default)
 
 
 async def require_sandbox() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
+from hookline_hookspecs.channels import TERMINAL
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_toolmark import branding
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _OFF = "or switch it off with `plugins: {shell: {sandbox: {enabled: false}}}`"
 _MOST_SHOWN = 20
 """Addresses that a command reached and that its result names."""
-TERMINAL = "terminal"
 
 
 def is_wanted(config: SandboxConfig, ctx: Context) -> bool:

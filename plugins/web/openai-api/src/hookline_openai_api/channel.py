@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookline_hookspecs import Feature, HooklineError, Host, Reply
+from hookline_hookspecs import HooklineError, Host, Reply
+from hookline_hookspecs.channels import Channel
 from hookline_hookspecs.web import WebServer
 
 from .keys import CHANNEL
@@ -17,13 +18,12 @@ class Nobody(HooklineError):
     """Nobody reads what was to be sent: no request waits for it."""
 
 
-class ApiChannel:
-    """Clients of the API (protocol ``Channel``)."""
+class ApiChannel(Channel):
+    """Clients of the API."""
 
     name = CHANNEL
     edits = False
     network = True
-    can: frozenset[Feature] = frozenset()
     relays = True
     """Turns in other processes are told by :mod:`.others`."""
     listener = "web-server"

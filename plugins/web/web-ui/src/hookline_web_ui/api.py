@@ -154,7 +154,7 @@ class Api:
         who, id_ = identity(request), _id(request)
         title = (await _body(request)).get("title")
         if not isinstance(title, str) or not 0 < len(title.strip()) <= LONGEST_TITLE:
-            raise _bad(f"A title has 1 to {LONGEST_TITLE} characters.")
+            raise _bad(f"The title must have 1 to {LONGEST_TITLE} characters.")
         await self._pages.rename(who, id_, " ".join(title.split()))
         row = await self._pages.reader.row(who, id_)
         return _json({"session": self._pages.reader.as_json(who, row)})
@@ -228,7 +228,7 @@ class Api:
             if view is not None:
                 title, parts = title or view.title, [*parts, *view.parts]
         if not parts:
-            raise Problem(404, "not_found", "Nothing is kept of this turn.")
+            raise Problem(404, "not_found", "No details were recorded for this turn.")
         return _json({"type": "view", "title": title, "parts": view_as_json(parts)})
 
     # Files
@@ -239,7 +239,7 @@ class Api:
         try:
             duration = max(0.0, min(float(query.get("duration") or 0), 86400.0))
         except ValueError:
-            raise _bad("duration is a number of seconds.") from None
+            raise _bad("duration must be a number of seconds.") from None
         name, voice = query.get("name", ""), query.get("voice") == "1"
         given = (who, id_, _chunks(request), name, voice, duration)
         file, known = await self._pages.files.put(*given)
@@ -281,9 +281,9 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        raise _bad("The body is no JSON.") from None
+        raise _bad("The body is not JSON.") from None
     if not isinstance(body, dict):
-        raise _bad("The body is no JSON object.")
+        raise _bad("The body is not a JSON object.")
     return body
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Feature, HooklineError, Host, Reply
+from hookline_hookspecs.channels import Channel
 from hookline_hookspecs.web import WebServer
 
 from .owning import CHANNEL
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from .page import Pages
 
 
-class WebChannel:
-    """A network channel whose platform is the page (protocol ``Channel``).
+class WebChannel(Channel):
+    """A network channel whose platform is the page.
 
     Args:
         host: the plugin's host.
@@ -40,7 +41,7 @@ class WebChannel:
         server = self._host.services.get(WebServer)
         if server is None:
             raise HooklineError(
-                "the page needs the plugin web-server; run `hookline plugins enable web-server`"
+                "web-ui needs the plugin web-server. Run `hookline plugins enable web-server`."
             )
         await self._pages().started()
         await server.acquire()

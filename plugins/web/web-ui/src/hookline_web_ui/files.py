@@ -48,7 +48,7 @@ class Files:
         Raises :class:`Problem` (404, 409, 413, 507).
         """
         if not is_uuid(id_):
-            raise Problem(404, "not_found", "A file's id is a UUID in lower case.")
+            raise Problem(404, "not_found", "A file id must be a lower-case UUID.")
         found = await self._storage.fetch("file", id=id_)
         if found:
             return as_json(self._mine(who, found[0])), True
@@ -61,7 +61,7 @@ class Files:
         except FileTooLarge as error:
             raise Problem(413, "too_large", str(error), "Send a smaller file.") from None
         except OSError as error:
-            told = f"The file cannot be stored: {error.strerror or error}."
+            told = f"Could not store the file: {error.strerror or error}."
             raise Problem(507, "not_stored", told) from None
         row = await self._row(id_, who.name, saved, "in", None, None)
         row["name"] = name if voice and name else row["name"] or name
@@ -70,7 +70,7 @@ class Files:
 
     def _mine(self, who: Identity, row: Row) -> Row:
         if row["owner"] != who.name:
-            raise Problem(409, "taken", "A file has this id already.", "Send it with a new UUID.")
+            raise Problem(409, "taken", "A file with this id exists already.", "Use a new UUID.")
         return row
 
     async def _row(
@@ -110,7 +110,7 @@ class Files:
         for id_ in ids:
             found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
             if not found or found[0]["owner"] != who.name or found[0]["side"] != "in":
-                raise Problem(404, "no_file", f"There is no file {id_}.", "Upload it again.")
+                raise Problem(404, "no_file", f"File {id_} not found.", "Upload it again.")
             row = found[0]
             if row["kind"] == "voice":
                 items.append(Audio(Path(row["path"]), row["mime"], row["duration"]))
@@ -214,10 +214,10 @@ class Files:
         """Return where a file is, if the person may have it. Raises :class:`Problem` (404, 410)."""
         found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
         if not found or not _may_have(who, found[0]):
-            raise Problem(404, "not_found", "There is no such file.")
+            raise Problem(404, "not_found", "File not found.")
         path = Path(found[0]["path"])
         if not await asyncio.to_thread(path.is_file):
-            raise Problem(410, "gone", "The file is not there any more.")
+            raise Problem(410, "gone", "The file has been deleted.")
         return path, as_json(found[0])
 
     async def forget(self, session_id: str) -> None:

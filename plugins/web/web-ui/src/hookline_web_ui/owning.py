@@ -55,5 +55,5 @@ def visible(who: Identity, row: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the stored session, or whatever has ``channel`` and ``chat_id``, if the person may see
     it. Raises :class:`Problem` (404) if there is none, or it is not theirs."""
     if row is None or not may_see(who, (row["channel"], row["chat_id"])):
-        raise Problem(404, "not_found", "There is no such chat.", "Look for it under Sessions.")
+        raise Problem(404, "not_found", "Chat not found.", "Find it under Sessions.")
     return row

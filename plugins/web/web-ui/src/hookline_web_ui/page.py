@@ -240,11 +240,13 @@ class Pages:
         if isinstance(seq, int) and not isinstance(seq, bool):
             found = await self.host.storage.fetch("begins", id=session_id, seq=seq)
         if not found or found[0]["role"] != "assistant" or not found[0]["text"].strip():
-            raise Problem(400, "no_message", "message is the sequence of an answer with words.")
+            raise Problem(
+                400, "no_message", "message must be the sequence number of an answer with text."
+            )
         reader = self.host.services.get(ReadAloud)
         if reader is None:
             fix = "Run `hookline plugins enable voice`."
-            raise Problem(404, "no_voice", "Nobody reads answers aloud here.", fix)
+            raise Problem(404, "no_voice", "Reading aloud needs a voice plugin.", fix)
         name = f"speech:{session_id}:{seq}"
         if known := await self.files.known(name):
             return known
@@ -267,7 +269,7 @@ class Pages:
         """Delete a session with its files. Raises :class:`Problem` (404, 403, 409)."""
         row = await self._theirs(who, session_id)
         if self.live.state(session_id) != "idle":
-            told = "A turn of this session is under way."
+            told = "A turn is running in this session."
             raise Problem(409, "running", told, "Stop it first.")
         await self.host.services[Inspection].delete_session(session_id)
         await self.files.forget(session_id)
@@ -279,7 +281,7 @@ class Pages:
     async def _theirs(self, who: Identity, session_id: str) -> Any:
         row = await self.reader.row(who, session_id)
         if not who.is_operator and not is_mine(who, (row["channel"], row["chat_id"])):
-            raise Problem(403, "forbidden", "Only whose chat it is may change it.")
+            raise Problem(403, "forbidden", "Only the owner of the chat can change it.")
         return row
 
 

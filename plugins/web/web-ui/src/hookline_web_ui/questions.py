@@ -113,8 +113,7 @@ class Questions:
 
     async def _may_approve(self, name: str) -> bool:
         access = self._host.services.get(Access)
-        may = getattr(access, "may_approve", None)
-        return may is None or bool(await may(CHANNEL, name))
+        return access is None or await access.may_approve(CHANNEL, name)
 
     def shown(self, reply: Reply, session: str) -> None:
         """A message with choices was delivered: it is open until one is chosen."""
@@ -194,12 +193,12 @@ class Questions:
         Raises :class:`Problem` (403, 400) if it is not theirs, or no choice.
         """
         if not is_mine(who, made.chat):
-            raise Problem(403, "not_asked", "Only the person who was asked may answer.")
+            raise Problem(403, "not_asked", "Only the person who was asked can answer.")
         button = next((one for one in made.choices if choice in (one.id, one.label)), None)
         if button is None:
             named = ", ".join(one.label for one in made.choices)
             raise Problem(
-                400, "no_choice", f"{choice!r} is none of the choices.", f"Send one of: {named}."
+                400, "no_choice", f"{choice!r} is not one of the choices.", f"Send one of: {named}."
             )
         if made.answer is not None and not made.answer.done():
             made.answer.set_result(button.label)
@@ -212,9 +211,9 @@ class Questions:
         """Return what is told of a question that is not open any more."""
         over = self._over.get(id_)
         if over is None or not is_mine(who, over.chat):
-            return Problem(404, "not_found", "There is no such question, or it is over.")
+            return Problem(404, "not_found", "Question not found, or already closed.")
         if not over.by:
-            return Problem(409, "answered", "Its time is over, or it was answered elsewhere.")
+            return Problem(409, "answered", "The question has expired or was answered elsewhere.")
         return Problem(409, "answered", f"{over.by} answered first: {over.choice}.")
 
     def turn_began(self, session: str, process: str = "") -> None:

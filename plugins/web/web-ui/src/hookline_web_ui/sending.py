@@ -53,12 +53,12 @@ class Sender:
         )
         ids = body.get("files") or []
         if not is_uuid(message_id):
-            raise _bad("message_id is missing, or is no UUID in lower case.")
+            raise _bad("message_id must be a lower-case UUID.")
         if not isinstance(text, str) or not isinstance(ids, list) or mode not in MODES:
-            raise _bad("text is a string, files a list of ids, and mode send, queue or steer.")
+            raise _bad("text must be a string, files a list of ids, and mode send, queue or steer.")
         if len(text) > LONGEST or len(ids) > MOST_FILES:
-            told = f"A message has at most {LONGEST:,} characters and {MOST_FILES} files."
-            raise Problem(413, "too_large", told, "Send it as a file, or in parts.")
+            told = f"A message can have at most {LONGEST:,} characters and {MOST_FILES} files."
+            raise Problem(413, "too_large", told, "Send it as a file or in parts.")
         if not text.strip() and not ids:
             raise _bad("The message is empty.")
         session_id, chat = await self._place(who, session_id)
@@ -126,12 +126,12 @@ class Sender:
             return session_id, chat_of(who.name)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) or row["kind"] != "chat":
-            told = "This session is not yours to write in."
-            raise Problem(409, "read_only", told, "Branch it, to continue in a chat of your own.")
+            told = "You cannot write in this session."
+            raise Problem(409, "read_only", told, "Branch it to continue in your own chat.")
         if row["ended"] is not None and row["successor"]:
             return await self._place(who, row["successor"])
         if row["ended"] is not None:
-            raise Problem(409, "ended", "This session has ended.", "Begin a new chat.")
+            raise Problem(409, "ended", "This session has ended.", "Start a new chat.")
         return row["id"], chat
 
     async def _chat_with(self, session_id: str) -> Chat | None:
@@ -146,7 +146,7 @@ class Sender:
         row = await self._reader.row(who, session_id)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) and not who.is_operator:
-            raise Problem(403, "forbidden", "Only whose chat it is may stop it.")
+            raise Problem(403, "forbidden", "Only the owner of the chat can stop it.")
         inbound = Inbound(*chat, who.name, uuid4().hex, "/stop", session_id=session_id)
         stopped = await self._host.services[Conversations].stop(inbound)
         return stopped or self._elsewhere.stop(session_id, chat, who.name)
@@ -155,7 +155,7 @@ class Sender:
         """Take the answer to a question. Raises :class:`Problem` (404, 403, 400, 409)."""
         id_, choice = body.get("question"), body.get("choice")
         if not isinstance(id_, str) or not isinstance(choice, str):
-            raise _bad("Send the question's id, and the choice.")
+            raise _bad("question and choice must be strings.")
         made = self._questions.find(id_)
         if made is None:
             row = await self._reader.row(who, session_id)
@@ -163,7 +163,7 @@ class Sender:
             return
         visible(who, {"channel": made.chat[0], "chat_id": made.chat[1]})
         if made.session != session_id:
-            raise Problem(404, "not_found", "There is no such question in this chat.")
+            raise Problem(404, "not_found", "Question not found in this chat.")
         waits = made.answer is not None or bool(made.asks)
         label = self._questions.answer(who, made, choice)
         if not waits:
@@ -179,12 +179,12 @@ class Sender:
         if stored is None or not found or found[0]["session_id"] != row["id"]:
             raise self._questions.is_over(who, id_)
         if not stored["may_answer"]:
-            raise Problem(403, "not_asked", "Only the person who was asked may answer.")
+            raise Problem(403, "not_asked", "Only the person who was asked can answer.")
         labels = {
             key: one["label"] for one in stored["choices"] for key in (one["label"], one["id"])
         }
         if choice not in labels:
-            raise Problem(400, "no_choice", f"{choice!r} is none of the choices.")
+            raise Problem(400, "no_choice", f"{choice!r} is not one of the choices.")
         chat = (row["channel"], row["chat_id"])
         await self._press(who, chat, row["id"], id_, labels[choice])
 
@@ -195,7 +195,7 @@ class Sender:
         more: dict[str, Any] = {"kind": "press", "target": id_, "reply_to": id_}
         inbound = self._inbound(who, chat, session_id, f"press-{id_}", label, **more)
         if not await self._host.receive(inbound):
-            raise Problem(409, "answered", "The question has been answered.")
+            raise Problem(409, "answered", "The question has already been answered.")
 
 
 def _bad(message: str) -> Problem:

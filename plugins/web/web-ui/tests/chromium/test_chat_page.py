@@ -83,7 +83,7 @@ def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) 
     group = one.page.get_by_role("group", name="Approval")
     group.wait_for()
     one.page.get_by_role("heading", name="remove it", exact=True).wait_for()
-    here = one.page.get_by_role("link", name="remove it waits for an answer")
+    here = one.page.get_by_role("link", name="remove it (waiting for your answer)")
     here.wait_for()
     assert here.get_attribute("aria-current") == "page"
     group.get_by_role("button", name="Deny", exact=True).click()
@@ -240,16 +240,16 @@ def test_of_two_browsers_one_answers(window: New) -> None:
         group.wait_for(state="detached")
         each.settled()
         told = each.log.inner_text()
-        assert "web:owner answered: Deny" in told
+        assert "You denied this." in told
         assert "`" not in told  # what a guard quotes is set in another face
-        places = [told.index(one) for one in ("I remove it.", "answered: Deny", "Here is what")]
+        places = [told.index(one) for one in ("I remove it.", "You denied this.", "Here is what")]
         assert places == sorted(places)
         assert each.log.locator("details.tool.failed").count() == 1
     one.page.reload()
     one.settled()
-    one.log.get_by_text("answered: Deny").wait_for()
+    one.log.get_by_text("You denied this.").wait_for()
     told = one.log.inner_text()
-    places = [told.index(one) for one in ("I remove it.", "answered: Deny", "Here is what")]
+    places = [told.index(one) for one in ("I remove it.", "You denied this.", "Here is what")]
     assert places == sorted(places)
 
 
@@ -285,7 +285,7 @@ def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:
     group.get_by_role("button", name="Deny").click()
     group.wait_for(state="detached")
     one.settled()
-    assert "web:owner answered: Deny" in one.log.inner_text()
+    assert "You denied this." in one.log.inner_text()
 
 
 def test_hostile_markdown_stays_text(window: New) -> None:
@@ -323,7 +323,7 @@ def test_everything_with_the_keyboard_alone(window: New) -> None:
     keys.press("?")
     dialog = one.page.get_by_role("dialog", name="Keyboard shortcuts")
     dialog.wait_for()
-    assert "Jump to the latest message" in dialog.inner_text()
+    assert "Go to the latest message" in dialog.inner_text()
     keys.press("Escape")
     keys.press("d")
     turn = one.page.get_by_role("region", name="Turn")

@@ -250,7 +250,7 @@ def test_a_login_that_is_over_is_told_and_leads_back(window: New) -> None:
     one.settled()
     one.page.context.clear_cookies()
     one.say("too late")
-    link = one.page.get_by_role("link", name="Log in again")
+    link = one.page.get_by_role("link", name="Sign in again")
     link.wait_for()
     path = one.page.url.removeprefix(one.url)
     assert link.get_attribute("href") == f"/login?next={path}"
@@ -329,7 +329,7 @@ def test_a_question_is_told_above_the_details_that_cover_it(window: New) -> None
     one.settled()
     one.button("Details").click()
     one.page.get_by_role("region", name="Turn").wait_for()
-    told = one.button("A question waits in the chat")
+    told = one.button("A question is waiting in the chat")
     assert told.count() == 0
     other = window(like=one).open(one.page.url.removeprefix(one.url))
     other.say("remove it")

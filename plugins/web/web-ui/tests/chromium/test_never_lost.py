@@ -152,7 +152,7 @@ def test_a_message_during_a_turn_waits_and_stop_ends_it(window: New) -> None:
     one.say("long please")
     wait_for(one, 10)
     one.say("and then this")
-    one.page.get_by_label("Waiting messages").wait_for()
+    one.page.get_by_label("Queued messages").wait_for()
     one.button("Stop").click()
     one.until("() => document.querySelectorAll('article[data-role=user]').length === 2")
     one.settled()

@@ -148,7 +148,7 @@ test("what was answered stands where it was after a reload", () => {
   const said = (seq, role, created) => ({ seq, role, created, turn: "t", blocks: [] });
   const messages = [said(1, "user", 10), said(2, "assistant", 11), said(3, "assistant", 20)];
   chat.load({ cursor: "b.1", messages, answers });
-  assert.deepEqual(chat.items.map((one) => one.text ?? one.seq), [1, 2, "web:ann answered: Deny", 3]);
+  assert.deepEqual(chat.items.map((one) => one.text ?? one.seq), [1, 2, "web:ann denied this.", 3]);
 });
 
 test("the answer to a question of the model is its message alone", () => {

@@ -21,7 +21,7 @@ SELECT (SELECT COUNT(*) FROM inbox WHERE state NOT IN ('done', 'taken')
 
 -- name: unclaimed
 -- Whether a chat has a message that whoever owns its lane may work on.
-SELECT 1 FROM inbox WHERE state NOT IN ('done', 'taken') AND owner IS NULL
+SELECT 1 FROM inbox WHERE state = 'new' AND owner IS NULL
 AND channel = :channel AND chat_id = :chat_id LIMIT 1;
 
 -- name: left
@@ -32,7 +32,7 @@ WITH living AS (
     JOIN beats b ON b.id = n.id
     WHERE substr(o.key, 1, 5) = 'node:'
     AND b.beat > extract(epoch FROM clock_timestamp())::double precision - :fresh)
-SELECT channel, chat_id FROM inbox WHERE state NOT IN ('done', 'taken') AND channel <> 'terminal'
+SELECT channel, chat_id FROM inbox WHERE state = 'new' AND channel <> 'terminal'
 AND (owner IS NULL OR owner NOT IN (SELECT node FROM living))
 UNION
 SELECT s.channel, s.chat_id FROM turns t JOIN sessions s ON s.id = t.session_id

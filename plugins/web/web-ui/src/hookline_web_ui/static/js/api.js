@@ -8,7 +8,7 @@ export class ApiError extends Error {
    * @param {number} retry seconds after which to try again, or 0
    */
   constructor(status, told, retry = 0) {
-    super([told.message || "The server could not be reached.", told.fix].filter(Boolean).join(" "));
+    super([told.message || "Cannot reach the server.", told.fix].filter(Boolean).join(" "));
     this.status = status;
     this.code = told.code ?? "offline";
     this.retry = retry;
@@ -28,7 +28,7 @@ export async function refusal(response) {
   if (response.status === 401) dispatchEvent(new Event("expired"));
   const retry = Number(response.headers.get("Retry-After")) || 0;
   const told = await response.json().catch(() => ({}));
-  const fallback = { message: `The server answered with ${response.status}.` };
+  const fallback = { message: `The server returned status ${response.status}.` };
   return new ApiError(response.status, told.error ?? fallback, retry);
 }
 
@@ -75,7 +75,7 @@ export function upload(id, file, name, progress, signal) {
     request.onload = () => {
       const told = request.response ?? {};
       if (request.status < 300) resolve(told);
-      else reject(new ApiError(request.status, told.error ?? { message: "The file was refused." }));
+      else reject(new ApiError(request.status, told.error ?? { message: "The upload failed." }));
     };
     request.onerror = () => reject(new ApiError(0, {}));
     request.onabort = () => reject(new ApiError(0, { code: "aborted", message: "Not sent." }));

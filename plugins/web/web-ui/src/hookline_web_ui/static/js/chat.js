@@ -44,10 +44,11 @@ export function position(id = "") {
 }
 
 export class Chat {
-  /** @param {string} id @param {() => void} changed */
-  constructor(id, changed = () => {}) {
+  /** @param {string} id @param {() => void} changed @param {string} person such as `web:owner` */
+  constructor(id, changed = () => {}, person = "") {
     this.id = id;
     this.changed = changed;
+    this.person = person;
     /** Sent from here and not confirmed yet, as {@link Item}s. @type {Map<string, Item>} */
     this.sending = new Map();
     this.clear();
@@ -284,8 +285,9 @@ export class Chat {
 
   /** @param {any} answer */
   placeAnswer({ question, choice, by, at }) {
-    const closed = `The question was closed${choice ? `: ${choice}` : ""}.`;
-    const text = by ? `${by} answered: ${choice}` : closed;
+    const who = by === this.person ? "You" : by;
+    const answered = choice === "Deny" ? `${who} denied this.` : `${who} answered: ${choice}`;
+    const text = by ? answered : `The question was closed${choice ? `: ${choice}` : ""}.`;
     this.place(Object.assign(base("notice", `q${question}`, at), { text, tone: "quiet" }));
   }
 

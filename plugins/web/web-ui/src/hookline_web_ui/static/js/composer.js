@@ -82,7 +82,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     const { text, files } = now.current;
     if (!ready || !full(now.current)) return;
     if (text.length > limits.text) {
-      setProblem(`The text is too long by ${text.length - limits.text} characters; send a file.`);
+      setProblem(`The message is ${text.length - limits.text} characters too long. Send it as a file.`);
       return;
     }
     setProblem("");
@@ -193,7 +193,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
           type="button"
           class="plain"
           hidden=${!ready}
-          title="Say it into the turn under way (Ctrl Enter)"
+          title="Add to the running turn (Ctrl Enter)"
           onClick=${() => submit("steer")}
         >
           Steer

@@ -28,13 +28,13 @@ export function Details({ chat, turn, asks, close }) {
   >
     <header class="bar">
       <h2 class="title" tabindex="-1" ref=${title}>${view?.title || "Turn"}</h2>
-      <button type="button" class="plain icon" aria-label="Close the details" onClick=${close}>✕</button>
+      <button type="button" class="plain icon" aria-label="Close details" onClick=${close}>✕</button>
     </header>
-    ${asks && html`<button type="button" class="asks-behind" onClick=${close}>A question waits in the chat</button>`}
+    ${asks && html`<button type="button" class="asks-behind" onClick=${close}>A question is waiting in the chat</button>`}
     <div class="details-body" tabindex="0">
       ${view?.subtitle && html`<p class="quiet">${view.subtitle}</p>`}
       ${view && html`<${ViewParts} view=${view} />`}
-      ${view && !view.parts?.length && html`<p class="empty">Nothing was kept of this turn.</p>`}
+      ${view && !view.parts?.length && html`<p class="empty">No details were recorded for this turn.</p>`}
       ${!view && !problem && html`<p class="quiet">Loading …</p>`}
       ${problem &&
       html`<p class="notice tone-bad">${problem}</p>

@@ -16,7 +16,7 @@ async function sent(event) {
   if (event.defaultPrevented || form.method === "dialog") return;
   if (form.dataset.confirm && !form.dataset.sure) {
     event.preventDefault();
-    if (await confirmed(form.dataset.confirm, form.dataset.label ?? "Go on")) {
+    if (await confirmed(form.dataset.confirm, form.dataset.label ?? "Continue")) {
       form.dataset.sure = "yes";
       form.requestSubmit();
     }

@@ -15,8 +15,8 @@ const TAIL = 50;
 /** So many of the messages that wait are shown. */
 const SHOWN = 20;
 const STEPS = {
-  ...{ model: "asking the model", thinking: "thinking", answering: "writing", waiting: "waiting" },
-  tool: "using a tool",
+  ...{ model: "Calling the model", thinking: "Thinking", answering: "Writing", waiting: "Waiting" },
+  tool: "Using a tool",
 };
 
 /** What the page shows beside the chat itself. */
@@ -52,7 +52,7 @@ function changed() {
   frame(() => ((due = false), draw()));
 }
 
-const chat = new Chat(main.dataset.session || uuid(), changed);
+const chat = new Chat(main.dataset.session || uuid(), changed, main.dataset.person);
 const stream = new Stream({
   event: heard,
   state: (state) => {
@@ -299,28 +299,27 @@ function Status() {
   const turn = chat.turn;
   let says = "";
   let more = "";
-  if (state === "waiting") says = "Offline. What was sent is kept; connecting again …";
+  if (state === "waiting") says = "Offline. Sent messages are kept. Reconnecting …";
   else if (shown()) says = "Waiting for your answer";
   else if (chat.running) {
     says = "Working";
-    more = [STEPS[/** @type {"model"} */ (turn?.step)] ?? "", turn?.about].filter(Boolean).join(": ");
+    more = (STEPS[/** @type {"model"} */ (turn?.step)] ?? "Working") + (turn?.about ? `: ${turn.about}` : " …");
   } else if (chat.results.size) says = "Done";
-  const busy = says === "Working";
-  return html`<div class=${`state${says === "Done" && !expired ? " unseen" : ""}`} data-busy=${busy}>
+  return html`<div class=${`state${says === "Done" && !expired ? " unseen" : ""}`} data-busy=${says === "Working"}>
     <span class="pulse" aria-hidden="true"></span>
-    <span role="status">${says}</span>
+    <span role="status" class=${more ? "unseen" : ""}>${says}</span>
     ${more && html`<span class="quiet" aria-hidden="true">${more}</span>`}
-    ${expired && html`<span>The login is over. <a href=${`/login?next=${location.pathname}`}>Log in again</a></span>`}
+    ${expired && html`<span>You have been signed out. <a href=${`/login?next=${location.pathname}`}>Sign in again</a></span>`}
   </div>`;
 }
 
 function Empty() {
-  const words = ["What can you do here?", "Summarise the files in this folder", "/help"];
+  const words = ["What can you do?", "Summarise the files in this folder", "/help"];
   return html`<div class="welcome">
-    <h2>What shall we do?</h2>
+    <h2>What can I help with?</h2>
     <p class="quiet">
-      The answer stays even if this page is closed. Type <kbd>/</kbd> for commands.${" "}
-      <span class="mouse">Press <kbd>?</kbd> for the keyboard, or drop a file here.</span>
+      Work continues if you close this page. Type <kbd>/</kbd> for commands.${" "}
+      <span class="mouse">Press <kbd>?</kbd> for keyboard shortcuts, or drop a file here.</span>
     </p>
     <div class="actions">
       ${words.map(
@@ -336,7 +335,7 @@ function Empty() {
 /** @param {{error: ApiError}} props */
 const Trouble = ({ error }) =>
   html`<div class="welcome trouble">
-    <h2>${error.status === 404 ? "There is no such chat" : "The chat could not be opened"}</h2>
+    <h2>${error.status === 404 ? "Chat not found" : "Could not open the chat"}</h2>
     <p>${error.message}</p>
     <div class="actions">
       <button type="button" class="primary" onClick=${snapshot}>Try again</button>
@@ -347,7 +346,7 @@ const Trouble = ({ error }) =>
 
 const Queue = () =>
   chat.queue.length
-    ? html`<ul class="queue" aria-label="Waiting messages" tabindex="0">
+    ? html`<ul class="queue" aria-label="Queued messages" tabindex="0">
         ${chat.queue.slice(0, SHOWN).map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
         ${chat.queue.length > SHOWN && html`<li class="quiet">… and ${chat.queue.length - SHOWN} more</li>`}
       </ul>`
@@ -360,7 +359,7 @@ function App() {
   const open = problem && !chat.loaded;
   const empty = !chat.items.length && !chat.more && !open && (chat.loaded || !known);
   const mine = chat.session?.mine !== false;
-  const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. Continue it in a branch: press “Continue here” at a message.`;
+  const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. To continue it as your own, press “Continue here” at a message.`;
   return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
     <div class="chat-main">
       <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go }} />
@@ -393,7 +392,7 @@ async function begin() {
   try {
     for (const one of JSON.parse(sessionStorage.getItem(OUTBOX()) ?? "[]")) {
       chat.send(one.id, one.text, one.files, one.mode);
-      chat.failed(one.id, "The page was closed too early.");
+      chat.failed(one.id, "The page was closed before it was sent.");
     }
   } catch {
     // Nothing was kept.
@@ -428,9 +427,9 @@ addEventListener("pageshow", (event) => void (event.persisted && snapshot()));
 
 shell.addShortcuts([
   { keys: "/", does: "Write a message", run: () => focus(".composer textarea") },
-  { keys: "l", does: "Jump to the latest message", run: () => press("[data-jump]") },
-  { keys: "d", does: "Details of the last answer", run: () => press("[data-details]") },
-  { keys: "Escape", does: "Close the details", run: () => (ui.details ? closeDetails() : focus(".composer textarea")) },
+  { keys: "l", does: "Go to the latest message", run: () => press("[data-jump]") },
+  { keys: "d", does: "Show details of the last answer", run: () => press("[data-details]") },
+  { keys: "Escape", does: "Close details", run: () => (ui.details ? closeDetails() : focus(".composer textarea")) },
   { keys: "Ctrl .", does: "Stop the turn", run: stop },
 ]);
 

@@ -271,7 +271,7 @@ export async function copy(event, text) {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "Not allowed";
+    button.textContent = "Failed";
   }
   setTimeout(() => (button.textContent = before), 1500);
 }

@@ -1,8 +1,8 @@
-/** An open question, between the log and the composer, so that its buttons are always in view. @module */
+/** The open question, between the log and the composer, so that its buttons stay in view. @module */
 import { html, useEffect, useLayoutEffect, useState } from "../vendor/preact.js";
 import { Quoting, Visible } from "./text.js";
 
-/** Parts of a command that people should look at twice. They are only marked, never judged. */
+/** Parts of a command to highlight. They are only marked; guards decide. */
 const RISKY = new RegExp(
   [
     "⟦[^⟧]*⟧",
@@ -41,7 +41,7 @@ const plain = (text) => html`<${Visible} text=${text} />`;
 
 /** @param {number} seconds */
 function left(seconds) {
-  if (seconds <= 0) return "The time is over.";
+  if (seconds <= 0) return "This request has expired.";
   const minutes = Math.floor(seconds / 60);
   return minutes ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
 }
@@ -56,7 +56,7 @@ function Countdown({ expires }) {
   return html`<span class="quiet small" role="timer">${left(Math.ceil(expires - now))}</span>`;
 }
 
-/** "Other" is written, not pressed. */
+/** "Other" is typed in the composer. */
 const write = () => /** @type {HTMLElement|null} */ (document.querySelector(".composer textarea"))?.focus();
 
 /**
@@ -67,7 +67,7 @@ export function QuestionDock({ question, answer, problem }) {
   useLayoutEffect(() => {
     setBusy("");
     return () => {
-      // The button that was pressed goes: what is pressed next is not the next question's.
+      // The pressed button disappears. Move the focus, so that the next key does not answer another question.
       if (document.activeElement?.closest(".dock") && !matchMedia("(pointer: coarse)").matches) write();
     };
   }, [question.id]);
@@ -86,7 +86,7 @@ export function QuestionDock({ question, answer, problem }) {
     data-question=${question.id}
   >
     <div class="dock-head">
-      <h2>${approval ? "May it do this?" : "A question"}</h2>
+      <h2>${approval ? "Allow this command?" : "Question"}</h2>
       ${question.expires && html`<${Countdown} expires=${question.expires} />`}
     </div>
     <div class="dock-body" tabindex="0">
@@ -116,6 +116,6 @@ export function QuestionDock({ question, answer, problem }) {
             ? html`<button type="button" onClick=${write}>Other</button>`
             : null}
         </div>`
-      : html`<p class="quiet small">Only an admin may answer this.</p>`}
+      : html`<p class="quiet small">Only an admin can answer this.</p>`}
   </section>`;
 }

@@ -61,7 +61,7 @@ export function nextTheme() {
 }
 
 function themeNamed() {
-  const name = `Theme: ${document.documentElement.dataset.theme || "as the system"}`;
+  const name = `Theme: ${document.documentElement.dataset.theme || "system"}`;
   for (const button of document.querySelectorAll("[data-theme-switch]")) {
     button.setAttribute("aria-label", name);
     button.setAttribute("title", name);
@@ -72,10 +72,10 @@ function themeNamed() {
 
 /** @type {Shortcut[]} */
 const shortcuts = [
-  { keys: "?", does: "Show the shortcuts", run: showShortcuts },
+  { keys: "?", does: "Show keyboard shortcuts", run: showShortcuts },
   { keys: "n", does: "New chat", run: () => go("/") },
-  { keys: "g", does: "Go to the navigation", run: focusNavigation },
-  { keys: "t", does: "Change the theme", run: nextTheme },
+  { keys: "g", does: "Go to navigation", run: focusNavigation },
+  { keys: "t", does: "Change theme", run: nextTheme },
 ];
 const ALONE = "hookline-single-keys";
 
@@ -93,7 +93,7 @@ function showShortcuts() {
   const single = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox", id: "single-keys" }));
   single.checked = localStorage.getItem(ALONE) !== "off";
   single.addEventListener("change", () => localStorage.setItem(ALONE, single.checked ? "on" : "off"));
-  const label = element("label", { for: "single-keys" }, "Keys without Ctrl do something");
+  const label = element("label", { for: "single-keys" }, "Enable single-key shortcuts");
   modal(
     "Keyboard shortcuts",
     element("h2", {}, "Keyboard shortcuts"),
@@ -178,7 +178,7 @@ function drawRecent() {
     const dot = mark
       ? [
           element("span", { class: `dot ${mark}`, "aria-hidden": "true" }),
-          element("span", { class: "unseen" }, mark === "asks" ? " waits for an answer" : " is at work"),
+          element("span", { class: "unseen" }, mark === "asks" ? " (waiting for your answer)" : " (working)"),
         ]
       : [];
     const whose = owner(one);
@@ -189,7 +189,7 @@ function drawRecent() {
     return element("li", {}, element("a", link, element("span", { dir: "auto" }, titleOf(one)), ...label, ...dot));
   });
   if (more) rows.push(element("li", {}, element("a", { href: "/sessions" }, element("span", {}, "All chats"))));
-  const hint = element("li", { class: "quiet small hint" }, "Your chats will be listed here.");
+  const hint = element("li", { class: "quiet small hint" }, "Your chats appear here.");
   const at = list.contains(document.activeElement) && document.activeElement?.getAttribute("href");
   list.replaceChildren(...(rows.length ? rows : [hint]));
   if (at) /** @type {HTMLElement|null} */ (list.querySelector(`a[href="${at}"]`))?.focus({ preventScroll: true });

@@ -5,7 +5,7 @@ import { difference, pieces, unified } from "./util.js";
 /** A text whose control characters are seen. @param {{text: string}} props */
 export function Visible({ text }) {
   return pieces(text).map((piece) =>
-    piece.hidden ? html`<span class="control" title="A character that is not seen">${piece.text}</span>` : piece.text,
+    piece.hidden ? html`<span class="control" title="Invisible character">${piece.text}</span>` : piece.text,
   );
 }
 
@@ -23,9 +23,9 @@ export function DiffView({ diff: given }) {
     class="diff"
     tabindex="0"
     role="group"
-    aria-label=${diff.name ? `What changes in ${diff.name}` : "What changes"}
+    aria-label=${diff.name ? `Changes in ${diff.name}` : "Changes"}
   >
     ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}${line.text}</div>`)}
-    ${lines.length ? null : html`<div class="gap">Nothing changes.</div>`}
+    ${lines.length ? null : html`<div class="gap">No changes.</div>`}
   </div>`;
 }

@@ -187,10 +187,10 @@ function UserMessage({ item, chat, doings }) {
     data-role="user"
     data-message=${item.seq}
     data-state=${item.state}
-    aria-label=${item.steer ? "You, into the turn" : "You"}
+    aria-label=${item.steer ? "You, added to the running turn" : "You"}
   >
     <div class="bubble">
-      ${item.steer && html`<span class="quiet small">Into the turn</span>`}
+      ${item.steer && html`<span class="quiet small">Added to the running turn</span>`}
       <div dir="auto">${begins}${begins.length < text.length && " …"}</div>
       ${begins.length < text.length &&
       html`<button type="button" onClick=${() => show(true)}>Show all ${text.length.toLocaleString("en")} characters</button>`}
@@ -259,7 +259,7 @@ function Answer({ item, chat, doings, last }) {
 /** @param {{text: string}} props */
 const Thinking = ({ text }) =>
   html`<details class="thinking">
-    <summary>Thoughts</summary>
+    <summary>Reasoning</summary>
     <div class="md quiet">${markdown(text)}</div>
   </details>`;
 

@@ -38,7 +38,7 @@ export function Recorder({ attach, fail }) {
       recorder.current = made;
       setOn(true);
     } catch {
-      fail("The microphone could not be used: allow it in the browser's settings of this page.");
+      fail("Cannot use the microphone. Allow it for this site in the browser's settings.");
     }
   };
   const down = () => (on ? recorder.current?.stop() : start());
@@ -49,7 +49,7 @@ export function Recorder({ attach, fail }) {
     type="button"
     class=${`plain icon${on ? " recording" : ""}`}
     aria-label=${on ? "Stop recording" : "Record"}
-    title="Hold to talk, or press to begin and to end"
+    title="Hold to talk, or press to start and stop"
     aria-pressed=${on ? "true" : "false"}
     onPointerDown=${(/** @type {PointerEvent} */ e) => e.button === 0 && down()}
     onPointerUp=${up}

@@ -55,6 +55,7 @@ def environment(home: Path, server: OpenAIServer) -> dict[str, str]:
     return {**os.environ, "HOOKLINE_HOME": str(home), **own}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 40])
 def test_on_a_terminal_the_answer_is_rendered(home: Path, serve: Any, columns: int) -> None:
     server = serve(busy("1"), Reply(ANSWER, pace=0.01))
@@ -89,6 +90,7 @@ def test_piped_the_answer_is_bare_and_waits_are_told(home: Path, serve: Any) -> 
     assert usage["cost"] == pytest.approx(cost)
 
 
+@pytest.mark.slow
 def test_what_the_locale_cannot_show_keeps_no_answer_back(home: Path, serve: Any) -> None:
     server = serve("Grüße → 日本.", "Grüße → 日本.")
     environ = environment(home, server) | {"PYTHONUTF8": "0"}
@@ -104,6 +106,7 @@ def test_what_the_locale_cannot_show_keeps_no_answer_back(home: Path, serve: Any
         assert (done.returncode, done.stdout.decode(encoding).strip()) == (0, shown)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
     server = serve(busy("50"))
     with subprocess.Popen(
@@ -123,6 +126,7 @@ def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
         assert time.monotonic() - started < 10
 
 
+@pytest.mark.slow
 def test_the_windows_size_wins_over_that_of_the_environment(home: Path, serve: Any) -> None:
     server = serve(Reply("unbreakable " * 30))
     argv = ["/usr/bin/env", "COLUMNS=130", "LINES=9", *command("hello")]

@@ -149,6 +149,7 @@ def test_a_slow_program_of_the_pipeline_is_waited_for(tmp_path: Path) -> None:
     assert done.stdout == "Review.\n\n```\nlate\n```\n"
 
 
+@pytest.mark.slow
 def test_the_program_that_starts_it_may_keep_the_pipe_open(tmp_path: Path) -> None:
     (tmp_path / "model.yaml").write_text("steps: [{when: '^Review\\.$', text: ok}]\n", "utf-8")
     command = [sys.executable, "-m", "hookline", "run", "Review.", "--model", "scripted/model.yaml"]

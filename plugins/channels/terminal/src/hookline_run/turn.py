@@ -25,6 +25,7 @@ from hookline_hookspecs import (
     Submission,
     Turn,
 )
+from hookline_hookspecs.parts import is_command
 from hookline_markdown import literal
 
 if TYPE_CHECKING:
@@ -120,8 +121,7 @@ async def _answer(host: Host, submission: Submission, show: Output) -> str | Non
     if question is None or not question.choices or not show.asks:
         return None
     channel = next((one for one in host.channels() if one.name == "terminal"), None)
-    ask = getattr(channel, "answer_to", None)
-    answer: str | None = await ask(question) if ask is not None else None
+    answer = await channel.answer_to(question) if channel is not None else None
     if answer is None:
         named = shlex.quote(submission.turn.session.id)
         for number, choice in enumerate(question.choices, 1):
@@ -139,12 +139,6 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
             "switches it on"
         )
     await modes.set(session, cast("Mode", mode))
-
-
-def is_command(text: str) -> bool:
-    """True for a slash command, such as ``/help``, which needs no model; not for a path."""
-    first = text.split(None, 1)[0]
-    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
 
 
 def _new_session_id(now: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Conversations, Host, Inbound, Origin, Question, ToolError
+from hookline_hookspecs.channels import Channel
 
 from .config import McpServerConfig
 from .reading import Reader, fitting
@@ -36,14 +37,13 @@ class Waiting:
         return told | {"preview": question.preview, "choices": [ONCE, DENY]}
 
 
-class McpChannel:
-    """The channel of the turns that callers ask for (protocol ``Channel``); the caller gets the
+class McpChannel(Channel):
+    """The channel of the turns that callers ask for; the caller gets the
     reply as the result of its call."""
 
     name = CHANNEL
     edits = False
     network = False
-    can: frozenset[Any] = frozenset()
 
     async def start(self) -> None:
         """Nothing is received."""

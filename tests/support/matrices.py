@@ -1,0 +1,30 @@
+"""Long matrices: a quick run tries some of their values, ``-m slow`` all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def sampled(names: str | tuple[str, ...], values: Iterable[Any], quick: int = 6) -> Any:
+    """``pytest.mark.parametrize`` that marks all but ``quick`` values, spread evenly, as slow.
+
+    For a matrix whose values prove the same thing on other data. Values that each prove something
+    of their own belong into a plain ``parametrize``.
+    """
+    several = not isinstance(names, str) or "," in names
+    found = list(values)
+    step = max(1, -(-len(found) // quick))
+    chosen = [
+        _param(value, several, slow=bool(number % step)) for number, value in enumerate(found)
+    ]
+    return pytest.mark.parametrize(names, chosen)
+
+
+def _param(value: Any, several: bool, *, slow: bool) -> Any:
+    marks = [pytest.mark.slow] if slow else []
+    if hasattr(value, "marks"):  # a pytest.param already
+        return pytest.param(*value.values, marks=[*value.marks, *marks], id=value.id)
+    return pytest.param(*(value if several else [value]), marks=marks)
