@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hookline_gateway import Gateway
-from hookline_gateway.health import judged
+from hookline_gateway.health import read_health
 from hookline_hookspecs import Access, GatewayService, Inbound, Plugin, Reply, hookimpl
 
 Make = Callable[..., Any]
@@ -205,7 +205,7 @@ def test_a_second_gateway_is_refused(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> int:
         with pytest.raises(SystemExit) as end:
             await h.plugin(Gateway).serve(asyncio.Event().wait)
-        assert "another gateway runs" in capsys.readouterr().err
+        assert "another gateway is running" in capsys.readouterr().err
         return int(str(end.value.code))
 
     assert while_up(harness(Gateway, Loft, Doorman), capsys, story)[0] == 1
@@ -220,7 +220,7 @@ def test_a_home_is_free_when_the_plugins_are_torn_down_and_not_before(
     h = harness(Gateway, Loft, Doorman, home=tmp_path)
     while_up(h, capsys, nothing)  # drained, but work may still be under way
     _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
-    assert "another gateway runs" in said
+    assert "another gateway is running" in said
     h.close()
     _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
     assert "ready\n" in said
@@ -307,15 +307,15 @@ def test_health_notices_that_nobody_listens(
     harness: Make, capsys: Any, act: Callable[[Quarry], None], why: str
 ) -> None:
     async def story(h: Any) -> Any:
-        assert "quarry" not in (judged(h.home)[0] or "")
+        assert "quarry" not in (read_health(h.home)[0] or "")
         act(h.plugin(Quarry))
         async with asyncio.timeout(PATIENCE):
-            while "quarry" not in (judged(h.home)[0] or ""):
+            while "quarry" not in (read_health(h.home)[0] or ""):
                 await asyncio.sleep(0.01)
-        return judged(h.home)
+        return read_health(h.home)
 
     (fault, found), said = while_up(harness(Gateway, Quarry, Doorman, strict=False), capsys, story)
-    assert fault.startswith("The gateway lost quarry, fake; ")  # the kit's own ends at once
+    assert fault.startswith("The gateway lost quarry, fake. ")  # the kit's own ends at once
     assert found["channels"]["quarry"]["reason"] == why
     assert f"channel quarry has ended: {why}" in said
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from hookline_gateway import GatewayConfig
-from hookline_gateway.ending import CLOSING
+from hookline_gateway.shutdown import CLOSE_TIMEOUT
 
 ROOT = Path(__file__).parents[4]
 if not (ROOT / "core").is_dir():
     pytest.skip("the plugin stands alone, without the repository", allow_module_level=True)
 PACKAGING = ROOT / "packaging"
-LONGEST = GatewayConfig().drain + CLOSING
+LONGEST = GatewayConfig().drain + CLOSE_TIMEOUT
 """Seconds from the first signal to the end of the process."""
 SECRET = re.compile(r"(?i)(key|token|secret|password)\w*\s*[=:]\s*[\"']?(?!\$\{)[\w-]{8,}")
 

@@ -23,7 +23,7 @@ def test_a_message_is_answered_and_sigterm_ends_with_0(
     assert set(reply) == {"id", "chat", "text", "in_reply_to"}
     assert (reply["chat"], reply["text"], reply["in_reply_to"]) == ("c1", "answered", "m1")
     second, _, err = gateways.run("gateway")
-    assert (second, "another gateway runs" in err) == (1, True)
+    assert (second, "another gateway is running" in err) == (1, True)
     assert end(gateway) == 0
     assert [post.status for post in replies.posts] == [200]
 

@@ -59,9 +59,7 @@ async def over(town: Town) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_one_message_is_edited_and_ends_with_the_last_list(
-    town: Any, platform: Platform
-) -> None:
+async def test_board_is_one_edited_message(town: Any, platform: Platform) -> None:
     one = await town(platform, answers(*LISTS), Listing)
     await one.say("go")
     await over(one)
@@ -70,7 +68,7 @@ async def test_one_message_is_edited_and_ends_with_the_last_list(
     assert board.texts == [text for text in LISTS if text in board.texts]
 
 
-async def test_each_turn_has_its_own(town: Any, platform: Platform) -> None:
+async def test_board_per_turn(town: Any, platform: Platform) -> None:
     script = answers(LISTS[0], then="first") | {"more": calls("show", text=LISTS[1])}
     script[""] = ["first", "second"]
     one = await town(platform, script, Listing)
@@ -81,7 +79,7 @@ async def test_each_turn_has_its_own(town: Any, platform: Platform) -> None:
     assert platform.texts("c") == [LISTS[0], "first", LISTS[1], "second"]
 
 
-async def test_without_edits_it_stays_as_it_was_first(town: Any, platform: Platform) -> None:
+async def test_board_without_edits_keeps_the_first_text(town: Any, platform: Platform) -> None:
     one = await town(platform, answers(*LISTS), Listing)
     one.client.can = frozenset({"typing"})  # type: ignore[misc]
     await one.say("go")
@@ -90,7 +88,7 @@ async def test_without_edits_it_stays_as_it_was_first(town: Any, platform: Platf
     assert platform.chat("c")[0].texts == [platform.chat("c")[0].text]
 
 
-async def test_few_edits_are_kept_for_the_end(town: Any) -> None:
+async def test_board_reserves_the_last_edit(town: Any) -> None:
     platform = Platform(replace(SMALL, edits=2))
     one = await town(platform, answers(*[f"{n}" for n in range(12)]), Listing, stream=False)
     await one.say("go")
@@ -100,7 +98,7 @@ async def test_few_edits_are_kept_for_the_end(town: Any) -> None:
     assert len(board.texts) <= 3
 
 
-async def test_a_long_list_is_cut_to_one_message(town: Any, platform: Platform) -> None:
+async def test_board_is_cut_to_one_message(town: Any, platform: Platform) -> None:
     one = await town(platform, answers("\n".join(f"○ step number {n}" for n in range(40))), Listing)
     await one.say("go")
     await over(one)
@@ -110,7 +108,7 @@ async def test_a_long_list_is_cut_to_one_message(town: Any, platform: Platform) 
 
 
 @pytest.mark.parametrize("fault", ["away", "slow down", "lost"])
-async def test_trouble_passes(town: Any, platform: Platform, fault: str) -> None:
+async def test_board_survives_errors(town: Any, platform: Platform, fault: str) -> None:
     one = await town(platform, answers(*LISTS), Listing)
     platform.faults = dict.fromkeys((1, 3), fault)
     await one.say("go")
@@ -121,7 +119,7 @@ async def test_trouble_passes(town: Any, platform: Platform, fault: str) -> None
     assert len(platform.texts("c")) == len(boards) + 1
 
 
-async def test_a_chat_that_was_gone_is_shown_the_next_one(town: Any, platform: Platform) -> None:
+async def test_board_is_shown_after_a_chat_was_gone(town: Any, platform: Platform) -> None:
     script = answers(*LISTS) | {"more": calls("show", text="○ more")}
     script[""].append("The end.")
     one = await town(platform, script, Listing)
@@ -134,9 +132,7 @@ async def test_a_chat_that_was_gone_is_shown_the_next_one(town: Any, platform: P
     assert sorted(platform.texts("c")) == ["The end.", "○ more"]
 
 
-async def test_no_answer_from_the_platform_makes_no_second_one(
-    town: Any, platform: Platform
-) -> None:
+async def test_board_is_not_repeated_without_an_answer(town: Any, platform: Platform) -> None:
     """It may stand there already, and this platform cannot tell."""
     platform.fault = lambda name, _chat, text: (
         "no answer" if name == "text" and "one" in text and not platform.chat("c") else None
@@ -149,7 +145,7 @@ async def test_no_answer_from_the_platform_makes_no_second_one(
 
 @pytest.mark.parametrize("when", ["kill before", "kill after"])
 @pytest.mark.parametrize("finds", [True, False])
-async def test_the_next_process_goes_on_with_the_very_message(
+async def test_board_is_continued_by_the_next_process(
     town: Any, platform: Platform, when: str, finds: bool
 ) -> None:
     platform.finds = finds
@@ -175,7 +171,7 @@ async def test_the_next_process_goes_on_with_the_very_message(
     assert platform.texts("c") == [*boards, "All is done."]
 
 
-async def test_the_result_of_another_tool_is_no_board(town: Any, platform: Platform) -> None:
+async def test_board_needs_a_board_result(town: Any, platform: Platform) -> None:
     script = {"go": calls("wait"), "": "done"}
     one = await town(platform, script, Listing)
     await one.say("go")
@@ -183,7 +179,7 @@ async def test_the_result_of_another_tool_is_no_board(town: Any, platform: Platf
     assert platform.texts("c") == ["done"]
 
 
-async def test_other_chats_are_not_shown_it(town: Any, platform: Platform) -> None:
+async def test_board_stays_in_its_chat(town: Any, platform: Platform) -> None:
     one = await town(platform, answers(*LISTS), Listing)
     await one.say("go", "mine")
     await over(one)

@@ -25,7 +25,7 @@ async def away(town: Any, platform: Platform) -> Town:
     return one
 
 
-async def test_the_first_start_answers_nothing_old(town: Any, platform: Platform) -> None:
+async def test_catch_up_reads_nothing_old_at_the_first_start(town: Any, platform: Platform) -> None:
     platform.old("c", "long ago", 7)
     one = await town(platform, {}, echo=True)
     await until(lambda: platform.read)
@@ -33,9 +33,7 @@ async def test_the_first_start_answers_nothing_old(town: Any, platform: Platform
     assert platform.texts("c") == []
 
 
-async def test_what_was_written_while_it_was_away_is_answered_in_order(
-    away: Town, platform: Platform
-) -> None:
+async def test_catch_up_answers_missed_messages_in_order(away: Town, platform: Platform) -> None:
     for number, words in enumerate(("two", "three", "four"), 2):
         await away.write("c", words, number)
     again = await away.again()
@@ -44,7 +42,7 @@ async def test_what_was_written_while_it_was_away_is_answered_in_order(
     await again.close()
 
 
-async def test_a_chat_that_is_new_is_read_too(away: Town, platform: Platform) -> None:
+async def test_catch_up_reads_new_chats(away: Town, platform: Platform) -> None:
     await away.write("d", "hello", 5)
     again = await away.again()
     await until(lambda: platform.texts("d"))
@@ -52,9 +50,7 @@ async def test_a_chat_that_is_new_is_read_too(away: Town, platform: Platform) ->
     await again.close()
 
 
-async def test_a_message_that_arrives_waits_for_those_before_it(
-    away: Town, platform: Platform
-) -> None:
+async def test_catch_up_comes_before_a_new_message(away: Town, platform: Platform) -> None:
     """A connection that was no resume; the history is slow, and has the new message as well."""
     two = await away.write("c", "two", 2)
     three = await away.write("c", "three", 3)
@@ -66,7 +62,7 @@ async def test_a_message_that_arrives_waits_for_those_before_it(
 
 
 @pytest.mark.parametrize("times", [1, 2])
-async def test_a_store_that_fails_loses_nothing(
+async def test_catch_up_recovers_after_a_store_failure(
     away: Town, platform: Platform, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     """The platform does not deliver again; the message is found by reading back."""
@@ -91,7 +87,7 @@ async def test_a_store_that_fails_loses_nothing(
     assert sorted(platform.texts("c")) == ["one!", "three!", "two!"]
 
 
-async def test_a_history_that_fails_is_read_again(away: Town, platform: Platform) -> None:
+async def test_catch_up_retries_a_failed_history(away: Town, platform: Platform) -> None:
     faults: list[Any] = [ConnectionError("away"), ConnectionError("away")]
     platform.history_fault = lambda _: faults.pop() if faults else None
     await away.write("c", "two", 2)
@@ -101,7 +97,7 @@ async def test_a_history_that_fails_is_read_again(away: Town, platform: Platform
     await again.close()
 
 
-async def test_a_missing_permission_is_told_once_and_stops_nothing(
+async def test_catch_up_reports_missing_permission_once(
     away: Town, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = "the scope history is missing; add it"
@@ -119,9 +115,7 @@ async def test_a_missing_permission_is_told_once_and_stops_nothing(
     await again.close()
 
 
-async def test_what_came_out_of_order_before_a_death_is_read(
-    away: Town, platform: Platform
-) -> None:
+async def test_catch_up_rereads_out_of_order_messages(away: Town, platform: Platform) -> None:
     """Three was stored and two was on its way: the cursor has to be behind two."""
     await away.write("c", "two", 2)
     await away.receive(await away.write("c", "three", 3))
@@ -132,7 +126,7 @@ async def test_what_came_out_of_order_before_a_death_is_read(
     await again.close()
 
 
-async def test_a_quiet_chat_is_not_read_from_long_ago(
+async def test_catch_up_starts_at_the_cursor_of_a_quiet_chat(
     away: Town, platform: Platform, clock: Clock
 ) -> None:
     """Core forgets after a week what it had."""
@@ -147,7 +141,9 @@ async def test_a_quiet_chat_is_not_read_from_long_ago(
     await again.close()
 
 
-async def test_a_thread_has_its_place_in_the_chat_around_it(away: Town, platform: Platform) -> None:
+async def test_catch_up_advances_the_channel_around_a_thread(
+    away: Town, platform: Platform
+) -> None:
     root = await away.write("c", "begin", 8)
     thread = InboundEvent(root.inbound, cursor="8", source="c")
     thread = replace(thread, inbound=replace(root.inbound, chat_id="c:8"))

@@ -17,7 +17,7 @@ from .conftest import MARK, SMALL, Platform
 LONG = "\n\n".join(f"Paragraph {n} has **bold** words and some more of them." for n in range(8))
 
 
-async def test_an_answer_is_one_message_in_the_dialect(town: Any, platform: Platform) -> None:
+async def test_reply_is_rendered_in_the_dialect(town: Any, platform: Platform) -> None:
     one = await town(platform, {"hi": "Hello **you**."})
     assert await one.say("hi")
     assert not await one.say("hi")
@@ -27,9 +27,7 @@ async def test_an_answer_is_one_message_in_the_dialect(town: Any, platform: Plat
     assert await one.records() == []
 
 
-async def test_a_growing_answer_is_edited_and_becomes_the_reply(
-    town: Any, platform: Platform
-) -> None:
+async def test_stream_is_edited_and_becomes_the_reply(town: Any, platform: Platform) -> None:
     one = await town(platform, {"hi": LONG}, pause=0.01)
     await one.say("hi")
     await one.idle()
@@ -41,7 +39,7 @@ async def test_a_growing_answer_is_edited_and_becomes_the_reply(
     assert await one.records() == []
 
 
-async def test_text_before_a_tool_call_gives_way(town: Any, platform: Platform) -> None:
+async def test_stream_replaces_text_before_a_tool_call(town: Any, platform: Platform) -> None:
     class Tools(Plugin[NoConfig]):
         @tool(read_only=True)
         def look(self) -> str:
@@ -64,9 +62,7 @@ def reply(text: str, id_: str = "r1", **more: Any) -> Reply:
     return Reply(session, text, id=id_, **more)
 
 
-async def test_buttons_are_on_the_last_piece_and_every_id_is_returned(
-    town: Any, platform: Platform
-) -> None:
+async def test_buttons_are_on_the_last_piece(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
     sent = await one.kit.send(reply(LONG, choices=("Once", "Deny")))
     shown = platform.chat("c")
@@ -75,16 +71,14 @@ async def test_buttons_are_on_the_last_piece_and_every_id_is_returned(
     assert sent == tuple(one.id for one in shown)
 
 
-async def test_markup_that_is_refused_goes_out_plain(town: Any, platform: Platform) -> None:
+async def test_bad_markup_is_sent_plain(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
     platform.fault = lambda name, chat, text: "bad markup" if "⟦" in text else None
     await one.kit.send(reply("some **bold** words"))
     assert [(one.text, one.rich) for one in platform.chat("c")] == [("some **bold** words", False)]
 
 
-async def test_what_the_platform_counts_as_too_long_is_split_smaller(
-    town: Any, platform: Platform
-) -> None:
+async def test_too_long_piece_is_split_smaller(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
     text = "".join(f"**{n}** " for n in range(60))
     one.client.render = lambda markdown: markdown.replace("**", "⟦⟦⟧⟧")
@@ -93,7 +87,7 @@ async def test_what_the_platform_counts_as_too_long_is_split_smaller(
     assert [int(n) for n in shown.replace("⟦⟦⟧⟧", "").split()] == list(range(60))
 
 
-async def test_a_blocked_chat_is_given_up_and_the_next_reply_is_tried(
+async def test_gone_chat_gives_up_only_that_reply(
     town: Any, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = await town(platform, {"": "answer"}, stream=False)
@@ -107,9 +101,7 @@ async def test_a_blocked_chat_is_given_up_and_the_next_reply_is_tried(
     assert platform.texts("c") == ["answer"]
 
 
-async def test_a_message_that_was_deleted_meanwhile_is_sent_anew(
-    town: Any, platform: Platform
-) -> None:
+async def test_deleted_stream_message_is_sent_again(town: Any, platform: Platform) -> None:
     one = await town(platform, {"hi": LONG}, pause=0.01)
     one.model.held.clear()
     await one.say("hi")
@@ -121,7 +113,7 @@ async def test_a_message_that_was_deleted_meanwhile_is_sent_anew(
     assert text == LONG.replace("**bold**", "⟦bold⟧")
 
 
-async def test_files_follow_the_text_and_are_judged_by_content(
+async def test_files_follow_the_text_with_types_by_content(
     town: Any, platform: Platform, tmp_path: Path
 ) -> None:
     one = await town(platform, {})
@@ -149,7 +141,7 @@ async def test_files_follow_the_text_and_are_judged_by_content(
     assert last.file == Attachment(sound, "text/plain", "v.ogg", 15)
 
 
-async def test_a_retry_goes_on_where_it_stopped(
+async def test_retry_continues_where_it_stopped(
     town: Any, platform: Platform, tmp_path: Path
 ) -> None:
     one = await town(platform, {})
@@ -172,9 +164,7 @@ async def test_a_retry_goes_on_where_it_stopped(
     assert len(platform.chat("c")) == len(texts) + 2
 
 
-async def test_a_request_without_an_answer_is_marked_when_it_is_made_again(
-    town: Any, platform: Platform
-) -> None:
+async def test_unknown_delivery_is_marked_as_possible_repeat(town: Any, platform: Platform) -> None:
     one = await town(platform, {"": "answer"}, stream=False)
     platform.faults[1] = "no answer"
     await one.say("a")
@@ -182,7 +172,7 @@ async def test_a_request_without_an_answer_is_marked_when_it_is_made_again(
     assert platform.texts("c") == ["answer", f"{MARK}\nanswer"]
 
 
-async def test_a_platform_that_asks_to_wait_is_waited_for(town: Any) -> None:
+async def test_retry_after_is_waited_out(town: Any) -> None:
     platform = Platform(replace(SMALL, per_chat=0))
     one = await town(platform, {"": LONG}, pause=0.002)
     asked: list[float] = []
@@ -201,13 +191,13 @@ async def test_a_platform_that_asks_to_wait_is_waited_for(town: Any) -> None:
         assert text == LONG.replace("**bold**", "⟦bold⟧")
 
 
-async def test_an_answer_without_words_leaves_nothing(town: Any, platform: Platform) -> None:
+async def test_empty_reply_sends_nothing(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
     assert await one.kit.send(reply("  \n")) == ()
     assert platform.shown == {}
 
 
-async def test_replies_can_be_sent_after_stop(town: Any, platform: Platform) -> None:
+async def test_reply_can_be_sent_after_stop(town: Any, platform: Platform) -> None:
     one = await town(platform, {"": LONG}, pause=0.01)
     one.model.held.clear()
     await one.say("a")

@@ -38,7 +38,7 @@ class Moved(PlatformError):
     """A channel's own error."""
 
 
-def test_codes_and_words_have_meanings() -> None:
+def test_error_classifier_maps_codes_and_words() -> None:
     table = {"MessageGone": [7, "not found"], "MessageTooLong": ["too long"], "Moved": ["moved"]}
     errors = ErrorClassifier(table, Moved)
     assert [errors.by_code(code) for code in (7, "moved", 8, "")] == [
@@ -65,7 +65,7 @@ def test_codes_and_words_have_meanings() -> None:
         (TimeoutError(), True, DeliveryUnknown),
     ],
 )
-def test_only_what_may_have_been_done_is_unsure(
+def test_connection_error_is_unknown_only_if_sent(
     error: Exception, sends: bool, kind: type[PlatformError]
 ) -> None:
     found = connection_error("The loft", error, sends=sends)
@@ -74,11 +74,11 @@ def test_only_what_may_have_been_done_is_unsure(
 
 
 @given(JSON, st.lists(st.text(max_size=3) | st.integers(-3, 3), max_size=4))
-def test_a_place_in_an_event_may_be_asked_for_whatever_it_holds(data: object, path: list) -> None:  # type: ignore[type-arg]
+def test_get_in_accepts_any_json(data: object, path: list) -> None:  # type: ignore[type-arg]
     get_in(data, *path, default=0)
 
 
-def test_what_stands_in_an_event() -> None:
+def test_get_in_returns_value_or_default() -> None:
     data = {"a": [{"b": 0}], "n": None}
     assert (get_in(data, "a", 0, "b"), get_in(data, "a", 1), get_in(data, "n", default=3)) == (
         0,
@@ -87,14 +87,14 @@ def test_what_stands_in_an_event() -> None:
     )
 
 
-def test_the_oldest_is_forgotten_first() -> None:
+def test_bounded_dict_drops_the_oldest() -> None:
     memory: BoundedDict[str, int] = BoundedDict(2)
     for number, name in enumerate("abac"):
         memory[name] = number
     assert dict(memory) == {"a": 2, "c": 3}
 
 
-def test_so_many_an_hour_are_heard_and_each_is_asked_for_again() -> None:
+def test_hourly_limit_is_stable_per_message() -> None:
     hourly = HourlyLimit(2)
     assert [hourly.allows("bot", str(n), float(n)) for n in range(4)] == [True, True, False, False]
     assert hourly.allows("bot", "1", 1.0)

@@ -39,9 +39,7 @@ def pieces(text: str, limits: Limits, frame: str = "") -> list[Any]:
 
 
 @given(TEXTS, st.integers(400, 2000), st.sampled_from([None, 1, 3]))
-def test_pieces_fit_as_the_platform_counts_and_add_up(
-    text: str, most: int, tables: int | None
-) -> None:
+def test_next_piece_fits_the_limits(text: str, most: int, tables: int | None) -> None:
     limits = Limits(text=most, measure=encoded, tables=tables)
     found = pieces(text, limits, "(mark)\n")
     assert "".join(piece.source for piece in found) == text
@@ -50,21 +48,19 @@ def test_pieces_fit_as_the_platform_counts_and_add_up(
 
 
 @given(st.integers(1, 7), st.integers(1, 4), TEXTS)
-def test_no_message_has_too_many_tables(count: int, most: int, between: str) -> None:
+def test_next_piece_limits_tables(count: int, most: int, between: str) -> None:
     between = between.replace("|", "").replace("-", "").replace("```", "")
     text = f"\n{between}\n\n".join([TABLE] * count)
     for piece in pieces(text, Limits(text=100_000, tables=most)):
         assert piece.text.count("|---|---|") <= most
 
 
-def test_a_table_in_a_block_of_code_is_none() -> None:
+def test_next_piece_ignores_tables_in_code() -> None:
     text = f"```\n{TABLE * 5}```\n"
     assert len(pieces(text, Limits(text=10_000, tables=1))) == 1
 
 
-async def test_a_running_answer_goes_on_in_a_new_message_before_edits_run_out(
-    town: Any, platform: Platform
-) -> None:
+async def test_stream_moves_on_before_edits_run_out(town: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edits=4, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
     one = await town(platform, {"": answer}, pause=0.03)
@@ -75,9 +71,7 @@ async def test_a_running_answer_goes_on_in_a_new_message_before_edits_run_out(
     assert all(len(shown.texts) <= 5 for shown in platform.shown.values())
 
 
-async def test_edits_of_a_message_are_counted_after_a_death_too(
-    town: Any, platform: Platform
-) -> None:
+async def test_stream_counts_edits_across_processes(town: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edits=6, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
     one = await town(platform, {"": answer}, pause=0.03)
@@ -91,9 +85,7 @@ async def test_edits_of_a_message_are_counted_after_a_death_too(
     await one.close()
 
 
-async def test_a_running_answer_goes_on_in_a_new_message_before_it_is_too_old(
-    town: Any, platform: Platform
-) -> None:
+async def test_stream_moves_on_before_it_is_too_old(town: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edit_seconds=0.4, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
     one = await town(platform, {"": answer}, pause=0.03)
@@ -103,7 +95,7 @@ async def test_a_running_answer_goes_on_in_a_new_message_before_it_is_too_old(
     assert "delete" in [name for name, _ in platform.requests]
 
 
-async def test_kinds_have_rates_of_their_own() -> None:
+async def test_rate_limiter_paces_kinds_separately() -> None:
     limits = Limits(text=100, per_chat=0.001, overall=0, rates={"edit": Rate(0, 0)})
     rates = RateLimiter(limits)
     assert await rates.try_acquire("c", "text")
@@ -114,7 +106,7 @@ async def test_kinds_have_rates_of_their_own() -> None:
     assert [await overall.try_acquire(chat, "edit") for chat in "ab"] == [True, False]
 
 
-async def test_what_the_platform_says_holds_for_the_kind_and_the_scope_that_it_names() -> None:
+async def test_rate_limiter_pauses_by_kind_and_scope() -> None:
     rates = RateLimiter(Limits(text=100, per_chat=0, overall=0))
     rates.pause("a", RetryAfter(60, kind="edit"))
     assert rates.is_paused("a", "edit")
@@ -130,7 +122,7 @@ async def test_what_the_platform_says_holds_for_the_kind_and_the_scope_that_it_n
     assert rates.is_paused("c", "text")  # a second chat was refused
 
 
-async def test_a_header_that_foretells_a_refusal_is_heeded(town: Any, platform: Platform) -> None:
+async def test_client_can_pause_requests(town: Any, platform: Platform) -> None:
     one = await town(platform, {"": "the answer"}, stream=False)
     one.client.pause_requests("c", RetryAfter(0.3, kind="text"))
     begin = asyncio.get_running_loop().time()
@@ -139,9 +131,7 @@ async def test_a_header_that_foretells_a_refusal_is_heeded(town: Any, platform: 
     assert asyncio.get_running_loop().time() - begin >= 0.3
 
 
-async def test_more_choices_than_buttons_are_answered_in_words(
-    town: Any, platform: Platform
-) -> None:
+async def test_too_many_choices_have_no_buttons(town: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, choices=2)
     one = await town(platform, {"": "the answer"}, stream=False)
     await one.say("hi")
@@ -154,7 +144,7 @@ async def test_more_choices_than_buttons_are_answered_in_words(
 
 
 @pytest.mark.parametrize("private", ["dm:ann", None])
-async def test_a_reply_for_one_person_is_never_public(
+async def test_reply_for_one_person_is_never_public(
     town: Any, platform: Platform, private: str | None
 ) -> None:
     one = await town(platform, {"": "the answer"}, stream=False)

@@ -64,7 +64,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("markdown", CASES)
-def test_every_part(markdown: str) -> None:
+def test_renderer_writes_every_part(markdown: str) -> None:
     assert render_markdown(markdown, Html()) == CASES[markdown]
 
 
@@ -91,7 +91,7 @@ SOUP = st.lists(st.sampled_from([*MARKS, "word", "<b>", "&lt;", "| a |\n|---|\n"
 
 
 @given(SOUP.map("".join))
-def test_the_dialect_is_always_well_formed_and_holds_every_word(markdown: str) -> None:
+def test_renderer_is_well_formed_for_any_text(markdown: str) -> None:
     parser = _Strict()
     parser.feed(render_markdown(markdown, Html()))
     parser.close()
@@ -102,5 +102,5 @@ def test_the_dialect_is_always_well_formed_and_holds_every_word(markdown: str) -
 
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "**a*", "[", "[a](", "_a__b_", "a`", "![", "<a"])
-def test_deep_nesting_loses_nothing(mark: str) -> None:
+def test_renderer_keeps_deeply_nested_text(mark: str) -> None:
     assert "the end" in render_markdown(mark * 2000 + "the end", Html())

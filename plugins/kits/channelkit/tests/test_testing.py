@@ -31,7 +31,7 @@ JSON = st.recursive(
 )
 
 
-def test_a_fault_hits_what_it_is_for_so_often_and_then_no_more() -> None:
+def test_faults_apply_to_their_route_n_times() -> None:
     faults = Faults()
     faults.add("drop", "send", times=2, after=1)
     faults.add("429", seconds=3, overall=True)
@@ -42,7 +42,7 @@ def test_a_fault_hits_what_it_is_for_so_often_and_then_no_more() -> None:
     assert not Fault("502").is_done
 
 
-def test_a_storm_of_faults_is_the_same_for_the_same_seed() -> None:
+def test_faults_are_reproducible_by_seed() -> None:
     def run() -> list[str]:
         faults = Faults()
         faults.randomize(7, 0.5, FAULT_KINDS, where=["send"])
@@ -57,14 +57,14 @@ def test_a_storm_of_faults_is_the_same_for_the_same_seed() -> None:
 
 
 @given(st.integers(), st.lists(st.integers(), unique=True, max_size=30))
-def test_deliveries_repeat_and_keep_the_order_of_first_ones(seed: int, sent: list[int]) -> None:
+def test_redelivered_keeps_the_order_of_first_deliveries(seed: int, sent: list[int]) -> None:
     found = redelivered(seed, sent, max_times=4)
     assert list(dict.fromkeys(found)) == sent
     assert all(found.count(one) <= 4 for one in sent)
 
 
 @given(st.integers(), JSON)
-def test_a_misshapen_event_keeps_what_may_not_be_missing(seed: int, event: Any) -> None:
+def test_malformed_keeps_required_fields(seed: int, event: Any) -> None:
     def holds(made: Any, was: Any) -> bool:
         if isinstance(was, dict):
             return all(name in made and holds(made[name], one) for name, one in was.items())
@@ -75,7 +75,7 @@ def test_a_misshapen_event_keeps_what_may_not_be_missing(seed: int, event: Any) 
     assert holds(malformed(seed, event), event)
 
 
-def test_the_chat_log_shows_what_stands_and_remembers_what_was_said() -> None:
+def test_chat_log_keeps_history() -> None:
     chat_log = ChatLog()
     first = chat_log.add("c", "one", token="t")
     timer = threading.Timer(0.02, lambda: chat_log.edit("c", first.id, "two"))
@@ -89,7 +89,7 @@ def test_the_chat_log_shows_what_stands_and_remembers_what_was_said() -> None:
         chat_log.wait(lambda: False, timeout=0.01)
 
 
-def test_the_clock_runs_ahead() -> None:
+def test_clock_can_be_advanced() -> None:
     clock = Clock()
     before = clock()
     clock.advance(3600)
@@ -134,7 +134,7 @@ class Echoes:
         (("order",), True, "out of order"),
     ],
 )
-def test_a_storm_tells_what_went_wrong(spoil: Any, finds: bool, told: str) -> None:
+def test_crash_report_lists_failures(spoil: Any, finds: bool, told: str) -> None:
     storm = replace(SHORT_PLAN, messages=12, kills=1, chats=2, finds=finds)
     report = run_crash_test(Echoes(*spoil), storm)
     if told:

@@ -121,7 +121,7 @@ def test_a_running_answer_grows_in_the_chat_while_a_worker_writes_it(
 def test_the_bot_moves_to_another_gateway_when_its_own_is_killed(bot: Cluster, api: Any) -> None:
     bot.start("g1", "gateway", "--no-turns")
     second = bot.start("g2", "gateway", "--no-turns")
-    second.wait_until_said("channel telegram is another gateway's")
+    second.wait_until_said("another gateway owns channel telegram")
     bot.start("worker", "worker")
     api.say(ANN, "hello")
     api.find("answered", ANN)

@@ -1,4 +1,4 @@
-"""The connection that the kit drives: chats by name, what happens there, and what is sent."""
+"""The Discord client: receives events, reads history, sends messages."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class DiscordClient(kit.PollingClient):
         try:
             is_new = await kit.receive_event(self.receive, self._read(read, data), self.host.log)
         except Exception as error:  # it is found by catching up; a press shows that it failed
-            self.host.log.warning("something could not be stored: %s", error)
+            self.host.log.warning("cannot store an event: %s", error)
             return
         if "token" in data and is_new is not None:
             await self._acknowledge(data, is_new)
@@ -189,7 +189,7 @@ class DiscordClient(kit.PollingClient):
             path = f"/interactions/{data['id']}/{data['token']}/callback"
             await self._ask("POST", path, answer)
         except HooklineError as error:
-            self.host.log.info("a press could not be acknowledged: %s", error)
+            self.host.log.info("cannot acknowledge an interaction: %s", error)
 
     async def _in_thread(self, arrival: InboundEvent) -> InboundEvent:
         """The message in a thread that begins with it, where config wants that."""
@@ -199,7 +199,7 @@ class DiscordClient(kit.PollingClient):
         try:
             thread = await self.open_thread(inbound.chat_id, inbound.message_id)
         except HooklineError as error:
-            self.host.log.warning("no thread could be begun: %s", error)
+            self.host.log.warning("cannot start a thread: %s", error)
             return arrival
         around = inbound.chat_id
         inbound = replace(inbound, chat_id=thread, thread=thread, parent=around)
@@ -328,7 +328,7 @@ class DiscordClient(kit.PollingClient):
             try:
                 return await self._voice(chat, upload, options)
             except kit.PermissionDenied as error:
-                self.host.log.warning("a voice message is sent as a file: %s", error)
+                self.host.log.warning("sending a voice message as a file: %s", error)
         return await self._post(chat, options, _body(options.caption, options), upload)
 
     async def _voice(self, chat: str, sound: kit.Upload, options: SendOptions) -> str:
@@ -423,7 +423,7 @@ class DiscordClient(kit.PollingClient):
 
     async def set_commands(self, commands: Mapping[str, str]) -> None:
         """Show the commands in the menu that opens with a slash."""
-        rest = {"type": 3, "name": "text", "description": "What stands behind the command"}
+        rest = {"type": 3, "name": "text", "description": "Text after the command"}
         places = {"integration_types": [0], "contexts": [0, 1]}  # servers, and the bot's own chats
         menu = [
             {"name": name, "description": help_[:100] or name, "type": 1, "options": [rest]}

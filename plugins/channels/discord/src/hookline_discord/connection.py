@@ -30,11 +30,11 @@ from .config import DiscordConfig
 from .errors import understood
 from .facts import FATAL
 
-ASK_SECONDS, OPEN_SECONDS, CLOSE_SECONDS = 60.0, 30.0, 2.0
-IDENTIFY_AGAIN = 300.0
-"""Seconds from an IDENTIFY that failed to the next one, at least."""
-RESERVE = 20
-"""IDENTIFYs of the day that are left for somebody who looks what is wrong."""
+REQUEST_TIMEOUT, OPEN_TIMEOUT, CLOSE_TIMEOUT = 60.0, 30.0, 2.0
+IDENTIFY_RETRY_PAUSE = 300.0
+"""Minimum seconds from a failed IDENTIFY to the next one."""
+RESERVED_IDENTIFIES = 20
+"""IDENTIFYs per day that are left for a person who debugs the bot."""
 CONTENT_FLAGS = 1 << 18 | 1 << 19
 """An application's flags: it has the Message Content intent, with or without Discord's leave."""
 _IDS = re.compile(r"(?<=/)(\d{15,}|[\w-]{40,})")
@@ -111,7 +111,7 @@ class Connection:
         route.channel_id = int(place[1]) if place is not None else None
         options = {"form": form} if form else {} if body is None else {"json": body}
         with understood(unsure=unsure):
-            async with asyncio.timeout(ASK_SECONDS):
+            async with asyncio.timeout(REQUEST_TIMEOUT):
                 return await (await self.client()).http.request(route, **options)
 
     async def download(self, url: str) -> bytes:
@@ -137,7 +137,7 @@ class Connection:
             if not self._is_ready:
                 raise kit.PlatformError(f"Discord ends a session ({code})") from None
         finally:
-            await self._hang_up()
+            await self._close_socket()
 
     async def _receive(self) -> None:
         client = await self.client()
@@ -148,7 +148,7 @@ class Connection:
         about: dict[str, Any] = {"session": id_, "sequence": number, "resume": id_ is not None}
         about["initial"], self._is_first = self._is_first, False  # the library waits 5 s otherwise
         with understood():
-            async with asyncio.timeout(OPEN_SECONDS):
+            async with asyncio.timeout(OPEN_TIMEOUT):
                 self._socket = await DiscordWebSocket.from_client(client, gateway=url, **about)
         while True:
             await self._socket.poll_event()
@@ -158,8 +158,8 @@ class Connection:
         """Wait until Discord may be asked for a new session, and find out what the bot may read;
         where to ask."""
         loop = asyncio.get_running_loop()
-        if (left := self._failed + IDENTIFY_AGAIN - loop.time()) > 0:
-            self._poll_loop.warn(f"Discord refused a session; asking again in {left:.0f} s")
+        if (left := self._failed + IDENTIFY_RETRY_PAUSE - loop.time()) > 0:
+            self._poll_loop.warn(f"Discord refused a session; retrying in {left:.0f} s")
             await asyncio.sleep(left)
         flags = (await self.ask("GET", "/applications/@me")).get("flags", 0)
         self._intents.message_content = bool(flags & CONTENT_FLAGS)
@@ -167,9 +167,9 @@ class Connection:
             self._poll_loop.warn(FATAL["4014"])
         told = await self.ask("GET", "/gateway/bot")
         budget = told.get("session_start_limit") or {}
-        if budget.get("remaining", RESERVE + 1) <= RESERVE:
+        if budget.get("remaining", RESERVED_IDENTIFIES + 1) <= RESERVED_IDENTIFIES:
             seconds = budget.get("reset_after", 0) / 1000 + 1
-            self._poll_loop.warn(f"too many sessions were begun today; waiting {seconds:.0f} s")
+            self._poll_loop.warn(f"daily session limit reached; waiting {seconds:.0f} s")
             await asyncio.sleep(seconds)
         return yarl.URL(self._config.gateway_url or told["url"])
 
@@ -182,14 +182,14 @@ class Connection:
 
         return parse
 
-    async def _hang_up(self) -> None:
+    async def _close_socket(self) -> None:
         """Close the socket, and remember how to go on after it."""
         socket, self._socket, self._is_ready = self._socket, None, False
         if socket is not None:
             id_, number = socket.session_id, socket.sequence
             self._session = (id_, number, socket.gateway) if id_ and number is not None else None
             with contextlib.suppress(Exception):
-                async with asyncio.timeout(CLOSE_SECONDS):
+                async with asyncio.timeout(CLOSE_TIMEOUT):
                     await socket.close(4000)  # a code after which a session can be resumed
 
     async def probe(self) -> None:

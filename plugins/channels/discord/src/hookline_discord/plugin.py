@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Discord's settings and client."""
+"""The plugin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .config import DiscordConfig
 
 
 class Discord(ChannelPlugin[DiscordConfig]):
-    """Discord as a channel."""
+    """The Discord channel."""
 
     multiple = True
     client = "hookline_discord.client:DiscordClient"

@@ -1,4 +1,4 @@
-"""The connection that the kit drives: chats by name, messages by id, answers that grow."""
+"""The Feishu client: sends posts and cards, streams answers, reads history."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .receiving import Receiving
 from .socket import Socket
 
 KB, MB = 1024, 1024 * 1024
-DEDUPED = 3300.0
+UUID_SECONDS = 3300.0
 """Seconds for which a ``uuid`` is surely known (open.feishu.cn, im-v1/message/create: an hour)."""
 LIMITS = Limits(
     text=26 * KB,
@@ -152,7 +152,9 @@ class FeishuClient(kit.ListeningClient):
             except (PermissionDenied, BadMarkup) as error:
                 every = max(1.5, self._config.edit_every)
                 self._has_cards, self.limits = False, replace(LIMITS, edits=20, edit_every=every)
-                self.host.log.warning("answers grow by edits, 20 a message: %s", error)
+                self.host.log.warning(
+                    "no cards; streaming with up to 20 edits per message: %s", error
+                )
         if options.choices or (options.rich and options.final and content.has_table(text)):
             made = content.card(text, rich=options.rich, choices=options.choices, chat=chat)
             message = await self._send(chat, "interactive", made, options)
@@ -267,7 +269,7 @@ class FeishuClient(kit.ListeningClient):
     ) -> str | Unknown | None:
         """Feishu drops a repeat of the token for an hour; later, the message is looked for. What
         began to grow is sent again with its token, and is the message that was there, if any."""
-        if self.host.now() - since < DEDUPED:
+        if self.host.now() - since < UUID_SECONDS:
             if text:
                 return None
             again = SendOptions(token, final=False)

@@ -23,9 +23,9 @@ from hookline_channelkit import CannotStart, PlatformError
 
 from .api import Api, Json
 
-ANSWER = 2.5
+ANSWER_TIMEOUT = 2.5
 """Seconds for storing an event; Feishu waits 3 for the answer, and pushes it again 15 s later."""
-PONG = 5.0
+PONG_TIMEOUT = 5.0
 """Seconds for the answer to a ping."""
 
 
@@ -80,7 +80,7 @@ class Socket:
             self._pinging = None
         if client is not None:
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(client._disconnect(), PONG)
+                await asyncio.wait_for(client._disconnect(), PONG_TIMEOUT)
 
     async def probe(self) -> None:
         """Ping, and wait for the answer. Raises ``TimeoutError`` or :class:`PlatformError`."""
@@ -88,7 +88,7 @@ class Socket:
             raise PlatformError("there is no long connection")
         self._pong.clear()
         await self._client.ping()
-        await asyncio.wait_for(self._pong.wait(), PONG)
+        await asyncio.wait_for(self._pong.wait(), PONG_TIMEOUT)
 
     # What the client calls
 
@@ -112,7 +112,7 @@ class Socket:
             return {"code": 200}  # it would be no JSON the next time, either
         storing = asyncio.ensure_future(self._receive(body))
         try:
-            result = await asyncio.wait_for(asyncio.shield(storing), ANSWER)
+            result = await asyncio.wait_for(asyncio.shield(storing), ANSWER_TIMEOUT)
         except Exception:
             storing.add_done_callback(lambda done: done.cancelled() or done.exception())
             return {"code": 500}

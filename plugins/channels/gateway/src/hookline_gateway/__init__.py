@@ -1,10 +1,11 @@
 """Hookline plugin ``gateway``: ``hookline gateway`` runs every network channel until a signal.
 
-Reached by the entry point ``hookline_gateway:Gateway``. :mod:`.serve` is the command's life,
-:mod:`.channels` the channels in it, :mod:`.guarded` the question who may write, :mod:`.ending` what
-a signal does, :mod:`.state` and :mod:`.notify` what others can see of it, and :mod:`.health` is
-``hookline health``. :mod:`.authors` names who wrote what the model reads, :mod:`.buttons` knows
-whose a question is, and :mod:`.news` what people do without writing.
+Entry point ``hookline_gateway:Gateway``. :mod:`.serve` runs the gateway, :mod:`.channels` starts
+and stops its channels, :mod:`.access_check` refuses to start without access control,
+:mod:`.shutdown` handles signals, :mod:`.state` and :mod:`.systemd` report its state, and
+:mod:`.health` is ``hookline health``. :mod:`.authors` names the author of what the model reads,
+:mod:`.buttons` decides whose question a press answers, and :mod:`.message_changes` handles edits,
+deletions and reactions.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from hookline_hookspecs.gateway import GatewayCommand
 from hookline_hookspecs.parts import is_command
 from pydantic import BaseModel, Field
 
-from .authors import named
+from .authors import with_author
 from .buttons import Questions
-from .news import News
+from .message_changes import MessageChanges
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -40,30 +41,30 @@ __all__ = ["Gateway", "GatewayConfig"]
 
 
 class GatewayConfig(BaseModel):
-    """How the gateway ends."""
+    """How the gateway shuts down."""
 
     drain: float = Field(
         default=24.0,
         ge=0,
         le=3600,
-        description="Seconds that running turns and replies have after a signal. The process ends "
-        "5 seconds later at the latest.",
+        description="Seconds for running turns and replies to finish after a signal. The process "
+        "exits at most 5 seconds later.",
     )
 
 
 class Gateway(Plugin[GatewayConfig]):
-    """Adds the commands, and holds the lock that keeps a second gateway away."""
+    """Adds the commands, and holds the lock of the home while the gateway runs."""
 
     lock: FileLock | None = None
 
     def __init__(self, config: GatewayConfig, host: Host) -> None:
         super().__init__(config, host)
         self._questions = Questions(host)
-        self._news = News(host)
+        self._changes = MessageChanges(host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Hear what is shown to people, and which messages are done with."""
+        """Connect the signals of replies that were sent and messages that are done."""
         host.services.provide(GatewayCommand, self)
         host.signals.connect("reply_sent", self._reply_sent)
         host.signals.connect("settled", self._settled)
@@ -76,73 +77,74 @@ class Gateway(Plugin[GatewayConfig]):
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Know whom a question of this turn is put to, also after a restart."""
+        """Remember who may answer a question of this turn, after a restart too."""
         if turn.session.kind == "chat" and turn.inbound.user_id:
             self._questions.wrote(turn.inbound, begins_turn=True)
 
     @hookimpl
     async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
-        """Name the author where a model needs to know it, and let a question be answered only by
-        who was asked."""
+        """Name the author where the model needs to know it, and let only the person who was asked
+        answer a question."""
         if not any(one.network for one in self.host.channels() if one.name == inbound.channel):
             return None
         self._questions.received(inbound)
-        if (unsaid := await self._news.heard(inbound)) is not None:
-            return unsaid
+        if (denial := await self._changes.note(inbound)) is not None:
+            return denial
         read = inbound
         if inbound.forwarded or not is_command(inbound.text):
             answer = await self._questions.answered(inbound)
             if isinstance(answer, Deny):
                 return answer
             read = answer or inbound
-        read = named(read)
+        read = with_author(read)
         self._questions.wrote(inbound, begins_turn=not is_command(read.text))
         return read
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """Tell what people have changed and how they have reacted since the last turn."""
+        """Add notices of edits and reactions since the last turn."""
         if turn.session.kind != "chat" or turn.session.channel == "terminal":
             return None
-        return await self._news.told(turn.session.channel, turn.session.chat_id)
+        return await self._changes.notices(turn.session.channel, turn.session.chat_id)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Check that the gateway of this home lives, if one was started."""
+        """Check that the gateway of this home runs well, if one was started."""
 
         def check() -> CheckResult:
-            from .health import check_on
+            from .health import health_check
 
-            return check_on(self.host.home)
+            return health_check(self.host.home)
 
         register(Check("gateway", check))
 
     @hookimpl
     def teardown(self, host: Host) -> None:
-        """Free the home, now that no turn is under way any more."""
+        """Release the lock, now that no turn is running any more."""
         if self.lock is not None:
             self.lock.release()
 
     async def gateway(self, *, turns: bool = True) -> None:
-        """Run every channel that is on until SIGTERM or SIGINT."""
-        from .ending import Ending
+        """Serve every enabled channel until SIGTERM or SIGINT."""
+        from .shutdown import ShutdownSignals
 
-        ending = Ending(self.config.drain)
-        ending.listen()
-        await self.serve(ending.wait, turns=turns)
-        # Said outright, because returning would wait for background work once more.
+        shutdown = ShutdownSignals(self.config.drain)
+        shutdown.listen()
+        await self.serve(shutdown.wait, turns=turns)
+        # Exit at once: returning would wait for background work again.
         raise SystemExit(0)
 
     async def serve(self, ended: Callable[[], Awaitable[object]], *, turns: bool = True) -> None:
-        """Run every channel that is on until ``ended()`` returns, then drain; without ``turns``
-        other processes work on the messages.
+        """Serve every enabled channel until ``ended()`` returns, then drain.
 
-        The lock is kept until the plugin is torn down: work may be under way until then. Ends with
-        ``SystemExit`` where the gateway cannot start, or another one runs on this home.
+        Without ``turns`` other processes run the turns.
+
+        The lock is held until the plugin is torn down, because work may go on until then. Raises
+        ``SystemExit`` if the gateway cannot start, or if another one runs on this home.
         """
-        from .lock import alone
+        from .lock import lock_home
         from .serve import checked_channels, serve
 
         channels = await checked_channels(self.host, turns=turns)
-        self.lock = alone(self.host.home)
+        self.lock = lock_home(self.host.home)
         await serve(self.host, channels, self.config.drain, ended, turns=turns)

@@ -1,13 +1,13 @@
-"""Who wrote what the model reads: one line before the text, which no text and no name can imitate.
+"""The author line before a text that the model reads, which no text and no name can imitate.
 
-The line stands between ⟦ and ⟧, begins with the person's id, and has the name, which people choose
+The line is enclosed in ⟦ and ⟧, starts with the person's id, and has the name, which people choose
 themselves, in quotation marks:
 
     ⟦telegram:222 "Ann"⟧
-    ⟦telegram:222 "Ann", forwarded from "News" (telegram:-1001)⟧
+    ⟦telegram:222 "Ann", forwarded from "MessageChanges" (telegram:-1001)⟧
     ⟦telegram:222 "Ann", quoting "Bob" (telegram:7): "what they wrote"⟧
 
-These brackets are taken out of everything that people write.
+These brackets are removed from everything that people write.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ OPEN, CLOSE = "⟦", "⟧"
 QUOTED = "quoted from "
 """Before the author, in the source of the origin that a channel gives a quoted message of somebody
 else (``Inbound.origins``)."""
-LONGEST_NAME, LONGEST_ID, LONGEST_QUOTE = 40, 120, 300
+MAX_NAME_CHARS, MAX_ID_CHARS, MAX_QUOTE_CHARS = 40, 120, 300
 """Characters of a name, of an id, and of a quoted text that are shown."""
-SPOKEN = frozenset({"/steer"})
-"""Commands whose words a model reads as they are."""
+COMMANDS_FOR_THE_MODEL = frozenset({"/steer"})
+"""Commands whose argument goes to the model as it is."""
 _BRACKETS = str.maketrans({**dict.fromkeys("⟦〚⟬⦋〘❲", "["), **dict.fromkeys("⟧〛⟭⦌〙❳", "]")})
 _IN_NAMES = frozenset("-'.,_ ")
 _KEPT = ("L", "N", "So")
@@ -41,25 +41,25 @@ _AUTHOR = re.compile(r"(?s)(.*?)\s*\(([^()]+:[^()]+)\)\s*")
 known, an id in round brackets, which no name has."""
 
 
-def named(inbound: Inbound) -> Inbound:
-    """The message as a model is to read it: with the line before it that it needs.
+def with_author(inbound: Inbound) -> Inbound:
+    """The message as the model reads it: with an author line where it needs one.
 
-    In a chat that others read it needs one, and where it was forwarded or quotes somebody. A
-    command stays as it is, unless it was forwarded: then it is none.
+    It needs one in a chat that others read, and if it is forwarded or quotes somebody. A command
+    stays as it is, unless it is forwarded: then it is not a command.
     """
     line = _line(inbound)
     if inbound.forwarded or not is_command(inbound.text):
         return replace(inbound, text=_with(line, inbound.text))
     name, *rest = inbound.text.split(None, 1)
-    words = harmless(rest[0]) if rest else ""
-    if line and words and name.casefold() in SPOKEN:
+    words = strip_brackets(rest[0]) if rest else ""
+    if line and words and name.casefold() in COMMANDS_FOR_THE_MODEL:
         words = _with(line, rest[0])
     return replace(inbound, text=f"{name} {words}".rstrip())
 
 
 def _with(line: str, text: str) -> str:
-    """The text behind its line; a text that has it already is not given it twice."""
-    text = harmless(text.removeprefix(f"{line}\n") if line else text)
+    """The text after its author line, which is not added twice."""
+    text = strip_brackets(text.removeprefix(f"{line}\n") if line else text)
     return f"{line}\n{text}" if line else text
 
 
@@ -74,12 +74,12 @@ def _line(inbound: Inbound) -> str:
         parts.append(f", forwarded from {_author(inbound.forwarded)}")
     if quoted:
         author = _author(quoted[0].removeprefix(QUOTED))
-        parts.append(f', quoting {author}: "{_flat(inbound.quoted, LONGEST_QUOTE)}"')
+        parts.append(f', quoting {author}: "{_flat(inbound.quoted, MAX_QUOTE_CHARS)}"')
     return f"{OPEN}{''.join(parts)}{CLOSE}"
 
 
 def _author(told: str) -> str:
-    """Somebody else, as the line names them."""
+    """Another author, as the line names them."""
     found = _AUTHOR.fullmatch(told)
     name, id_ = (found[1], found[2]) if found is not None else (told, "")
     shown = shown_name(name)
@@ -87,26 +87,26 @@ def _author(told: str) -> str:
     return " ".join(part for part in parts if part) or "somebody"
 
 
-def harmless(text: str) -> str:
-    """A person's text without the brackets of the line that names its author."""
+def strip_brackets(text: str) -> str:
+    """A text without the brackets of the author line."""
     return text.translate(_BRACKETS)
 
 
 def shown_id(person: str) -> str:
-    """An id in ASCII: what is not is percent-encoded, so that no two look alike."""
+    """An id in ASCII; other characters are percent-encoded, so that no two ids look alike."""
     encoded = quote(person.encode("utf-8", "surrogatepass"), safe="!#$&*+,-./:;=?^_~|")
-    if len(encoded) <= LONGEST_ID:
+    if len(encoded) <= MAX_ID_CHARS:
         return encoded
     mark = sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{encoded[: LONGEST_ID - 17]}~{mark}"
+    return f"{encoded[: MAX_ID_CHARS - 17]}~{mark}"
 
 
 def shown_name(name: str) -> str:
-    """A name that people chose: letters, numbers and a few signs, on one line; empty if it claims
-    to be an admin or the like, because that is the claim of whoever chose it."""
+    """A name that a person chose, reduced to letters, numbers and a few signs on one line; empty if
+    it claims a role such as admin, because anybody could claim that."""
     folded = unicodedata.normalize("NFKC", name[:200])
     kept = [one for one in map(_of_name, folded) if one]
-    shown = " ".join("".join(kept).split())[:LONGEST_NAME].strip()
+    shown = " ".join("".join(kept).split())[:MAX_NAME_CHARS].strip()
     return "" if _ROLES.search(_skeleton(shown)) else shown
 
 
@@ -118,16 +118,16 @@ def _of_name(character: str) -> str:
 
 
 def _skeleton(name: str) -> str:
-    """The name as it looks, in plain letters."""
+    """The name as it looks, in plain Latin letters."""
     plain = unicodedata.normalize("NFKD", name.casefold()).translate(_ALIKE)
     return "".join(character for character in plain if "a" <= character <= "z")
 
 
 def _flat(text: str, longest: int) -> str:
-    """Words of somebody else on one line, without what could end it or mean something in it."""
+    """A quoted text on one line, without anything that could end the line or act in it."""
     visible = "".join(
         character
-        for character in harmless(text[: 4 * longest])
+        for character in strip_brackets(text[: 4 * longest])
         if character.isspace() or unicodedata.category(character)[0] != "C"
     )
     line = " ".join(visible.split()).replace("@", "(at)")

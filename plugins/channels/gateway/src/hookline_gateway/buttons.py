@@ -17,22 +17,22 @@ from hookline_hookspecs import Deny, Host, Inbound, Reply, WorkDistribution
 from hookline_hookspecs.inbound import is_private_chat
 
 Chat = tuple[str, str]
-MOST = 2048
+MAX_CHATS = 2048
 """Messages whose authors are remembered, and chats whose questions are."""
-EACH = 32
+MAX_QUESTIONS_PER_CHAT = 32
 """Questions of one chat that are remembered, the newest."""
-PATIENCE = 2.0
+PRESS_TIMEOUT = 2.0
 """Seconds that a press waits for the question, while the chat's reply is still on its way."""
-OVER = "That question is answered, or is not open any more. Nothing was changed."
+QUESTION_CLOSED = "That question is answered, or is not open any more. Nothing was changed."
 _SUCCESSOR = re.compile(r"~\d+$")
 NOT_ASKED = "Only the person who was asked may answer. Nothing was changed."
 
 
 @dataclass(slots=True)
-class Asked:
+class ShownQuestion:
     """A question: the ids of its messages, its choices, who was asked (empty if that is not known)
     and which message ended it. ``kept``: it outlives the process. ``conversation``: the session
-    that the person's message named, where a chat has several."""
+    that the person's message with_author, where a chat has several."""
 
     ids: list[str]
     choices: list[str]
@@ -50,19 +50,19 @@ class Questions:
         self._authors: OrderedDict[tuple[Chat, str], tuple[str, bool, str]] = OrderedDict()
         """Who wrote a message, whether it began a turn, and in which conversation."""
         self._under_way: OrderedDict[tuple[Chat, str], None] = OrderedDict()
-        self._asked: OrderedDict[Chat, list[Asked]] = OrderedDict()
+        self._asked: OrderedDict[Chat, list[ShownQuestion]] = OrderedDict()
 
     def wrote(self, inbound: Inbound, *, begins_turn: bool) -> None:
         """A message has been let in; its reply may be a question to whoever wrote it."""
         key = (_chat(inbound), inbound.message_id)
         self._authors[key] = (inbound.user_id, begins_turn, _conversation(inbound))
-        while len(self._authors) > MOST:
+        while len(self._authors) > MAX_CHATS:
             self._authors.popitem(last=False)
 
     def received(self, inbound: Inbound) -> None:
-        """A message is judged; :meth:`settled` once it needs no more work."""
+        """A message is read_health; :meth:`settled` once it needs no more work."""
         self._under_way[_chat(inbound), inbound.message_id] = None
-        while len(self._under_way) > MOST:
+        while len(self._under_way) > MAX_CHATS:
             self._under_way.popitem(last=False)
 
     def settled(self, inbound: Inbound) -> None:
@@ -79,11 +79,13 @@ class Questions:
         found = self._authors.get((chat, reply.in_reply_to or ""))
         person, is_kept, within = found if found is not None else (reply.person, True, "")
         choices = [str(one) for one in reply.choices]
-        asked = Asked([*reply.delivered], choices, person, kept=is_kept, conversation=within)
+        asked = ShownQuestion(
+            [*reply.delivered], choices, person, kept=is_kept, conversation=within
+        )
         self._under_way[chat, reply.id] = None  # a press may be there already, and waits
         return self._remember(chat, reply.id, asked)
 
-    async def _remember(self, chat: Chat, reply_id: str, asked: Asked) -> None:
+    async def _remember(self, chat: Chat, reply_id: str, asked: ShownQuestion) -> None:
         try:
             (await self._of(chat)).append(asked)
         finally:
@@ -104,7 +106,7 @@ class Questions:
         if question is not None and (inbound.kind == "press" or inbound.text in question.choices):
             return await self._pressed(inbound, question, chat)
         if inbound.kind == "press":
-            return Deny(OVER)
+            return Deny(QUESTION_CLOSED)
         mine = [
             one
             for one in open_
@@ -120,21 +122,23 @@ class Questions:
             return None
         return replace(inbound, text=_chosen(mine[-1], inbound.text))
 
-    async def _pressed(self, inbound: Inbound, question: Asked, chat: Chat) -> Inbound | Deny:
+    async def _pressed(
+        self, inbound: Inbound, question: ShownQuestion, chat: Chat
+    ) -> Inbound | Deny:
         is_mine = question.person == inbound.user_id or (
             not question.person and is_private_chat(inbound)
         )
         if inbound.forwarded or not is_mine:
             return Deny(NOT_ASKED)
         if not _is_open(question, inbound) or inbound.text not in question.choices:
-            return Deny(OVER)
+            return Deny(QUESTION_CLOSED)
         question.ended_by = inbound.message_id
         await self._keep(chat)
         return inbound
 
-    async def _awaited(self, inbound: Inbound, chat: Chat, target: str) -> Asked | None:
+    async def _awaited(self, inbound: Inbound, chat: Chat, target: str) -> ShownQuestion | None:
         """The question, if it was shown and core is about to tell so."""
-        key, ends = (chat, inbound.message_id), asyncio.get_running_loop().time() + PATIENCE
+        key, ends = (chat, inbound.message_id), asyncio.get_running_loop().time() + PRESS_TIMEOUT
         while asyncio.get_running_loop().time() < ends:
             if (found := _with_id(self._asked.get(chat, []), target)) is not None:
                 return found
@@ -150,33 +154,33 @@ class Questions:
         """Whether other processes show questions of the same chats."""
         return self._host.services[WorkDistribution].is_shared
 
-    async def _of(self, chat: Chat) -> list[Asked]:
+    async def _of(self, chat: Chat) -> list[ShownQuestion]:
         if self._is_shared:
             self._asked.pop(chat, None)
         if chat not in self._asked:
             stored = await self._host.storage.kv.get(_key(chat), [])
-            self._asked.setdefault(chat, [Asked(**one) for one in stored])
-            while len(self._asked) > MOST:
+            self._asked.setdefault(chat, [ShownQuestion(**one) for one in stored])
+            while len(self._asked) > MAX_CHATS:
                 self._asked.popitem(last=False)
         return self._asked[chat]
 
     async def _keep(self, chat: Chat) -> None:
         asked = self._asked[chat]
-        del asked[:-EACH]
+        del asked[:-MAX_QUESTIONS_PER_CHAT]
         kept = [asdict(one) for one in asked if one.kept]
         await self._host.storage.kv.set(_key(chat), kept)
 
 
-def _is_open(question: Asked, inbound: Inbound) -> bool:
-    """True too for the message that answered it, which is judged again after a crash."""
+def _is_open(question: ShownQuestion, inbound: Inbound) -> bool:
+    """True too for the message that answered it, which is read_health again after a crash."""
     return question.ended_by in ("", inbound.message_id)
 
 
-def _with_id(asked: list[Asked], id_: str) -> Asked | None:
+def _with_id(asked: list[ShownQuestion], id_: str) -> ShownQuestion | None:
     return next((one for one in reversed(asked) if id_ and id_ in one.ids), None)
 
 
-def _chosen(question: Asked, text: str) -> str:
+def _chosen(question: ShownQuestion, text: str) -> str:
     """The choice that a number stands for, else ``text``."""
     number = text.strip().rstrip(".")
     if not (number.isascii() and number.isdecimal()) or len(number) > 9:

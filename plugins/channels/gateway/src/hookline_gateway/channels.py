@@ -1,4 +1,4 @@
-"""The channels of a gateway: started one by one, watched, stopped all at once."""
+"""The channels of a gateway: started one by one, watched, and stopped together."""
 
 from __future__ import annotations
 
@@ -17,28 +17,26 @@ from hookline_hookspecs import (
     WorkDistribution,
 )
 
+from .console import write_line
 from .state import ENDED, STARTING, STOPPED, UP, WAITING, State
-from .telling import tell
 
 log = logging.getLogger("hookline.plugin.gateway")
-STOP_SECONDS = 5.0
-"""Seconds that channels have to stop receiving before the drain begins without them."""
-
-
+STOP_TIMEOUT = 5.0
+"""Seconds for channels to stop receiving before the drain starts without them."""
 HOLD_TIMEOUT = 2.0
-"""Seconds that a gateway waits for its channels before it stands by for those that others own."""
+"""Seconds to wait for channels before going on without those that other gateways own."""
 
 
 class CannotStart(HooklineError):
     """A channel cannot start; the text says which and why."""
 
 
-class Over(Exception):
-    """A channel's work is over although nobody has stopped it; the text says how."""
+class ChannelEnded(Exception):
+    """A channel has ended although nobody stopped it; the text says how."""
 
 
-class Fleet:
-    """The channels that are up."""
+class ChannelRunner:
+    """Starts, watches and stops the channels, and the services that run beside them."""
 
     def __init__(self, host: Host, state: State) -> None:
         self._host = host
@@ -48,11 +46,11 @@ class Fleet:
         self._services: list[GatewayService] = []
 
     async def start(self, channels: Sequence[Channel], *, turns: bool = True) -> None:
-        """Start every channel that this process owns, and tell that it is up, unless it has told so
-        itself. Without ``turns``, leave out work that runs some.
+        """Start every channel that this process owns, then the gateway services; without ``turns``
+        not the services that run turns.
 
-        Those that another gateway owns wait for its end. A shared one is started at once, and only
-        its replies have an owner. Raises :class:`CannotStart`.
+        A channel that another gateway owns starts when that one ends. A shared channel starts at
+        once; only its replies have an owner. Raises :class:`CannotStart`.
         """
         work = self._host.services[WorkDistribution]
         holds = {one.name: asyncio.create_task(work.hold(one.name)) for one in channels}
@@ -74,18 +72,18 @@ class Fleet:
             try:
                 await service.gateway_up([channel.name for channel in channels])
             except Exception:
-                log.exception("%s did not take note of the gateway", type(service).__name__)
+                log.exception("%s failed when the gateway came up", type(service).__name__)
 
     async def _start(self, channel: Channel) -> None:
-        self._state.channel(channel.name, STARTING)
-        self._up.append(channel)  # to be stopped, however far it comes
+        self._state.set_channel(channel.name, STARTING)
+        self._up.append(channel)  # stop it even if starting fails half-way
         before = asyncio.all_tasks()
         try:
             await channel.start()
         except Exception as error:
             why = str(error) or type(error).__name__
             raise CannotStart(f"channel {channel.name} cannot start: {why}") from error
-        self._state.channel(channel.name, UP)
+        self._state.set_channel(channel.name, UP)
         log.info("channel %s is up", channel.name)
         spawned = _spawned(channel, asyncio.all_tasks() - before)
         self._watching.append(asyncio.create_task(self._watch(channel, spawned)))
@@ -93,17 +91,19 @@ class Fleet:
     async def _start_later(self, channel: Channel, hold: asyncio.Task[None]) -> None:
         """Start a channel when the gateway that owns it has ended."""
         if not channel.shared:
-            self._state.channel(channel.name, WAITING)
-            tell(f"hookline: channel {channel.name} is another gateway's; waiting for its end")
+            self._state.set_channel(channel.name, WAITING)
+            write_line(
+                f"hookline: another gateway owns channel {channel.name}; waiting for it to end"
+            )
         try:
             await hold
             if not channel.shared:
                 await self._start(channel)
         except Exception as error:
-            tell(f"hookline: {error}")
-            self._state.channel(channel.name, ENDED, reason=str(error))
+            write_line(f"hookline: {error}")
+            self._state.set_channel(channel.name, ENDED, reason=str(error))
         else:
-            tell(f"hookline: channel {channel.name} is this gateway's now")
+            write_line(f"hookline: channel {channel.name} is this gateway's now")
 
     async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
         """Tell when a channel ends that nobody has stopped: it says so, or its work is over."""
@@ -121,8 +121,10 @@ class Fleet:
             for end in ends:
                 end.cancel()
         log.error("channel %s has ended: %s", channel.name, why)
-        tell(f"hookline: channel {channel.name} has ended: {why}; it is up again after a restart")
-        self._state.channel(channel.name, ENDED, reason=why)
+        write_line(
+            f"hookline: channel {channel.name} has ended: {why}; it is up again after a restart"
+        )
+        self._state.set_channel(channel.name, ENDED, reason=why)
 
     async def stop(self) -> list[asyncio.Task[None]]:
         """Receive nothing more. Those that have not stopped in time are returned, still trying."""
@@ -133,7 +135,7 @@ class Fleet:
         self._up, self._watching, self._services = [], [], []
         pending: set[asyncio.Task[None]] = set()
         if stops:
-            _, pending = await asyncio.wait(stops, timeout=STOP_SECONDS)
+            _, pending = await asyncio.wait(stops, timeout=STOP_TIMEOUT)
         return list(pending)
 
     async def _stop(self, channel: Channel) -> None:
@@ -141,7 +143,7 @@ class Fleet:
             await channel.stop()
         except Exception:
             log.exception("channel %s did not stop well", channel.name)
-        self._state.channel(channel.name, STOPPED)
+        self._state.set_channel(channel.name, STOPPED)
 
 
 async def _end(service: GatewayService) -> None:
@@ -157,18 +159,18 @@ def _spawned(channel: Channel, tasks: Set[asyncio.Task[Any]]) -> Set[asyncio.Tas
 
 
 async def _over(tasks: Set[asyncio.Task[Any]]) -> None:
-    """Wait until none of the tasks lives. Raises :class:`Over` with how they ended."""
+    """Wait until none of the tasks lives. Raises :class:`ChannelEnded` with how they ended."""
     await asyncio.wait(tasks)
     for task in tasks:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             told = str(error) or type(error).__name__
-            raise Over(f"its background work {task.get_name()} failed: {told}")
+            raise ChannelEnded(f"its background work {task.get_name()} failed: {told}")
     names = ", ".join(sorted(task.get_name() for task in tasks))
-    raise Over(f"its background work {names} is over")
+    raise ChannelEnded(f"its background work {names} is over")
 
 
-async def drained(host: Host, stopping: Sequence[asyncio.Task[None]], seconds: float) -> None:
+async def drain_work(host: Host, stopping: Sequence[asyncio.Task[None]], seconds: float) -> None:
     """Wait for work that is under way and for channels that still stop, at most this long."""
     until = monotonic() + seconds
     await host.services[GatewayHost].finish(seconds)

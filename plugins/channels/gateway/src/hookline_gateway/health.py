@@ -1,4 +1,4 @@
-"""Reads ``gateway.state`` and says whether that gateway is alive."""
+"""Reads ``gateway.state`` and says whether the gateway runs well."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from hookline_hookspecs import CheckResult
 
 from .state import ENDED, NAME, READY, STOPPED
 
-OLDEST = 60.0
-"""Seconds; an older heartbeat is none."""
-_MOST_BYTES = 1_000_000
+MAX_HEARTBEAT_AGE = 60.0
+"""Seconds; with an older heartbeat the gateway hangs."""
+_MAX_STATE_BYTES = 1_000_000
 
 
-def check_on(home: Path) -> CheckResult:
-    """Judge the gateway for ``hookline doctor``; none at all, and one that was stopped, is fine."""
-    fault, found = judged(home)
+def health_check(home: Path) -> CheckResult:
+    """The check for ``hookline doctor``; no gateway, or one that was stopped, is fine."""
+    problem, found = read_health(home)
     if not (home / NAME).exists() or found.get("state") == STOPPED:
-        return CheckResult(True, "no gateway runs", "hookline gateway", hint=True)
-    if fault is not None:
-        return CheckResult(False, fault, "hookline gateway")
+        return CheckResult(True, "no gateway is running", "hookline gateway", hint=True)
+    if problem is not None:
+        return CheckResult(False, problem, "hookline gateway")
     age = max(0.0, time.time() - found["heartbeat"])
     names = ", ".join(found["channels"]) or "no channel"
     return CheckResult(True, f"up with {names}; its last heartbeat was {age:.0f} s ago")
 
 
-def judged(home: Path) -> tuple[str | None, dict[str, Any]]:
-    """Why the gateway is not healthy, as a sentence, or None; and what the file holds."""
+def read_health(home: Path) -> tuple[str | None, dict[str, Any]]:
+    """Why the gateway is not healthy, or None; and the content of the state file."""
     path = home / NAME
     try:
         with path.open("rb") as file:
-            found = json.loads(file.read(_MOST_BYTES))
-        fault = _fault(found, time.time())
+            found = json.loads(file.read(_MAX_STATE_BYTES))
+        problem = _problem(found, time.time())
     except FileNotFoundError:
-        return f"No gateway has run on {home} yet; `hookline gateway` starts one.", {}
+        return f"No gateway has run on {home} yet. Run `hookline gateway`.", {}
     except OSError as error:
-        return f"{path} cannot be read: {error.strerror or error}.", {}
+        return f"Cannot read {path}: {error.strerror or error}.", {}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        return f"{path} is not what a gateway writes; start the gateway again.", {}
-    return fault, found
+        return f"{path} is not a valid state file. Restart the gateway.", {}
+    return problem, found
 
 
-def _fault(found: Mapping[str, Any], now: float) -> str | None:
+def _problem(found: Mapping[str, Any], now: float) -> str | None:
     pid, state, age = found["pid"], found["state"], now - found["heartbeat"]
     if state == STOPPED:
-        return "The gateway was stopped; `hookline gateway` starts it again."
-    if not _lives(pid):
-        return f"The gateway (process {pid}) is dead; `hookline gateway` starts it again."
+        return "The gateway was stopped. Run `hookline gateway`."
+    if not _is_alive(pid):
+        return f"The gateway (process {pid}) is dead. Run `hookline gateway`."
     if state != READY:
-        return f"The gateway (process {pid}) is not ready: it is {state}."
-    if abs(age) > OLDEST:
+        return f"The gateway (process {pid}) is {state}."
+    if abs(age) > MAX_HEARTBEAT_AGE:
         return f"The gateway (process {pid}) hangs: its last heartbeat was {age:.0f} s ago."
     ended = [name for name, one in found["channels"].items() if one["state"] == ENDED]
     if ended:
-        return f"The gateway lost {', '.join(ended)}; `hookline gateway` has to be started again."
+        return f"The gateway lost {', '.join(ended)}. Restart it."
     return None
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     if pid <= 0:
         raise ValueError("no process")
     try:

@@ -1,4 +1,4 @@
-"""The home's lock: one gateway for each home."""
+"""The lock of a home: one gateway per home."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from .telling import stop
+from .console import exit_with
 
 
-def alone(home: Path) -> FileLock:
-    """The lock, held; the system frees it when the process dies.
+def lock_home(home: Path) -> FileLock:
+    """Acquire the lock; the system releases it when the process dies.
 
-    Ends with ``SystemExit`` where another gateway holds it.
+    Raises ``SystemExit`` if another gateway holds it.
     """
     lock = FileLock(home / "gateway.lock", mode=0o600)
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        stop(f"another gateway runs on {home}; stop it first, or choose another --home")
+        exit_with(f"another gateway is running on {home}; stop it first, or use another --home")
     return lock

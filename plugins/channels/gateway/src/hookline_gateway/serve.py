@@ -1,4 +1,4 @@
-"""The gateway's life: one of them for each home, channels up, work taken up, drained."""
+"""The life of a gateway: start the channels, recover work, run until a signal, drain."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hookline_hookspecs import (
 )
 
 from . import state as states
-from .channels import CannotStart, Fleet, drained
-from .guarded import is_guarded, make_sure, tell_open
-from .notify import READY, STOPPING, Notifier
+from .access_check import has_access, require_access, warn_open
+from .channels import CannotStart, ChannelRunner, drain_work
+from .console import EXIT_USAGE, exit_with, write_line
 from .state import State
-from .telling import USAGE, stop, tell
+from .systemd import READY, STOPPING, Notifier
 
-TEND = 120.0
-"""Seconds between two looks for what was left undone, and for what can be forgotten."""
-LOOK = 15.0
-"""Seconds between two looks at whether a plugin still decides who may write."""
+RECOVERY_INTERVAL = 120.0
+"""Seconds between two looks for work that was left unfinished."""
+ACCESS_CHECK_INTERVAL = 15.0
+"""Seconds between two checks that a plugin still decides who may write."""
 
 
 async def serve(
@@ -40,39 +40,40 @@ async def serve(
 ) -> None:
     """Run ``channels`` until ``ended()`` returns, then drain for ``drain`` seconds at most.
 
-    Prints ``ready`` to stderr when all of them are up. Ends with ``SystemExit`` where one cannot
-    start.
+    Prints ``ready`` to stderr when all are up. Raises ``SystemExit`` if one cannot start.
     """
     notifier = Notifier()
     state = State(host.home, notifier)
-    fleet = Fleet(host, state)
+    runner = ChannelRunner(host, state)
     end = asyncio.ensure_future(ended())
-    beside = (state.beat(), _look(host, channels), _tend(host))
-    around = [asyncio.create_task(work) for work in beside]
+    background = (
+        state.write_heartbeats(),
+        _watch_access(host, channels),
+        _recover_periodically(host),
+    )
+    tasks = [asyncio.create_task(work) for work in background]
     try:
-        up = _up(host, fleet, channels, state, notifier, turns=turns)
-        if await _first(asyncio.ensure_future(up), end):
+        up = _start_all(host, runner, channels, state, notifier, turns=turns)
+        if await _started_first(asyncio.ensure_future(up), end):
             await end
     except CannotStart as error:
-        stop(str(error))
+        exit_with(str(error))
     finally:
         until = monotonic() + (drain if end.done() else 0.0)
         notifier.send(STOPPING)
-        state.become(states.STOPPING)
-        stopping = await fleet.stop()
-        await drained(host, stopping, max(0.0, until - monotonic()))
-        for task in (*around, end):
+        state.set_state(states.STOPPING)
+        stopping = await runner.stop()
+        await drain_work(host, stopping, max(0.0, until - monotonic()))
+        for task in (*tasks, end):
             task.cancel()
-        state.become(states.STOPPED)
+        state.set_state(states.STOPPED)
 
 
 async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
-    """The network channels that are on.
+    """The network channels that are on. Without ``turns`` other processes must run the turns.
 
-    Without ``turns`` other processes have to work on messages.
-
-    Ends with ``SystemExit`` where there is nothing to run, no model is configured, or nobody
-    decides who may write although config wants it.
+    Raises ``SystemExit`` if there is nothing to run, no model is configured, or ``access`` should
+    decide who may write and cannot.
     """
     core = host.services[Inspection]
     if turns:
@@ -80,51 +81,51 @@ async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
     plugins = await core.plugins()
     for row in plugins:
         if row["state"] in ("failed", "missing"):
-            tell(f"hookline: warning: plugin {row['name']} is not on: {row['reason']}")
+            write_line(f"hookline: warning: plugin {row['name']} is not on: {row['reason']}")
         for warning in row.get("warnings", ()):
-            tell(f"hookline: warning: {warning}")
+            write_line(f"hookline: warning: {warning}")
     if not turns and not host.services[WorkDistribution].is_shared:
-        stop(
-            "--no-turns needs the plugin cluster, so that a worker does them; set `cluster: true` "
-            "under plugins: and `store: postgresql://…` in config.yaml",
-            USAGE,
+        exit_with(
+            "--no-turns needs the plugin cluster and a worker that runs the turns; set "
+            "`cluster: true` under plugins: and `store: postgresql://…` in config.yaml",
+            EXIT_USAGE,
         )
     channels = [channel for channel in host.channels() if channel.network]
     if not channels and not any(
         work.needs_no_channel for work in host.services.all(GatewayService)
     ):
-        stop(
-            "no channel is on; `hookline plugins enable telegram` switches one on (or discord, "
-            "slack, feishu, webhook, web-ui), `hookline init` asks for its token",
-            USAGE,
+        exit_with(
+            "no channel is on; run `hookline plugins enable telegram` (or discord, slack, feishu, "
+            "webhook, web-ui), or `hookline init`, which asks for a token",
+            EXIT_USAGE,
         )
     if channels:
-        make_sure(host, plugins, [channel.name for channel in channels])
+        require_access(host, plugins, [channel.name for channel in channels])
     return channels
 
 
-async def _up(
+async def _start_all(
     host: Host,
-    fleet: Fleet,
+    runner: ChannelRunner,
     channels: Sequence[Channel],
     state: State,
     notifier: Notifier,
     *,
     turns: bool,
 ) -> None:
-    """Start everything, go on with what a dead process left, and say so."""
+    """Recover the work of a dead process, start the channels, and report ready."""
     await host.services[WorkDistribution].serve(turns)
-    # First: what comes in while the channels start stands behind what was acknowledged before.
+    # First, so that new messages queue behind those that were acknowledged before.
     await host.services[GatewayHost].recover()
-    await fleet.start(channels, turns=turns)
-    state.become(states.READY)
+    await runner.start(channels, turns=turns)
+    state.set_state(states.READY)
     names = ", ".join(channel.name for channel in channels)
     notifier.send(READY, f"STATUS=Up: {names}")
-    tell("ready")
+    write_line("ready")
 
 
-async def _first(start: asyncio.Future[None], end: asyncio.Future[Any]) -> bool:
-    """True when it has started; False if it was to end before, and then it is not started."""
+async def _started_first(start: asyncio.Future[None], end: asyncio.Future[Any]) -> bool:
+    """True once ``start`` is done; False if ``end`` came first, and ``start`` is cancelled."""
     await asyncio.wait({start, end}, return_when=asyncio.FIRST_COMPLETED)
     if start.done():
         start.result()
@@ -134,21 +135,21 @@ async def _first(start: asyncio.Future[None], end: asyncio.Future[Any]) -> bool:
     return False
 
 
-async def _tend(host: Host) -> None:
-    """Take up now and then what a store that failed, or another process, has left."""
+async def _recover_periodically(host: Host) -> None:
+    """Recover from time to time what a failed store, or another process, has left."""
     while True:
-        await asyncio.sleep(TEND)
+        await asyncio.sleep(RECOVERY_INTERVAL)
         try:
             await host.services[GatewayHost].recover()
         except HooklineError as error:
-            host.log.warning("what was left undone cannot be looked for: %s", error)
+            host.log.warning("cannot look for unfinished work: %s", error)
 
 
-async def _look(host: Host, channels: Sequence[Channel]) -> None:
-    """Warn if the plugin that decides who may write is switched off meanwhile."""
-    guarded = is_guarded(host)
-    while guarded:
-        await asyncio.sleep(LOOK)
-        guarded = is_guarded(host)
-        if not guarded:
-            tell_open([channel.name for channel in channels])
+async def _watch_access(host: Host, channels: Sequence[Channel]) -> None:
+    """Warn if the plugin that decides who may write is switched off."""
+    is_guarded = has_access(host)
+    while is_guarded:
+        await asyncio.sleep(ACCESS_CHECK_INTERVAL)
+        is_guarded = has_access(host)
+        if not is_guarded:
+            warn_open([channel.name for channel in channels])

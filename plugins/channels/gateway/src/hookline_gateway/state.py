@@ -1,4 +1,4 @@
-"""``gateway.state``: what a gateway says of itself, for ``hookline health`` and people."""
+"""``gateway.state``: a gateway's state file, for ``hookline health`` and people."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .notify import WATCHDOG, Notifier
+from .systemd import WATCHDOG, Notifier
 
 log = logging.getLogger("hookline.plugin.gateway")
 NAME = "gateway.state"
-BEAT = 15.0
+HEARTBEAT_INTERVAL = 15.0
 """Seconds between two heartbeats."""
 STARTING, WAITING, UP, ENDED, READY, STOPPING, STOPPED = (
     *("starting", "waiting", "up", "ended", "ready", "stopping", "stopped"),
@@ -23,32 +23,32 @@ STARTING, WAITING, UP, ENDED, READY, STOPPING, STOPPED = (
 
 
 class State:
-    """The file: ``pid version state since heartbeat channels``, times in Unix seconds.
+    """The state file: ``pid version state since heartbeat channels``, times in Unix seconds.
 
-    ``state`` is ``starting ready stopping stopped``; ``channels`` gives for each name
-    ``{state, since}``, ``state`` being ``starting waiting up ended``, and a ``reason`` of one that
-    ended. One that waits is another gateway's.
+    ``state`` is ``starting``, ``ready``, ``stopping`` or ``stopped``. ``channels`` has ``{state,
+    since}`` by name, where ``state`` is ``starting``, ``waiting`` (another gateway owns it), ``up``
+    or ``ended``, with a ``reason``.
     """
 
     def __init__(self, home: Path, notifier: Notifier) -> None:
         self._path = home / NAME
         self._notifier = notifier
-        self._is_told = False
+        self._error_logged = False
         self._channels: dict[str, dict[str, Any]] = {}
         self._state, self._since = STARTING, time.time()
 
-    def channel(self, name: str, state: str, **more: str) -> None:
-        """A channel has come into another state."""
+    def set_channel(self, name: str, state: str, **more: str) -> None:
+        """Set the state of a channel."""
         self._channels[name] = {"state": state, "since": time.time(), **more}
         self.write()
 
-    def become(self, state: str) -> None:
-        """The gateway has come into another state."""
+    def set_state(self, state: str) -> None:
+        """Set the state of the gateway."""
         self._state, self._since = state, time.time()
         self.write()
 
     def write(self) -> None:
-        """Write the file anew, whole, for its owner alone; a full disk is told once."""
+        """Replace the file, readable by its owner only. A failure is logged once."""
         text = json.dumps(
             {
                 "pid": os.getpid(),
@@ -66,16 +66,18 @@ class State:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
             fresh.replace(self._path)
-            self._is_told = False
+            self._error_logged = False
         except OSError as error:
-            if not self._is_told:
-                log.error("%s cannot be written: %s", self._path, error)
-            self._is_told = True
+            if not self._error_logged:
+                log.error("cannot write %s: %s", self._path, error)
+            self._error_logged = True
 
-    async def beat(self) -> None:
-        """Tell file and service manager again and again that the event loop runs."""
-        watchdog = self._notifier.watchdog
+    async def write_heartbeats(self) -> None:
+        """Report to the file and the service manager, again and again, that the event loop runs."""
+        interval = HEARTBEAT_INTERVAL
+        if self._notifier.watchdog:
+            interval = min(interval, self._notifier.watchdog / 2)
         while True:
             self.write()
             self._notifier.send(WATCHDOG)
-            await asyncio.sleep(min(BEAT, watchdog / 2) if watchdog else BEAT)
+            await asyncio.sleep(interval)

@@ -20,8 +20,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from .config import TOKENS, Json, SlackConfig, data
 
-PATIENCE = aiohttp.ClientTimeout(total=30, connect=10)
-LONG_PATIENCE = aiohttp.ClientTimeout(total=110, connect=10)
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
+FILE_TIMEOUT = aiohttp.ClientTimeout(total=110, connect=10)
 """For the bytes of a file."""
 HOSTS = (".slack.com", ".slack-gov.com", ".slack-files.com")
 """Where Slack keeps files and takes answers. Other apps may share files that are kept elsewhere
@@ -48,7 +48,7 @@ class Api:
         quiet = logging.getLogger("hookline.slack.sdk")
         quiet.setLevel(logging.CRITICAL)  # what goes wrong is raised
         self._bot_token, self._app_token = bot_token, app_token
-        self.session = aiohttp.ClientSession(timeout=PATIENCE, trust_env=True)
+        self.session = aiohttp.ClientSession(timeout=REQUEST_TIMEOUT, trust_env=True)
         self._web = AsyncWebClient(
             bot_token, config.api_url, session=self.session, logger=quiet, retry_handlers=[]
         )  # its own handlers post again after a connection that broke
@@ -78,7 +78,7 @@ class Api:
 
     async def upload(self, url: str, content: bytes) -> None:
         """The second step of sending a file; nobody sees it yet."""
-        async with self.session.post(url, data=content, timeout=LONG_PATIENCE) as answer:
+        async with self.session.post(url, data=content, timeout=FILE_TIMEOUT) as answer:
             _check(answer)
 
     async def download(self, file: Json) -> AsyncIterator[bytes]:
@@ -88,12 +88,12 @@ class Api:
         if not self._is_slacks(url):
             raise kit.ChatGone("a file is kept elsewhere, where the bot's token must not go")
         head = {"Authorization": f"Bearer {self._bot_token}"}
-        async with self.session.get(url, headers=head, timeout=LONG_PATIENCE) as answer:
+        async with self.session.get(url, headers=head, timeout=FILE_TIMEOUT) as answer:
             _check(answer)
             if answer.content_type == "text/html":
                 page = await answer.read()
                 if len(page) != int(kit.get_in(file, "size", default=0)):
-                    raise kit.PermissionDenied(lacking("files:read"))
+                    raise kit.PermissionDenied(missing_scope("files:read"))
                 yield page  # a page that a person has sent
                 return
             async for chunk in answer.content.iter_any():
@@ -125,11 +125,11 @@ def _check(answer: aiohttp.ClientResponse) -> None:
         raise kind(f"a file is refused: status {answer.status}")
 
 
-def lacking(scope: str, why: str = "") -> str:
-    """What is said of a scope that the app lacks, and its mend."""
+def missing_scope(scope: str, why: str = "") -> str:
+    """The error for a scope that the app lacks, and how to add it."""
     return (
         f"the app lacks the scope {scope}{why and ', ' + why}; add it on the app's page under "
-        "OAuth & Permissions, and press Reinstall to Workspace"
+        "OAuth & Permissions and press Reinstall to Workspace"
     )
 
 
@@ -141,10 +141,10 @@ def _understood(method: str, failed: SlackApiError) -> kit.PlatformError:
         scope: Scope = "chat" if method == PER_CHAT else "workspace"
         return kit.RetryAfter(wait, scope, KINDS.get(method))
     if error == "missing_scope":
-        return kit.PermissionDenied(lacking(str(kit.get_in(body, "needed"))))
+        return kit.PermissionDenied(missing_scope(str(kit.get_in(body, "needed"))))
     if error in _FACTS["tokens"]:
         token = TOKENS["app_token" if method.startswith("apps_") else "bot_token"]
         return kit.CannotStart(token.rejected("Slack"))
     told = str(kit.get_in(body, "response_metadata"))[:300]
     kind = _ERRORS.by_code(error) if error else kit.DeliveryUnknown
-    return kind(f"{method}: {error or f'no word, status {status}'} {told}")
+    return kind(f"{method}: {error or f'no response, status {status}'} {told}")

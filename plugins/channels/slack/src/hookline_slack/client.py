@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from .api import Api
     from .sockets import Acknowledge
 
-CONNECT_SECONDS = 10.0
+CONNECT_TIMEOUT = 10.0
 """For the first socket; without it the channel goes on trying."""
-EDIT_EVERY = 1.2
+MIN_EDIT_INTERVAL = 1.2
 """Seconds between two edits in the workspace: 50 a minute
 (docs.slack.dev/reference/methods/chat.update)."""
-GATHER = 0.05
+REORDER_SECONDS = 0.05
 """Seconds that an event waits for those before it: two sockets are not read in the order in which
 Slack has written to them."""
 STREAM_SECONDS = 240.0
 """After which a stream goes on in another: Slack ends one after about 306 s."""
 PAGE = 200
-SHARE_SECONDS = 20.0
+SHARE_TIMEOUT = 20.0
 """Until a file stands in its channel: Slack shares it some time after it has said ok."""
-CLOCKS = 60.0
+CLOCK_SKEW = 60.0
 """Seconds that are looked back further, for clocks that differ."""
-CLOCK = 2.0
+CLOCK_PRECISION = 2.0
 """Seconds by which Slack's clock may be misjudged: it tells whole ones."""
 DAY = 86_400.0
 EVENT = "hookline_reply"
@@ -50,7 +50,7 @@ CHATS = "public_channel,private_channel,mpim,im"
 
 
 class SlackClient(kit.ListeningClient):
-    """Slack (protocol ``PlatformClient`` of the kit)."""
+    """The Slack client."""
 
     can: ClassVar[frozenset[Feature]] = kit.PlatformClient.can | {"reactions", "threads", "voice"}
     has_history = True
@@ -68,10 +68,10 @@ class SlackClient(kit.ListeningClient):
         self.limits = kit.Limits(
             text=MARKDOWN,
             measure=lambda text: len(rendered(text)),
-            edit_every=max(EDIT_EVERY, config.edit_every),
+            edit_every=max(MIN_EDIT_INTERVAL, config.edit_every),
             edit_seconds=STREAM_SECONDS if config.native_streams else None,
             per_chat=1.0,
-            rates={"edit": kit.Rate(overall=1 / EDIT_EVERY)},
+            rates={"edit": kit.Rate(overall=1 / MIN_EDIT_INTERVAL)},
             typing_every=30.0,  # a status stays for two minutes
             choices=BUTTONS,
             file_bytes=1_000_000_000,
@@ -110,10 +110,10 @@ class SlackClient(kit.ListeningClient):
     async def missing_permissions(self) -> Sequence[str]:
         """The scopes that the app lacks."""
         await self._ask("auth_test")
-        from .api import lacking
+        from .api import missing_scope
 
         there, wanted = self._api.scopes, data("scopes.json")
-        return [lacking(scope, why) for scope, why in wanted.items() if scope not in there]
+        return [missing_scope(scope, why) for scope, why in wanted.items() if scope not in there]
 
     # Receiving
 
@@ -124,7 +124,7 @@ class SlackClient(kit.ListeningClient):
     async def listen(self, receive: kit.ReceiveCallback) -> None:
         """Open the sockets."""
         self._waiting.clear()
-        await self._sockets.start(receive, CONNECT_SECONDS)
+        await self._sockets.start(receive, CONNECT_TIMEOUT)
 
     async def disconnect(self) -> None:
         """Close the sockets."""
@@ -141,7 +141,7 @@ class SlackClient(kit.ListeningClient):
         """Store what an envelope holds, those of a channel in their order, and acknowledge it."""
         place, at = reading.order_of(payload)
         heappush(self._waiting[place], (at, id(payload), kind, payload, acknowledge))
-        await asyncio.sleep(GATHER if at else 0)
+        await asyncio.sleep(REORDER_SECONDS if at else 0)
         async with self._locks.of(place):
             await self._store(*heappop(self._waiting[place])[2:])
 
@@ -155,7 +155,7 @@ class SlackClient(kit.ListeningClient):
             if place and (":" not in place[0] or await self._hearing.takes_part(place[0])):
                 await self.receive.skip(*place)  # said to others
         except HooklineError as error:
-            self.host.log.warning("an event is not stored yet: %s", error)
+            self.host.log.warning("cannot store an event: %s", error)
             return
         await acknowledge()
 
@@ -206,7 +206,7 @@ class SlackClient(kit.ListeningClient):
         new; of a thread its replies."""
         channel, thread = split(chat)
         oldest = float(after or since)
-        if thread and not after and float(thread) > self._api.connected + CLOCK:
+        if thread and not after and float(thread) > self._api.connected + CLOCK_PRECISION:
             return  # it began while the bot was listening
         if thread and oldest < self.host.now() - self._config.thread_days * DAY:
             return
@@ -345,7 +345,7 @@ class SlackClient(kit.ListeningClient):
             initial_comment=escaped(options.caption) or None,
         )
         pause = 0.2
-        while pause < SHARE_SECONDS / 2:
+        while pause < SHARE_TIMEOUT / 2:
             await asyncio.sleep(pause)
             pause *= 2
             if made := await self._find(chat, began, lambda one: _holds(one, id_)):
@@ -366,7 +366,7 @@ class SlackClient(kit.ListeningClient):
 
     async def _find(self, chat: str, since: float, is_it: Callable[[Json], bool]) -> str | None:
         channel, thread = split(chat)
-        pages = self._messages(channel, thread, since - CLOCKS, include_all_metadata=True)
+        pages = self._messages(channel, thread, since - CLOCK_SKEW, include_all_metadata=True)
         found = [one["ts"] async for one in pages if is_it(one)]
         return f"{channel}:{found[0]}" if found else None
 

@@ -89,5 +89,5 @@ class Hearing:
                 self._names[user] = profile.get("display_name") or profile.get("real_name") or ""
             return self._names[user]
         except (HooklineError, KeyError) as error:
-            self._host.log.info("a name cannot be had: %s", error)
+            self._host.log.info("cannot look up a name: %s", error)
             return ""

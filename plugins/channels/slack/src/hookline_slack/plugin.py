@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Slack's settings and client."""
+"""The plugin."""
 
 from __future__ import annotations
 

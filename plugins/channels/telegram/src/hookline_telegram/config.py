@@ -11,7 +11,7 @@ TOKEN = Credential(**FACTS["token"])
 
 
 class TelegramConfig(ChannelConfig):
-    """The bot, and how it behaves."""
+    """The settings of the channel."""
 
     credentials = (TOKEN,)
     token: SecretStr = TOKEN.field()
@@ -28,5 +28,5 @@ class TelegramConfig(ChannelConfig):
         default=20_000_000,
         ge=1,
         le=20_000_000,
-        description="The largest file taken; the Bot API gives out no more than 20 MB.",
+        description="Size of the largest file accepted; the Bot API allows 20 MB.",
     )

@@ -1,4 +1,4 @@
-"""The plugin: the kit's, with Telegram's settings and client."""
+"""The plugin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .config import TelegramConfig
 
 
 class Telegram(ChannelPlugin[TelegramConfig]):
-    """Telegram as a channel."""
+    """The Telegram channel."""
 
     multiple = True
     client = "hookline_telegram.client:TelegramClient"

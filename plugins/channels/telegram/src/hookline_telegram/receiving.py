@@ -1,4 +1,4 @@
-"""Receives: updates are confirmed to Telegram when they are stored, never before."""
+"""Receives updates, and confirms them to Telegram only after they are stored."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .reading import Json, Me
 if TYPE_CHECKING:
     from .config import TelegramConfig
 
-SLACK = 5.0
-"""Seconds beyond those that a request for updates may stay open, until it counts as dead."""
+REQUEST_SLACK = 5.0
+"""Seconds after which a request for updates counts as dead, beyond its own timeout."""
 UPDATES = ["message", "edited_message", "callback_query"]
-ALBUM_SECONDS, ALBUM_LOOKS = 0.5, 4
-"""What an album's further pictures are waited for, and how often; each is an update of its own."""
-PAGE = 100
-"""Updates that are given at once (core.telegram.org/bots/api, getUpdates)."""
+ALBUM_PAUSE, MAX_ALBUM_POLLS = 0.5, 4
+"""Seconds to wait for further pictures of an album, and how often; each is its own update."""
+UPDATE_PAGE = 100
+"""Updates in one answer (core.telegram.org/bots/api, getUpdates)."""
 
 
 class Receiver:
-    """Asks for updates. ``offset`` is the first that was not stored."""
+    """Polls for updates. ``offset`` is the first that is not stored yet."""
 
     def __init__(self, config: TelegramConfig, host: Host, api: Api, moves: ChatAliases) -> None:
         self._config, self._host, self._api, self._moves = config, host, api, moves
@@ -61,23 +61,26 @@ class Receiver:
     async def _updates(self, seconds: int) -> Sequence[Json]:
         asked: Any = {"offset": self.offset, "timeout": seconds, "allowed_updates": UPDATES}
         try:
-            async with asyncio.timeout(seconds + 2 * SLACK):
+            async with asyncio.timeout(seconds + 2 * REQUEST_SLACK):
                 found: Sequence[Json] = await self._api.ask(
-                    "GetUpdates", seconds=seconds + SLACK, **asked
+                    "GetUpdates", seconds=seconds + REQUEST_SLACK, **asked
                 )
                 return found
         except Conflict as error:
             if "webhook" in str(error):
                 await self._api.ask("DeleteWebhook", drop_pending_updates=False)
-            told = f"somebody else receives for this bot; end it, please ({error})"
+            told = f"another process is polling this bot; stop it first ({error})"
             raise PlatformError(told) from None
 
     async def _whole_albums(self, updates: Sequence[Json]) -> Sequence[Json]:
         """Ask for the same again while an album at its end still grows: nothing was confirmed."""
-        for _ in range(ALBUM_LOOKS):
-            if "media_group_id" not in updates[-1].get("message", {}) or len(updates) >= PAGE:
+        for _ in range(MAX_ALBUM_POLLS):
+            if (
+                "media_group_id" not in updates[-1].get("message", {})
+                or len(updates) >= UPDATE_PAGE
+            ):
                 break
-            await asyncio.sleep(ALBUM_SECONDS)
+            await asyncio.sleep(ALBUM_PAUSE)
             more = await self._updates(0)
             if len(more) <= len(updates):
                 break
@@ -104,7 +107,7 @@ class Receiver:
         text = "\n\n".join(word for word in words if word)
         files = tuple(file for one in unit if (file := reading.file_of(one)) is not None)
         if not text and not files:
-            self._host.log.info("a message of a kind that is not understood is left out")
+            self._host.log.info("dropped a message of an unsupported kind")
             return None
         inbound = replace(
             await self._inbound(text, first, first["from"]),
@@ -152,6 +155,6 @@ class Receiver:
                 id_ = press["id"]
                 await self._api.ask("AnswerCallbackQuery", callback_query_id=id_, text=text)
             except (HooklineError, KeyError) as error:
-                self._host.log.info("a press of a button could not be answered: %s", error)
+                self._host.log.info("cannot answer a button press: %s", error)
 
         self._host.spawn(answer(), "answer a press")

@@ -1,4 +1,4 @@
-"""How the gateway ends: a signal asks it to, a second one or too long a time makes it."""
+"""How the gateway shuts down: at a signal, and by force at a second one or after a timeout."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import signal
 import threading
 from types import FrameType
 
-CLOSING = 5.0
-"""Seconds that plugins and store have after the drain."""
+CLOSE_TIMEOUT = 5.0
+"""Seconds for plugins and the store to close after the drain."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-INTERRUPTED = 130
-"""Exit code (CONTRACT, Command line)."""
+EXIT_INTERRUPTED = 130
+"""Exit code."""
 
 
-class Ending:
-    """Ends the process for certain, ``drain`` + :data:`CLOSING` seconds after the first signal.
+class ShutdownSignals:
+    """Handles SIGTERM and SIGINT, and forces the exit ``drain`` + :data:`CLOSE_TIMEOUT` seconds
+    after the first one, even if a plugin blocks the event loop.
 
-    What is then still under way is in the journal, as after any other death of the process, and
-    the next start goes on with it. That holds even where a plugin blocks the event loop.
+    Work that is not finished by then is in the journal, and the next start continues it.
     """
 
     def __init__(self, drain: float) -> None:
-        self._seconds = drain + CLOSING
+        self._seconds = drain + CLOSE_TIMEOUT
         self._asked = threading.Event()
         self._ended = asyncio.Event()
 
     def listen(self) -> None:
-        """Take the signals over, in the main thread and a running event loop."""
+        """Install the signal handlers; call it in the main thread and a running event loop."""
         self._loop = asyncio.get_running_loop()
         # Started here and not at the signal, which may come while a lock of `threading` is held.
-        threading.Thread(target=self._make_sure, name="end", daemon=True).start()
+        threading.Thread(target=self._force_exit, name="end", daemon=True).start()
         for number in SIGNALS:
             signal.signal(number, self._signalled)
 
@@ -41,24 +41,24 @@ class Ending:
 
     def _signalled(self, _number: int, _frame: FrameType | None) -> None:
         if self._asked.is_set():
-            _say("hookline: ended at once; what was under way goes on at the next start\n")
-            os._exit(INTERRUPTED)
+            _say("hookline: stopped at once; unfinished work continues at the next start\n")
+            os._exit(EXIT_INTERRUPTED)
         self._asked.set()
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ended.set)
 
-    def _make_sure(self) -> None:
+    def _force_exit(self) -> None:
         self._asked.wait()
         threading.Event().wait(self._seconds)
         _say(
-            f"hookline: not everything was finished within {self._seconds:g} s; it goes on at the "
+            f"hookline: some work did not finish within {self._seconds:g} s; it continues at the "
             "next start\n"
         )
         os._exit(0)
 
 
 def _say(text: str) -> None:
-    """Write past Python's buffers, which another thread may hold."""
+    """Write without Python's buffers, which another thread may have locked."""
     try:
         os.write(2, text.encode())
     except OSError:

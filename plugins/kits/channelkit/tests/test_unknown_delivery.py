@@ -10,7 +10,7 @@ from hookline_channelkit import DeliveryUnknown
 from hookline_hookspecs import Attachment, Reply
 
 from .conftest import MARK, Platform, Town
-from .test_crashes import SIZES, live
+from .test_delivery_crashes import SIZES, live
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def sure(platform: Platform) -> Platform:
     return platform
 
 
-async def test_a_send_without_an_answer_is_found(town: Any, sure: Platform) -> None:
+async def test_unknown_delivery_is_looked_up(town: Any, sure: Platform) -> None:
     sure.faults = {1: "no answer"}
     one = await town(sure, {"": "the answer"}, stream=False)
     await one.say("hi")
@@ -29,9 +29,7 @@ async def test_a_send_without_an_answer_is_found(town: Any, sure: Platform) -> N
     assert [text for _, text in sure.looked_up] == ["the answer"]
 
 
-async def test_a_send_that_did_not_arrive_is_sent_again_with_its_token(
-    town: Any, sure: Platform
-) -> None:
+async def test_undelivered_message_is_sent_again_with_its_token(town: Any, sure: Platform) -> None:
     tokens: list[str] = []
     one = await town(sure, {"": "the answer"}, stream=False)
     send = one.client.send_text
@@ -50,7 +48,7 @@ async def test_a_send_that_did_not_arrive_is_sent_again_with_its_token(
     assert len(tokens[0]) <= 25
 
 
-async def test_each_part_has_a_token_of_its_own(town: Any, sure: Platform) -> None:
+async def test_tokens_differ_by_part(town: Any, sure: Platform) -> None:
     one = await town(sure, {"": "\n".join(f"line {n} of the answer" for n in range(40))})
     await one.say("hi")
     await one.say("again", text="hi")
@@ -60,7 +58,7 @@ async def test_each_part_has_a_token_of_its_own(town: Any, sure: Platform) -> No
     assert len(set(tokens)) == len(tokens)
 
 
-async def test_a_lookup_that_fails_is_asked_again(town: Any, sure: Platform) -> None:
+async def test_failed_lookup_is_retried(town: Any, sure: Platform) -> None:
     sure.faults = {1: "no answer", 2: "away"}
     one = await town(sure, {"": "the answer"}, stream=False)
     await one.say("hi")
@@ -68,9 +66,7 @@ async def test_a_lookup_that_fails_is_asked_again(town: Any, sure: Platform) -> 
     assert sure.texts("c") == ["the answer"]
 
 
-async def test_a_running_answer_whose_id_never_came_becomes_the_reply(
-    town: Any, sure: Platform
-) -> None:
+async def test_stream_in_doubt_becomes_the_reply(town: Any, sure: Platform) -> None:
     sure.faults = {1: "no answer"}
     answer = " ".join(f"word{n}" for n in range(12))
     one = await town(sure, {"": answer}, pause=0.02)
@@ -84,7 +80,9 @@ async def test_a_running_answer_whose_id_never_came_becomes_the_reply(
 @pytest.mark.parametrize(
     "number", [1, 6, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16) if n != 6)]
 )
-async def test_nothing_stands_twice_after_a_death(tmp_path: Path, fault: str, number: int) -> None:
+async def test_no_message_appears_twice_after_a_kill(
+    tmp_path: Path, fault: str, number: int
+) -> None:
     platform = Platform()
     platform.finds = True
     platform.faults = {number: fault}
@@ -96,7 +94,9 @@ async def test_nothing_stands_twice_after_a_death(tmp_path: Path, fault: str, nu
             assert lines.count(f"[{name}.{line}]") == 1
 
 
-async def test_a_file_is_found_too(town: Any, sure: Platform, tmp_path: Path) -> None:
+async def test_unknown_file_delivery_is_looked_up(
+    town: Any, sure: Platform, tmp_path: Path
+) -> None:
     path = tmp_path / "a.txt"
     path.write_text("words")
     one = await town(sure, {"": "the answer"}, stream=False)

@@ -1,8 +1,8 @@
-"""What people do without writing: they edit, delete and react. No turn begins for it.
+"""Edits, deletions and reactions, which start no turn.
 
-What was deleted before its turn began gets none; an edit replaces what it changes, if that still
-waits. Of anything else the session hears with its next turn: an edit of an older message, a
-reaction. An edit of the chat's last message is a message like any other.
+A message that is deleted before its turn starts gets none; an edit replaces a message that is still
+waiting. Edits of older messages and reactions become notices of the chat's next turn. An edit of
+the chat's last message is handled like a new message.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from typing import Any
 from hookline_hookspecs import Access, ContextBlock, Deny, Host, Inbound, Origin
 from hookline_hookspecs.gateway import GatewayHost
 
-from .authors import harmless, shown_id
+from .authors import shown_id, strip_brackets
 
 Chat = tuple[str, str]
-MOST = 2048
+MAX_CHATS = 2048
 """Chats whose last message is remembered."""
-EACH = 8
-"""News of one chat that wait for its next turn, the newest."""
-LONGEST = 1000
-"""Characters of a changed message that are told."""
-PREFIX = "news:"
-"""Before the chat in the plugin's key-value storage."""
+MAX_NOTICES_PER_CHAT = 8
+"""Notices of a chat that are kept for its next turn, the newest."""
+MAX_TEXT_CHARS = 1000
+"""Characters of an edited message that a notice contains."""
+PREFIX = "changes:"
+"""Before the chat in ``host.storage.kv``."""
 
 
-class News:
-    """News of every chat, until a turn hears them."""
+class MessageChanges:
+    """The notices of every chat, until a turn takes them."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._last: OrderedDict[Chat, str] = OrderedDict()
         self._waiting: dict[Chat, list[dict[str, str]]] | None = None
 
-    async def heard(self, inbound: Inbound) -> Deny | None:
-        """Note what is no message, and refuse it without a word; None for what is one."""
+    async def note(self, inbound: Inbound) -> Deny | None:
+        """Handle what is not a new message, and deny it silently; None for a message."""
         chat = (inbound.channel, inbound.chat_id)
         if inbound.kind == "delete":
             await self._withdraw(inbound)
@@ -47,19 +47,19 @@ class News:
         if inbound.kind == "edit" and not await self._withdraw(inbound):
             last = self._last.get(chat)
             if last is not None and inbound.target != last:
-                await self._add(inbound, f"changed an earlier message. It now says: {inbound.text}")
+                await self._add(inbound, f"edited an earlier message. It now says: {inbound.text}")
                 return Deny("")
         if inbound.kind in ("message", "edit"):
             self._last[chat] = (
                 (inbound.target or "") if inbound.kind == "edit" else inbound.message_id
             )
             self._last.move_to_end(chat)
-            while len(self._last) > MOST:
+            while len(self._last) > MAX_CHATS:
                 self._last.popitem(last=False)
         return None
 
-    async def told(self, channel: str, chat_id: str) -> ContextBlock | None:
-        """The news of a chat for the turn at hand; they are told once."""
+    async def notices(self, channel: str, chat_id: str) -> ContextBlock | None:
+        """The notices for the current turn of a chat; they are given once."""
         waiting, chat = await self._load(), (channel, chat_id)
         news = waiting.pop(chat, None)
         if not news:
@@ -73,16 +73,16 @@ class News:
         return await core.withdraw(inbound.channel, inbound.chat_id, inbound.target or "")
 
     async def _add(self, inbound: Inbound, what: str) -> None:
-        """Keep something, of a person who may write."""
+        """Keep a notice, if the person may write."""
         access = self._host.services.get(Access)
         if access is not None and not await access.may_write(inbound.channel, inbound.user_id):
             return
         waiting, chat = await self._load(), (inbound.channel, inbound.chat_id)
         person = f"{inbound.channel}:{inbound.user_id}"
-        text = f"{shown_id(person)} {harmless(what)[:LONGEST]}"
+        text = f"{shown_id(person)} {strip_brackets(what)[:MAX_TEXT_CHARS]}"
         news = waiting.setdefault(chat, [])
         news.append({"person": person, "text": text})
-        del news[:-EACH]
+        del news[:-MAX_NOTICES_PER_CHAT]
         await self._host.storage.kv.set(_key(chat), news)
 
     async def _load(self) -> dict[Chat, list[dict[str, str]]]:

@@ -73,7 +73,7 @@ class House:
         await until(so)
 
 
-async def test_a_renewed_socket_is_listened_to_until_the_next_is_open_and_on() -> None:
+async def test_replaced_socket_is_read_until_the_next_is_open() -> None:
     house = House()
     await house.sockets.start(house.receive, 60.0)
     await house.has(lambda: len(house.made) == 2)
@@ -89,7 +89,7 @@ async def test_a_renewed_socket_is_listened_to_until_the_next_is_open_and_on() -
 
 
 @pytest.mark.parametrize("end", ["over", None])
-async def test_after_one_that_has_ended_something_may_be_missing(end: str | None) -> None:
+async def test_ended_socket_reports_a_gap(end: str | None) -> None:
     house = House()
     await house.sockets.start(house.receive, 60.0)
     await house.has(lambda: len(house.made) == 2)
@@ -100,7 +100,7 @@ async def test_after_one_that_has_ended_something_may_be_missing(end: str | None
     await house.sockets.stop()
 
 
-async def test_an_account_that_is_not_known_ends_the_start() -> None:
+async def test_socket_pool_raises_cannot_start() -> None:
     house = House()
     house.fault = CannotStart("nobody knows the token")
     with pytest.raises(CannotStart, match="nobody knows the token"):
@@ -108,7 +108,7 @@ async def test_an_account_that_is_not_known_ends_the_start() -> None:
     assert house.made == []
 
 
-async def test_without_a_network_it_begins_and_goes_on_by_itself() -> None:
+async def test_socket_pool_starts_without_a_network() -> None:
     house = House()
     house.fault = ConnectionError("no network")
     await house.sockets.start(house.receive, 0.05)

@@ -27,7 +27,7 @@ ROOMY = st.integers(2 * MIN_LIMIT, 200)
 
 
 @given(TEXTS, LIMITS, st.sampled_from(UNITS))
-def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
+def test_iter_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
     length = length_function(unit)  # type: ignore[arg-type]
     pieces = list(iter_pieces(text, limit, length))
     assert split_markdown(text, limit, length) == [piece.text for piece in pieces]
@@ -47,14 +47,14 @@ def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
 
 
 @given(TEXTS, LIMITS, st.integers(0, 10))
-def test_going_on_from_a_piece_gives_the_same_pieces(text: str, limit: int, number: int) -> None:
+def test_iter_pieces_can_resume(text: str, limit: int, number: int) -> None:
     pieces = list(iter_pieces(text, limit))
     if number < len(pieces):
         assert list(iter_pieces(text, limit, start=pieces[number].start)) == pieces[number:]
 
 
 @given(st.lists(WORDS, max_size=120).map("".join), ROOMY, st.sampled_from(UNITS))
-def test_characters_stay_whole(text: str, limit: int, unit: str) -> None:
+def test_iter_pieces_keeps_grapheme_clusters(text: str, limit: int, unit: str) -> None:
     length = length_function(unit)  # type: ignore[arg-type]
     borders = {match.end() for match in regex.finditer(r"\X", text)}
     assert all(piece.end in borders for piece in iter_pieces(text, limit, length))
@@ -65,9 +65,7 @@ BLOCKS = st.lists(st.tuples(st.sampled_from(["", "py", "c++ title"]), CODE), max
 
 
 @given(BLOCKS, st.integers(64, 200))
-def test_every_piece_has_whole_fences_with_their_info(
-    blocks: list[tuple[str, list[str]]], limit: int
-) -> None:
+def test_split_markdown_reopens_fences(blocks: list[tuple[str, list[str]]], limit: int) -> None:
     text = "\n\n".join(
         f"Some words.\n```{info}\n" + "\n".join(lines) + "\n```" for info, lines in blocks
     )
@@ -91,11 +89,11 @@ def test_every_piece_has_whole_fences_with_their_info(
         ),
     ],
 )
-def test_where_it_is_cut(text: str, pieces: list[str]) -> None:
+def test_split_markdown_prefers_natural_breaks(text: str, pieces: list[str]) -> None:
     assert split_markdown(text, 32) == pieces
 
 
-def test_a_limit_that_is_too_small_is_refused() -> None:
+def test_split_markdown_refuses_a_small_limit() -> None:
     with pytest.raises(ValueError, match="31"):
         split_markdown("text", 31)
 
@@ -117,7 +115,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.slow
-def test_hostile_texts_take_time_in_proportion(name: str) -> None:
+def test_iter_pieces_is_linear_in_time(name: str) -> None:
     text, began = HOSTILE[name], time.process_time()
     pieces = list(iter_pieces(text, 4096, length_function("utf16")))
     assert time.process_time() - began < 30

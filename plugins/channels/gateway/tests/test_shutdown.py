@@ -124,7 +124,7 @@ def test_whatever_hangs_it_ends_with_0_and_nothing_is_lost(
         for name, process in running.items():
             _, said = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, name
-            assert ("it goes on at the next start" in said) == (name in FORCED), name
+            assert ("it continues at the next start" in said) == (name in FORCED), name
         for name in ("stubborn", "blocked", "teardown"):
             homes[name].configure(platform, extra=False)
             assert homes[name].start()  # the home is free again
@@ -179,7 +179,7 @@ def test_a_second_signal_ends_at_once(
         pass
     code, said = end(process, number)
     assert code == 130
-    assert "ended at once" in said
+    assert "stopped at once" in said
 
 
 @pytest.mark.slow
@@ -199,4 +199,4 @@ def test_nobody_else_takes_the_home_while_it_drains(gateways: Gateways, platform
     while gateways.run("health")[1].find("stopping") < 0:
         pass
     code, _, err = gateways.run("gateway")
-    assert (code, "another gateway runs" in err) == (1, True)
+    assert (code, "another gateway is running" in err) == (1, True)

@@ -66,7 +66,7 @@ async def here(town: Any, platform: Platform) -> Town:
     return one
 
 
-async def test_a_message_with_files_is_taken_at_once_and_keeps_its_place(
+async def test_message_with_files_is_acknowledged_and_keeps_order(
     here: Town, platform: Platform
 ) -> None:
     """Downloading takes its time; the platform has to be answered meanwhile."""
@@ -91,9 +91,7 @@ async def test_a_message_with_files_is_taken_at_once_and_keeps_its_place(
     assert await here.records() == []
 
 
-async def test_a_kill_before_the_files_are_fetched_loses_nothing(
-    here: Town, platform: Platform
-) -> None:
+async def test_message_with_files_survives_a_kill(here: Town, platform: Platform) -> None:
     async def never(file: RemoteFile) -> bytes:
         await asyncio.Event().wait()
         return b""
@@ -109,7 +107,7 @@ async def test_a_kill_before_the_files_are_fetched_loses_nothing(
     await again.close()
 
 
-async def test_nothing_of_a_stranger_is_fetched(here: Town, platform: Platform) -> None:
+async def test_files_of_strangers_are_not_downloaded(here: Town, platform: Platform) -> None:
     platform.files["f1"] = b"words"
     await here.receive(said("1", "", TEXT, user="eve"))
     assert await asked(here) == ["(notes.txt)"]
@@ -117,7 +115,7 @@ async def test_nothing_of_a_stranger_is_fetched(here: Town, platform: Platform) 
 
 
 @pytest.mark.usefixtures("fast")
-async def test_a_file_that_cannot_be_had_is_told(here: Town, platform: Platform) -> None:
+async def test_failed_download_is_reported(here: Town, platform: Platform) -> None:
     platform.files = {"f1": ChatGone("it has expired"), "f2": ConnectionError("away")}
     big = RemoteFile("f3", "film.mp4", 10**9)
     await here.receive(said("1", "see", TEXT, RemoteFile("f2", "b.txt"), big))
@@ -129,9 +127,7 @@ async def test_a_file_that_cannot_be_had_is_told(here: Town, platform: Platform)
     assert platform.fetched.count("f2") == 3
 
 
-async def test_a_deleted_message_whose_files_are_on_their_way_goes_nowhere(
-    here: Town, platform: Platform
-) -> None:
+async def test_deleted_message_leaves_the_queue(here: Town, platform: Platform) -> None:
     go = asyncio.Event()
 
     async def slow(file: RemoteFile) -> bytes:
@@ -152,7 +148,7 @@ async def test_a_deleted_message_whose_files_are_on_their_way_goes_nowhere(
     assert await here.records() == []
 
 
-async def test_an_edit_that_changes_no_words_is_none(here: Town) -> None:
+async def test_edit_without_new_text_is_dropped(here: Town) -> None:
     """Platforms tell an edit where they add a preview, and tell each twice."""
     await here.receive(said("1", "hello"))
     assert not await here.receive(said("", "hello", kind="edit", target="1"))
@@ -162,9 +158,7 @@ async def test_an_edit_that_changes_no_words_is_none(here: Town) -> None:
     assert (await asked(here, 3))[:2] == ["hello", "hello there"]
 
 
-async def test_the_way_back_to_earlier_words_is_news_where_the_platform_counts_edits(
-    here: Town,
-) -> None:
+async def test_edit_back_to_earlier_text_counts_with_a_version(here: Town) -> None:
     await here.receive(said("1", "one"))
     for version, text in enumerate(("two", "one", "two", "two")):
         edit = said("1", text).as_edit(f"v{version}")
@@ -173,7 +167,7 @@ async def test_the_way_back_to_earlier_words_is_news_where_the_platform_counts_e
     assert await asked(here, 4) == ["one", "two", "one", "two"]
 
 
-async def test_the_writer_of_a_deleted_message_is_known_after_a_restart(town: Any) -> None:
+async def test_deletion_knows_the_author_after_a_restart(town: Any) -> None:
     one = await town(Platform(), {"": "ok"})
     await one.receive(said("1", "hello"))
     await one.idle()
@@ -192,7 +186,7 @@ async def test_the_writer_of_a_deleted_message_is_known_after_a_restart(town: An
     await again.close()
 
 
-async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: Platform) -> None:
+async def test_press_carries_the_full_label(here: Town, platform: Platform) -> None:
     await here.receive(said("1", "hello"))
     await here.idle()
     (session,) = await here.kit.host.sessions()
@@ -208,9 +202,7 @@ async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: 
     assert texts[1:] == [str(choices[0]), str(choices[0])]
 
 
-async def test_a_press_before_its_message_is_known_says_the_label(
-    here: Town, platform: Platform
-) -> None:
+async def test_press_waits_for_its_message(here: Town, platform: Platform) -> None:
     """Who is quick presses before the platform has answered the bot, and it has kept what the
     buttons say."""
     await here.receive(said("1", "hello"))
@@ -233,9 +225,7 @@ async def test_a_press_before_its_message_is_known_says_the_label(
     assert (await asked(here, 2))[1:] == ["Blue"]
 
 
-async def test_a_press_waits_for_what_another_process_has_shown(
-    here: Town, platform: Platform
-) -> None:
+async def test_press_waits_for_another_process(here: Town, platform: Platform) -> None:
     """Workers show questions, and a gateway is told of presses."""
     await here.receive(said("1", "hello"))
     await here.idle()
@@ -265,7 +255,7 @@ async def test_a_press_waits_for_what_another_process_has_shown(
     await there.close()
 
 
-async def test_a_press_of_what_nobody_knows_chooses_nothing(here: Town) -> None:
+async def test_press_of_unknown_button_chooses_nothing(here: Town) -> None:
     """A number would be taken for a choice: the fourth button's is the third choice's."""
     press = said("", "3", kind="press", target="p9")
     assert await here.receive(press)
@@ -273,7 +263,7 @@ async def test_a_press_of_what_nobody_knows_chooses_nothing(here: Town) -> None:
     assert await asked(here) == ["(no text)"]
 
 
-async def test_a_press_does_not_wait_for_files(here: Town) -> None:
+async def test_press_does_not_wait_for_files(here: Town) -> None:
     async def never(file: RemoteFile) -> bytes:
         await asyncio.Event().wait()
         return b""
@@ -285,7 +275,7 @@ async def test_a_press_does_not_wait_for_files(here: Town) -> None:
     assert here.model.requests[0].messages[-1].text == "Red"
 
 
-async def test_a_cancelled_take_is_finished(here: Town) -> None:
+async def test_cancelled_receive_is_completed(here: Town) -> None:
     work = asyncio.ensure_future(here.receive(said("1", "hello")))
     await asyncio.sleep(0)
     work.cancel()
@@ -294,6 +284,6 @@ async def test_a_cancelled_take_is_finished(here: Town) -> None:
     assert not await here.receive(said("1", "hello"))
 
 
-async def test_the_messages_of_a_chat_keep_their_order(here: Town) -> None:
+async def test_messages_of_a_chat_keep_their_order(here: Town) -> None:
     await asyncio.gather(*[here.receive(said(str(n), f"number {n}")) for n in range(12)])
     assert await asked(here, 12) == [f"number {n}" for n in range(12)]

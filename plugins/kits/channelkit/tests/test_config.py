@@ -38,7 +38,7 @@ def host(plugin: str = "pigeon", **env: str) -> Any:
         ("22", "pigeon:work", "11", "22"),
     ],
 )
-def test_a_token_is_that_of_config_or_of_the_environment(
+def test_credential_comes_from_config_or_environment(
     given: str, plugin: str, env: str, value: str
 ) -> None:
     config = PigeonConfig(token=SecretStr(given))
@@ -69,6 +69,6 @@ def test_a_token_is_that_of_config_or_of_the_environment(
         ),
     ],
 )
-def test_what_will_not_do_is_told_with_its_mend(value: str, plugin: str, told: str | None) -> None:
+def test_credential_problem_says_what_to_do(value: str, plugin: str, told: str | None) -> None:
     assert TOKEN.problem(value, plugin) == told
     assert "PIGEON_TOKEN" in TOKEN.rejected("The loft")

@@ -34,7 +34,7 @@ TOLD = "the scope chat:write is missing; add it"
 
 
 @pytest.mark.parametrize("is_file", [False, True])
-def test_two_gateways_cannot_have_one_bot(tmp_path: Path, is_file: bool) -> None:
+def test_bot_lock_refuses_a_second_gateway(tmp_path: Path, is_file: bool) -> None:
     folder, id_ = (tmp_path / "bots" if is_file else None), secrets.token_hex(8)
     first, second = BotLock(id_, folder), BotLock(id_, folder)
     other = BotLock(f"{id_}-other", folder)
@@ -50,7 +50,7 @@ def test_two_gateways_cannot_have_one_bot(tmp_path: Path, is_file: bool) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["bots"] * is_file
 
 
-def test_a_process_that_dies_leaves_its_bot_to_others() -> None:
+def test_bot_lock_is_released_when_the_process_dies() -> None:
     id_ = secrets.token_hex(8)
     claim = f"from hookline_channelkit.bot_lock import BotLock as A; a = A({id_!r}); a.acquire(); "
     wait = "print('claimed', flush=True); input()"
@@ -72,16 +72,14 @@ def test_a_process_that_dies_leaves_its_bot_to_others() -> None:
         mine.release()
 
 
-def test_without_an_identity_any_number_may_run() -> None:
+def test_bot_lock_without_identity_allows_many() -> None:
     accounts = [BotLock("") for _ in range(2)]
     for account in accounts:
         account.acquire()
         account.release()
 
 
-async def test_the_menu_is_set_once_and_again_when_it_changes(
-    town: Any, platform: Platform
-) -> None:
+async def test_command_menu_is_set_only_when_it_changes(town: Any, platform: Platform) -> None:
     one = await town(platform, {}, commands={"new": "Begin anew"})
     await until(lambda: platform.menus)
     again = await one.again()
@@ -89,13 +87,15 @@ async def test_the_menu_is_set_once_and_again_when_it_changes(
     assert platform.menus == [{"new": "Begin anew"}]
 
 
-async def test_a_menu_that_config_leaves_alone_is_left_alone(town: Any, platform: Platform) -> None:
+async def test_command_menu_is_left_alone_if_configured_empty(
+    town: Any, platform: Platform
+) -> None:
     await town(platform, {}, commands={})
     await asyncio.sleep(0.05)
     assert platform.menus == []
 
 
-async def test_a_missing_permission_gives_a_reply_up_and_is_told_once(
+async def test_missing_permission_gives_up_the_reply_and_is_logged_once(
     town: Any, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = await town(platform, {"": "the answer"}, stream=False)
@@ -113,7 +113,7 @@ async def test_a_missing_permission_gives_a_reply_up_and_is_told_once(
     assert await one.records() == []
 
 
-def test_a_complaint_is_told_once_until_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_once_repeats_only_after_resolved(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     log_once = LogOnce(logging.getLogger("test"))
     for _ in range(3):
@@ -189,13 +189,13 @@ def loft(harness: MakeHarness) -> Harness:
     return harness(Pigeon)
 
 
-def test_doctor_tells_who_the_bot_is_and_that_nothing_is_missing(loft: Harness) -> None:
+def test_doctor_names_the_bot(loft: Harness) -> None:
     found = checks(loft)
     assert (found["token"].ok, found["token"].detail) == (True, "the bot is @pigeon")
     assert found["permissions"].ok
 
 
-def test_doctor_tells_what_is_missing_and_what_to_do(
+def test_doctor_names_missing_permissions_with_fixes(
     loft: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Loft, "lacks", (TOLD, "the intent is off; switch it on"))
@@ -213,7 +213,7 @@ def test_doctor_tells_what_is_missing_and_what_to_do(
         (TimeoutError(), "the platform did not answer", "check the network"),
     ],
 )
-def test_doctor_tells_why_the_platform_does_not_answer(
+def test_doctor_says_why_the_platform_does_not_answer(
     loft: Harness, monkeypatch: pytest.MonkeyPatch, says: Exception, detail: str, fix: str
 ) -> None:
     monkeypatch.setattr(Loft, "says", says)
@@ -224,7 +224,7 @@ def test_doctor_tells_why_the_platform_does_not_answer(
     assert checks(loft)["permissions"].detail.startswith("not tried")  # told once is enough
 
 
-def test_doctor_asks_nobody_offline_and_without_a_token(harness: MakeHarness) -> None:
+def test_doctor_makes_no_request_offline_or_without_token(harness: MakeHarness) -> None:
     without = harness(Pigeon, config={"token": ""})
     assert checks(without)["token"].fix == "put it into .env"
     assert checks(without)["permissions"].ok

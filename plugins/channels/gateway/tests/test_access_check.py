@@ -38,7 +38,7 @@ def test_where_access_failed_nothing_is_started(gateways: Gateways) -> None:
     last = err.splitlines()[-1]
     assert "plugin access is not on" in last
     assert "uninstall one of them" in last
-    assert "everybody could write on webhook" in last
+    assert "anyone could write on webhook" in last
     assert "ready" not in err.splitlines()
 
 
@@ -50,7 +50,7 @@ def test_who_switches_access_off_is_warned_and_served(
     process, lines = gateways.start()
     warnings = [line for line in lines if "WARNING" in line]
     assert len(warnings) == 1
-    assert "WHOEVER REACHES webhook MAY WRITE" in warnings[0]
+    assert "ANYONE WHO REACHES webhook MAY WRITE" in warnings[0]
     gateways.say("m1")
     assert platform.answer_to("m1") == "answered"
     assert end(process)[0] == 0

@@ -30,7 +30,7 @@ async def until(ready: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_a_silent_dead_connection_is_renewed(town: Any, platform: Platform) -> None:
+async def test_watchdog_reconnects_a_silent_connection(town: Any, platform: Platform) -> None:
     one = await town(platform, {"": "answer"}, reconnect=QUICK)
     await until(lambda: one.client.log.count("probe") > 1)
     assert one.client.log.count("connect") == 1
@@ -43,7 +43,7 @@ async def test_a_silent_dead_connection_is_renewed(town: Any, platform: Platform
     assert platform.texts("c") == ["answer"]
 
 
-async def test_a_connection_that_says_it_is_broken_is_renewed_until_it_works(town: Any) -> None:
+async def test_watchdog_reconnects_until_it_works(town: Any) -> None:
     one = await town(
         Platform(),
         {},
@@ -60,9 +60,7 @@ async def test_a_connection_that_says_it_is_broken_is_renewed_until_it_works(tow
     await until(lambda: one.client.log.count("connect") > count)
 
 
-async def test_a_channel_that_cannot_start_says_so_and_can_be_started_later(
-    tmp_path: Path, platform: Platform
-) -> None:
+async def test_channel_can_start_after_a_failed_start(tmp_path: Path, platform: Platform) -> None:
     one = Town(tmp_path / "home", platform, Speaker({}))
     await one.harness.aopen()
     one.client.connect_fault = CannotStart("the token is wrong; set telegram.token")
@@ -79,9 +77,7 @@ async def test_a_channel_that_cannot_start_says_so_and_can_be_started_later(
     assert client.log == ["connect", "connect", "disconnect", "aclose"]
 
 
-async def test_typing_shows_while_a_turn_runs_and_hurts_nobody(
-    town: Any, platform: Platform
-) -> None:
+async def test_typing_indicator_shows_during_a_turn(town: Any, platform: Platform) -> None:
     platform.fault = lambda name, *_: "away" if name == "typing" else None
     platform.limits = replace(platform.limits, typing_every=0.01)
     one = await town(platform, {"": "one two three"}, stream=False)
@@ -101,7 +97,7 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
-async def test_files_are_saved_whole_and_private(town: Any, platform: Platform) -> None:
+async def test_media_store_saves_private_files(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
     media = MediaStore(one.kit.host, "pigeon", max_bytes=1000)
     found = await media.save_attachment(chunks(b"%PDF-1.7", b"x" * 100), "../../evil\n.txt")
@@ -123,7 +119,7 @@ async def test_files_are_saved_whole_and_private(town: Any, platform: Platform) 
 
 
 @given(st.text(max_size=400))
-def test_names_are_safe(name: str) -> None:
+def test_safe_name_has_no_path(name: str) -> None:
     safe = safe_name(name)
     assert len(safe.encode()) <= 200
     assert not set(safe) & set("/\\\0\n\r\t")

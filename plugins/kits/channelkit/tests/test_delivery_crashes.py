@@ -65,14 +65,14 @@ async def live(home: Path, platform: Platform, pause: float) -> None:
         await town.close()
 
 
-async def test_nothing_goes_wrong(tmp_path: Path, platform: Platform) -> None:
+async def test_delivery_without_faults(tmp_path: Path, platform: Platform) -> None:
     await live(tmp_path / "home", platform, 0.004)
     assert platform.refused == []
     assert not any(MARK in one.text for one in platform.shown.values())
 
 
 @pytest.mark.slow
-async def test_a_running_answer_waits_for_what_a_dead_process_left(
+async def test_stream_waits_for_replies_of_a_dead_process(
     tmp_path: Path, platform: Platform
 ) -> None:
     """A busy machine may come to the reply that was left only after the next turn has begun."""
@@ -103,7 +103,7 @@ async def test_a_running_answer_waits_for_what_a_dead_process_left(
 
 
 @pytest.mark.slow
-async def test_a_running_answer_waits_for_a_turn_that_began_before_the_channel(
+async def test_stream_waits_for_a_turn_older_than_the_channel(
     tmp_path: Path, platform: Platform
 ) -> None:
     """Turns that a dead process left go on before the channels are started."""
@@ -135,7 +135,9 @@ async def test_a_running_answer_waits_for_a_turn_that_began_before_the_channel(
     "number",
     [2, 9, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 16) if n not in (2, 9))],
 )
-async def test_a_death_at_every_request(tmp_path: Path, fault: str, number: int) -> None:
+async def test_delivery_survives_a_kill_at_every_request(
+    tmp_path: Path, fault: str, number: int
+) -> None:
     platform = Platform()
     platform.faults = {number: fault}
     await live(tmp_path / "home", platform, 0.004)
@@ -149,7 +151,7 @@ FAULTS = ["kill before", "kill after", "away", "slow down", "bad markup", "lost"
 @pytest.mark.slow
 @given(st.dictionaries(st.integers(1, 25), st.sampled_from(FAULTS), max_size=5), st.booleans())
 @settings(max_examples=10)
-def test_random_faults(
+def test_delivery_survives_random_faults(
     tmp_path_factory: pytest.TempPathFactory, faults: dict[int, str], slow: bool
 ) -> None:
     async def run() -> None:
@@ -160,9 +162,7 @@ def test_random_faults(
     asyncio.run(run())
 
 
-async def test_the_next_process_edits_the_message_of_the_last(
-    tmp_path: Path, platform: Platform
-) -> None:
+async def test_stream_is_continued_by_the_next_process(tmp_path: Path, platform: Platform) -> None:
     model: Any = Speaker(dict(ANSWERS), 0.01)
     model.held.clear()
     town = await Town(tmp_path / "home", platform, model).open()
@@ -179,9 +179,7 @@ async def test_the_next_process_edits_the_message_of_the_last(
     await town.close()
 
 
-async def test_a_running_answer_waits_for_the_reply_before_it(
-    tmp_path: Path, platform: Platform
-) -> None:
+async def test_stream_waits_for_the_previous_reply(tmp_path: Path, platform: Platform) -> None:
     def fault(name: str, chat: str, text: str) -> str | None:
         return "away" if "[m1.0]" in text and len(platform.refused) < 2 else None
 
@@ -202,7 +200,7 @@ async def refusals(platform: Platform, number: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_running_answer_stands_below_what_a_dead_process_left(
+async def test_stream_appears_below_replies_of_a_dead_process(
     platform: Platform, town: Any
 ) -> None:
     one = await town(platform, {"first": "one is answered", "": "two " * 40}, pause=0.02)
