@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points, metadata
 from pathlib import Path
 from typing import Any
@@ -196,13 +195,6 @@ def source_of(module: str) -> str:
         doc = sys.modules[module].__doc__ or ""
         works = getattr(sys.modules[module], "WORKS_WHEN_OFF", False)
         return f'"""{doc}"""\nWORKS_WHEN_OFF = {works}\n'
-<<<<<<< HEAD
-    spec = _find_spec(module)
-    loader = spec.loader if spec is not None else None
-    get_source = getattr(loader, "get_source", None)
-    try:
-        return (get_source(module) or "") if get_source is not None else ""
-=======
     name, path, loader, origin = "", None, None, ""
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
@@ -216,23 +208,8 @@ def source_of(module: str) -> str:
         if get_source is None:  # a loader that rewrites what it imports, such as pytest's
             return Path(origin).read_text("utf-8")
         return get_source(name) or ""
->>>>>>> main
     except (ImportError, OSError, SyntaxError, UnicodeDecodeError):
         return ""
-
-
-@cache
-def _find_spec(module: str) -> ModuleSpec | None:
-    """What ``importlib.util.find_spec`` returns, but the package of the module is not imported."""
-    package, _, _ = module.rpartition(".")
-    path = None
-    if package:
-        parent = _find_spec(package)
-        if parent is None or parent.submodule_search_locations is None:
-            return None
-        path = parent.submodule_search_locations
-    specs = (finder.find_spec(module, path) for finder in sys.meta_path)
-    return next((found for found in specs if found is not None), None)
 
 
 def not_installed(word: str) -> list[str]:
