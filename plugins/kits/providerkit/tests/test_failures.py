@@ -120,7 +120,7 @@ def refused(status: int, body: Any) -> ProviderError:
         (408, "", NetworkError, "stopped waiting"),
     ],
 )
-def test_a_status_is_an_error_with_a_sentence(
+def test_status_becomes_an_error_with_a_sentence(
     status: int, body: Any, kind: type[ProviderError], told: str
 ) -> None:
     error = refused(status, body)
@@ -143,7 +143,7 @@ def test_a_status_is_an_error_with_a_sentence(
         (None, NetworkError),
     ],
 )
-def test_an_error_in_a_stream_has_no_status_of_its_own(body: Any, kind: type[Exception]) -> None:
+def test_error_in_a_stream_needs_no_status(body: Any, kind: type[Exception]) -> None:
     assert type(FAILURES.from_body(body, model="polly")) is kind
 
 
@@ -163,7 +163,7 @@ def test_an_error_in_a_stream_has_no_status_of_its_own(body: Any, kind: type[Exc
         (UnicodeEncodeError("ascii", "ü", 0, 1, "no"), BadRequest, "characters"),
     ],
 )
-def test_an_exception_is_told_by_what_it_is(
+def test_exception_becomes_the_error_of_its_cause(
     error: Exception, kind: type[ProviderError], told: str
 ) -> None:
     with pytest.raises(kind) as caught, translating(SDK, model="polly", host="nest"):
@@ -173,12 +173,12 @@ def test_an_exception_is_told_by_what_it_is(
     assert caught.value.__cause__ is error
 
 
-def test_an_exception_of_nobody_passes() -> None:
+def test_exception_of_other_code_passes() -> None:
     with pytest.raises(KeyError, match="screen"), translating(SDK, model="polly"):
         raise KeyError("screen")
 
 
-def test_an_invalid_header_is_not_repeated() -> None:
+def test_invalid_header_is_not_quoted() -> None:
     error = LostConnection("Connection error.")
     error.__cause__ = httpx2.LocalProtocolError(f"Illegal header value b'Bearer {SECRET}'")
     with (
@@ -189,12 +189,12 @@ def test_an_invalid_header_is_not_repeated() -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_a_key_that_a_server_repeats_is_taken_out() -> None:
+def test_key_that_a_server_repeats_is_removed() -> None:
     text = str(refused(401, said(f"Incorrect key: {SECRET}")))
     assert "Incorrect key: [secret])" in text
 
 
-def test_a_plugin_has_sentences_of_its_own() -> None:
+def test_plugin_can_have_its_own_sentences() -> None:
     own = PROVIDER_SENTENCES | {
         Cause.RATE_LIMITED: "The {name} is tired {status}; come back {when}."
     }
@@ -207,7 +207,7 @@ def test_a_plugin_has_sentences_of_its_own() -> None:
 
 
 @given(st.integers(400, 599), JSON)
-def test_no_body_is_a_fault(status: int, body: Any) -> None:
+def test_error_body_of_any_shape_is_readable(status: int, body: Any) -> None:
     for error in (refused(status, body), FAILURES.from_body(body, model="polly")):
         assert len(str(error)) < MAX_QUOTED_CHARS + 300
         assert "\n" not in str(error)
@@ -227,7 +227,7 @@ def test_no_body_is_a_fault(status: int, body: Any) -> None:
         (7, ""),
     ],
 )
-def test_a_servers_words_are_one_line(body: Any, told: str) -> None:
+def test_error_text_is_one_line(body: Any, told: str) -> None:
     assert error_text(body) == told
 
 
@@ -243,11 +243,11 @@ def test_a_servers_words_are_one_line(body: Any, told: str) -> None:
         ({}, None),
     ],
 )
-def test_when_to_come_back(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_reads_seconds(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
 
 
-def test_when_to_come_back_as_a_date() -> None:
+def test_retry_after_reads_a_date() -> None:
     wait = retry_after({"retry-after": formatdate(time.time() + 3600, usegmt=True)})
     assert wait is not None
     assert 3000 < wait <= 3600

@@ -55,7 +55,7 @@ def imported() -> Any:
 
 
 @pytest.mark.usefixtures("sdk")
-def test_only_modules_that_somebody_asked_for_are_imported() -> None:
+def test_lazy_import_loads_only_what_is_used() -> None:
     sdk = imported()
     assert loaded() == {"an_sdk", "an_sdk.types", "an_sdk.types.late"}
     assert sdk.types.Early.__module__ == "an_sdk.types.early"
@@ -63,7 +63,7 @@ def test_only_modules_that_somebody_asked_for_are_imported() -> None:
 
 
 @pytest.mark.usefixtures("sdk")
-def test_every_way_to_a_name_works() -> None:
+def test_lazy_module_offers_every_name() -> None:
     sdk = imported()
     found: dict[str, Any] = {}
     exec("from an_sdk.types import Early, Renamed\nfrom an_sdk.types.inner import Inside", found)
@@ -80,7 +80,7 @@ def test_every_way_to_a_name_works() -> None:
 
 
 @pytest.mark.usefixtures("sdk")
-def test_a_missing_name_is_an_attribute_error_and_a_broken_module_says_so() -> None:
+def test_lazy_module_reports_missing_names_and_broken_modules() -> None:
     sdk = imported()
     assert not hasattr(sdk.types, "Nothing")
     with pytest.raises(AttributeError, match=r"'an_sdk.types' has no attribute 'Nothing'"):
@@ -102,7 +102,7 @@ def test_a_missing_name_is_an_attribute_error_and_a_broken_module_says_so() -> N
         "from .early import Early as late",
     ],
 )
-def test_a_package_that_does_more_is_imported_as_always(sdk: Path, line: str) -> None:
+def test_package_that_does_more_is_imported_as_usual(sdk: Path, line: str) -> None:
     (sdk / "late.py").write_text("Late = 1", "utf-8")
     with (sdk / "types/__init__.py").open("a", encoding="utf-8") as file:
         file.write(line + "\n")
@@ -111,7 +111,7 @@ def test_a_package_that_does_more_is_imported_as_always(sdk: Path, line: str) ->
 
 
 @pytest.mark.usefixtures("sdk")
-def test_afterwards_and_elsewhere_imports_are_what_they_were() -> None:
+def test_imports_outside_the_context_are_not_lazy() -> None:
     finders = list(sys.meta_path)
     with lazy_imports("another.types"):
         import_module("an_sdk")

@@ -80,7 +80,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         (refused(400, x_should_retry="true", retry_after="1"), "error 400; trying again in 1 s"),
     ],
 )
-async def test_the_wait_is_told_with_its_seconds(
+async def test_wait_is_shown_with_its_seconds(
     failure: Exception, sentence: str, slept: list[float]
 ) -> None:
     answer, [delta] = await told(server := Server(failure))
@@ -98,7 +98,7 @@ async def test_the_wait_is_told_with_its_seconds(
         (sdk.APITimeoutError(), "parrot did not answer in time; "),
     ],
 )
-async def test_a_connection_is_tried_again(
+async def test_lost_connection_is_retried(
     failure: Exception, sentence: str, slept: list[float]
 ) -> None:
     answer, shown = await told(Server(failure, failure))
@@ -118,18 +118,18 @@ async def test_a_connection_is_tried_again(
         refused(500, x_should_retry="false"),
     ],
 )
-async def test_what_no_wait_mends_is_told_at_once(failure: Exception, slept: list[float]) -> None:
+async def test_permanent_error_is_not_retried(failure: Exception, slept: list[float]) -> None:
     assert await told(Server(failure)) == ("APIStatusError", [])
     assert slept == []
 
 
-async def test_all_waits_together_are_bounded(slept: list[float]) -> None:
+async def test_total_wait_is_limited(slept: list[float]) -> None:
     answer, shown = await told(Server(*[refused(429, retry_after="50")] * 9), most=9)
     assert (answer, len(shown), sum(slept)) == ("APIStatusError", 2, 100)
     assert (await told(Server(*[refused(503)] * 3), most=2))[0] == "APIStatusError"
 
 
-async def test_a_stop_ends_the_wait_at_once() -> None:
+async def test_cancellation_ends_the_wait() -> None:
     task = asyncio.create_task(told(Server(refused(429, retry_after="50"))))
     await asyncio.sleep(0.05)
     started = time.monotonic()

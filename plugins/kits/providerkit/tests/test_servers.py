@@ -49,12 +49,12 @@ def rude() -> Iterator[Rude]:
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-def test_what_is_no_server_of_models_is_none(rude: Rude, answer: bytes) -> None:
+def test_list_models_is_none_for_other_servers(rude: Rude, answer: bytes) -> None:
     rude.answer = answer
     assert list_models(rude.url, {}, 5.0) is None
 
 
-def test_a_key_does_not_follow_a_redirect(rude: Rude) -> None:
+def test_list_models_follows_no_redirect(rude: Rude) -> None:
     with OpenAIServer(models=["small"]) as server:
         there = f"Location: {server.base_url}/models"
         rude.answer = f"HTTP/1.0 302 Found\r\n{there}\r\n\r\n".encode()
@@ -62,7 +62,7 @@ def test_a_key_does_not_follow_a_redirect(rude: Rude) -> None:
         assert not server.requests
 
 
-def test_those_that_run_are_found_where_the_environment_says() -> None:
+def test_find_local_servers_uses_addresses_of_the_environment() -> None:
     nobody = {server.url: NOBODY for server in local_servers()}
     assert find_local_servers(nobody) == []
     with OpenAIServer(models=["small", "large"]) as server:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Fragment, Marker, WireRequest
-from hookline_prompt_cache.plan import MOST, Mode, plan
+from hookline_prompt_cache.plan import MAX_MARKERS, Mode, plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +74,7 @@ def planned(asked: WireRequest, mode: Mode, smallest: float = 0) -> WireRequest:
 
 
 @given(turns(), MODES)
-def test_back_to_back_each_request_reads_all_that_the_last_one_sent(
+def test_consecutive_requests_read_all_that_the_last_one_sent(
     conversation: list[list[Fragment]], mode: Mode
 ) -> None:
     cache, before = WireCache(), 0
@@ -86,7 +86,7 @@ def test_back_to_back_each_request_reads_all_that_the_last_one_sent(
 
 
 @given(turns())
-def test_after_a_pause_all_up_to_the_last_message_of_a_person_is_read(
+def test_request_after_a_pause_reads_up_to_the_last_user_message(
     conversation: list[list[Fragment]],
 ) -> None:
     cache, now, before = WireCache(), 0.0, 0
@@ -100,9 +100,7 @@ def test_after_a_pause_all_up_to_the_last_message_of_a_person_is_read(
 
 
 @given(turns())
-def test_kept_for_an_hour_the_tool_loop_is_read_after_a_pause_too(
-    conversation: list[list[Fragment]],
-) -> None:
+def test_hour_long_ttl_keeps_the_tool_loop_over_a_pause(conversation: list[list[Fragment]]) -> None:
     cache, now, before = WireCache(), 0.0, 0
     for group in requests(conversation):
         for asked in group:
@@ -114,7 +112,7 @@ def test_kept_for_an_hour_the_tool_loop_is_read_after_a_pause_too(
 
 
 @given(turns(), MODES, st.data())
-def test_the_order_and_the_number_of_markers_are_those_that_the_server_takes(
+def test_markers_have_an_order_and_number_that_the_server_accepts(
     conversation: list[list[Fragment]], mode: Mode, data: st.DataObject
 ) -> None:
     asked = data.draw(st.sampled_from([one for group in requests(conversation) for one in group]))
@@ -134,7 +132,7 @@ def test_the_order_and_the_number_of_markers_are_those_that_the_server_takes(
         resolved.setdefault(_place(asked, marker), set()).add(marker.ttl)
     added = {_place(asked, marker) for marker in found[len(given_) :]}
     assert len(added) == len(found) - len(given_)
-    assert not added or len(resolved) <= MOST
+    assert not added or len(resolved) <= MAX_MARKERS
     assert all(_cut(asked, place) >= 0 for place in added)
     for place in added:
         (ttl,) = resolved[place]
@@ -166,7 +164,7 @@ def _parts(asked: WireRequest) -> list[Any]:
 
 
 @given(turns(), MODES, st.integers(0, 20_000))
-def test_no_marker_stands_on_a_prefix_that_is_too_short(
+def test_short_prefix_gets_no_marker(
     conversation: list[list[Fragment]], mode: Mode, smallest: int
 ) -> None:
     asked = requests(conversation)[-1][-1]
@@ -177,7 +175,7 @@ def test_no_marker_stands_on_a_prefix_that_is_too_short(
         assert size >= smallest
 
 
-def test_where_people_take_their_time_the_tool_loop_alone_is_kept_for_five_minutes() -> None:
+def test_split_mode_keeps_only_the_tool_loop_for_five_minutes() -> None:
     asked = wire(
         message("user", text("first")),
         message("assistant", text("answer")),
@@ -196,7 +194,7 @@ def test_where_people_take_their_time_the_tool_loop_alone_is_kept_for_five_minut
 
 
 @pytest.mark.parametrize("mode", ["split", "1h"])
-def test_a_system_text_of_this_call_leaves_the_anchor_to_others(mode: Mode) -> None:
+def test_ephemeral_system_text_leaves_the_anchor_to_others(mode: Mode) -> None:
     asked = wire(
         message("user", text("first")),
         message("assistant", text("answer")),
@@ -208,12 +206,12 @@ def test_a_system_text_of_this_call_leaves_the_anchor_to_others(mode: Mode) -> N
     assert {marker.ttl for marker in markers[1:]} == {"5m"}
 
 
-def test_markers_of_a_callers_own_system_text_count() -> None:
+def test_markers_of_ephemeral_system_text_count() -> None:
     own = [{**text("Only now."), "cache_control": {"type": "ephemeral"}}] * 3
     asked = wire(message("user", text("first")), system=own)
     assert plan(asked, "5m", 0) == (Marker(0, 0, "5m"),)
 
 
-def test_the_turns_last_request_marks_nothing_that_nobody_will_find() -> None:
+def test_last_request_of_a_turn_marks_only_the_stable_part() -> None:
     asked = wire(message("user", text("first")), tool_choice={"type": "none"})
     assert plan(asked, "split", 0) == (Marker("system", 0, "1h"),)

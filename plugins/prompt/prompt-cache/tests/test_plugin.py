@@ -56,7 +56,7 @@ def ttls(h: Harness) -> list[set[str]]:
     return [{marker.ttl for marker in wire.markers} for wire in h.model.wires]
 
 
-def test_a_session_without_pauses_is_kept_for_five_minutes(harness: MakeHarness) -> None:
+def test_session_without_pauses_is_cached_for_five_minutes(harness: MakeHarness) -> None:
     h = talk(harness)
     for _ in range(4):
         h.send("go on")
@@ -64,7 +64,7 @@ def test_a_session_without_pauses_is_kept_for_five_minutes(harness: MakeHarness)
     assert [wire.ttl for wire in h.model.wires] == [300.0] * 4
 
 
-def test_pauses_of_minutes_have_it_kept_for_an_hour(harness: MakeHarness, wait: Wait) -> None:
+def test_pauses_of_minutes_are_cached_for_an_hour(harness: MakeHarness, wait: Wait) -> None:
     h = talk(harness)
     for _ in range(3):
         h.send("go on")
@@ -73,7 +73,7 @@ def test_pauses_of_minutes_have_it_kept_for_an_hour(harness: MakeHarness, wait: 
     assert [wire.ttl for wire in h.model.wires] == [300.0, 3600.0, 3600.0]
 
 
-def test_the_rhythm_outlives_the_process(harness: MakeHarness, wait: Wait) -> None:
+def test_pauses_are_remembered_across_processes(harness: MakeHarness, wait: Wait) -> None:
     first = talk(harness)
     for _ in range(2):
         first.send("go on")
@@ -85,7 +85,7 @@ def test_the_rhythm_outlives_the_process(harness: MakeHarness, wait: Wait) -> No
 
 
 @pytest.mark.parametrize(("pause", "kept"), [(400, "1h"), (10, "5m")])
-def test_a_new_session_begins_with_the_rhythm_that_an_earlier_process_saw(
+def test_new_session_starts_with_pauses_of_an_earlier_process(
     harness: MakeHarness, wait: Wait, pause: float, kept: str
 ) -> None:
     first = talk(harness)
@@ -99,7 +99,7 @@ def test_a_new_session_begins_with_the_rhythm_that_an_earlier_process_saw(
     assert ttls(again) == [{kept}, {kept}]
 
 
-def test_a_new_session_begins_with_the_rhythm_of_the_chats_last_one(
+def test_new_session_starts_with_pauses_of_the_chats_last_one(
     harness: MakeHarness, wait: Wait
 ) -> None:
     h = talk(harness)
@@ -120,7 +120,7 @@ def test_a_new_session_begins_with_the_rhythm_of_the_chats_last_one(
 
 
 @pytest.mark.parametrize("turns", [1, 2])
-def test_sessions_that_end_at_once_are_not_kept_for_an_hour(
+def test_sessions_that_end_at_once_are_not_cached_for_an_hour(
     harness: MakeHarness, wait: Wait, turns: int
 ) -> None:
     h = talk(harness)
@@ -149,7 +149,7 @@ class Looks(Plugin[Any]):
 @pytest.mark.parametrize(
     ("pauses", "loop"), [((400,) * 5, "1h"), ((4000, 4000, 4000, 2000, 2000), "5m")]
 )
-def test_the_tool_loop_is_kept_for_an_hour_where_the_next_message_will_read_it(
+def test_tool_loop_is_cached_for_an_hour_if_the_next_message_will_read_it(
     harness: MakeHarness, wait: Wait, pauses: tuple[int, ...], loop: str
 ) -> None:
     h = harness(PromptCache, Looks, model=calling(6))
@@ -162,7 +162,7 @@ def test_the_tool_loop_is_kept_for_an_hour_where_the_next_message_will_read_it(
     assert answer.markers[-1].ttl == loop
 
 
-def test_pauses_that_no_hour_bridges_are_not_paid_for(harness: MakeHarness, wait: Wait) -> None:
+def test_pauses_longer_than_an_hour_are_not_paid_for(harness: MakeHarness, wait: Wait) -> None:
     h = talk(harness)
     for _ in range(3):
         h.send("go on")
@@ -170,7 +170,7 @@ def test_pauses_that_no_hour_bridges_are_not_paid_for(harness: MakeHarness, wait
     assert ttls(h) == [{"5m"}] * 3
 
 
-def test_one_pause_among_many_messages_is_no_rhythm(harness: MakeHarness, wait: Wait) -> None:
+def test_one_pause_among_many_messages_changes_nothing(harness: MakeHarness, wait: Wait) -> None:
     h = talk(harness)
     for pause in (0, 0, 400, 0):
         wait(pause)
@@ -178,7 +178,7 @@ def test_one_pause_among_many_messages_is_no_rhythm(harness: MakeHarness, wait: 
     assert ttls(h) == [{"5m"}] * 4
 
 
-def test_context_blocks_are_replayed_for_as_long_as_the_history_is_kept(
+def test_context_blocks_are_replayed_while_the_history_is_cached(
     harness: MakeHarness, wait: Wait
 ) -> None:
     class Hint(Plugin[Any]):
@@ -196,7 +196,7 @@ def test_context_blocks_are_replayed_for_as_long_as_the_history_is_kept(
 
 
 @pytest.mark.parametrize(("ttl", "seconds"), [("5m", 300.0), ("1h", 3600.0)])
-def test_the_ttl_can_be_fixed(harness: MakeHarness, wait: Wait, ttl: str, seconds: float) -> None:
+def test_ttl_can_be_fixed(harness: MakeHarness, wait: Wait, ttl: str, seconds: float) -> None:
     h = talk(harness, config={"ttl": ttl})
     for _ in range(3):
         h.send("go on")
@@ -206,28 +206,26 @@ def test_the_ttl_can_be_fixed(harness: MakeHarness, wait: Wait, ttl: str, second
 
 
 @pytest.mark.parametrize("config", [{"enabled": False}, {"markers": False}])
-def test_a_proxy_that_refuses_markers_gets_none(
-    harness: MakeHarness, config: dict[str, Any]
-) -> None:
+def test_markers_can_be_switched_off(harness: MakeHarness, config: dict[str, Any]) -> None:
     h = talk(harness, config=config)
     h.send("go on")
     assert ttls(h) == [set()]
 
 
-def test_a_prefix_that_the_model_does_not_cache_is_not_marked(harness: MakeHarness) -> None:
+def test_prefix_that_the_model_does_not_cache_is_not_marked(harness: MakeHarness) -> None:
     h = harness(PromptCache, model=MarkedModel(["ok", "ok"]))
     h.send("short")
     h.send("word " * 1200)
     assert ttls(h) == [set(), {"5m"}]
 
 
-def test_the_smallest_prefix_of_a_model_can_be_told(harness: MakeHarness) -> None:
+def test_smallest_prefix_can_be_configured(harness: MakeHarness) -> None:
     h = talk(harness, config={"smallest_prefix": 100_000})
     h.send("go on")
     assert ttls(h) == [set()]
 
 
-def test_what_the_provider_counts_corrects_the_estimate(harness: MakeHarness) -> None:
+def test_token_counts_of_the_provider_correct_the_estimate(harness: MakeHarness) -> None:
     """Some 4,000 bytes are 1,000 tokens by the rule, and 4,000 by this provider's count."""
 
     class Dense(MarkedModel):
@@ -241,7 +239,7 @@ def test_what_the_provider_counts_corrects_the_estimate(harness: MakeHarness) ->
     assert ttls(h) == [set(), {"5m"}]
 
 
-def test_a_question_beside_the_turn_is_not_kept(harness: MakeHarness) -> None:
+def test_auxiliary_request_is_not_cached(harness: MakeHarness) -> None:
     class Asks(Plugin[Any]):
         @hookimpl
         async def pre_prompt(self, ctx: Context, turn: Any) -> None:
@@ -253,7 +251,7 @@ def test_a_question_beside_the_turn_is_not_kept(harness: MakeHarness) -> None:
     assert ttls(h) == [set(), {"5m"}]
 
 
-def test_a_copy_of_a_session_reads_it_and_writes_only_once_it_goes_on(harness: MakeHarness) -> None:
+def test_copy_of_a_session_reads_it_and_writes_only_when_it_goes_on(harness: MakeHarness) -> None:
     h = talk(harness, Looks, model=MarkedModel(["ok", calls("look"), "nothing"]))
     h.send("go on")
     h.run(h.plugin(Looks).host.fork("test", "What was that?"))
@@ -263,7 +261,7 @@ def test_a_copy_of_a_session_reads_it_and_writes_only_once_it_goes_on(harness: M
     assert second.markers[-1].fragment == len(second.fragments) - 1
 
 
-def test_a_copy_of_a_session_that_is_forgotten_writes_only_once_it_goes_on(
+def test_copy_of_a_cold_session_writes_only_when_it_goes_on(
     harness: MakeHarness, wait: Wait
 ) -> None:
     h = talk(harness, Looks, model=MarkedModel(["ok", calls("look"), "nothing"]))
@@ -275,7 +273,7 @@ def test_a_copy_of_a_session_that_is_forgotten_writes_only_once_it_goes_on(
     assert second.markers[-1].fragment == len(second.fragments) - 1
 
 
-def test_markers_that_a_plugin_has_set_stay(harness: MakeHarness) -> None:
+def test_markers_of_other_plugins_stay(harness: MakeHarness) -> None:
     class Marks(Plugin[Any]):
         @hookimpl(tryfirst=True)
         def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest:
@@ -298,7 +296,7 @@ class Breaks(Plugin[Any]):
         return replace(wire, fragments=(changed, *wire.fragments[1:]))
 
 
-def test_who_breaks_the_prefix_is_named_once(
+def test_plugin_that_breaks_the_prefix_is_named_once(
     harness: MakeHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "hookline.plugin.prompt-cache")
@@ -306,14 +304,14 @@ def test_who_breaks_the_prefix_is_named_once(
     outcomes = [h.send("hello") for _ in range(3)]
     told = [notice for one in outcomes for notice in one.notices if notice.plugin == "prompt-cache"]
     assert len(told) == 1
-    assert "Plugin breaks changed what had been sent before (history, message 1" in told[0].text
+    assert "Plugin breaks changed what was sent before (history, message 1" in told[0].text
     assert "prefix broken: history, message 1" in caplog.text
     h.close()
     again = talk(harness, Breaks, home=h.home)
     assert not [one for one in again.send("hello").notices if one.plugin == "prompt-cache"]
 
 
-def test_what_a_turn_came_to_is_kept(harness: MakeHarness) -> None:
+def test_totals_of_a_turn_are_stored(harness: MakeHarness) -> None:
     h = talk(harness)
     usage = h.send("hello").usage
     h.close()  # what waits is written
@@ -328,7 +326,9 @@ def test_what_a_turn_came_to_is_kept(harness: MakeHarness) -> None:
     assert rows[0]["input_cost"] == pytest.approx(usage.input_cost)
 
 
-def test_no_turn_waits_for_a_write(harness: MakeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turn_does_not_wait_for_writes(
+    harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 1000.0)
     h = talk(harness)
     h.send("hello")
@@ -366,7 +366,7 @@ def keys(h: Harness) -> list[Any]:
     return [wire.fields.get("prompt_cache_key") for wire in h.model.wires]
 
 
-def test_the_openai_wire_gets_a_key_that_stays(harness: MakeHarness) -> None:
+def test_cache_key_is_stable_on_the_openai_wire(harness: MakeHarness) -> None:
     h = talk(harness, model=Plain(["ok"] * 3, "openai"))
     h.send("one")
     h.send("two")
@@ -387,13 +387,15 @@ def test_the_openai_wire_gets_a_key_that_stays(harness: MakeHarness) -> None:
         ("deepseek", "auto", True),
     ],
 )
-def test_who_gets_a_key(harness: MakeHarness, provider: str, setting: str, sent: bool) -> None:
+def test_cache_key_is_sent_to_known_providers(
+    harness: MakeHarness, provider: str, setting: str, sent: bool
+) -> None:
     h = talk(harness, config={"cache_key": setting}, model=Plain(["ok"], provider))
     h.send("one")
     assert [key is not None for key in keys(h)] == [sent]
 
 
-def test_a_server_that_does_not_know_the_key_is_asked_again_without(harness: MakeHarness) -> None:
+def test_refused_cache_key_is_left_out_on_retry(harness: MakeHarness) -> None:
     refusal = BadRequest("openai: Unknown parameter: 'prompt_cache_key'.")
     h = talk(harness, model=Plain([refusal, "ok", "ok"], "openai"))
     assert h.send("one").text == "ok"

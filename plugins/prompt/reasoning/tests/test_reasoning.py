@@ -9,7 +9,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import ModelResponse, Plugin, ThinkingBlock, ToolCall, tool
 from hookline_reasoning import Reasoning
-from hookline_reasoning.styles import LEVELS, can, fields, style_of
+from hookline_reasoning.styles import LEVELS, style_of, supports, with_level
 
 Make = Callable[..., Any]
 ANTHROPIC = {"models": {"test/*": "anthropic-adaptive"}}
@@ -30,11 +30,11 @@ def sent(h: Any) -> dict[str, Any]:
     return dict(h.model.wires[-1].fields)
 
 
-def test_a_level_is_sent_from_the_next_turn_on(harness: Make) -> None:
+def test_level_is_sent_from_the_next_turn_on(harness: Make) -> None:
     h = harness(Reasoning, config=EFFORT, model=["one", "two", "three", "four"])
     h.send("hello")
     assert "reasoning_effort" not in sent(h)
-    assert h.send("/reasoning").text == "Reasoning: as test/model does by itself."
+    assert h.send("/reasoning").text == "Reasoning: the default of test/model."
     assert h.send("/reasoning HIGH").text == "Reasoning: high (test/model)."
     h.send("and now?")
     assert sent(h)["reasoning_effort"] == "high"
@@ -50,33 +50,33 @@ def test_a_level_is_sent_from_the_next_turn_on(harness: Make) -> None:
     assert "reasoning_effort" not in sent(h)
 
 
-def test_a_model_without_it_is_refused_with_what_to_do(harness: Make) -> None:
+def test_model_without_reasoning_is_refused_with_advice(harness: Make) -> None:
     h = harness(Reasoning, model=["hi"])
     said = h.send("/reasoning low").text
-    assert "test/model is not known to take a level of reasoning" in said
+    assert "test/model is not known to accept a level of reasoning" in said
     assert '{"test/model": effort}' in said
     h.send("hello")
     assert sent(h) == {"model": "test/model"}
 
 
-def test_a_model_that_always_thinks_is_not_told_off(harness: Make) -> None:
+def test_model_that_always_reasons_refuses_off(harness: Make) -> None:
     h = harness(Reasoning, config={"models": {"test/*": "effort-always"}}, model=["hi"])
-    assert h.send("/reasoning off").text == "test/model always reasons; the least is low."
+    assert h.send("/reasoning off").text == "test/model always reasons; the lowest level is low."
     assert h.send("/reasoning low").text == "Reasoning: low (test/model)."
     h.send("hello")
     assert sent(h)["reasoning_effort"] == "low"
 
 
 @pytest.mark.parametrize("typed", ["max", "-1", "low high", "\x1b[2J", "x" * 5000])
-def test_another_word_is_no_level(harness: Make, typed: str) -> None:
+def test_unknown_level_is_refused(harness: Make, typed: str) -> None:
     h = harness(Reasoning, config=EFFORT)
     said = h.send(f"/reasoning {typed}").text
-    assert said.startswith("There is no level ")
+    assert said.startswith("Unknown level ")
     assert len(said) < 120
     assert said.isprintable()
 
 
-def test_it_is_kept_for_the_chat(harness: Make, tmp_path: Any) -> None:
+def test_level_is_stored_for_the_chat(harness: Make, tmp_path: Any) -> None:
     home = tmp_path / "home"
     first = harness(Reasoning, config=EFFORT, home=home)
     first.send("/reasoning low", session="one")
@@ -93,7 +93,7 @@ def test_it_is_kept_for_the_chat(harness: Make, tmp_path: Any) -> None:
     assert "reasoning_effort" not in sent(h)
 
 
-def test_a_default_holds_where_nothing_was_chosen(harness: Make) -> None:
+def test_default_applies_where_nothing_was_chosen(harness: Make) -> None:
     h = harness(Reasoning, config={**EFFORT, "default": "medium"}, model=["one", "two"])
     h.send("hello")
     assert sent(h)["reasoning_effort"] == "medium"
@@ -102,13 +102,13 @@ def test_a_default_holds_where_nothing_was_chosen(harness: Make) -> None:
     assert sent(h)["reasoning_effort"] == "none"
 
 
-def test_a_change_that_is_read_anew_is_told(harness: Make) -> None:
+def test_change_that_empties_the_cache_says_so(harness: Make) -> None:
     h = harness(Reasoning, config=ANTHROPIC, model=["hi", "there"])
     assert "anew" not in h.send("/reasoning low").text  # nothing is cached yet
     h.send("hello")
     assert sent(h)["thinking"] == {"type": "adaptive"}
     assert sent(h)["output_config"] == {"effort": "low"}
-    assert "read anew once" in h.send("/reasoning high").text
+    assert "not read from the provider's cache" in h.send("/reasoning high").text
     assert "anew" not in h.send("/reasoning high").text
     h.send("/reasoning off")
     h.send("hello")
@@ -116,7 +116,7 @@ def test_a_change_that_is_read_anew_is_told(harness: Make) -> None:
     assert "output_config" not in sent(h)
 
 
-def test_what_is_asked_beside_the_turn_is_left_alone(harness: Make) -> None:
+def test_auxiliary_requests_are_left_alone(harness: Make) -> None:
     class Asking(Plugin):
         @tool(read_only=True)
         async def muse(self, ctx: Any) -> str:
@@ -131,7 +131,7 @@ def test_what_is_asked_beside_the_turn_is_left_alone(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-def test_a_budget_waits_for_a_loop_that_began_with_thinking(harness: Make, thinks: bool) -> None:
+def test_budget_needs_a_loop_that_started_with_thinking(harness: Make, thinks: bool) -> None:
     thought = (ThinkingBlock("hm", signature="s"),) if thinks else ()
     first = ModelResponse((*thought, ToolCall("1", "look", {})), "tools")
     config = {"reasoning": {"models": {"test/*": "anthropic-budget"}}, "hands": {}}
@@ -166,7 +166,7 @@ def test_a_budget_waits_for_a_loop_that_began_with_thinking(harness: Make, think
         ("scripted/x.yaml", "none"),
     ],
 )
-def test_the_list_knows_the_models(model: str, style: str) -> None:
+def test_packaged_list_knows_the_models(model: str, style: str) -> None:
     assert style_of(model, {}) == style
     assert style_of(model.upper(), {}) == style
 
@@ -177,9 +177,9 @@ def test_own_patterns_come_first() -> None:
     assert style_of("work/large", own) == "openrouter"
 
 
-def test_the_responses_api_has_a_field_of_its_own() -> None:
-    made = fields("effort", "low", {"stream": True, "store": False})
+def test_responses_api_has_its_own_field() -> None:
+    made = with_level("effort", "low", {"stream": True, "store": False})
     assert made["reasoning"] == {"effort": "low"}
     assert "reasoning_effort" not in made
-    assert fields("openrouter", "off", {})["reasoning"] == {"enabled": False}
-    assert all(can("openrouter", level) for level in LEVELS)
+    assert with_level("openrouter", "off", {})["reasoning"] == {"enabled": False}
+    assert all(supports("openrouter", level) for level in LEVELS)

@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize("stream", [True, False])
 
 
 @BOTH
-async def test_all_kinds_of_blocks_arrive(talk: MakeTalk, stream: bool) -> None:
+async def test_all_kinds_of_blocks_are_read(talk: MakeTalk, stream: bool) -> None:
     reply = Reply(
         text="Let me see.",
         thinking="Hm, well.",
@@ -70,20 +70,22 @@ async def test_pieces_are_shown_as_they_come(talk: MakeTalk) -> None:
         ("something_new", "end"),
     ],
 )
-async def test_why_it_stopped(talk: MakeTalk, reason: str, stop: str, stream: bool) -> None:
+async def test_stop_reasons_become_stops(
+    talk: MakeTalk, reason: str, stop: str, stream: bool
+) -> None:
     t = talk(Reply(text="x", stop=reason), stream=stream)
     assert (await t.ask()).stop == stop
 
 
 @BOTH
-async def test_an_answer_without_a_reason_is_incomplete(talk: MakeTalk, stream: bool) -> None:
+async def test_response_without_a_stop_reason_is_incomplete(talk: MakeTalk, stream: bool) -> None:
     t = talk(Reply(text="half", ends=False), stream=stream)
     answer = await t.ask()
     assert (answer.text, answer.stop) == ("half", "incomplete")
 
 
 @BOTH
-async def test_usage_takes_in_the_cache(talk: MakeTalk, stream: bool) -> None:
+async def test_usage_includes_the_cache(talk: MakeTalk, stream: bool) -> None:
     usage = {
         "input_tokens": 5,
         "cache_read_input_tokens": 100,
@@ -105,21 +107,23 @@ async def test_usage_takes_in_the_cache(talk: MakeTalk, stream: bool) -> None:
         ("[" * 5000, "not valid JSON"),
     ],
 )
-async def test_unreadable_arguments_become_an_error(talk: MakeTalk, raw: str, told: str) -> None:
+async def test_unreadable_arguments_are_an_error_of_the_call(
+    talk: MakeTalk, raw: str, told: str
+) -> None:
     t = talk(Reply(tools=(Use("look", raw=raw),)))
     (call,) = (await t.ask()).message.tool_calls
     assert (call.name, call.arguments) == ("look", {})
     assert told in str(call.error)
 
 
-async def test_a_call_cut_off_by_the_token_limit_says_so(talk: MakeTalk) -> None:
+async def test_call_cut_off_by_the_token_limit_says_so(talk: MakeTalk) -> None:
     t = talk(Reply(tools=(Use("look", raw='{"at": "a long'),), stop="max_tokens"))
     (call,) = (await t.ask()).message.tool_calls
     assert "cut off" in str(call.error)
 
 
 @BOTH
-async def test_nameless_calls_and_bad_ids(talk: MakeTalk, stream: bool) -> None:
+async def test_nameless_calls_and_bad_ids_are_repaired(talk: MakeTalk, stream: bool) -> None:
     uses = (Use("", id="t1"), Use("look", id=""), Use("look", id="t1"), Use("wait", id="t2"))
     t = talk(Reply(tools=uses), stream=stream)
     calls = (await t.ask()).message.tool_calls
@@ -130,7 +134,7 @@ async def test_nameless_calls_and_bad_ids(talk: MakeTalk, stream: bool) -> None:
     assert all(ids)
 
 
-async def test_a_server_that_does_not_stream_is_understood(talk: MakeTalk) -> None:
+async def test_response_that_is_not_streamed_is_read(talk: MakeTalk) -> None:
     message = {"content": [{"type": "text", "text": "whole"}], "stop_reason": "end_turn"}
     t = talk(Reply(body=json.dumps(message)))
     assert (await t.ask()).text == "whole"
@@ -174,7 +178,7 @@ EVENT = ANY | st.fixed_dictionaries(
 
 
 @given(st.lists(EVENT, max_size=12))
-def test_no_stream_of_events_can_break_the_reader(events: list[Any]) -> None:
+def test_reader_survives_any_events(events: list[Any]) -> None:
     shown: list[Delta] = []
     reader = StreamReader(shown.append, Limits())
     for event in events:
@@ -185,7 +189,7 @@ def test_no_stream_of_events_can_break_the_reader(events: list[Any]) -> None:
 
 
 @given(st.text(), st.text(), st.dictionaries(st.text(), st.integers() | st.text()))
-def test_however_a_stream_is_cut_into_pieces_the_answer_is_the_same(
+def test_response_does_not_depend_on_how_a_stream_is_cut(
     thinking: str, text: str, arguments: dict[str, Any]
 ) -> None:
     encoded = json.dumps(arguments)
@@ -205,7 +209,7 @@ def test_however_a_stream_is_cut_into_pieces_the_answer_is_the_same(
     assert answer.blocks == (ThinkingBlock(thinking), *texts, ToolCall("t", "n", arguments))
 
 
-async def test_many_answers_at_once(talk: MakeTalk) -> None:
+async def test_many_requests_at_once(talk: MakeTalk) -> None:
     t = talk(*[Reply(text="all of you", delay=0.5)] * 150)
     answers = await asyncio.gather(*(t.ask() for _ in range(150)))
     assert {answer.text for answer in answers} == {"all of you"}

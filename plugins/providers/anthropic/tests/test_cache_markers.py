@@ -51,13 +51,13 @@ async def test_markers_go_after_tools_system_and_any_block(talk: MakeTalk) -> No
     }
 
 
-async def test_an_ephemeral_text_bears_no_marker(talk: MakeTalk) -> None:
+async def test_ephemeral_text_carries_no_marker(talk: MakeTalk) -> None:
     t = talk("ok")
     await t.ask(ephemeral="Only now.", markers=(Marker("system"),))
     assert marked(t) == {"system.0": "5m"}
 
 
-async def test_a_marker_moves_to_the_nearest_earlier_block_that_can_bear_it(talk: MakeTalk) -> None:
+async def test_marker_moves_to_the_nearest_earlier_block_that_can_carry_it(talk: MakeTalk) -> None:
     t = talk(Reply(thinking="Hm.", tools=(Use("look"),)), "ok", "ok", "ok")
     first = await t.ask()
     history = (
@@ -76,14 +76,14 @@ async def test_a_marker_moves_to_the_nearest_earlier_block_that_can_bear_it(talk
     assert marked(t) == {}
 
 
-async def test_of_more_than_four_the_latest_stay(talk: MakeTalk) -> None:
+async def test_latest_four_markers_stay(talk: MakeTalk) -> None:
     t = talk("ok")
     messages = [Message.user(f"{n}") for n in range(6)]
     await t.ask(*messages, markers=tuple(Marker(n) for n in range(6)))
     assert list(marked(t)) == [f"messages.{n}.content.0" for n in range(2, 6)]
 
 
-async def test_two_markers_on_one_place_are_one(talk: MakeTalk) -> None:
+async def test_two_markers_on_one_block_are_one(talk: MakeTalk) -> None:
     t = talk("ok")
     await t.ask(markers=(Marker(0, ttl="1h"), Marker(-1)))
     assert marked(t) == {"messages.0.content.0": "1h"}
@@ -99,7 +99,7 @@ MARKERS = st.builds(
 
 
 @given(st.lists(MARKERS, max_size=8).map(tuple))
-def test_no_set_of_markers_breaks_the_body(markers: tuple[Marker, ...]) -> None:
+def test_any_set_of_markers_gives_a_valid_body(markers: tuple[Marker, ...]) -> None:
     provider = AnthropicProvider(ProviderSettings("anthropic", None, "k"))
     history = (Message.user("a", "c"), BARE, Message("user", (ToolResultBlock("c", "r"),)))
     wire = provider.render(request(*history))
@@ -110,7 +110,7 @@ def test_no_set_of_markers_breaks_the_body(markers: tuple[Marker, ...]) -> None:
     assert with_markers == json.loads(join_body(wire))
 
 
-async def test_the_next_turn_reads_what_the_last_one_wrote(talk: MakeTalk) -> None:
+async def test_next_turn_reads_what_the_last_one_wrote(talk: MakeTalk) -> None:
     t = talk("one", "two", "three", "four")
     markers = (Marker("system"), Marker(-1))
     history = [Message.user(LONG)]
@@ -128,7 +128,7 @@ async def test_the_next_turn_reads_what_the_last_one_wrote(talk: MakeTalk) -> No
     assert changed.usage.cache_read < third.usage.input / 2
 
 
-async def test_an_hour_outlives_five_minutes(talk: MakeTalk) -> None:
+async def test_one_hour_marker_outlives_five_minutes(talk: MakeTalk) -> None:
     t = talk("one", "two")
     markers = (Marker("system", ttl="1h"), Marker(-1))
     await t.ask(Message.user(LONG), system=LONG, markers=markers)
@@ -137,7 +137,7 @@ async def test_an_hour_outlives_five_minutes(talk: MakeTalk) -> None:
     assert 0 < second.usage.cache_read < second.usage.input
 
 
-def test_a_look_back_of_twenty_blocks_and_no_more() -> None:
+def test_cache_looks_back_twenty_blocks() -> None:
     # The fake's own model of the cache, on which the planner's tests rest.
     def body(count: int) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = [{"type": "text", "text": LONG}]

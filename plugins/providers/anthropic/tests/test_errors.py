@@ -52,7 +52,7 @@ from .conftest import MakeTalk, request
         (529, "overloaded_error", "Overloaded", Overloaded),
     ],
 )
-async def test_a_status_has_its_error(
+async def test_status_has_its_error(
     talk: MakeTalk, stream: bool, status: int, kind: str, message: str, error: type[ProviderError]
 ) -> None:
     t = talk(Reply(status=status, error=(kind, message)), stream=stream)
@@ -75,7 +75,7 @@ async def test_a_status_has_its_error(
         ({}, None),
     ],
 )
-async def test_when_to_come_back(
+async def test_retry_after_is_read(
     talk: MakeTalk, headers: dict[str, str], seconds: float | None
 ) -> None:
     t = talk(Reply(status=429, error=("rate_limit_error", "slow down"), headers=headers))
@@ -85,7 +85,7 @@ async def test_when_to_come_back(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_it_is_sent_again_after_a_wait_that_is_told(talk: MakeTalk, stream: bool) -> None:
+async def test_request_is_retried_after_a_wait_that_is_shown(talk: MakeTalk, stream: bool) -> None:
     busy = Reply(status=529, error=("overloaded_error", "x"), headers={"retry-after-ms": "100"})
     t = talk(busy, "ok", max_retries=1, stream=stream)
     assert (await t.ask()).text == "ok"
@@ -95,7 +95,7 @@ async def test_it_is_sent_again_after_a_wait_that_is_told(talk: MakeTalk, stream
     assert first.raw == second.raw
 
 
-async def test_a_long_wait_is_told_and_not_slept_through(talk: MakeTalk) -> None:
+async def test_long_wait_is_an_error_at_once(talk: MakeTalk) -> None:
     limit = Reply(
         status=429, error=("rate_limit_error", "daily limit"), headers={"retry-after": "3600"}
     )
@@ -106,7 +106,7 @@ async def test_a_long_wait_is_told_and_not_slept_through(talk: MakeTalk) -> None
     assert len(t.server.requests) == 1
 
 
-async def test_an_error_page_is_told_by_its_title(talk: MakeTalk) -> None:
+async def test_error_page_is_quoted_by_its_title(talk: MakeTalk) -> None:
     page = "<html><head><title>502 Bad &amp; Gateway</title></head><body>…</body></html>"
     t = talk(Reply(status=502, body=page))
     with pytest.raises(Overloaded, match=r"\(502: a web page, '502 Bad & Gateway'\)"):
@@ -114,14 +114,14 @@ async def test_an_error_page_is_told_by_its_title(talk: MakeTalk) -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_another_server_is_told_by_what_it_says(talk: MakeTalk, stream: bool) -> None:
+async def test_errors_of_other_servers_are_classified_by_text(talk: MakeTalk, stream: bool) -> None:
     t = talk(Reply(body="<html><p>Welcome</p></html>"), stream=stream)
     with pytest.raises(BadRequest, match=r"than a message \(a web page, 'Welcome'\)\. Check"):
         await t.ask()
 
 
 @pytest.mark.parametrize("body", ["[]", '{"object": "list"}', '{"content": "x"}', "null"])
-async def test_json_that_is_no_message(talk: MakeTalk, body: str) -> None:
+async def test_json_without_a_message_is_an_error(talk: MakeTalk, body: str) -> None:
     t = talk(Reply(body=body))
     with pytest.raises(BadRequest, match="something other than a message"):
         await t.ask()
@@ -136,7 +136,7 @@ async def test_json_that_is_no_message(talk: MakeTalk, body: str) -> None:
         ("invalid_request_error", BadRequest),
     ],
 )
-async def test_an_error_in_the_middle_of_a_stream(
+async def test_error_inside_a_stream_is_raised(
     talk: MakeTalk, kind: str, error: type[ProviderError]
 ) -> None:
     t = talk(Reply(text="half of it", fail=(kind, "sorry")))
@@ -146,7 +146,7 @@ async def test_an_error_in_the_middle_of_a_stream(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_a_connection_that_breaks(talk: MakeTalk, stream: bool) -> None:
+async def test_broken_connection_is_a_network_error(talk: MakeTalk, stream: bool) -> None:
     t = talk(Reply(text="half of it", cut=True), stream=stream)
     with pytest.raises(NetworkError, match=r"Try again|try again"):
         await t.ask()
@@ -162,19 +162,21 @@ async def test_a_connection_that_breaks(talk: MakeTalk, stream: bool) -> None:
         (("message_start", '{"type": "message_start"}'),),
     ],
 )
-async def test_a_stream_that_is_none(talk: MakeTalk, events: tuple[tuple[str, str], ...]) -> None:
+async def test_stream_without_a_message_is_an_error(
+    talk: MakeTalk, events: tuple[tuple[str, str], ...]
+) -> None:
     t = talk(Reply(events=events))
     with pytest.raises(NetworkError, match=r"broke off|unreadable"):
         await t.ask()
 
 
-async def test_a_whole_answer_that_is_cut_short(talk: MakeTalk) -> None:
+async def test_body_that_is_cut_short_is_an_error(talk: MakeTalk) -> None:
     t = talk(Reply(body='{"content": ['), stream=False)
     with pytest.raises(NetworkError, match="unreadable"):
         await t.ask()
 
 
-async def test_nobody_listens() -> None:
+async def test_refused_connection_is_a_network_error() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -185,14 +187,14 @@ async def test_nobody_listens() -> None:
     await provider.aclose()
 
 
-async def test_a_server_that_is_too_slow(talk: MakeTalk) -> None:
+async def test_slow_server_is_a_timeout(talk: MakeTalk) -> None:
     t = talk(Reply(text="late", delay=0.5), timeout=0.05)
     with pytest.raises(NetworkError, match="did not answer"):
         await t.ask()
 
 
 @pytest.mark.parametrize("url", ["localhost:1", "ftp://127.0.0.1", "http://[", "http://x:nope"])
-async def test_a_base_url_that_is_none(url: str) -> None:
+async def test_invalid_base_url_is_a_bad_request(url: str) -> None:
     provider = AnthropicProvider(ProviderSettings("local", url, "k", {}, {"max_retries": 0}))
     with pytest.raises(ProviderError, match=r"base_url|base URL"):
         await provider.send(provider.render(request()), None)
@@ -200,9 +202,7 @@ async def test_a_base_url_that_is_none(url: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["two\nlines", "pasted…"])
-async def test_a_key_that_cannot_be_one_is_told_without_repeating_it(
-    talk: MakeTalk, key: str
-) -> None:
+async def test_invalid_key_is_reported_without_quoting_it(talk: MakeTalk, key: str) -> None:
     t = talk("never", key=key)
     with pytest.raises(BadRequest, match="the key holds characters") as caught:
         await t.ask()
@@ -210,7 +210,7 @@ async def test_a_key_that_cannot_be_one_is_told_without_repeating_it(
     assert t.server.requests == []
 
 
-async def test_a_listener_that_fails_is_not_mistaken_for_the_network(talk: MakeTalk) -> None:
+async def test_errors_of_the_sink_pass_unchanged(talk: MakeTalk) -> None:
     def fail(delta: object) -> None:
         raise ValueError("the screen is gone")
 
@@ -220,7 +220,7 @@ async def test_a_listener_that_fails_is_not_mistaken_for_the_network(talk: MakeT
     assert (await t.ask()).text == "again"
 
 
-async def test_what_the_api_refuses_reaches_the_caller(talk: MakeTalk) -> None:
+async def test_refusal_of_the_api_reaches_the_caller(talk: MakeTalk) -> None:
     t = talk("never")
     with pytest.raises(BadRequest, match="`tool_use` ids were found without `tool_result`"):
         await t.ask(
@@ -230,14 +230,14 @@ async def test_what_the_api_refuses_reaches_the_caller(talk: MakeTalk) -> None:
         )
 
 
-async def test_a_closed_provider_opens_again(talk: MakeTalk) -> None:
+async def test_closed_provider_opens_again(talk: MakeTalk) -> None:
     t = talk(Reply(tools=(Use("look"),)), "again")
     await t.ask()
     await t.provider.aclose()
     assert (await t.ask()).text == "again"
 
 
-async def test_a_stopped_request_leaves_the_provider_usable(talk: MakeTalk) -> None:
+async def test_cancelled_request_leaves_the_provider_usable(talk: MakeTalk) -> None:
     t = talk(Reply(text="a long answer " * 20, pause=0.05), "again")
     shown = asyncio.Event()
     wire = t.provider.render(request())
@@ -249,7 +249,7 @@ async def test_a_stopped_request_leaves_the_provider_usable(talk: MakeTalk) -> N
     assert (await t.ask()).text == "again"
 
 
-def test_the_sdk_is_not_imported_before_the_first_request() -> None:
+def test_sdk_is_not_imported_before_the_first_request() -> None:
     script = (
         "import sys\n"
         "from hookline_anthropic import AnthropicProvider\n"

@@ -98,7 +98,7 @@ BUDGET = {"type": "enabled", "budget_tokens": 1024}
         ("hello", "not valid JSON"),
     ],
 )
-def test_refused_with_the_real_words(request_body: Any, told: str) -> None:
+def test_fake_server_refuses_with_the_real_text(request_body: Any, told: str) -> None:
     with AnthropicServer(["never"]) as server:
         status, answer = post(server, request_body)
     assert status == 400
@@ -117,7 +117,7 @@ def test_refused_with_the_real_words(request_body: Any, told: str) -> None:
         ({"anthropic-version": "1", "authorization": "Bearer k"}, 200),
     ],
 )
-def test_who_may_ask(headers: dict[str, str], status: int) -> None:
+def test_fake_server_checks_the_key(headers: dict[str, str], status: int) -> None:
     with AnthropicServer(["hello"], key="k") as server:
         assert post(server, body(), headers)[0] == status
 
@@ -131,7 +131,7 @@ def test_who_may_ask(headers: dict[str, str], status: int) -> None:
         ({"role": "user", "content": "hello"},),
     ],
 )
-def test_what_the_api_accepts_is_answered(messages: tuple[Any, ...]) -> None:
+def test_fake_server_answers_valid_requests(messages: tuple[Any, ...]) -> None:
     with AnthropicServer(lambda request: f"{len(request['messages'])}") as server:
         status, answer = post(server, body(*messages))
         assert (status, answer["content"][0]["text"]) == (200, str(len(messages)))

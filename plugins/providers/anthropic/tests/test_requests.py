@@ -29,7 +29,7 @@ from .conftest import LOOK, MakeTalk, request
 PICTURE = ImageBlock("image/png", "iVBORw0KGgo=")
 
 
-async def test_a_request_has_these_fields_and_no_others(talk: MakeTalk) -> None:
+async def test_request_has_exactly_these_fields(talk: MakeTalk) -> None:
     t = talk("ok")
     await t.ask(params={"temperature": 0.5})
     assert t.body == {
@@ -62,13 +62,13 @@ async def test_neutral_settings_become_fields(talk: MakeTalk) -> None:
     assert t.body["output_config"] == wanted
 
 
-async def test_without_system_and_tools_neither_is_sent(talk: MakeTalk) -> None:
+async def test_empty_system_and_tools_are_not_sent(talk: MakeTalk) -> None:
     t = talk("ok")
     await t.ask(system="  ", tools=(), params={"tool_choice": "none"})
     assert not {"system", "tools", "tool_choice"} & set(t.body)
 
 
-async def test_an_ephemeral_text_follows_the_stable_prompt(talk: MakeTalk) -> None:
+async def test_ephemeral_text_follows_the_stable_prompt(talk: MakeTalk) -> None:
     t = talk("ok", "ok")
     await t.ask(ephemeral="Only now.")
     assert [block["text"] for block in t.body["system"]] == ["Be brief.", "Only now."]
@@ -86,7 +86,7 @@ async def test_max_tokens_depend_on_the_model(talk: MakeTalk, model: str, tokens
     assert t.body["max_tokens"] == tokens
 
 
-async def test_a_conversation_with_tools_is_accepted(talk: MakeTalk) -> None:
+async def test_conversation_with_tools_is_accepted(talk: MakeTalk) -> None:
     t = talk(
         Reply(text="Looking.", thinking="Hm.", redacted="x", tools=(Use("look", {"at": 1}),)),
         "done",
@@ -116,7 +116,7 @@ async def test_a_conversation_with_tools_is_accepted(talk: MakeTalk) -> None:
     ]
 
 
-async def test_pictures_of_a_good_result_stay_in_it(talk: MakeTalk) -> None:
+async def test_images_of_a_successful_result_stay_in_it(talk: MakeTalk) -> None:
     t = talk("ok")
     call = ToolCall("c1", "look", {})
     result = ToolResultBlock("c1", "seen", images=(PICTURE,))
@@ -125,7 +125,7 @@ async def test_pictures_of_a_good_result_stay_in_it(talk: MakeTalk) -> None:
     assert [part["type"] for part in content] == ["text", "image"]
 
 
-async def test_what_the_api_refuses_is_left_out_or_replaced(talk: MakeTalk) -> None:
+async def test_content_that_the_api_refuses_is_dropped_or_replaced(talk: MakeTalk) -> None:
     t = talk("ok")
     calls = (
         ToolCall("c1", "look", {"bad": 1}, error="not JSON"),
@@ -148,7 +148,7 @@ async def test_what_the_api_refuses_is_left_out_or_replaced(talk: MakeTalk) -> N
     assert [r["content"][0]["text"] for r in results] == ["(empty)", "(empty)"]
 
 
-async def test_an_answer_of_nothing_but_thinking_can_be_replayed(talk: MakeTalk) -> None:
+async def test_response_of_only_thinking_can_be_replayed(talk: MakeTalk) -> None:
     t = talk(Reply(thinking="Hm."), "ok")
     first = await t.ask()
     await t.ask(Message.user("hello"), first.message, Message.user("go on"))
@@ -156,7 +156,7 @@ async def test_an_answer_of_nothing_but_thinking_can_be_replayed(talk: MakeTalk)
     assert kinds == ["thinking", "text"]
 
 
-async def test_odd_ids_of_other_providers_are_cleaned_alike(talk: MakeTalk) -> None:
+async def test_ids_of_other_providers_are_replaced_consistently(talk: MakeTalk) -> None:
     t = talk("ok")
     ids = ("a.b:c", "a_b:c", "", "ok-1")
     await t.ask(
@@ -169,7 +169,7 @@ async def test_odd_ids_of_other_providers_are_cleaned_alike(talk: MakeTalk) -> N
     assert sent[3] == "ok-1"
 
 
-async def test_ids_that_come_again_are_told_apart_and_the_prefix_stays(talk: MakeTalk) -> None:
+async def test_repeated_ids_are_renamed_and_the_prefix_stays(talk: MakeTalk) -> None:
     t = talk("ok", "ok")
     round_ = (
         Message("assistant", (ToolCall("call_0", "look", {}),)),
@@ -185,7 +185,7 @@ async def test_ids_that_come_again_are_told_apart_and_the_prefix_stays(talk: Mak
     assert after[: len(before)] == before
 
 
-async def test_a_thinking_budget_fits_the_request(talk: MakeTalk) -> None:
+async def test_thinking_budget_fits_the_request(talk: MakeTalk) -> None:
     budget = {"type": "enabled", "budget_tokens": 40000}
     t = talk("a", "b", "c", "d", thinking=budget)
     await t.ask()
@@ -200,7 +200,7 @@ async def test_a_thinking_budget_fits_the_request(talk: MakeTalk) -> None:
     assert t.body["thinking"] == budget
 
 
-async def test_the_key_goes_out_as_a_bearer_token_by_default(talk: MakeTalk) -> None:
+async def test_key_is_sent_as_a_bearer_token_by_default(talk: MakeTalk) -> None:
     t = talk("ok", key=" secret\n", headers={"X-Team": "blue"})
     await t.ask()
     headers = t.server.requests[0].headers
@@ -210,7 +210,7 @@ async def test_the_key_goes_out_as_a_bearer_token_by_default(talk: MakeTalk) -> 
     assert headers["content-type"] == "application/json"
 
 
-async def test_the_key_can_go_out_as_x_api_key(talk: MakeTalk) -> None:
+async def test_key_can_be_sent_as_x_api_key(talk: MakeTalk) -> None:
     t = talk("ok", key="secret", auth_header="x-api-key")
     await t.ask()
     headers = t.server.requests[0].headers
@@ -218,7 +218,7 @@ async def test_the_key_can_go_out_as_x_api_key(talk: MakeTalk) -> None:
     assert "authorization" not in headers
 
 
-async def test_without_a_key_nothing_is_sent() -> None:
+async def test_missing_key_sends_nothing() -> None:
     provider = AnthropicProvider(ProviderSettings("anthropic", None, ""))
     with pytest.raises(AuthError, match="ANTHROPIC_API_KEY"):
         await provider.send(provider.render(request()), None)
@@ -236,18 +236,18 @@ async def test_without_a_key_nothing_is_sent() -> None:
         {"auth_header": "basic"},
     ],
 )
-def test_a_bad_option_is_named(options: dict[str, Any]) -> None:
+def test_invalid_option_is_named(options: dict[str, Any]) -> None:
     (key,) = options
     with pytest.raises(BadRequest, match=rf"providers\.anthropic\.{key}: expected"):
         AnthropicProvider(ProviderSettings("anthropic", None, "k", {}, options))
 
 
-def test_an_unknown_option_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_option_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     AnthropicProvider(ProviderSettings("anthropic", None, "k", {}, {"steam": True}))
     assert "providers.anthropic.steam is unknown" in caplog.text
 
 
-async def test_what_pre_send_changes_is_what_is_sent(talk: MakeTalk) -> None:
+async def test_changes_of_pre_send_are_sent(talk: MakeTalk) -> None:
     t = talk("ok")
     wire = t.provider.render(request())
     wire = replace(
@@ -282,7 +282,7 @@ MESSAGES = st.lists(
 
 
 @given(MESSAGES, st.integers(1, 5))
-def test_equal_messages_are_equal_bytes_and_a_longer_history_keeps_its_prefix(
+def test_equal_messages_give_equal_bytes_and_a_longer_history_keeps_its_prefix(
     messages: list[Message], keep: int
 ) -> None:
     def bare(messages: list[Message]) -> list[Message]:
@@ -344,7 +344,7 @@ class Looked(dict[Any, Any]):
         return super().get(*args)
 
 
-def test_only_what_is_new_in_a_session_is_looked_at() -> None:
+def test_only_new_messages_of_a_session_are_encoded() -> None:
     provider = AnthropicProvider(ProviderSettings("anthropic", None, "key", {}, {}))
     history = [Message.user(f"question {number}") for number in range(50)]
     provider.render(request(*history))
@@ -365,7 +365,7 @@ def _step(call_id: str, text: str) -> list[Message]:
         max_size=6,
     )
 )
-def test_a_history_may_change_between_two_requests(changes: list[tuple[int, list[str]]]) -> None:
+def test_history_may_change_between_two_requests(changes: list[tuple[int, list[str]]]) -> None:
     """It is cut and goes on otherwise, with ids that were used before; nothing old is left."""
     settings = ProviderSettings("anthropic", None, "key", {}, {})
     provider = AnthropicProvider(settings)

@@ -78,7 +78,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("name", ENDLESS)
 @pytest.mark.slow
-async def test_an_answer_without_end_is_left_at_a_limit(name):
+async def test_endless_stream_stops_at_a_limit(name):
     await outcome(http(START, STOP))  # which imports the SDK
     tracemalloc.start()
     try:
@@ -93,14 +93,14 @@ async def test_an_answer_without_end_is_left_at_a_limit(name):
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_a_message_without_end_is_left_at_a_limit(stream):
+async def test_endless_message_stops_at_a_limit(stream):
     payload = endless(b'{"a":[1,', kind="application/json")
     error, sent = await outcome(payload, stream=stream, limits=SMALL)
     assert "longer than 200,000 bytes" in str(error)
     assert sent < SMALL.body + SLACK
 
 
-async def test_the_key_does_not_follow_a_redirect():
+async def test_key_does_not_follow_a_redirect():
     with WildServer(http(START, TEXT, said("stolen"), STOP)) as elsewhere:
         more = f"location: {elsewhere.base_url}/v1/messages\r\n"
         payload = http(status="308 Permanent Redirect", more=more)
@@ -110,18 +110,18 @@ async def test_the_key_does_not_follow_a_redirect():
     assert "base_url" in str(error)
 
 
-async def test_a_cut_stream_is_not_an_answer():
+async def test_cut_stream_is_incomplete():
     answer, _ = await outcome(http(START, TEXT, said("half a sen"), event("message_stop")))
     assert (answer.text, answer.stop) == ("half a sen", "incomplete")
 
 
-async def test_an_error_in_the_stream_keeps_what_was_shown():
+async def test_error_in_the_stream_keeps_what_was_shown():
     broken = event("error", error={"type": "overloaded_error", "message": "busy"})
     error, _ = await outcome(http(START, TEXT, said("half"), broken))
     assert (error.kind, error.partial) == ("overloaded", "half")
 
 
-async def test_what_was_shown_belongs_to_the_answer_though_no_block_began():
+async def test_shown_text_belongs_to_the_response_without_a_block_start():
     shown: list[Delta] = []
     answer, _ = await outcome(http(START, said("hello", 3), STOP), shown)
     assert answer.text == "hello" == "".join(delta.text for delta in shown)
@@ -144,7 +144,7 @@ USAGES = [-(10**30), 10**30, 1e308, -1.5, "many", True, None, [], {"a": 1}]
 
 
 @pytest.mark.parametrize("value", USAGES)
-async def test_a_usage_is_a_count(value):
+async def test_usage_is_a_count(value):
     usage = {"input_tokens": value, "output_tokens": value, "cache_read_input_tokens": value}
     stop = event("message_delta", delta={"stop_reason": "end_turn"}, usage=usage)
     answer, _ = await outcome(http(START, TEXT, said("hi"), stop))
@@ -168,7 +168,7 @@ async def test_a_usage_is_a_count(value):
         (b"", "application/json"),
     ],
 )  # fmt: skip
-async def test_a_success_that_is_none(stream, body, kind):
+async def test_success_without_an_answer_is_an_error(stream, body, kind):
     error, _ = await outcome(http(body, kind=kind), stream=stream)
     assert isinstance(error, ProviderError)
 

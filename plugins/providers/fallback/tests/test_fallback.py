@@ -48,23 +48,23 @@ def asked(h: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("error", [Overloaded("full"), RateLimited("slow"), NetworkError("away")])
-def test_the_next_model_answers(harness: Make, error: ProviderError) -> None:
+def test_next_model_answers(harness: Make, error: ProviderError) -> None:
     h = harness(Fallback, model=[error, "from the second"], core=CORE)
     outcome = h.send("hello")
     assert outcome.text == "from the second"
     assert asked(h) == ["test/model", "test/second"]
     assert [notice.text for notice in outcome.notices] == [
-        "test/second answers, because test/model cannot at the moment."
+        "test/second answers, because test/model is unavailable."
     ]
 
 
-def test_one_after_the_other_is_asked(harness: Make) -> None:
+def test_fallbacks_are_tried_in_order(harness: Make) -> None:
     h = harness(Fallback, model=[Overloaded("a"), NetworkError("b"), "third"], core=CORE)
     assert h.send("hello").text == "third"
     assert asked(h) == ["test/model", "test/second", "test/third"]
 
 
-def test_where_none_answers_the_first_error_counts(harness: Make) -> None:
+def test_first_error_is_raised_if_none_answers(harness: Make) -> None:
     errors = [Overloaded("the first is full"), NetworkError("b"), BadRequest("c")]
     h = harness(Fallback, model=errors, core=CORE)
     outcome = h.send("hello")
@@ -72,13 +72,13 @@ def test_where_none_answers_the_first_error_counts(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("error", [AuthError("key"), BadRequest("no"), ContextTooLong("long")])
-def test_what_is_wrong_with_the_request_is_told(harness: Make, error: ProviderError) -> None:
+def test_error_of_the_request_is_raised_at_once(harness: Make, error: ProviderError) -> None:
     h = harness(Fallback, model=[error], core=CORE)
     assert h.send("hello").text == str(error)
     assert asked(h) == ["test/model"]
 
 
-def test_who_could_not_answer_is_left_alone_for_a_while(harness: Make, clock: Clock) -> None:
+def test_failed_model_is_skipped_for_a_while(harness: Make, clock: Clock) -> None:
     model = [Overloaded("full"), calls("look"), "done", "still", "back"]
     h = harness(Fallback, Look, model=model, core=CORE)
     assert h.send("hello").text == "done"
@@ -89,7 +89,7 @@ def test_who_could_not_answer_is_left_alone_for_a_while(harness: Make, clock: Cl
     assert asked(h)[-1] == "test/model"
 
 
-def test_what_the_provider_asks_for_counts(harness: Make, clock: Clock) -> None:
+def test_retry_after_extends_the_pause(harness: Make, clock: Clock) -> None:
     limited = RateLimited("slow", retry_after=600)
     h = harness(Fallback, model=[limited, "a", "b"], core=CORE)
     h.send("hello")
@@ -108,7 +108,7 @@ class Broken(ScriptedModel):
         raise NetworkError("the stream broke off")
 
 
-def test_what_was_shown_is_not_taken_back(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shown_text_prevents_a_fallback(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline.turn.loop.PAUSES", (0.0, 0.0))
     h = harness(Fallback, Listener, model=Broken(), core=CORE)
     outcome = h.send("hello")
@@ -117,7 +117,7 @@ def test_what_was_shown_is_not_taken_back(harness: Make, monkeypatch: pytest.Mon
     assert [wire.model for wire in h.model.requests] == ["test/model", "test/second", "test/third"]
 
 
-def test_without_other_models_it_does_nothing(harness: Make) -> None:
+def test_missing_fallback_models_change_nothing(harness: Make) -> None:
     h = harness(Fallback, model=[Overloaded("full")])
     assert h.send("hello").text == "full"
     assert asked(h) == ["test/model"]

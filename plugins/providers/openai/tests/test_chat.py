@@ -36,7 +36,7 @@ def answered(message: Message) -> Message:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_an_answer_with_everything(serve, connect, stream):
+async def test_chat_response_with_everything(serve, connect, stream):
     use = Use("tool_1", {"path": "ä"}, id="call_a")
     server = serve([Reply("The text.", [use], reasoning="Let me think.")])
     provider = connect(server, stream=stream)
@@ -55,7 +55,7 @@ async def test_an_answer_with_everything(serve, connect, stream):
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_ten_tools_then_an_answer(serve, connect, api, stream):
+async def test_conversation_of_ten_tools_and_an_answer(serve, connect, api, stream):
     steps = [Reply(None, [Use(f"tool_{i}", {"path": str(i)})]) for i in range(10)]
     server = serve([*steps, "done"])
     provider = connect(server, api=api, stream=stream)
@@ -73,7 +73,7 @@ async def test_ten_tools_then_an_answer(serve, connect, api, stream):
     )
 
 
-async def test_what_was_sent_once_is_sent_again_unchanged(serve, connect):
+async def test_history_is_sent_again_unchanged(serve, connect):
     server = serve([Reply("a", [Use("tool_1"), Use("tool_2")]), "b", "c"])
     provider = connect(server)
     messages = [Message.user("one " * 2000, context="<context/>")]
@@ -125,7 +125,7 @@ async def test_images_of_people_and_of_tools(serve, connect):
     assert last["content"][-1]["text"] == "and be quick"
 
 
-async def test_plain_text_is_a_plain_string(serve, connect):
+async def test_plain_text_is_sent_as_a_string(serve, connect):
     server = serve(["ok"])
     provider = connect(server)
     message = Message("user", (TextBlock("one"), TextBlock("two")), context="<context/>")
@@ -134,7 +134,7 @@ async def test_plain_text_is_a_plain_string(serve, connect):
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_a_conversation_full_of_holes_is_accepted(serve, connect, api):
+async def test_conversation_with_empty_messages_is_accepted(serve, connect, api):
     server = serve(["ok"])
     provider = connect(server, api=api)
     broken = ToolCall("x" * 60, "", {}, error="no name")
@@ -171,7 +171,7 @@ async def test_fields_follow_the_parameters(serve, connect):
     assert "tool_choice" not in second
 
 
-async def test_only_what_is_asked_for_is_set(serve, connect):
+async def test_request_sets_nothing_beyond_its_parameters(serve, connect):
     server = serve(["ok"])
     provider = connect(server, stream=False)
     await provider.send(provider.render(ask(Message.user("hi"), tools=(), system="")), None)
@@ -182,7 +182,7 @@ async def test_only_what_is_asked_for_is_set(serve, connect):
     }
 
 
-async def test_the_request_decides_whether_to_stream(serve, connect):
+async def test_request_decides_whether_to_stream(serve, connect):
     server = serve(["ok", "ok"])
     provider = connect(server, stream=True)
     for stream in (False, True):
@@ -204,7 +204,7 @@ async def test_ephemeral_text_is_a_second_system_message_for_one_call(serve, con
     assert second == [first[0], first[2]]
 
 
-async def test_what_plugins_add_before_sending_reaches_the_wire(serve, connect):
+async def test_fields_of_plugins_reach_the_server(serve, connect):
     server = serve(["ok"])
     provider = connect(server, headers={"X-Team": "blue"})
     wire = provider.render(ask(Message.user("hi")))
@@ -234,7 +234,7 @@ async def test_many_sessions_at_once(serve, connect, sessions, delay):
     assert answers == [(text, text) for text in expected]
 
 
-async def test_a_cancelled_answer_leaves_the_provider_usable(serve, connect):
+async def test_cancelled_request_leaves_the_provider_usable(serve, connect):
     server = serve([Reply("slow " * 50, pace=0.05), "quick"])
     provider = connect(server)
     begun = asyncio.Event()
@@ -247,7 +247,7 @@ async def test_a_cancelled_answer_leaves_the_provider_usable(serve, connect):
     assert (await provider.send(wire, None)).text == "quick"
 
 
-async def test_a_closed_provider_opens_new_connections(serve, connect):
+async def test_closed_provider_opens_new_connections(serve, connect):
     server = serve(["one", "two"])
     provider = connect(server)
     wire = provider.render(ask(Message.user("hi")))
@@ -285,7 +285,7 @@ async def test_usage_of_every_server(serve, connect, usage, expected, stream):
     assert response.usage == expected
 
 
-def test_the_server_lists_its_models():
+def test_server_lists_its_models():
     import json
     import urllib.request
 

@@ -69,7 +69,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(("status", "body", "kind", "told"), REFUSALS)
-async def test_refusals(serve, connect, status, body, kind, told, stream):
+async def test_refusals_become_typed_errors(serve, connect, status, body, kind, told, stream):
     provider = connect(serve([Reply(status=status, body=body)]), stream=stream)
     failure = await failure_of(provider)
     assert type(failure) is kind
@@ -92,12 +92,12 @@ async def test_long_error_pages_are_cut(serve, connect):
         ({}, None),
     ],
 )
-async def test_when_to_come_back(serve, connect, headers, expected):
+async def test_retry_after_reads_seconds(serve, connect, headers, expected):
     reply = Reply(status=429, body=error("slow down"), headers=headers)
     assert (await failure_of(connect(serve([reply])))).retry_after == expected
 
 
-async def test_when_to_come_back_as_a_date(serve, connect):
+async def test_retry_after_reads_a_date(serve, connect):
     headers = {"retry-after": formatdate(time.time() + 3600, usegmt=True)}
     reply = Reply(status=503, body=error("closed"), headers=headers)
     failure = await failure_of(connect(serve([reply])))
@@ -105,7 +105,7 @@ async def test_when_to_come_back_as_a_date(serve, connect):
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_it_is_sent_again_after_a_wait_that_is_told(serve, connect, stream):
+async def test_request_is_retried_after_a_wait_that_is_shown(serve, connect, stream):
     busy = Reply(status=429, body=error("slow down"), headers={"retry-after-ms": "200"})
     server = serve([busy, Reply(status=500, body="oops", headers={"retry-after-ms": "1"}), "hi"])
     provider = connect(server, max_retries=2, stream=stream)
@@ -121,7 +121,7 @@ async def test_it_is_sent_again_after_a_wait_that_is_told(serve, connect, stream
     assert first.raw == second.raw == third.raw
 
 
-async def test_repeats_are_not_multiplied(serve, connect):
+async def test_retries_are_not_multiplied_by_the_sdk(serve, connect):
     busy = Reply(status=503, body="busy", headers={"retry-after-ms": "1"})
     server = serve([busy] * 9)
     await failure_of(connect(server, max_retries=1))
@@ -129,7 +129,7 @@ async def test_repeats_are_not_multiplied(serve, connect):
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_a_stream_that_breaks_is_not_repeated(serve, connect, api):
+async def test_broken_stream_is_not_retried(serve, connect, api):
     server = serve([Reply("a long text " * 20, cut_after=5), "again"])
     provider = connect(server, api=api, max_retries=2)
     shown = []
@@ -151,7 +151,7 @@ async def test_a_stream_that_breaks_is_not_repeated(serve, connect, api):
         ({"error": {"message": "it broke"}}, NetworkError, "it broke"),
     ],
 )
-async def test_an_error_in_the_middle_of_a_stream(serve, connect, event, kind, told):
+async def test_error_inside_a_stream_is_raised(serve, connect, event, kind, told):
     begun = {"choices": [{"index": 0, "delta": {"content": "well, "}}]}
     server = serve([Reply(chunks=[begun, event]), "again"])
     failure = await failure_of(connect(server, max_retries=2))
@@ -173,16 +173,16 @@ async def test_an_error_in_the_middle_of_a_stream(serve, connect, event, kind, t
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-async def test_a_success_that_is_none(serve, connect, body, kind, stream):
+async def test_success_without_an_answer_is_an_error(serve, connect, body, kind, stream):
     assert type(await failure_of(connect(serve([Reply(body=body)]), stream=stream))) is kind
 
 
-async def test_an_event_that_is_not_json(serve, connect):
+async def test_event_that_is_not_json_is_an_error(serve, connect):
     server = serve([Reply(chunks=["data: <oops>\n\n"])])
     assert type(await failure_of(connect(server))) is NetworkError
 
 
-async def test_nobody_is_listening(connect):
+async def test_refused_connection_is_a_network_error(connect):
     with OpenAIServer() as server:
         pass
     failure = await failure_of(connect(server))
@@ -192,13 +192,13 @@ async def test_nobody_is_listening(connect):
 
 
 @pytest.mark.parametrize("reply", [Reply("hi", delay=30), Reply("slow " * 9, pace=30)])
-async def test_an_answer_that_does_not_come(serve, connect, reply):
+async def test_missing_response_is_a_timeout(serve, connect, reply):
     failure = await failure_of(connect(serve([reply]), timeout=0.2))
     assert type(failure) is NetworkError
     assert "providers.openai.timeout" in str(failure)
 
 
-async def test_a_conversation_longer_than_the_window(serve, connect):
+async def test_conversation_longer_than_the_window_is_context_too_long(serve, connect):
     provider = connect(serve(["never"], window=100))
     request = ModelRequest("openai/gpt-5", "", (), (Message.user("word " * 200),))
     assert type(await failure_of(provider, request)) is ContextTooLong
@@ -214,7 +214,7 @@ async def test_a_conversation_longer_than_the_window(serve, connect):
         (None, "sk-secret\nX-Other: 1"),
     ],
 )
-async def test_settings_no_request_can_be_made_of(serve, base_url, key):
+async def test_invalid_settings_are_a_bad_request(serve, base_url, key):
     base_url = base_url or serve().base_url
     options = {"max_retries": 0}
     provider = OpenAIProvider(ProviderSettings("openai", base_url, key, options=options))
@@ -233,12 +233,12 @@ async def test_settings_no_request_can_be_made_of(serve, base_url, key):
         ({"max_retries": "many"}, "providers.local.max_retries is 'many'"),
     ],
 )
-def test_a_bad_setting_is_named(options, told):
+def test_invalid_setting_is_named(options, told):
     with pytest.raises(ValueError, match=told):
         OpenAIProvider(ProviderSettings("local", None, "key", options=options))
 
 
-async def test_faults_of_the_listener_are_its_own(serve, connect):
+async def test_errors_of_the_sink_pass_unchanged(serve, connect):
     provider = connect(serve(["hi"]))
 
     def listen(_delta):

@@ -69,7 +69,7 @@ CONVERSATIONS = {
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversations_that_are_refused(name):
+def test_fake_server_refuses_invalid_conversations(name):
     messages, told = CONVERSATIONS[name]
     status, body = post({"model": "m", "messages": messages})
     assert status == 400
@@ -98,7 +98,7 @@ def test_conversations_that_are_refused(name):
         ({"model": ""}, "model parameter"),
     ],
 )
-def test_fields_that_are_refused(fields, told):
+def test_fake_server_refuses_unknown_fields(fields, told):
     status, body = post({"model": "m", "messages": [USER]} | fields)
     assert status == 400
     assert told in body["error"]["message"]
@@ -117,7 +117,7 @@ def test_fields_that_are_refused(fields, told):
         ([{"role": "robot", "content": "x"}], "Supported values"),
     ],
 )
-def test_input_that_is_refused(items, told):
+def test_fake_server_refuses_invalid_input(items, told):
     status, body = post({"model": "m", "input": items}, "/responses")
     assert status == 400
     assert told in body["error"]["message"]
@@ -136,19 +136,19 @@ def test_input_that_is_refused(items, told):
         (b'{"n": NaN}', {}, 400, "could not parse the JSON body"),
     ],
 )
-def test_bytes_and_headers_that_are_refused(body, headers, status, told):
+def test_fake_server_refuses_invalid_bytes_and_headers(body, headers, status, told):
     found, answer = post(body, **headers)
     assert found == status
     assert told in answer["error"]["message"]
 
 
-def test_other_addresses_are_not_known():
+def test_fake_server_knows_no_other_addresses():
     status, body = post({}, "/completions")
     assert status == 404
     assert "Invalid URL" in body["error"]["message"]
 
 
-def test_a_sound_conversation_is_accepted():
+def test_fake_server_accepts_a_valid_conversation():
     messages = [USER, assistant(call("c1"), call("c2")), result("c2"), result("c1")]
     tools = {"tools": [TOOL], "tool_choice": "auto", "max_tokens": 1}
     status, body = post({"model": "m", "messages": messages} | tools)

@@ -94,14 +94,14 @@ WITHOUT_END = calls(
 
 
 @pytest.mark.parametrize("name", STREAMS)
-async def test_pieces_of_two_calls(serve, connect, name):
+async def test_pieces_of_two_calls_are_assembled(serve, connect, name):
     response = await answer_to(serve, connect, Reply(chunks=STREAMS[name]))
     assert response.blocks == (A, B)
     assert response.stop == "tools"
 
 
 @pytest.mark.parametrize("chunks", [WITHOUT_END, WITHOUT_END[:-2]], ids=["no reason", "no end"])
-async def test_calls_without_a_reason_to_stop_are_not_all_there(serve, connect, chunks):
+async def test_calls_without_a_finish_reason_are_incomplete(serve, connect, chunks):
     response = await answer_to(serve, connect, Reply(chunks=chunks))
     assert response.stop == "incomplete"
 
@@ -128,7 +128,9 @@ async def test_calls_in_one_chunk_without_index_and_id(serve, connect):
         ("null", "not a JSON object"),
     ],
 )
-async def test_arguments_that_cannot_be_read(serve, connect, api, stream, arguments, fault):
+async def test_unreadable_arguments_are_an_error_of_the_call(
+    serve, connect, api, stream, arguments, fault
+):
     reply = Reply(None, [Use("read", arguments)], piece=50_000)
     response = await answer_to(serve, connect, reply, api=api, stream=stream)
     [call] = response.blocks
@@ -140,14 +142,14 @@ async def test_arguments_that_cannot_be_read(serve, connect, api, stream, argume
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_no_arguments_are_an_empty_object(serve, connect, api):
+async def test_missing_arguments_are_an_empty_object(serve, connect, api):
     response = await answer_to(serve, connect, Reply(None, [Use("now", "", "c")]), api=api)
     assert response.blocks == (ToolCall("c", "now", {}),)
 
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("name", ["", None])
-async def test_a_call_without_a_name(serve, connect, name, stream):
+async def test_call_without_a_name_is_an_error(serve, connect, name, stream):
     reply = Reply(None, [Use(name, {"x": 1})])
     response = await answer_to(serve, connect, reply, stream=stream)
     [call] = response.blocks
@@ -176,7 +178,7 @@ async def test_duplicate_ids_are_renamed(serve, connect, stream):
 
 
 @pytest.mark.parametrize("ending", ["cut", "length"])
-async def test_arguments_that_were_cut_off(serve, connect, ending):
+async def test_arguments_that_were_cut_off_are_an_error(serve, connect, ending):
     stream = [chunk(tool_calls=[piece(0, "a", "write", '{"text": "Once up')])]
     stream += [chunk("length"), DONE] if ending == "length" else []
     response = await answer_to(serve, connect, Reply(chunks=stream))
@@ -186,26 +188,26 @@ async def test_arguments_that_were_cut_off(serve, connect, ending):
     assert response.stop == ("tools" if ending == "length" else "incomplete")
 
 
-async def test_a_call_cut_before_its_arguments(serve, connect):
+async def test_call_cut_before_its_arguments_is_an_error(serve, connect):
     stream = [chunk(tool_calls=[piece(0, "a", "write")])]
     response = await answer_to(serve, connect, Reply(chunks=stream))
     assert "cut off" in response.blocks[0].error
 
 
-async def test_a_stream_that_ends_without_a_stop(serve, connect):
+async def test_stream_without_a_finish_reason_is_incomplete(serve, connect):
     response = await answer_to(serve, connect, Reply("half a sen", finish=None))
     assert response.text == "half a sen"
     assert response.stop == "incomplete"
 
 
-async def test_a_stream_of_nothing(serve, connect):
+async def test_empty_stream_is_an_error(serve, connect):
     with pytest.raises(NetworkError, match="broke off: it was empty"):
         await answer_to(serve, connect, Reply(chunks=[DONE]))
 
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("text", [None, ""])
-async def test_empty_content(serve, connect, text, stream):
+async def test_empty_content_is_accepted(serve, connect, text, stream):
     response = await answer_to(serve, connect, Reply(text), stream=stream)
     assert response.blocks == ()
     assert response.stop == "end"
@@ -225,20 +227,20 @@ async def test_empty_content(serve, connect, text, stream):
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-async def test_reasons_to_stop(serve, connect, finish, stop, stream):
+async def test_finish_reasons_become_stops(serve, connect, finish, stop, stream):
     response = await answer_to(serve, connect, Reply("text", finish=finish), stream=stream)
     assert response.stop == stop
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "content_filter"])
-async def test_a_tool_call_stops_for_tools(serve, connect, finish):
+async def test_tool_call_stops_for_tools(serve, connect, finish):
     reply = Reply("text", [Use("read", {"x": 1})], finish=finish)
     assert (await answer_to(serve, connect, reply)).stop == "tools"
 
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_a_refusal(serve, connect, api, stream):
+async def test_refusal_is_shown_and_stops(serve, connect, api, stream):
     reply = Reply(refusal="I cannot do that.")
     response = await answer_to(serve, connect, reply, api=api, stream=stream)
     assert response.text == "I cannot do that."
@@ -254,13 +256,13 @@ async def test_a_refusal(serve, connect, api, stream):
         {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]},
     ],
 )
-async def test_reasoning_under_every_name(serve, connect, delta):
+async def test_reasoning_is_read_under_every_name(serve, connect, delta):
     stream = [chunk(**delta), chunk(content=[{"type": "text", "text": "yes"}]), chunk("stop"), DONE]
     response = await answer_to(serve, connect, Reply(chunks=stream))
     assert response.blocks == (ThinkingBlock("hm"), TextBlock("yes"))
 
 
-async def test_odd_events_are_passed_over(serve, connect):
+async def test_odd_events_are_skipped(serve, connect):
     stream = [
         ": OPENROUTER PROCESSING\n\n",
         "event: ping\ndata: {}\n\n",
@@ -281,14 +283,14 @@ async def test_odd_events_are_passed_over(serve, connect):
     assert response.usage.input == 3
 
 
-async def test_words_split_inside_a_character(serve, connect):
+async def test_text_split_inside_a_character_is_joined(serve, connect):
     event = json.dumps(chunk("stop", content="naïve 日本 🎉"), ensure_ascii=False)
     raw = f"data: {event}\n\n".encode()
     stream = [raw[i : i + 1] for i in range(len(raw))]
     assert (await answer_to(serve, connect, Reply(chunks=stream))).text == "naïve 日本 🎉"
 
 
-async def test_a_server_that_does_not_stream(serve, connect):
+async def test_response_that_is_not_streamed_is_read(serve, connect):
     whole = {"choices": [{"message": {"role": "assistant", "content": "all at once"}}]}
     deltas = []
     provider = connect(serve([Reply(body=whole)]), stream=True)
@@ -298,7 +300,7 @@ async def test_a_server_that_does_not_stream(serve, connect):
     assert [delta.text for delta in deltas] == ["all at once"]
 
 
-async def test_a_failed_call_is_replayed_in_a_form_servers_accept(serve, connect):
+async def test_failed_call_is_replayed_in_an_accepted_form(serve, connect):
     server = serve([Reply(None, [Use("", "oops"), Use("read", "oops")]), "sorry"])
     provider = connect(server)
     first = await provider.send(provider.render(ASK), None)

@@ -93,7 +93,7 @@ def test_old_messages_are_not_encoded_again():
     assert len(second.fragments) == 101
 
 
-def test_the_two_apis_do_not_share_fragments():
+def test_fragments_of_the_two_apis_are_separate():
     message = Message("assistant", (ToolCall("c", "look", {}),))
     chat = provider(api="chat").render(request(message))
     responses = provider(api="responses").render(request(message))
@@ -101,7 +101,7 @@ def test_the_two_apis_do_not_share_fragments():
     assert b"function_call" in responses.fragments[0]
 
 
-def test_the_stable_part_is_kept_for_the_session():
+def test_stable_part_is_cached_for_the_session():
     made = provider()
     one, two = request(Message.user("a")), request(Message.user("b"), ephemeral="Shh.")
     first, second = made.render(one), made.render(two)
@@ -112,14 +112,14 @@ def test_the_stable_part_is_kept_for_the_session():
     assert "é".encode() in first.stable["tools"]
 
 
-def test_many_sessions_do_not_mix_up_their_stable_parts():
+def test_stable_parts_of_sessions_are_separate():
     made = provider()
     for number in range(500):
         rendered = made.render(request(system=f"You are number {number}."))
         assert json.loads(rendered.stable["system"])["content"] == f"You are number {number}."
 
 
-def test_the_model_is_what_follows_the_first_slash():
+def test_model_is_what_follows_the_first_slash():
     wire = provider().render(request())
     assert wire.fields["model"] == "llama/3"
     assert (wire.provider, wire.model, wire.session_id) == ("local", "local/llama/3", "s1")
@@ -139,7 +139,7 @@ def test_the_model_is_what_follows_the_first_slash():
         (None, {"api": "responses"}, "max_output_tokens"),
     ],
 )  # fmt: skip
-def test_the_name_of_the_output_limit(monkeypatch, base_url, options, field):
+def test_max_tokens_field_depends_on_the_server(monkeypatch, base_url, options, field):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     rendered = provider(base_url, **options).render(request(params={"max_tokens": 7}))
     assert rendered.fields[field] == 7
@@ -154,7 +154,7 @@ def test_the_name_of_the_output_limit(monkeypatch, base_url, options, field):
         ("http://localhost:1/v1", {"reasoning_field": "reasoning_content"}, "hm"),
     ],
 )
-def test_reasoning_goes_back_only_where_it_is_wanted(base_url, options, sent):
+def test_reasoning_is_sent_back_only_where_it_is_required(base_url, options, sent):
     call = Message("assistant", (ThinkingBlock("hm"), ToolCall("c", "look", {})))
     plain = Message("assistant", (ThinkingBlock("hm"), TextBlock("yes")))
     fragments = provider(base_url, **options).render(request(call, plain)).fragments
@@ -163,7 +163,7 @@ def test_reasoning_goes_back_only_where_it_is_wanted(base_url, options, sent):
     assert "reasoning_content" not in second
 
 
-def test_the_sdk_is_not_imported_to_render():
+def test_render_does_not_import_the_sdk():
     import subprocess
     import sys
 

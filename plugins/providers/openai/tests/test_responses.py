@@ -44,7 +44,7 @@ def ask(serve, connect):
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_an_answer_with_everything(ask, stream):
+async def test_responses_answer_with_everything(ask, stream):
     use = Use("look", {"q": "ä"}, "call_a")
     reply = Reply("The text.", [use], reasoning="Let me think about it all.")
     response, shown = await ask(reply, stream=stream)
@@ -59,7 +59,7 @@ async def test_an_answer_with_everything(ask, stream):
     assert thoughts == "Let me think about it all."
 
 
-async def test_the_request(serve, connect):
+async def test_responses_request_has_the_expected_fields(serve, connect):
     server = serve(["ok"])
     provider = connect(server, api="responses")
     png = ImageBlock("image/png", "iVBORw0KGgo=")
@@ -96,7 +96,7 @@ async def test_the_request(serve, connect):
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_usage(ask, stream):
+async def test_responses_usage_is_read(ask, stream):
     usage = {
         "input_tokens": 80,
         "input_tokens_details": {"cached_tokens": 64},
@@ -116,13 +116,13 @@ async def test_usage(ask, stream):
         ("something new", "incomplete"),
     ],
 )
-async def test_reasons_to_stop(ask, reason, stop, stream):
+async def test_incomplete_reasons_become_stops(ask, reason, stop, stream):
     response, _ = await ask(Reply("half", finish=reason), stream=stream)
     assert response.text == "half"
     assert response.stop == stop
 
 
-async def test_a_stream_that_ends_early_keeps_what_came(ask):
+async def test_stream_that_ends_early_keeps_its_text(ask):
     chunks = [
         item(0, type="reasoning"),
         event("response.reasoning_summary_text.delta", output_index=0, delta="hm"),
@@ -144,7 +144,7 @@ async def test_text_that_ends_early_is_incomplete(ask):
     assert response.stop == "incomplete"
 
 
-async def test_a_final_event_without_output(ask):
+async def test_final_event_without_output_keeps_the_items(ask):
     done = {"type": "message", "content": [{"type": "output_text", "text": "all of it"}]}
     chunks = [
         event("response.output_item.done", output_index=0, item=done),
@@ -169,12 +169,12 @@ async def test_a_final_event_without_output(ask):
         (event("error", error={"type": "invalid_request_error", "message": "oh"}), BadRequest),
     ],
 )
-async def test_failures_in_a_stream(ask, last, kind):
+async def test_failures_in_a_stream_are_raised(ask, last, kind):
     with pytest.raises(kind, match="oh"):
         await ask(Reply(chunks=[item(0, type="message"), last]))
 
 
-async def test_calls_without_an_id_and_with_the_same_id(ask):
+async def test_calls_without_an_id_or_with_the_same_id_get_their_own(ask):
     uses = [Use("look", {}, "same"), Use("look", {}, "same")]
     response, _ = await ask(Reply(None, uses))
     assert len({call.id for call in response.blocks}) == 2

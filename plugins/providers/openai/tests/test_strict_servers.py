@@ -86,7 +86,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("status", "body", "field"), REFUSALS)
-def test_the_field_that_is_refused_is_told_from_values(
+def test_refused_field_is_distinguished_from_a_refused_value(
     status: int, body: Any, field: str | None
 ) -> None:
     assert refused_field(status, body, SENT) == field
@@ -127,7 +127,7 @@ async def ask(made: OpenAIProvider) -> str:
         ((), 5),
     ],
 )
-async def test_a_strict_server_is_asked_once_and_remembered(
+async def test_refused_field_is_left_out_and_remembered(
     serve: Callable[..., OpenAIServer], tmp_path: Path, takes: tuple[str, ...], sent: int
 ) -> None:
     server = serve(strict := Strict(*takes))
@@ -142,7 +142,7 @@ async def test_a_strict_server_is_asked_once_and_remembered(
     assert server.requests[-1].raw == server.requests[-2].raw
 
 
-async def test_nothing_is_learnt_of_other_addresses_and_models(
+async def test_quirks_of_one_server_do_not_affect_others(
     serve: Callable[..., OpenAIServer], tmp_path: Path
 ) -> None:
     first, second = (serve(Strict("max_tokens", "stream_options")) for _ in range(2))
@@ -167,7 +167,7 @@ async def test_nothing_is_learnt_of_other_addresses_and_models(
         '{"KEY": {"changes": [], "at": "x"}}',
     ],
 )
-async def test_a_damaged_or_old_file_is_asked_anew(
+async def test_damaged_or_old_file_is_ignored(
     serve: Callable[..., OpenAIServer], tmp_path: Path, text: str
 ) -> None:
     server = serve(strict := Strict("max_tokens", "stream_options"))
@@ -177,7 +177,7 @@ async def test_a_damaged_or_old_file_is_asked_anew(
     assert strict.asked == 2
 
 
-async def test_without_a_home_or_a_writable_one_it_still_answers(
+async def test_missing_or_read_only_home_does_not_prevent_answers(
     serve: Callable[..., OpenAIServer], tmp_path: Path
 ) -> None:
     server = serve(Strict())
@@ -185,7 +185,7 @@ async def test_without_a_home_or_a_writable_one_it_still_answers(
     assert await ask(provider(server, tmp_path / "missing")) == "hello"
 
 
-async def test_a_model_that_may_not_be_streamed_is_asked_whole(
+async def test_model_that_cannot_stream_is_requested_whole(
     serve: Callable[..., OpenAIServer], tmp_path: Path
 ) -> None:
     told = openai_says("Your organization must be verified to stream this model.", "stream")
@@ -194,7 +194,7 @@ async def test_a_model_that_may_not_be_streamed_is_asked_whole(
     assert "stream_options" not in server.requests[-1].json
 
 
-async def test_a_refusal_of_anything_else_is_told(
+async def test_other_refusals_are_raised(
     serve: Callable[..., OpenAIServer], tmp_path: Path
 ) -> None:
     server = serve(lambda _body: Reply(status=400, body=openai_says("Unsupported: 'messages'")))

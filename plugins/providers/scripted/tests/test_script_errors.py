@@ -34,33 +34,33 @@ async def play(path: Path) -> None:
         ("steps: [a]", "line 1, step 1: a step is a mapping"),
         (
             "steps:\n- {text: a}\n- {tool: []}",
-            "line 3, step 2: unknown key 'tool'; 'tools' is near",
+            "line 3, step 2: unknown key 'tool'; the nearest is 'tools'",
         ),
-        ("steps:\n- text: a\n  text: b", "line 3: the key 'text' stands here twice"),
-        ("steps: [{text: yes}]", "'text' must be a text, but is True; put it in quotes"),
-        ("steps: [{text: 012}]", "'text' must be a text, but is 10"),
+        ("steps:\n- text: a\n  text: b", "line 3: the key 'text' is duplicated"),
+        ("steps: [{text: yes}]", "'text': expected a string, got True; put it in quotes"),
+        ("steps: [{text: 012}]", "'text': expected a string, got 10"),
         ("steps: [{when: '('}]", "step 1: 'when' is not a regular expression"),
         ("steps: [{when_any: '*'}]", "'when_any' is not a regular expression"),
-        ("steps: [{delay: soon}]", "'delay' must be a number of seconds"),
-        ("steps: [{delay: -1}]", "'delay' must be a number of seconds"),
-        ("steps: [{delay: .inf}]", "'delay' must be a number of seconds"),
-        ("steps: [{repeat: 1}]", "'repeat' must be true or false"),
-        ("steps: [{fault: fire}]", "'fault' must be one of auth, rate"),
+        ("steps: [{delay: soon}]", "'delay': expected a number of seconds"),
+        ("steps: [{delay: -1}]", "'delay': expected a number of seconds"),
+        ("steps: [{delay: .inf}]", "'delay': expected a number of seconds"),
+        ("steps: [{repeat: 1}]", "'repeat': expected true or false"),
+        ("steps: [{fault: fire}]", "'fault': expected one of auth, rate"),
         ("steps: [{fault: {kind: rate, after: 1}}]", "unknown key 'after'"),
         ("steps: [{fault: [rate]}]", "'fault' is a mapping"),
-        ("steps: [{fault: {kind: [rate]}}]", "'fault' must be one of"),
-        ("steps: [{fault: no_name}]", "'no_name' needs 'tools'"),
+        ("steps: [{fault: {kind: [rate]}}]", "'fault': expected one of"),
+        ("steps: [{fault: no_name}]", "'no_name' needs a call in 'tools'"),
         ("steps: [{tools: look}]", "'tools' is a list of calls"),
-        ("steps: [{tools: [{arguments: {}}]}]", "'name' must be a text, but is missing"),
+        ("steps: [{tools: [{arguments: {}}]}]", "'name': expected a string, got nothing"),
         ("steps: [{tools: [{name: a, arguments: [1]}]}]", "arguments of 'a' must be a mapping"),
-        ("steps: [{tools: [{name: a, arguments: {d: 2024-01-01}}]}]", "put dates and the like"),
+        ("steps: [{tools: [{name: a, arguments: {d: 2024-01-01}}]}]", "put values such as dates"),
         ("steps: [{tools: [{name: a, arguments: {d: .nan}}]}]", "a value that JSON does not have"),
         ("steps: [{tools: [{name: a, arguments: &a {d: *a}}]}]", "does not have"),
         ("steps: [{text: !!python/name:os.system ''}]", "not valid YAML"),
         ("steps: [{text: 2024-99-99}]", "not valid YAML"),
     ],
 )
-async def test_what_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> None:
+async def test_script_error_says_what_is_wrong(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadRequest) as caught:
@@ -70,12 +70,12 @@ async def test_what_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> No
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", ".", "nul\0.yaml"])
-async def test_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
+async def test_missing_file_is_a_bad_request(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadRequest, match="The scripted model cannot read"):
         await play(tmp_path / name)
 
 
-async def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+async def test_binary_file_is_a_bad_request(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_bytes(b"steps: \xff\xfe\x00")
     with pytest.raises(BadRequest, match="not valid YAML"):
         await play(tmp_path / "b.yaml")
@@ -86,7 +86,7 @@ SCRAPS = st.sampled_from((*PIECES, "name:", "(", "*a", "&a", "!", "?", "|", "'",
 
 
 @given(st.one_of(st.text(), st.lists(SCRAPS, max_size=25).map(" ".join)))
-def test_whatever_stands_in_a_file_no_other_error_leaks(text: str) -> None:
+def test_any_file_content_is_a_script_or_a_bad_request(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "any.yaml"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))

@@ -81,7 +81,7 @@ async def speak(text, on_delta):
         await asyncio.sleep(0.006 if word.startswith("slow") else 0)
 
 
-scripted._speak = speak
+scripted._stream_text = speak
 api.EACH_MINUTE = 10_000  # every test's owner is one and the same
 
 

@@ -2,7 +2,7 @@
 
 Reached by the entry point ``hookline_prompt_cache:PromptCache``; it implements ``pre_send`` (the
 plan), ``around_model`` (what each request cost), ``start_of_turn`` and ``end_of_turn`` (the
-session's rhythm).
+pauses between turns).
 """
 
 from .config import PromptCacheConfig

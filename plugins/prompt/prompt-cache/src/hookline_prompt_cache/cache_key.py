@@ -1,4 +1,4 @@
-"""``prompt_cache_key``: routes requests with one prefix to one machine of the provider."""
+"""``prompt_cache_key``: routes requests with the same prefix to the same machine of a provider."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIELD = "prompt_cache_key"
 
 
 def cache_key(wire: WireRequest, session: Session) -> str:
-    """A key of 41 characters for the stable prompt and the chat.
+    """Return a key of 41 characters for the stable prompt and the chat.
 
     Sessions of a chat with the same stable prompt share it. It is a digest, so that it does not
     reveal the chat.
@@ -23,6 +23,6 @@ def cache_key(wire: WireRequest, session: Session) -> str:
     return f"hookline-{digest.hexdigest()[:32]}"
 
 
-def refuses_key(error: BadRequest) -> bool:
+def is_key_refused(error: BadRequest) -> bool:
     """Return whether the server rejected the field as unknown."""
     return FIELD in str(error)

@@ -15,12 +15,12 @@ class PromptCacheConfig(BaseModel):
         True, description="False sends no cache_control, for proxies that refuse it."
     )
     ttl: Literal["auto", "5m", "1h"] = Field(
-        "auto", description="How long a prefix is cached; auto follows the session's rhythm."
+        "auto", description="How long a prefix is cached; auto goes by the pauses so far."
     )
     cache_key: Literal["auto", "always", "never"] = Field(
         "auto",
-        description="prompt_cache_key on the OpenAI wire; auto: to providers known to take it.",
+        description="prompt_cache_key on the OpenAI wire; auto: to providers known to accept it.",
     )
     smallest_prefix: int | None = Field(
-        None, ge=1, description="Tokens below which the model caches nothing; None looks it up."
+        None, ge=1, description="Tokens below which the model caches nothing; null looks it up."
     )

@@ -1,4 +1,4 @@
-"""A rendered request as positions for breakpoints, in the order in which a cache reads them.
+"""The places of a rendered request that can carry a breakpoint, in the order a cache reads them.
 
 A place is ``(part, block)``. The parts are the tools (0), the system prompt (1) and the messages
 (from 2).
@@ -101,7 +101,7 @@ def as_marker(place: Place, ttl: str) -> Marker:
 
 
 def _speaker(part: bytes) -> str:
-    """Whose words a message is; read from its bytes where the provider does not say."""
+    """Return who a message is from; read from its bytes where the provider does not say."""
     role: str = getattr(part, "role", "")
     if role:
         return role

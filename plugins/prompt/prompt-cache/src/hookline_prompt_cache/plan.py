@@ -1,4 +1,4 @@
-"""The planner: which places of a request get a breakpoint, and how long each is kept.
+"""Plans which places of a request get a breakpoint, and how long each is cached.
 
 A breakpoint writes what comes before it, and reads the longest prefix that was written at its own
 place or up to 20 blocks before it. So a place where the last request had a breakpoint is marked
@@ -24,8 +24,7 @@ from hookline_hookspecs import Marker, WireRequest
 
 from .layout import AFTER_SYSTEM, MESSAGES, Layout, Place, as_marker
 
-MOST = 4
-"""The most breakpoints in a request."""
+MAX_MARKERS = 4
 
 Ttl: TypeAlias = Literal["5m", "1h"]
 Mode: TypeAlias = Literal["5m", "1h", "split"]
@@ -44,18 +43,18 @@ def plan(
     """
     layout = Layout(wire)
     given = _given(layout, wire)
-    room = MOST - len(given)
+    free = MAX_MARKERS - len(given)
     hour_until = _hour_until(layout, wire, mode)
-    chosen: dict[Place, Ttl] = {}
+    planned: dict[Place, Ttl] = {}
     for place in _wanted(layout, wire, mode, last, cold):
-        if len(chosen) >= room:
+        if len(planned) >= free:
             break
-        if place in chosen or place in given or layout.size(place) < smallest:
+        if place in planned or place in given or layout.size(place) < smallest:
             continue
         ttl = _fitting(place, "1h" if place <= hour_until else "5m", given)
         if ttl is not None:
-            chosen[place] = ttl
-    added = [as_marker(place, chosen[place]) for place in sorted(chosen)]
+            planned[place] = ttl
+    added = [as_marker(place, planned[place]) for place in sorted(planned)]
     return (*wire.markers, *added)
 
 

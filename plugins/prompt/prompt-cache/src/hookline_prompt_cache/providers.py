@@ -1,4 +1,4 @@
-"""Reads what is known about models and providers from ``providers.json``."""
+"""What models and providers support, from ``providers.json``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def smallest_prefix(model: str) -> int:
-    """Tokens of the shortest prefix that ``model`` caches: that of the longest name it holds.
+    """Return the tokens of the shortest prefix that ``model`` caches, by the longest known name.
 
-    From Anthropic's page on prompt caching. An unknown model counts as the least, because a marker
-    on a prefix that turns out to be too short costs nothing.
+    From Anthropic's page on prompt caching. An unknown model has the smallest value: a marker on a
+    prefix that is too short costs nothing.
     """
     table: Mapping[str, int] = _data()["smallest_prefix"]
     return table[max((name for name in table if name in model), key=len)]

@@ -1,4 +1,4 @@
-"""What a turn's input cost, and the sentence about a plugin that broke the prefix."""
+"""What a turn's input cost, and the notice about a plugin that broke the prefix."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hookline_hookspecs.prices import Prices, format_money
 class TurnCost:
     """The requests of a turn: how many, their tokens, and what broke the prefix.
 
-    ``ended`` is the time of the last answer in Unix seconds, 0 before the first. ``paid`` are the
-    models that answered, each with its tokens.
+    ``ended`` is the time of the last response in Unix seconds, 0 before the first. ``paid`` are the
+    models that responded, each with its tokens.
     """
 
     requests: int = 0
@@ -33,7 +33,7 @@ class TurnCost:
             self.breaks.append(response.broken)
 
     def line(self, prices: Prices) -> str:
-        """One line for the log, with what it cost and what the cache saved."""
+        """Return one line for the log, with what it cost and what the cache saved."""
         usage = self.usage
         money = _sum(prices.cost(model, one) for model, one in self.paid)
         saved = _sum(prices.saved(model, one) for model, one in self.paid)
@@ -42,7 +42,7 @@ class TurnCost:
             f"{usage.cache_write} written, {usage.fresh} fresh, {usage.output} of output; cost "
             f"{format_money(money)}, saved {format_money(saved)}"
         )
-        return "; ".join([text, *(f"prefix broken: {_place(one)}" for one in self.breaks)])
+        return "; ".join([text, *(f"prefix broken: {_location(one)}" for one in self.breaks)])
 
 
 def _sum(amounts: Iterable[float | None]) -> float | None:
@@ -51,15 +51,15 @@ def _sum(amounts: Iterable[float | None]) -> float | None:
     return None if None in known else sum(filter(None, known))
 
 
-def sentence(broken: PrefixBreak) -> str:
-    """Return the sentence about the plugin that broke the prefix."""
+def break_notice(broken: PrefixBreak) -> str:
+    """Return the notice about a plugin that broke the prefix."""
     return (
-        f"Plugin {broken.plugin} changed what had been sent before ({_place(broken)}), so the "
-        f"provider's cache was missed and that input was paid for again. If it keeps doing so, "
-        f"report it to its author, or switch it off: hookline plugins disable {broken.plugin}"
+        f"Plugin {broken.plugin} changed what was sent before ({_location(broken)}), so the "
+        f"provider's cache was missed and that input was paid for again. If it happens again, "
+        f"report it to the plugin's author, or run `hookline plugins disable {broken.plugin}`."
     )
 
 
-def _place(broken: PrefixBreak) -> str:
+def _location(broken: PrefixBreak) -> str:
     where = f"message {broken.message}, " if broken.message else ""
     return f"{broken.tier}, {where}byte {broken.offset}, by {broken.plugin}"

@@ -18,14 +18,14 @@ from hookline_hookspecs import (
 )
 from pydantic import BaseModel, Field
 
-from .styles import LEVELS, Level, Style, can, fields, style_of
+from .styles import LEVELS, Level, Style, style_of, supports, with_level
 
 DEFAULT = "default"
-CHOSEN = "level"
-"""The turn's state: the level that its chat has."""
-ANEW = (
-    " The provider keeps a conversation in its cache for one setting, so the next message is read "
-    "anew once; the system prompt and the tools stay cached."
+LEVEL_KEY = "level"
+"""The turn's stash key for the level of its chat."""
+CACHE_NOTE = (
+    " The next message is not read from the provider's cache, which keeps a conversation for one "
+    "level; the system prompt and the tools stay cached."
 )
 
 
@@ -33,83 +33,81 @@ class ReasoningConfig(BaseModel):
     """Settings under ``plugins: {reasoning: …}``."""
 
     default: Level | None = Field(
-        None, description="The level of a chat that has chosen none; null leaves it to the model."
+        None, description="The level of a chat without its own; null leaves it to the model."
     )
     models: dict[str, Style] = Field(
         default_factory=dict,
-        description="Models that the packaged list does not know, or knows wrongly: a pattern of "
-        "provider/model, and how it is told (effort, effort-always, openrouter, "
+        description="Models that the packaged list lacks or has wrong: a pattern of "
+        "provider/model, and its style (effort, effort-always, openrouter, "
         "anthropic-adaptive, anthropic-adaptive-always, anthropic-budget, none).",
     )
 
 
 class Reasoning(Plugin[ReasoningConfig]):
-    """Keeps a level for each chat, and sends it with the requests of its turns."""
+    """Stores a level for each chat, and sends it with the requests of its turns."""
 
     async def _complete(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         return [(level, "") for level in (*LEVELS, DEFAULT) if level.startswith(typed.casefold())]
 
-    # Not immediate: within a turn, a model that has begun to think would have to go on without.
+    # Not immediate: a model that has started to think cannot stop within a turn.
     @command("/reasoning", audience="everyone", category="Model and safety", complete=_complete)
     async def command(self, ctx: Context, args: str) -> str:
         """Show how much the model thinks, or choose: /reasoning off, low, medium, high, default."""
         wanted = args.strip().casefold()
         before, style = await self._level(ctx), style_of(ctx.model, self.config.models)
         if not wanted:
-            return self._shown(ctx.model, style, before)
+            return self._describe(ctx.model, style, before)
         if wanted not in (*LEVELS, DEFAULT):
-            return (
-                f"There is no level {args.strip()[:20]!r}; write off, low, medium, high or default."
-            )
+            return f"Unknown level {args.strip()[:20]!r}. Try off, low, medium, high or default."
         level: Any = None if wanted == DEFAULT else wanted
-        if level is not None and not can(style, level):
+        if level is not None and not supports(style, level):
             return self._refusal(ctx.model, style)
-        await self._keep(ctx, level)
+        await self._store(ctx, level)
         level = level or self.config.default
-        anew = ANEW if style.startswith("anthropic") and ctx.history and level != before else ""
-        return self._shown(ctx.model, style, level) + anew
+        note = (
+            CACHE_NOTE if style.startswith("anthropic") and ctx.history and level != before else ""
+        )
+        return self._describe(ctx.model, style, level) + note
 
-    def _shown(self, model: str, style: Style, level: Level | None) -> str:
+    def _describe(self, model: str, style: Style, level: Level | None) -> str:
         if level is None:
-            return f"Reasoning: as {model} does by itself."
-        if can(style, level):
+            return f"Reasoning: the default of {model}."
+        if supports(style, level):
             return f"Reasoning: {level} ({model})."
-        return f"Reasoning: {level}, but it is not sent: {self._refusal(model, style)}"
+        return f"Reasoning: {level}, but not sent: {self._refusal(model, style)}"
 
     def _refusal(self, model: str, style: Style) -> str:
         if style != "none":
-            return f"{model} always reasons; the least is low."
+            return f"{model} always reasons; the lowest level is low."
         return (
-            f"{model} is not known to take a level of reasoning. If it does, say how in "
+            f"{model} is not known to accept a level of reasoning. If it does, set its style in "
             f'config.yaml: plugins: {{reasoning: {{models: {{"{model}": effort}}}}}}.'
         )
 
     @hookimpl
     async def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest | None:
-        """Set the fields of a request of a turn; its prefix stays as it is."""
+        """Set the level in a request of a turn; its prefix does not change."""
         if wire.purpose != "turn":
             return None
-        if CHOSEN not in ctx.stash:
-            ctx.stash[CHOSEN] = await self._level(ctx)
-        level: Level | None = ctx.stash[CHOSEN]
+        if LEVEL_KEY not in ctx.stash:
+            ctx.stash[LEVEL_KEY] = await self._level(ctx)
+        level: Level | None = ctx.stash[LEVEL_KEY]
         style = style_of(wire.model, self.config.models)
-        if level is None or not can(style, level):
+        if level is None or not supports(style, level):
             return None
-        if style == "anthropic-budget" and level != "off" and _began_without(ctx):
+        if style == "anthropic-budget" and level != "off" and _started_without_thinking(ctx):
             level = "off"
-        return replace(wire, fields=fields(style, level, wire.fields))
-
-    # What is stored
+        return replace(wire, fields=with_level(style, level, wire.fields))
 
     async def _level(self, ctx: Context) -> Level | None:
         try:
-            found = await self.host.storage.kv.get(_key(ctx))
+            stored = await self.host.storage.kv.get(_key(ctx))
         except HooklineError as error:
             self.log.warning("the level of reasoning cannot be read: %s", error)
-            found = None
-        return found if found in LEVELS else self.config.default
+            stored = None
+        return stored if stored in LEVELS else self.config.default
 
-    async def _keep(self, ctx: Context, level: Level | None) -> None:
+    async def _store(self, ctx: Context, level: Level | None) -> None:
         kv = self.host.storage.kv
         await (kv.set(_key(ctx), level) if level else kv.delete(_key(ctx)))
 
@@ -118,9 +116,11 @@ def _key(ctx: Context) -> str:
     return "chat:" + json.dumps([ctx.session.channel, ctx.session.chat_id])
 
 
-def _began_without(ctx: Context) -> bool:
-    """Whether the turn's calls were made without thinking, by another model: with a budget the API
-    takes only a loop that began with it."""
+def _started_without_thinking(ctx: Context) -> bool:
+    """Return whether another model made the turn's calls without thinking.
+
+    With a budget, the API accepts only a loop that started with thinking.
+    """
     called = [message for message in ctx.turn.messages if message.tool_calls]
     return bool(called) and not any(
         isinstance(block, ThinkingBlock) and (block.signature or block.redacted)

@@ -1,15 +1,15 @@
-"""How a model is told how much to think: a style for each model, and its fields in a request.
+"""How to set the level of reasoning: a style for each model, and its fields in a request.
 
 ======================== ======================================================================
 style                    fields
 ======================== ======================================================================
 effort                   ``reasoning_effort``: none, low, medium, high; with the Responses API
                          ``reasoning: {effort}``
-effort-always            the same for a model that cannot be told not to think
+effort-always            the same for a model that always thinks
 openrouter               ``reasoning: {effort}``, or ``{enabled: false}``
 anthropic-adaptive       ``thinking: {type: adaptive}`` and ``output_config: {effort}``, or
                          ``thinking: {type: disabled}``
-anthropic-adaptive-always the same for a model that cannot be told not to think
+anthropic-adaptive-always the same for a model that always thinks
 anthropic-budget         ``thinking: {type: enabled, budget_tokens}``, or none at all
 ======================== ======================================================================
 """
@@ -35,9 +35,9 @@ Style: TypeAlias = Literal[
     "none",
 ]
 BUDGETS: Mapping[str, int] = {"low": 2048, "medium": 8192, "high": 24_576}
-"""Tokens of thinking of a model that takes a number (the API's least is 1,024)."""
-ANSWER_ROOM = 8192
-"""Tokens left for the answer beside them."""
+"""Tokens of thinking, for a model that takes a number (the API's minimum is 1,024)."""
+ANSWER_TOKENS = 8192
+"""Tokens left for the answer besides."""
 
 
 @cache
@@ -55,13 +55,13 @@ def style_of(model: str, own: Mapping[str, Style]) -> Style:
     return "none"
 
 
-def can(style: Style, level: Level) -> bool:
-    """Return whether a model of this style can be told to think so much."""
+def supports(style: Style, level: Level) -> bool:
+    """Return whether a model of this style accepts the level."""
     return style != "none" and not (level == "off" and style.endswith("-always"))
 
 
-def fields(style: Style, level: Level, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request, ``sent``, with those that set the level."""
+def with_level(style: Style, level: Level, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields ``sent`` of a request with the level set."""
     changed = dict(sent)
     if style in ("effort", "effort-always"):
         effort = "none" if level == "off" else level
@@ -72,7 +72,7 @@ def fields(style: Style, level: Level, sent: Mapping[str, Any]) -> dict[str, Any
     elif style == "openrouter":
         changed["reasoning"] = {"enabled": False} if level == "off" else {"effort": level}
     elif style == "anthropic-budget":
-        return _budget(level, changed)
+        return _with_budget(level, changed)
     elif style.startswith("anthropic-adaptive"):
         changed["thinking"] = {"type": "disabled" if level == "off" else "adaptive"}
         if level != "off":
@@ -80,11 +80,11 @@ def fields(style: Style, level: Level, sent: Mapping[str, Any]) -> dict[str, Any
     return changed
 
 
-def _budget(level: Level, changed: dict[str, Any]) -> dict[str, Any]:
+def _with_budget(level: Level, changed: dict[str, Any]) -> dict[str, Any]:
     changed.pop("thinking", None)
     if level != "off":
         budget = BUDGETS[level]
         changed["thinking"] = {"type": "enabled", "budget_tokens": budget}
         if changed.get("max_tokens", 0) <= budget:
-            changed["max_tokens"] = budget + ANSWER_ROOM
+            changed["max_tokens"] = budget + ANSWER_TOKENS
     return changed

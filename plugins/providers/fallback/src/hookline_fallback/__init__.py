@@ -1,7 +1,6 @@
-"""Hookline plugin ``fallback``: another model answers when the first one cannot.
+"""Hookline plugin ``fallback``: another model answers when the first one fails.
 
-Reached by the entry point ``hookline_fallback:Fallback``. Which models, in which order, is core's
-``fallback_models``.
+The models and their order are core's ``fallback_models``.
 """
 
 from __future__ import annotations
@@ -26,86 +25,86 @@ from pydantic import BaseModel, Field
 
 __all__ = ["Fallback", "FallbackConfig"]
 CallNext = Callable[[ModelRequest], Awaitable[ModelResponse]]
-PASSING = (Overloaded, RateLimited, NetworkError)
-"""Errors that another model may not have; any other is the request's own."""
+RETRYABLE_ERRORS = (Overloaded, RateLimited, NetworkError)
+"""Errors that another model may not have; any other is about the request."""
 
 
 class FallbackConfig(BaseModel):
-    """How long a model that could not answer is left alone."""
+    """How long a failed model is skipped."""
 
     rest: float = Field(
-        default=60.0, ge=0, description="Seconds; what the provider asks for counts if longer."
+        default=60.0, ge=0, description="Seconds; longer if the provider asks for it."
     )
 
 
 class Fallback(Plugin[FallbackConfig]):
-    """Tries the next model, unless words of the answer have been shown."""
+    """Tries the next model, unless a part of the answer has been shown."""
 
     def __init__(self, config: FallbackConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._resting: dict[str, float] = {}
-        self._shown: set[str] = set()
+        self._skipped_until: dict[str, float] = {}
+        self._shown_turns: set[str] = set()
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Hear what is shown."""
+        """Listen to what is shown."""
         if host.config.fallback_models:
-            host.signals.connect("delta", self._delta)
+            host.signals.connect("delta", self._on_delta)
 
-    def _delta(self, delta: Delta, ctx: Context | None = None) -> None:
+    def _on_delta(self, delta: Delta, ctx: Context | None = None) -> None:
         if ctx is not None and delta.text and delta.kind != "waiting":
-            self._shown.add(ctx.turn.id)
+            self._shown_turns.add(ctx.turn.id)
 
     @hookimpl
     def around_model(
         self, ctx: Context, request: ModelRequest
     ) -> Callable[[ModelRequest, CallNext], Awaitable[ModelResponse]] | None:
-        """Enclose the call."""
+        """Try the next model if the call fails."""
         if not self.host.config.fallback_models:
             return None
 
         async def middleware(request: ModelRequest, call_next: CallNext) -> ModelResponse:
             turn_id = ctx.turn.id
-            self._shown.discard(turn_id)
+            self._shown_turns.discard(turn_id)
             try:
-                return await self._first_that_answers(ctx, request, call_next)
+                return await self._try_models(ctx, request, call_next)
             finally:
-                self._shown.discard(turn_id)
+                self._shown_turns.discard(turn_id)
 
         return middleware
 
-    async def _first_that_answers(
+    async def _try_models(
         self, ctx: Context, request: ModelRequest, call_next: CallNext
     ) -> ModelResponse:
-        first: ProviderError | None = None
+        first_error: ProviderError | None = None
         for model in self._models(request.model):
-            asked = request if model == request.model else replace(request, model=model)
+            attempt = request if model == request.model else replace(request, model=model)
             try:
-                response = await call_next(asked)
-            except PASSING as error:
-                self._rest(model, error)
-                if ctx.turn.id in self._shown:
-                    raise  # what was shown is not taken back
-                first = first or error
+                response = await call_next(attempt)
+            except RETRYABLE_ERRORS as error:
+                self._skip(model, error)
+                if ctx.turn.id in self._shown_turns:
+                    raise  # what was shown cannot be taken back
+                first_error = first_error or error
                 continue
             except ProviderError as error:
-                if first is None:
+                if first_error is None:
                     raise
-                self.log.warning("the fallback %s could not answer: %s", model, error)
+                self.log.warning("fallback %s failed: %s", model, error)
                 continue
             if model != request.model:
-                ctx.notify(f"{model} answers, because {request.model} cannot at the moment.")
+                ctx.notify(f"{model} answers, because {request.model} is unavailable.")
             return response
-        assert first is not None
-        raise first
+        assert first_error is not None
+        raise first_error
 
-    def _models(self, wanted: str) -> Iterator[str]:
-        """The models to ask: those that rest come last, since all may be resting."""
-        models = dict.fromkeys([wanted, *self.host.config.fallback_models])
+    def _models(self, first: str) -> Iterator[str]:
+        """Yield the models to try. Skipped ones come last, since all may be skipped."""
+        models = dict.fromkeys([first, *self.host.config.fallback_models])
         now = self.host.now()
-        awake = [model for model in models if self._resting.get(model, 0.0) <= now]
-        yield from dict.fromkeys([*awake, *models])
+        available = [model for model in models if self._skipped_until.get(model, 0.0) <= now]
+        yield from dict.fromkeys([*available, *models])
 
-    def _rest(self, model: str, error: ProviderError) -> None:
+    def _skip(self, model: str, error: ProviderError) -> None:
         seconds = max(self.config.rest, error.retry_after or 0.0)
-        self._resting[model] = self.host.now() + seconds
+        self._skipped_until[model] = self.host.now() + seconds

@@ -1,4 +1,4 @@
-"""The provider itself: loads scenarios, keeps their progress, speaks in word-sized pieces."""
+"""The provider: loads scripts, tracks their progress, streams text in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hookline_hookspecs import (
     WireRequest,
 )
 
-from . import play, wire
+from . import playback, wire
 from .script import ERROR_KINDS, Script, Step, load
 
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
@@ -41,29 +41,29 @@ class ScriptedProvider:
     cache_price = CachePrice()
 
     def __init__(self, settings: ProviderSettings) -> None:
-        """No setting is needed; key and base URL are ignored."""
+        """Take the settings; key and base URL are ignored."""
         self.name = settings.name
         self._loaded: dict[Path, _Loaded] = {}
         self._sent: dict[str, tuple[bytes, ...]] = {}
 
     def render(self, request: ModelRequest) -> WireRequest:
-        """The request in this provider's JSON; never fails on the scenario."""
+        """Return the request in this provider's JSON; the script is not read yet."""
         return wire.render(request)
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         """Play the step that answers ``wire``.
 
         Raises:
-            BadRequest: the scenario cannot be used or has no step for this.
-            ProviderError: the step asks for a fault.
+            BadRequest: the script is invalid, or no step matches.
+            ProviderError: the step has a fault.
         """
         script = self._script(wire)
-        step = play.take_step(script, wire)
+        step = playback.take_step(script, wire)
         await asyncio.sleep(step.delay)
         kind = step.fault.kind if step.fault else ""
         if step.fault and kind in ERROR_KINDS:
-            raise play.fault_error(script, step.fault)
-        await _speak(step.text, on_delta)
+            raise playback.fault_error(script, step.fault)
+        await _stream_text(step.text, on_delta)
         if kind == "cut":
             raise NetworkError(
                 f"The scripted model's answer broke off, as {script.path} asks. Try again."
@@ -71,7 +71,7 @@ class ScriptedProvider:
         return self._response(step, wire)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing; no connection is open."""
 
     def _script(self, wire: WireRequest) -> Script:
         path = Path(str(wire.fields["model"]))
@@ -83,7 +83,7 @@ class ScriptedProvider:
         return known.script
 
     def _response(self, step: Step, request: WireRequest) -> ModelResponse:
-        answer = play.blocks(step, request)
+        answer = playback.blocks(step, request)
         now = wire.parts(request)
         before = self._sent.get(request.session_id, ())
         self._sent[request.session_id] = now
@@ -92,7 +92,7 @@ class ScriptedProvider:
         return ModelResponse(
             answer,
             "incomplete" if incomplete else "tools" if calls else "end",
-            play.usage(now, before, answer),
+            playback.usage(now, before, answer),
             model=request.model,
         )
 
@@ -101,15 +101,15 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     try:
         stat = path.stat()
     except (OSError, ValueError):
-        # load() tells what is wrong; a stamp of no file makes it look again each time.
+        # load() reports what is wrong.
         return (0, 0, 0)
     return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
 
 
-async def _speak(text: str, on_delta: DeltaSink | None) -> None:
+async def _stream_text(text: str, on_delta: DeltaSink | None) -> None:
     if on_delta is None:
         return
     for word in _WORDS.findall(text):
         on_delta(Delta(word))
-        # Lets screens draw and a stop arrive between two words, as a network would.
+        # Yield, as a network would: screens draw and cancellation works between two words.
         await asyncio.sleep(0)

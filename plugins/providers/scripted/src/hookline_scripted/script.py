@@ -1,6 +1,6 @@
-"""The scenario file: read, checked, and turned into :class:`Script`.
+"""Reads a script file: YAML, checked, as a :class:`Script`.
 
-Whatever is wrong with a file is told as :class:`BadRequest` with file, line or step, and remedy.
+Whatever is wrong with a file is a :class:`BadRequest` with file, line or step, and what to do.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import yaml
 from hookline_hookspecs import BadRequest
 
 ERROR_KINDS = ("auth", "rate", "overloaded", "context", "bad_request", "network")
-"""Faults that end a step with that kind of provider error, before any text."""
+"""Faults that raise this kind of provider error before any text."""
 
 CALL_FAULTS = ("bad_arguments", "no_name")
-"""Faults in the tool calls themselves, as real models make them."""
+"""Faults in the tool calls, as real models make them."""
 
 FAULTS = (*ERROR_KINDS, "cut", "incomplete", *CALL_FAULTS)
 _FLAGS = re.DOTALL | re.MULTILINE
@@ -30,7 +30,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong: one of :data:`FAULTS`; ``retry_after`` in seconds."""
+    """What goes wrong: ``kind`` is one of :data:`FAULTS`; ``retry_after`` in seconds."""
 
     kind: str
     retry_after: float | None = None
@@ -61,17 +61,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A scenario: its steps in the order of the file."""
+    """A script: its steps in the order of the file."""
 
     path: Path
     steps: tuple[Step, ...]
 
 
 def load(path: Path) -> Script:
-    """The scenario in ``path``.
+    """Read the script in ``path``.
 
     Raises:
-        BadRequest: the file cannot be read, is no YAML or no scenario; the text says where.
+        BadRequest: the file cannot be read, or is not YAML or not a script; the text says where.
     """
     root, loader = _compose(path)
     try:
@@ -108,7 +108,7 @@ def _yaml_error(path: Path, error: Exception) -> BadRequest:
 
 
 def _refuse_duplicates(root: yaml.Node | None, path: Path) -> None:
-    # PyYAML silently keeps the last of two equal keys, so a step would lose half of what it says.
+    # PyYAML silently keeps the last of two equal keys.
     seen: set[int] = set()
     waiting = [root] if root else []
     while waiting:
@@ -128,24 +128,24 @@ def _refuse_duplicate_keys(node: yaml.MappingNode, path: Path) -> None:
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.value in keys:
             raise BadRequest(
-                f"{path}, line {key.start_mark.line + 1}: the key {key.value!r} stands here"
-                " twice; keep one of them."
+                f"{path}, line {key.start_mark.line + 1}: the key {key.value!r} is"
+                " duplicated. Keep one of them."
             )
         keys.add(str(key.value))
 
 
 def _steps_node(root: yaml.Node | None, path: Path) -> list[yaml.Node]:
     if not isinstance(root, yaml.MappingNode):
-        raise BadRequest(f"{path}: a scenario is a mapping with the key 'steps', a list of steps.")
+        raise BadRequest(f"{path}: a script is a mapping with the key 'steps', a list of steps.")
     found = {str(key.value): (key, value) for key, value in root.value}
     for name, (key, _) in found.items():
         if name != "steps":
             raise BadRequest(
-                f"{path}, line {key.start_mark.line + 1}: unknown key {name!r}; a scenario has"
-                " only the key 'steps'."
+                f"{path}, line {key.start_mark.line + 1}: unknown key {name!r}. The only"
+                " key of a script is 'steps'."
             )
     if "steps" not in found:
-        raise BadRequest(f"{path}: the key 'steps' is missing; write a list of steps under it.")
+        raise BadRequest(f"{path}: the key 'steps' is missing. Add a list of steps under it.")
     steps = found["steps"][1]
     if not isinstance(steps, yaml.SequenceNode):
         raise BadRequest(
@@ -162,29 +162,29 @@ def _step(path: Path, number: int, node: yaml.Node, loader: Any) -> Step:
         _only_known(data, _READERS, "a step")
         step = Step(**{key: _READERS[key](key, value) for key, value in data.items()})
         if step.fault and step.fault.kind in CALL_FAULTS and not step.tools:
-            raise _Complaint(f"the fault {step.fault.kind!r} needs 'tools' to spoil; add a call")
-    except _Complaint as error:
+            raise _InvalidStep(f"the fault {step.fault.kind!r} needs a call in 'tools'")
+    except _InvalidStep as error:
         raise BadRequest(f"{where}: {error}.") from None
     return step
 
 
-class _Complaint(Exception):
-    """What is wrong within a step; the caller adds where."""
+class _InvalidStep(Exception):
+    """A step is invalid; the caller adds where."""
 
 
 def _only_known(data: Any, known: Mapping[str, Any], what: str) -> None:
     if not isinstance(data, dict):
-        raise _Complaint(f"{what} is a mapping with the keys {', '.join(known)}")
+        raise _InvalidStep(f"{what} is a mapping with the keys {', '.join(known)}")
     for key in data:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, 1)
-            hint = f"{near[0]!r} is near" if near else f"{what} takes {', '.join(known)}"
-            raise _Complaint(f"unknown key {key!r}; {hint}")
+            hint = f"the nearest is {near[0]!r}" if near else f"known keys are {', '.join(known)}"
+            raise _InvalidStep(f"unknown key {key!r}; {hint}")
 
 
 def _text(key: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise _Complaint(f"{key!r} must be a text, but is {_shown(value)}; put it in quotes")
+        raise _InvalidStep(f"{key!r}: expected a string, got {_quoted(value)}; put it in quotes")
     return value
 
 
@@ -192,19 +192,19 @@ def _regex(key: str, value: Any) -> re.Pattern[str]:
     try:
         return re.compile(_text(key, value), _FLAGS)
     except (re.error, OverflowError, RecursionError) as error:
-        raise _Complaint(f"{key!r} is not a regular expression: {error}") from None
+        raise _InvalidStep(f"{key!r} is not a regular expression: {error}") from None
 
 
 def _seconds(key: str, value: Any) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value < 0:
-        raise _Complaint(f"{key!r} must be a number of seconds from 0, but is {_shown(value)}")
+        raise _InvalidStep(f"{key!r}: expected a number of seconds from 0, got {_quoted(value)}")
     return float(value)
 
 
-def _truth(key: str, value: Any) -> bool:
+def _boolean(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _Complaint(f"{key!r} must be true or false, but is {_shown(value)}")
+        raise _InvalidStep(f"{key!r}: expected true or false, got {_quoted(value)}")
     return value
 
 
@@ -214,14 +214,14 @@ def _fault(key: str, value: Any) -> Fault:
     _only_known(value, {"kind": 1, "retry_after": 1}, f"{key!r}")
     kind = value.get("kind")
     if kind not in FAULTS:
-        raise _Complaint(f"{key!r} must be one of {', '.join(FAULTS)}, but is {_shown(kind)}")
+        raise _InvalidStep(f"{key!r}: expected one of {', '.join(FAULTS)}, got {_quoted(kind)}")
     wait = value.get("retry_after")
     return Fault(kind, None if wait is None else _seconds("retry_after", wait))
 
 
 def _calls(key: str, value: Any) -> tuple[ScriptedCall, ...]:
     if not isinstance(value, list):
-        raise _Complaint(f"{key!r} is a list of calls, each with 'name' and 'arguments'")
+        raise _InvalidStep(f"{key!r} is a list of calls, each with 'name' and 'arguments'")
     return tuple(_each_call(value))
 
 
@@ -233,7 +233,7 @@ def _each_call(calls: list[Any]) -> Iterator[ScriptedCall]:
         if arguments is None:
             arguments = {}
         if not isinstance(arguments, dict):
-            raise _Complaint(f"the arguments of {name!r} must be a mapping of names to values")
+            raise _InvalidStep(f"the arguments of {name!r} must be a mapping of names to values")
         yield ScriptedCall(name, _as_json(name, arguments))
 
 
@@ -242,15 +242,15 @@ def _as_json(name: str, arguments: dict[Any, Any]) -> dict[str, Any]:
     try:
         data: dict[str, Any] = json.loads(json.dumps(arguments, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise _Complaint(
+        raise _InvalidStep(
             f"the arguments of {name!r} hold a value that JSON does not have ({error});"
-            " put dates and the like in quotes"
+            " put values such as dates in quotes"
         ) from None
     return data
 
 
-def _shown(value: Any) -> str:
-    return "missing" if value is None else repr(value)[:60]
+def _quoted(value: Any) -> str:
+    return "nothing" if value is None else repr(value)[:60]
 
 
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
@@ -261,5 +261,5 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "tools": _calls,
     "delay": _seconds,
     "fault": _fault,
-    "repeat": _truth,
+    "repeat": _boolean,
 }

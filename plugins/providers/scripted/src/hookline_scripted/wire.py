@@ -1,7 +1,7 @@
-"""How a request looks on the scripted model's wire, and how it is read back.
+"""Renders a request as the scripted model's JSON, and reads texts back from it.
 
-The encoding is JSON like that of a real API, one fragment a message, so that ``pre_send`` has
-something to work on. What is played is decided by these bytes, not by the request behind them.
+The JSON is like that of a real API, one fragment a message, so that ``pre_send`` has something to
+work on. These bytes choose the step, not the request behind them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from hookline_hookspecs import (
     WireRequest,
 )
 
-CACHE = "scripted"
-"""Key of :attr:`Message.wire` under which a rendered message is kept."""
+WIRE_KEY = "scripted"
+"""The key of :attr:`Message.wire` for a rendered message."""
 
 
 def render(request: ModelRequest) -> WireRequest:
-    """The request as JSON parts; equal messages give equal bytes."""
+    """Return the request as JSON parts; equal messages give equal bytes."""
     provider, _, model = request.model.partition("/")
     fields: dict[str, Any] = {"model": model}
     if "tool_choice" in request.params:
@@ -51,14 +51,14 @@ def render(request: ModelRequest) -> WireRequest:
 
 
 def _fragment(message: Message) -> Fragment:
-    known: Fragment | None = message.wire.get(CACHE)
+    known: Fragment | None = message.wire.get(WIRE_KEY)
     if known is None:
         content = [_block(block) for block in message.blocks]
         if message.context:
             content.append({"type": "text", "text": message.context})
         data = _encode({"role": message.role, "content": content})
-        # No place for a cache marker: this wire has none.
-        known = message.wire[CACHE] = Fragment(data, (-1,) * len(content), message.speaker)
+        # No places for cache markers: this API has none.
+        known = message.wire[WIRE_KEY] = Fragment(data, (-1,) * len(content), message.speaker)
     return known
 
 
@@ -79,12 +79,12 @@ def _block(block: Block) -> dict[str, Any]:
 
 def _encode(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
-    # A lone surrogate, as undecodable file names give, has no UTF-8.
+    # UTF-8 cannot hold a lone surrogate, as undecodable file names have.
     return text.encode("utf-8", "replace")
 
 
 def message_text(fragment: bytes) -> str:
-    """What a fragment says: its texts and tool results, in order, joined by newlines.
+    """Return the texts and tool results of a fragment, in order, joined by newlines.
 
     Raises:
         BadRequest: the bytes, which a plugin may have replaced, are not JSON.
@@ -93,15 +93,15 @@ def message_text(fragment: bytes) -> str:
         data = json.loads(fragment)
     except ValueError:
         raise BadRequest(
-            "The scripted model was sent a message that is not JSON; a plugin's pre_send replaced"
+            "The scripted model received a message that is not JSON. A plugin's pre_send replaced"
             f" it with {bytes(fragment[:80])!r}."
         ) from None
     content = data.get("content", "") if isinstance(data, dict) else data
     parts = content if isinstance(content, list) else [content]
-    return "\n".join(_said(part) for part in parts)
+    return "\n".join(_part_text(part) for part in parts)
 
 
-def _said(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if not isinstance(part, Mapping):
         return str(part)
     if part.get("type") == "tool_use":
@@ -110,7 +110,7 @@ def _said(part: Any) -> str:
 
 
 def system_text(wire: WireRequest) -> str:
-    """The system prompt, and after it the text that was added for this call alone."""
+    """Return the system prompt, and after it the ephemeral text of this call."""
     stable = wire.stable.get("system", b'""')
     try:
         text = str(json.loads(stable))
@@ -120,7 +120,7 @@ def system_text(wire: WireRequest) -> str:
 
 
 def parts(wire: WireRequest) -> tuple[bytes, ...]:
-    """The whole request in the order in which a cache would see it."""
+    """Return all parts of the request in the order in which a cache reads them."""
     ephemeral = str(wire.fields.get("ephemeral", "")).encode("utf-8", "replace")
     stable = (wire.stable.get("tools", b""), wire.stable.get("system", b""))
     return (*stable, ephemeral, *wire.fragments)

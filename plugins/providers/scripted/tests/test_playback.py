@@ -55,13 +55,13 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
-async def test_the_first_unused_step_that_matches_answers(stage: Stage) -> None:
+async def test_first_unused_step_that_matches_answers(stage: Stage) -> None:
     stage.write("steps: [{when: bye, text: B}, {text: A}, {text: C}]")
     texts = [(await stage.ask(Message.user(said))).text for said in ("hi", "goodbye", "hi")]
     assert texts == ["A", "B", "C"]
 
 
-async def test_a_repeating_step_is_never_used_up(stage: Stage) -> None:
+async def test_repeating_step_is_never_used_up(stage: Stage) -> None:
     stage.write("steps: [{text: again, repeat: true}]")
     assert [(await stage.ask(Message.user("x"))).text for _ in range(3)] == ["again"] * 3
 
@@ -89,7 +89,7 @@ async def test_when_system_and_when_any_look_further(stage: Stage) -> None:
     assert (await stage.ask(Message.user("earlier"), Message.user("x"))).text == "history"
 
 
-async def test_no_step_names_the_file_and_shows_what_was_sent(stage: Stage) -> None:
+async def test_missing_step_names_the_file_and_quotes_what_was_sent(stage: Stage) -> None:
     stage.write("steps: [{when: something else}]")
     with pytest.raises(BadRequest, match=r"play\.yaml.*1 of 1.*begins: Good morning"):
         await stage.ask(Message.user("Good morning"))
@@ -131,7 +131,7 @@ async def test_tool_choice_none_leaves_the_calls_out(stage: Stage) -> None:
         ("network", NetworkError),
     ],
 )
-async def test_a_fault_is_that_error_and_uses_the_step(
+async def test_fault_raises_that_error_and_uses_the_step(
     stage: Stage, kind: str, error: type[Exception]
 ) -> None:
     stage.write(f"steps: [{{text: never, fault: {kind}}}, {{text: next}}]")
@@ -141,27 +141,27 @@ async def test_a_fault_is_that_error_and_uses_the_step(
     assert (await stage.ask(Message.user("x"))).text == "next"
 
 
-async def test_a_fault_can_say_when_to_come_back(stage: Stage) -> None:
+async def test_fault_can_set_retry_after(stage: Stage) -> None:
     stage.write("steps: [{fault: {kind: rate, retry_after: 7}}]")
     with pytest.raises(RateLimited) as caught:
         await stage.ask(Message.user("x"))
     assert caught.value.retry_after == 7
 
 
-async def test_a_cut_stream_shows_its_text_first(stage: Stage) -> None:
+async def test_cut_stream_shows_its_text_first(stage: Stage) -> None:
     stage.write("steps: [{text: half of it, fault: cut}]")
     with pytest.raises(NetworkError):
         await stage.ask(Message.user("x"))
     assert "".join(delta.text for delta in stage.shown) == "half of it"
 
 
-async def test_an_incomplete_answer_says_so(stage: Stage) -> None:
+async def test_incomplete_answer_has_that_stop(stage: Stage) -> None:
     stage.write("steps: [{text: half, fault: incomplete}]")
     answer = await stage.ask(Message.user("x"))
     assert (answer.text, answer.stop) == ("half", "incomplete")
 
 
-async def test_spoiled_calls_arrive_with_an_error(stage: Stage) -> None:
+async def test_invalid_calls_arrive_with_an_error(stage: Stage) -> None:
     stage.write(
         "steps:\n"
         "- {fault: bad_arguments, tools: [{name: look, arguments: {at: 1}}]}\n"
@@ -189,7 +189,7 @@ async def test_usage_reads_the_common_prefix_from_the_cache(stage: Stage) -> Non
     assert changed.cache_read < 50
 
 
-async def test_a_changed_file_is_read_again_and_starts_over(stage: Stage) -> None:
+async def test_changed_file_is_read_again_from_the_start(stage: Stage) -> None:
     stage.write("steps: [{text: old}]")
     assert (await stage.ask(Message.user("x"))).text == "old"
     stage.write("steps: [{text: newer}]")
@@ -197,7 +197,7 @@ async def test_a_changed_file_is_read_again_and_starts_over(stage: Stage) -> Non
     assert (await stage.ask(Message.user("x"))).text == "newer"
 
 
-async def test_a_path_relative_to_the_current_directory(
+async def test_path_is_relative_to_the_current_directory(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.write("steps: [{text: here}]")
@@ -215,7 +215,7 @@ def test_equal_messages_give_equal_bytes(stage: Stage) -> None:
     assert first.stable == second.stable
 
 
-async def test_what_pre_send_replaced_decides(stage: Stage) -> None:
+async def test_step_is_chosen_by_what_pre_send_returned(stage: Stage) -> None:
     stage.write("steps: [{when: masked, text: seen}]")
     wire = stage.provider.render(stage.request(Message.user("secret")))
     fragment = wire.fragments[0].replace(b"secret", b"masked")
@@ -230,6 +230,6 @@ def test_any_text_can_be_rendered(text: str) -> None:
     assert provider.render(request) == provider.render(request)
 
 
-def test_a_lone_surrogate_does_not_break_rendering(stage: Stage) -> None:
+def test_lone_surrogate_can_be_rendered(stage: Stage) -> None:
     wire = stage.provider.render(stage.request(Message.user("name \udc80 end")))
     assert b"name ? end" in wire.fragments[0]

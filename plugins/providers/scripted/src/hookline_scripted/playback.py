@@ -1,4 +1,4 @@
-"""Which step answers a request, and what its answer is."""
+"""Picks the step that answers a request, and makes its response."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from hookline_hookspecs import (
 from . import wire as wires
 from .script import Fault, Script, ScriptedCall, Step
 
-SHOWN = 300
-"""How many characters of what was sent last an error shows."""
+MAX_QUOTED_CHARS = 300
+"""Characters of the last message that an error quotes."""
 
 _ERRORS: dict[str, type[ProviderError]] = {
     kind.kind: kind
@@ -35,8 +35,8 @@ _ERRORS: dict[str, type[ProviderError]] = {
 _OWN_IDS = re.compile(rb'"id":"call_(\d{1,9})"')
 
 
-class Scene:
-    """A request as a step's conditions see it; each text is made when first asked for."""
+class RequestText:
+    """The texts of a request that a step's conditions are matched against."""
 
     def __init__(self, wire: WireRequest) -> None:
         self._wire = wire
@@ -57,8 +57,8 @@ class Scene:
         """System prompt and all messages."""
         return "\n".join([self.system, *map(wires.message_text, self._wire.fragments)])
 
-    def fits(self, step: Step) -> bool:
-        """Whether every condition of the step is met."""
+    def matches(self, step: Step) -> bool:
+        """Return whether every condition of the step is met."""
         return (
             (step.when is None or bool(step.when.search(self.last)))
             and (step.when_system is None or bool(step.when_system.search(self.system)))
@@ -67,45 +67,45 @@ class Scene:
 
 
 def take_step(script: Script, wire: WireRequest) -> Step:
-    """The first unused step that fits; it is used from now on unless it repeats.
+    """Return the first unused step that matches, and mark it used unless it repeats.
 
     Raises:
-        BadRequest: no step fits.
+        BadRequest: no step matches.
     """
-    scene = Scene(wire)
+    request = RequestText(wire)
     for step in script.steps:
-        if not step.used and scene.fits(step):
+        if not step.used and request.matches(step):
             step.used = not step.repeat
             return step
     left = sum(not step.used for step in script.steps)
-    head = scene.last[:SHOWN] + ("…" if len(scene.last) > SHOWN else "")
+    head = request.last[:MAX_QUOTED_CHARS] + ("…" if len(request.last) > MAX_QUOTED_CHARS else "")
     raise BadRequest(
-        f"{script.path}: no step answers this ({left} of {len(script.steps)} steps are unused)."
-        " Add a step whose 'when' matches, or mark one 'repeat: true'."
-        f" What was sent last begins: {head}"
+        f"{script.path}: no step matches ({left} of {len(script.steps)} steps are unused)."
+        " Add a step whose 'when' matches, or set 'repeat: true' on one."
+        f" The last message begins: {head}"
     )
 
 
 def fault_error(script: Script, fault: Fault) -> ProviderError:
-    """The provider error that a fault of an error kind stands for."""
+    """Return the provider error of a fault."""
     text = f"The scripted model failed as {script.path} asks: {fault.kind}."
     return _ERRORS[fault.kind](text, retry_after=fault.retry_after)
 
 
 def blocks(step: Step, wire: WireRequest) -> tuple[Block, ...]:
-    """What the step says and calls; ``tool_choice`` none leaves the calls out."""
-    said: tuple[Block, ...] = (TextBlock(step.text),) if step.text else ()
+    """Return the text and the calls of a step; ``tool_choice`` none leaves the calls out."""
+    text: tuple[Block, ...] = (TextBlock(step.text),) if step.text else ()
     if wire.fields.get("tool_choice") == "none":
-        return said
+        return text
     kind = step.fault.kind if step.fault else ""
     first = 1 + _highest_id(wire)
     calls = (_call(f"call_{n}", call, kind) for n, call in zip(count(first), step.tools))
-    return (*said, *calls)
+    return (*text, *calls)
 
 
 def _highest_id(wire: WireRequest) -> int:
-    # Counted from the request, so that a history continued by another process has no id twice
-    # and the same history always gets the same ids.
+    # Counted from the request: a history that another process continues has no id twice, and the
+    # same history always gets the same ids.
     found = (int(n) for part in wire.fragments for n in _OWN_IDS.findall(part))
     return max(found, default=0)
 
@@ -123,7 +123,7 @@ def _call(call_id: str, call: ScriptedCall, fault: str) -> ToolCall:
 
 
 def usage(now: tuple[bytes, ...], before: tuple[bytes, ...], answer: tuple[Block, ...]) -> Usage:
-    """Token counts as characters / 4; read from the cache is what equals the request before."""
+    """Count tokens as characters / 4; ``cache_read`` is what equals the previous request."""
     return Usage(
         input=_tokens(sum(map(_characters, now))),
         cache_read=_common_characters(now, before) // 4,
