@@ -81,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check_config(text: str) -> None:
     """Raise ``ConfigError`` if this is no config, or a warning of it as an assertion."""
-    loaded = load(Path("nowhere"), {"TIDES_TOKEN": "a-token"}, text=text)
+    loaded = load(Path("nowhere"), {"TIDES_TOKEN": "a-long-token"}, text=text)
     assert not loaded.warnings
 
 

@@ -106,8 +106,9 @@ def _prompt(text: str | None) -> str | None:
 
     Without one, what comes through a pipe is the prompt; None where nothing does.
     """
+    from hookline_hookspecs.parts import is_command
+
     from .stdin import alone, behind
-    from .turn import is_command
 
     if text is None:
         return alone().strip() or None
