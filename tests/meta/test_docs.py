@@ -94,7 +94,7 @@ def implemented(dist: Dist, kind: type) -> set[str]:
     """The hooks of a dist and of the libraries that its class comes from, by the decorators in
     their sources."""
     bases = (inspect.getfile(one) for one in kind.__mro__ if "hookline_" in one.__module__)
-    files = {*dist.source.rglob("*.py"), *map(Path, bases)}
+    files = {*(dist.source / dist.module).rglob("*.py"), *map(Path, bases)}
     trees = (ast.parse(file.read_text("utf-8")) for file in files)
     return {
         node.name

@@ -27,7 +27,7 @@ from hookline_hookspecs import (
     Turn,
 )
 from hookline_hookspecs.channels import TERMINAL
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 from . import wording
 from .config import GoalsConfig

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Origin, Store
 from hookline_hookspecs.channels import TERMINAL
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 from . import wording
 from .complaint import Complaint

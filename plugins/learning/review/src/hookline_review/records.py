@@ -16,7 +16,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, Reviewer, Session, Transaction
 from hookline_hookspecs.caching import LaterWrites, changes
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 from .counts import TRACE_LINES, Counts
 

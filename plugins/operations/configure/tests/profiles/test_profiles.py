@@ -58,7 +58,7 @@ def hookline(home: Path, *words: str, **more: str) -> subprocess.CompletedProces
 
 
 def test_a_clone_has_the_settings_and_not_the_memory(run: Run, home: Path) -> None:
-    assert "tokens of its own" in run("create work --clone")
+    assert "its own tokens" in run("create work --clone")
     work = home / "profiles" / "work"
     found = {str(path.relative_to(work)) for path in work.rglob("*") if path.is_file()}
     assert found == {"config.yaml", ".env", "skills/brew/SKILL.md"}  # and no link
@@ -76,7 +76,7 @@ def test_a_name_that_cannot_be_one(run: Run, home: Path, name: str) -> None:
 
 def test_a_switch_can_be_taken_back(run: Run, home: Path) -> None:
     run("create work")
-    assert "`hookline profile use default` goes back" in run("use work")
+    assert "`hookline profile use default` switches back" in run("use work")
     rows = json.loads(run("list --json"))
     assert [(row["name"], row["active"]) for row in rows] == [("default", False), ("work", True)]
     assert "active" in run("delete work --yes", code=1)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hookline_hookspecs import Storage
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 from hookline_sandbox import allowed
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

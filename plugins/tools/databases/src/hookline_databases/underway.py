@@ -20,7 +20,7 @@ from .engines.base import Engine, Limits, Stop, Writer
 from .undoing import Way, packed, way_from
 
 if TYPE_CHECKING:
-    from hookline_processlock import ProcessLock
+    from hookline_hookspecs.process_lock import ProcessLock
 
     from .config import Place
     from .parts import Parts
@@ -43,7 +43,7 @@ class Underway:
     @property
     def _process(self) -> ProcessLock:
         if self._lock is None:
-            from hookline_processlock import ProcessLock
+            from hookline_hookspecs.process_lock import ProcessLock
 
             host = self._plugin.host
             self._lock = ProcessLock(host.storage, host.services.get(Store))

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 OTHER = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 lock = ProcessLock(SimpleNamespace(dir=Path(sys.argv[1])))
 lock.hold()
 print(lock.id, flush=True)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hookline.testing import open_store
-from hookline_processlock import ProcessLock
+from hookline_hookspecs.process_lock import ProcessLock
 
 
 def storage(folder: Path) -> Any:
