@@ -29,7 +29,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "feishu": {"app_id": "cli_a1b2c3d4e5f6", "app_secret": REF},
     "mcp": {
         "servers": {
-            "local": {"command": "server", "env": {"KEY": REF}},
+            "local": {"command": "server"},
             "remote": {
                 "url": "https://mcp.example/mcp",
                 "headers": {"X-Key": REF},

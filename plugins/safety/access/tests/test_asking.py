@@ -169,7 +169,9 @@ def test_nobody_else_answers(town: MakeTown, run: Run, approvals: bool) -> None:
 
     one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     refused, open_still, answer = run(one, story)
-    assert refused == ["Only an admin may answer this. Nothing was changed."] * 4
+    told = ["Only an admin may answer this. Nothing was changed."] * 4
+    told[1] = "Only an admin may give /answer here. Nothing was changed."
+    assert refused == told
     assert open_still
     assert answer == "done"
     assert one.h.hooks["tool"] == []
