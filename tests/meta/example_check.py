@@ -21,11 +21,11 @@ from meta.tree import ROOT, Dist, dists, normal, required
 
 EXAMPLE = Dist(ROOT / "examples" / "hookline-standup")
 ASKED_FOR = (
-    *("hookline", "hookline-commands", "hookline-configure", "hookline-guards", "hookline-inspect"),
-    *("hookline-run", "hookline-scripted", "hookline-sqlite", "hookline-storage"),
+    *("hookline", "hookline-commands", "hookline-configure", "hookline-inspect"),
+    *("hookline-terminal", "hookline-scripted"),
 )
-"""Core and what this path cannot do without: ``/new``, ``plugins enable``, guards,
-``plugins info``, ``hookline run``, a model, a database and the storage of plugins."""
+"""Core and what this path cannot do without: ``/new``, ``plugins enable``, ``plugins info``,
+``hookline run`` and a model."""
 SCENARIO = "scenario.yaml"
 STEPS = [
     {

@@ -24,7 +24,7 @@ NAME = "my-weather"
 MODULE = "hookline_my_weather"
 OTHERS = ("tool", "guard", "channel", "provider", "store")
 """The kinds beside ``plugin``; all are made and checked in one environment."""
-BROUGHT = ("scaffold", "configure", "run", "sqlite", "storage", "guards")
+BROUGHT = ("configure", "terminal")
 """What is installed beside core: the commands, and what the generated CI file installs."""
 WRONG_HOOK = "def pre_tool(self, ctx: Context, call: str) -> Deny | None:"
 

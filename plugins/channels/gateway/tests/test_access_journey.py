@@ -123,7 +123,7 @@ def test_the_installation_is_changed_in_the_terminal_alone(
     process, _ = gateways.start()
     before = (gateways.home / "config.yaml").read_bytes()
     ask = Conversation(gateways, platform)
-    for text in ("/plugins install hookline-voice", "/plugins disable access"):
+    for text in ("/plugins install hookline-multimedia", "/plugins disable access"):
         ask("boss", text)
     for text in ("/config set model a/b", "/pairing claim", "/gateway", "/doctor"):
         assert ask("boss", text).startswith("There is no command")

@@ -17,9 +17,9 @@ from hookline_hookspecs import Audio, Inbound
 def voice() -> Any:
     """The plugin, found as core finds it."""
     try:
-        distribution("hookline-voice")
+        distribution("hookline-multimedia")
     except PackageNotFoundError:
-        pytest.skip("hookline-voice is not installed")
+        pytest.skip("hookline-multimedia is not installed")
     return entry_points(group="hookline.plugins")["voice"].load()
 
 

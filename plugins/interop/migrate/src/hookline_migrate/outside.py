@@ -110,8 +110,8 @@ class Outside:
     def _profile(self, item: Item, *, again: bool, write: bool) -> Outcome:
         name, folder = item.data["name"], item.data["folder"]
         target = f"profile {name}"
-        if not _installed("hookline-profiles"):
-            return Outcome("blocked", target, "it needs the plugin profiles: hookline-profiles")
+        if not _installed("hookline-configure"):
+            return Outcome("blocked", target, "it needs the plugin profiles: hookline-configure")
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name) or name == "default":
             told = "a profile's name has up to 32 small letters, digits, - and _"
             return Outcome("blocked", target, told)

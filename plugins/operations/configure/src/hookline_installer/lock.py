@@ -93,7 +93,7 @@ class LockFile:
         except (ValueError, RecursionError) as error:
             raise self._damaged(str(error)) from None
         raise LockDamaged(
-            f"{self.path} was written by a newer Hookline; update hookline-installer."
+            f"{self.path} was written by a newer Hookline; update hookline-configure."
         )
 
     def _damaged(self, why: str) -> LockDamaged:

@@ -11,7 +11,7 @@ from hookline_hookspecs import Check, CheckResult
 from hookline_installer import Installer
 
 GONE = {"dist": "acme-gone", "version": "1.2", "spec": "acme-gone", "plugins": ["gone"]}
-HERE = {"dist": "hookline-installer", "version": "0", "spec": ".", "plugins": ["installer"]}
+HERE = {"dist": "hookline-configure", "version": "0", "spec": ".", "plugins": ["installer"]}
 HALF = HERE | {"plugins": ["installer", "former"]}
 
 
@@ -39,7 +39,7 @@ def test_what_is_gone_is_told_once(harness: Make, tmp_path: Path) -> None:
     h = harness(Installer, home=write(tmp_path / "home", HERE, GONE), model=["hi"] * 3)
     (notice,) = h.send("hello").notices
     assert "plugin gone (acme-gone 1.2)" in notice.text
-    assert "hookline-installer" not in notice.text
+    assert "hookline-configure" not in notice.text
     assert "`hookline plugins install`" in notice.text
     assert h.send("hello").notices == ()
     assert h.send("hello", session="another").notices == ()

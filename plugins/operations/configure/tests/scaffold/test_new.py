@@ -158,7 +158,7 @@ def test_the_names_that_follow(
         ("email", "standard library"),
         ("pytest", "a module 'pytest' is installed"),
         ("hookspecs", "a module 'hookline_hookspecs' is installed"),
-        ("scaffold", "hookline-scaffold has a plugin 'scaffold' already"),
+        ("scaffold", "hookline-configure has a plugin 'scaffold' already"),
         ("sqlite", "already"),
     ],
 )

@@ -29,7 +29,7 @@ def convert(spoken: Spoken, name: str) -> Spoken:
     try:
         import av
     except ImportError:
-        log.info("install hookline-voice[convert] to turn %s into %s", spoken.kind.name, name)
+        log.info("install hookline-multimedia[convert] to turn %s into %s", spoken.kind.name, name)
         return spoken
     try:
         data = _encoded(av, spoken.data, name)
