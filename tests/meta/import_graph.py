@@ -4,8 +4,8 @@
 those that import nothing of their package first; without a name it prints every package of the
 repository. Exit code 1 if a package has a circle.
 
-An import counts wherever it stands: at the top of a module, in a function, or below
-``if TYPE_CHECKING:``. That importing ``a.b`` also runs ``a/__init__.py`` does not count, or no
+An import counts at the top of a module and in a function, not below ``if TYPE_CHECKING:``, where
+only a type checker reads it. That importing ``a.b`` also runs ``a/__init__.py`` does not count, or no
 ``__init__`` could export the names of its modules.
 """
 
@@ -61,13 +61,22 @@ def _edges(importer: str, file: Path, files: Mapping[str, Path]) -> Iterator[Edg
 def _imported_names(importer: str, file: Path) -> Iterator[tuple[str, int]]:
     """The absolute dotted name of everything imported; ``from a import b`` gives ``a.b``."""
     here = importer if file.name == "__init__.py" else importer.rpartition(".")[0]
-    for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
+    for node in _running(ast.parse(file.read_text("utf-8"), str(file))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = here.split(".")[: here.count(".") + 2 - node.level] if node.level else []
             prefix = ".".join([*base, *filter(None, [node.module])])
             yield from ((f"{prefix}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def _running(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those below ``if TYPE_CHECKING:``."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        yield node
+        yield from _running(node)
 
 
 def _module_of(name: str, files: Mapping[str, Path]) -> str | None:

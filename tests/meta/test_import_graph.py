@@ -108,7 +108,8 @@ def package(tmp_path: Path) -> Path:
         "sub/part.py": "def value():\n    from ..ring import a\n",
         "ring.py": (
             "from typing import TYPE_CHECKING\n"
-            "if TYPE_CHECKING:\n    from pkg.sub import value, other\n"
+            "def late():\n    from pkg.sub import value, other\n"
+            "if TYPE_CHECKING:\n    from pkg.high import a\n"
         ),
     }
     for name, source in sources.items():

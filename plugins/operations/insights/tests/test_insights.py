@@ -27,7 +27,8 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_insights import Insights, cli
+from hookline_insights import Insights
+from hookline_insights.commands import insights as cli
 from hookline_insights.text import bar
 from hypothesis import given
 from hypothesis import strategies as st
