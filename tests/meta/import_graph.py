@@ -5,8 +5,8 @@ those that import nothing of their package first; without a name it prints every
 repository. Exit code 1 if a package has a circle.
 
 An import counts at the top of a module and in a function, not below ``if TYPE_CHECKING:``, where
-only a type checker reads it. That importing ``a.b`` also runs ``a/__init__.py`` does not count, or no
-``__init__`` could export the names of its modules.
+only a type checker reads it. That importing ``a.b`` also runs ``a/__init__.py`` does not count, or
+no ``__init__`` could export the names of its modules.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def read(said: str) -> Judgement:
     except (ValueError, RecursionError):
         value = None
     verdict = value.get("verdict") if isinstance(value, dict) else None
-    if verdict not in ("done", "continue", "blocked"):
+    if not isinstance(value, dict) or verdict not in ("done", "continue", "blocked"):
         return Judgement(None, "the judge gave no verdict")
     reason = " ".join(str(value.get("reason", "")).split())
     return Judgement(verdict, "".join(c for c in reason if c.isprintable())[:LONGEST])

@@ -235,7 +235,7 @@ class Goals(Plugin[GoalsConfig]):
     @hookimpl
     async def start_of_session(self, ctx: Context, session: Session) -> None:
         """A sub-agent works for the goal of its parent."""
-        if session.parent_id in self._sessions:
+        if session.parent_id is not None and session.parent_id in self._sessions:
             self._work_for(session.id, self._sessions[session.parent_id])
         if session.kind == "background" and session.id.startswith("background-"):
             self._work_for(session.id, session.id.removeprefix("background-"))

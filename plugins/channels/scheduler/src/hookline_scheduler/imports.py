@@ -6,7 +6,7 @@ import hashlib
 
 from hookline_hookspecs import Host, Origin, Refused
 from hookline_hookspecs.channels import TERMINAL
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from .complaint import Complaint
 from .config import SchedulerConfig
@@ -56,7 +56,7 @@ class JobImporter:
         there = await self._there(job_id)
         if there is not None:
             ours = there.prompt == prompt
-            state = "migrated" if ours and again else "skipped" if ours else "conflict"
+            state: State = "migrated" if ours and again else "skipped" if ours else "conflict"
             told = "" if state == "migrated" else "there is a job of that id already"
             return Outcome(state, target, told, receipt)
         most = self._config.jobs_per_chat

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from acp import PROTOCOL_VERSION, RequestError, schema
@@ -356,9 +356,7 @@ class Agent:
         if failed and asked.failure is not None and not asked.cancelled:
             raise RequestError(FAILED, asked.failure.text, {"kind": asked.failure.kind})
         reason = "cancelled" if asked.cancelled else STOPS.get(turn.stop, "end_turn")
-        return schema.PromptResponse(
-            stop_reason=cast("schema.StopReason", reason), usage=_usage(turn.usage)
-        )
+        return schema.PromptResponse(stop_reason=reason, usage=_usage(turn.usage))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
         """Stop what is under way in a session; its prompts answer ``cancelled``."""

@@ -86,8 +86,10 @@ class Pipes:
             self._unanswered.discard(message["id"])
             self._answered.set()
         result = message.get("result")
-        if isinstance(result, dict) and (follow := self._after.pop(result.get("sessionId"), None)):
-            follow()
+        if isinstance(result, dict):
+            follow = self._after.pop(result.get("sessionId", ""), None)
+            if follow is not None:
+                follow()
 
     def after(self, session_id: str, follow: Callable[[], None]) -> None:
         """Call ``follow`` once the answer that makes a session known was sent."""
@@ -138,22 +140,28 @@ class Pipes:
     def _message(self, line: bytes | TooLong) -> Message | None:
         """The message of a line, or None when an error was sent in its place."""
         if isinstance(line, TooLong):
-            return self._refuse(PARSE, f"a line is longer than {self._longest:,} bytes")
+            self._refuse(PARSE, f"a line is longer than {self._longest:,} bytes")
+            return None
         if not line.strip():
             return None
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            return self._refuse(PARSE, "a line is no JSON; write one message a line, in UTF-8")
+            self._refuse(PARSE, "a line is no JSON; write one message a line, in UTF-8")
+            return None
         if not isinstance(message, dict):
-            return self._refuse(INVALID, "a message is a JSON object; batches are not taken")
+            self._refuse(INVALID, "a message is a JSON object; batches are not taken")
+            return None
         number, method = message.get("id"), message.get("method")
         if isinstance(number, (dict, list, float, bool)):
-            return self._refuse(INVALID, "an id is a string or a whole number")
+            self._refuse(INVALID, "an id is a string or a whole number")
+            return None
         if method is not None and not isinstance(method, str):
-            return self._refuse(INVALID, "a method is a string", number)
+            self._refuse(INVALID, "a method is a string", number)
+            return None
         if method is None and "id" not in message:
-            return self._refuse(INVALID, "a message has a method, or the id that it answers")
+            self._refuse(INVALID, "a message has a method, or the id that it answers")
+            return None
         params = message.get("params")
         if isinstance(params, dict):
             params.pop("_meta", None)  # the SDK would take its keys for parameters

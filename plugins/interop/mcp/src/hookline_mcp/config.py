@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -111,8 +111,8 @@ class McpConfig(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _without_wrong_servers(
-        cls, data: Any, handler: ModelWrapValidatorHandler[McpConfig], info: ValidationInfo
-    ) -> McpConfig:
+        cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
         """Leave out, one by one, the servers that cannot be used; the others are."""
         servers = data.get("servers") if isinstance(data, Mapping) else None
         if not isinstance(servers, Mapping):

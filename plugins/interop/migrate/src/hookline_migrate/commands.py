@@ -20,17 +20,8 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import command_line, with_plugin
 
 from .journal import Journal
-from .moving import (
-    KINDS,
-    OUTSIDE,
-    Inside,
-    Row,
-    home_is_new,
-    outside,
-    outside_back,
-    taken,
-    unfinished,
-)
+from .moving import KINDS, Inside, Row, home_is_new, outside, outside_back, taken, unfinished
+from .outside import KINDS as OUTSIDE
 from .outside import hookline
 from .reading import Unreadable
 from .report import report, undone

@@ -67,6 +67,7 @@ class ConversationImporter:
         if len(one.text) <= LONGEST:
             return one
         name = f"{self._id(item)}-{number + 1}.txt"
+        assert self._source is not None
         path = archive(self._host.home, self._source.name, name, one.text)
         return replace(one, text=f"[A text of {len(one.text):,} characters is in {path}]")
 
@@ -97,6 +98,7 @@ class ConversationImporter:
         return Outcome("planned", target)
 
     def _id(self, item: Item) -> str:
+        assert self._source is not None
         return f"{self._source.name}-{item.id}"
 
     def _target(self, item: Item) -> str:

@@ -10,7 +10,7 @@ import secrets
 from pathlib import Path
 
 from hookline_hookspecs import Configuration, HooklineError, Host, Refused
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from .reading import plain
 
@@ -47,7 +47,7 @@ class DocumentImporter:
         path = self._host.home / target
         there = await asyncio.to_thread(_read, path)
         if there == text:
-            state = "migrated" if again else "skipped"
+            state: State = "migrated" if again else "skipped"
             return Outcome(state, target, "" if again else "it is there already", receipt)
         if there is not None:
             return Outcome("conflict", target, f"there is a {target} already", text=text)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import Configuration, HooklineError, Host
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from .documents import write_new
 
@@ -77,7 +77,7 @@ class Outside:
         there = self._servers().get(name)
         if there is not None:
             ours = _same(there, settings)
-            state = "migrated" if ours and again else "skipped" if ours else "conflict"
+            state: State = "migrated" if ours and again else "skipped" if ours else "conflict"
             told = "" if state == "migrated" else "there is a server of that name already"
             return Outcome(state, target, told, receipt)
         reason = self._unset(item.data["secrets"])

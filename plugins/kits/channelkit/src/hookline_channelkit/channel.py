@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookline_hookspecs import (
+    Channel,
     Context,
     Delta,
     Feature,
@@ -79,8 +80,8 @@ class ChannelOptions:
         )
 
 
-class NetworkChannel:
-    """A network channel over a :class:`PlatformClient` (protocol ``Channel``).
+class NetworkChannel(Channel):
+    """A network channel over a :class:`PlatformClient`.
 
     Its name is that of the plugin, so that one kind may exist several times (``telegram:work``).
     :class:`ChannelPlugin` creates, registers and closes it.

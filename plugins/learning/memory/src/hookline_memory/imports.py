@@ -8,7 +8,7 @@ from typing import Any
 from hookline_hookspecs import Host, Origin, Refused, Transaction
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from .changes import SURE, Changes
 from .config import MemoryConfig
@@ -91,7 +91,7 @@ class MemoryImporter:
         receipt = {"chat": chat.label, "text": text}
         entries = await self._entries(chat)
         if text in entries:
-            state = "migrated" if again else "skipped"
+            state: State = "migrated" if again else "skipped"
             return Outcome(state, target, "" if again else KNOWN, receipt)
         limit = self._config.notes_max_chars
         if chars_of([*entries, text]) > limit:
@@ -125,7 +125,7 @@ class MemoryImporter:
             return Outcome("skipped", target, "it is empty")
         known = await self._facts.of_chat(chat)
         if any(one.content == text for one in known):
-            state = "migrated" if again else "skipped"
+            state: State = "migrated" if again else "skipped"
             return Outcome(state, target, "" if again else KNOWN, receipt)
         if len(text) > self._config.fact_max_chars:
             most = self._config.fact_max_chars

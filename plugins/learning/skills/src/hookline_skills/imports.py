@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from hookline_hookspecs import Refused
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from . import lock
 from .editing import discard
@@ -44,7 +44,7 @@ class SkillImporter:
         digests = lock.digests(candidate.files)
         receipt = {"name": candidate.name, "files": digests}
         if await asyncio.to_thread(self._there, candidate) == digests:
-            state = "migrated" if again else "skipped"
+            state: State = "migrated" if again else "skipped"
             return Outcome(state, target, "" if again else "it is here already", receipt)
         root = self._parts.library.root
         if write:

@@ -179,7 +179,8 @@ class GitStore:
         if not tip:
             return {}
         listed = git(self._copy, "ls-tree", "-r", "-z", "--long", tip, "--", folder)
-        shas, paths = [], []
+        shas: list[str] = []
+        paths: list[str] = []
         for line in listed.decode("utf-8", "surrogateescape").split("\0"):
             about, _, path = line.partition("\t")
             fields = about.split()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hookline_hookspecs import Host, Refused
 from hookline_hookspecs.chat_files import Chat
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from .config import UserModelConfig
 from .curating import KIND
@@ -53,7 +53,7 @@ class PortraitImporter:
         receipt = {"chat": chat.label, "text": text}
         there = (await self._portraits.present(chat)).text
         if there == text:
-            state = "migrated" if again else "skipped"
+            state: State = "migrated" if again else "skipped"
             return Outcome(state, target, "" if again else "it is known already", receipt)
         if there:
             return Outcome("conflict", target, "the chat has a portrait already", text=text)

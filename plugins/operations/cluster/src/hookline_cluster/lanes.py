@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from hookline_hookspecs import Fenced, GatewayHost, HooklineError, Host, StoreError
 from hookline_hookspecs.drivers import Store
@@ -131,7 +132,8 @@ async def _some(
     """Wait until some tasks have ended, which are returned, or there is something new."""
     waking = asyncio.ensure_future(woken.wait())
     try:
-        await asyncio.wait({waking, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {waking, *tasks}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     finally:
         waking.cancel()
     return {task for task in tasks if task.done()}

@@ -74,13 +74,14 @@ class Teller:
 
     def listen(self) -> None:
         """Hear of the turns of this process."""
-        for name, receiver in {
+        receivers: dict[str, Callable[..., Any]] = {
             "start_of_turn": self._begun,
             "delta": self._grown,
             "post_model": self._paused,
             "post_tool": self._board,
             "settled": self._settled,
-        }.items():
+        }
+        for name, receiver in receivers.items():
             self._host.signals.connect(name, receiver)
 
     def _begun(self, turn: Turn, ctx: Context | None = None) -> None:

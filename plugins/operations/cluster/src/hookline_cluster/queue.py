@@ -112,7 +112,7 @@ class Queue:
                         max_size=CONNECTIONS,
                     )
                     app = App(connector=connector)
-                    app.task(self._run, name="drain")
+                    app.task(name="drain")(self._run)
                     await app.open_async()
                 except (exceptions.ConnectorException, psycopg.Error) as error:
                     raise StoreError(f"The queue cannot be opened: {error}") from error

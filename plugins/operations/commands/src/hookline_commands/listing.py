@@ -51,8 +51,13 @@ def shortly(commands: Sequence[Command], channel: str) -> str:
     rows = []
     for category in sorted(categories, key=_place):
         names = [one.name for one in categories[category]] + [LEAVE] * (category == CATEGORIES[0])
-        fill = {"initial_indent": f"{category:{width}}  ", "subsequent_indent": " " * (width + 2)}
-        rows += textwrap.wrap(" ".join(names), COLUMNS, break_on_hyphens=False, **fill)
+        rows += textwrap.wrap(
+            " ".join(names),
+            COLUMNS,
+            initial_indent=f"{category:{width}}  ",
+            subsequent_indent=" " * (width + 2),
+            break_on_hyphens=False,
+        )
     return "\n".join([*rows, "", "/help NAME tells what one does, /help all what each does."])
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, Host, NoConfig, Plugin, Route, hookimpl
+from hookline_hookspecs import Context, Host, Inbound, NoConfig, Plugin, Route, hookimpl
 
 from .follow import Follower
 
@@ -42,7 +42,7 @@ class Configure(Plugin[NoConfig]):
         self._follower = Follower(host)
 
     @hookimpl(tryfirst=True)
-    async def on_message(self, ctx: Context) -> None:
+    async def on_message(self, ctx: Context, inbound: Inbound) -> None:
         """Follow a changed config.yaml before any other plugin judges the message."""
         if self._follower is not None:
             await self._follower.check(ctx)

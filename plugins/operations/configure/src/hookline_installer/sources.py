@@ -50,10 +50,11 @@ def resolved(spec: Spec, environment: Environment) -> Spec:
     """
     core = environment.dists.get(CORE)
     root = _folder(core.url) if core else None
-    if core is None or root is None or spec.name is None:
+    name = spec.name
+    if core is None or root is None or name is None:
         return spec
     sources = _sources(root)
-    source = sources.get(spec.name)
+    source = sources.get(name)
     if source is None or (spec.path is not None and spec.path != source.folder):
         return spec
     if spec.path is None:
@@ -61,7 +62,7 @@ def resolved(spec: Spec, environment: Environment) -> Spec:
         if wanted.url is not None or not source.satisfies(wanted):
             return spec
         spec = source.spec(core.editable, spec.extras)
-    needed = dict(_needed(source, sources, environment, {spec.name}))
+    needed = dict(_needed(source, sources, environment, {name}))
     return replace(spec, also=tuple(one.spec(core.editable) for one in needed.values()))
 
 
@@ -73,7 +74,7 @@ def _folder(url: str) -> Path | None:
 
 
 def _sources(root: Path) -> dict[str, Source]:
-    found = {}
+    found: dict[str, Source] = {}
     for file in sorted(root.glob("plugins/*/*/pyproject.toml")):
         try:
             project = tomllib.loads(file.read_text("utf-8"))["project"]

@@ -68,6 +68,8 @@ class Mirror:
         self._stats: dict[str, tuple[tuple[int, int, int], str]] = {}
         self._left_alone: set[str] = set()
         self._as_of: int | None = None
+        self._agreed: dict[str, Agreed] = {}
+        self._since = 0.0
         self._read_note()
 
     async def sync(self, *, look: bool = True) -> None:
@@ -235,8 +237,6 @@ class Mirror:
         )
 
     def _read_note(self) -> None:
-        self._agreed: dict[str, Agreed] = {}
-        self._since = 0.0
         with suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(self._note.read_text("utf-8"))
             if found["store"] == str(self._store.location()):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hookline_hookspecs import Host
 from hookline_hookspecs.channels import TERMINAL
-from hookline_hookspecs.importers import Item, Outcome, Receipt
+from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
 from .config import EVERYBODY
 from .people import People, Person, Role
@@ -48,7 +48,7 @@ class PersonImporter:
             return Outcome("skipped", f"people: {shown}", f"known here already, as {role}")
         target = f"people: {shown}, proposed"
         if (await self._host.storage.kv.get(PREFIX + str(who))) is not None:
-            state = "migrated" if again else "skipped"
+            state: State = "migrated" if again else "skipped"
             told = "" if again else "proposed already"
             return Outcome(state, target, told, {"person": str(who)})
         if not write:

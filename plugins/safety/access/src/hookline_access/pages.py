@@ -279,7 +279,7 @@ class PeoplePages:
         if server is None:
             raise Problem(404, "not_found", "Invitations need the plugin web-server.")
         try:
-            asked = next((one for one in ROLES if one == role), "person")
+            asked: WebRole = next((one for one in ROLES if one == role), "person")
             link = await server.link(name, asked, who.person)
         except HooklineError as refused:
             told = f"{refused}."

@@ -54,7 +54,7 @@ class AuditPage:
         if given["kind"] and given["kind"] not in KINDS:
             raise Problem(400, "bad_kind", f"Unknown kind {given['kind'][:40]!r}.")
         reader = await self._service().reader()
-        wanted = Wanted(**given)
+        wanted = Wanted(given["kind"], person=given["person"], find=given["find"])
         if wanted.is_all:
             found = await reader.newest(AT_ONCE, given["kind"])
         else:

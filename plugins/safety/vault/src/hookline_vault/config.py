@@ -10,14 +10,21 @@ from pydantic import BaseModel, Field
 class HashicorpConfig(BaseModel):
     """A HashiCorp Vault, or OpenBao, that keeps the key. Its token is ``VAULT_TOKEN``."""
 
-    address: str | None = Field(None, description="Its address; null = VAULT_ADDR.")
+    address: str | None = Field(default=None, description="Its address; null = VAULT_ADDR.")
     mode: Literal["transit", "kv"] = Field(
-        "transit", description="transit: it wraps and never gives the key; kv: it stores the key."
+        default="transit",
+        description="transit: it wraps and never gives the key; kv: it stores the key.",
     )
-    mount: str | None = Field(None, description="The engine's mount; null = transit or secret.")
-    name: str = Field("hookline", description="The key of transit, or the path in kv (version 2).")
-    namespace: str | None = Field(None, description="The namespace; null = VAULT_NAMESPACE.")
-    timeout: float = Field(10.0, gt=0, description="Seconds for one request.")
+    mount: str | None = Field(
+        default=None, description="The engine's mount; null = transit or secret."
+    )
+    name: str = Field(
+        default="hookline", description="The key of transit, or the path in kv (version 2)."
+    )
+    namespace: str | None = Field(
+        default=None, description="The namespace; null = VAULT_NAMESPACE."
+    )
+    timeout: float = Field(default=10.0, gt=0, description="Seconds for one request.")
 
 
 class VaultConfig(BaseModel):

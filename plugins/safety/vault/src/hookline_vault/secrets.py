@@ -154,7 +154,7 @@ class Secrets:
         """
         self._tell("the key of the vault", "rekeyed")
         reference = await self._reference()
-        source = to or await asyncio.to_thread(self._present, reference)
+        source = to if to is not None else await asyncio.to_thread(self._present, reference)
         new = await asyncio.to_thread(source.prepare)
 
         def work(transaction: Transaction) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import unquote, urlsplit
 
 from hookline_hookspecs import HooklineError
@@ -71,8 +71,8 @@ class DatabasesConfig(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _without_wrong_connections(
-        cls, data: Any, handler: ModelWrapValidatorHandler[DatabasesConfig], info: ValidationInfo
-    ) -> DatabasesConfig:
+        cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
         """Leave out, one by one, the connections that cannot be used; the others are."""
         written = data.get("connections") if isinstance(data, Mapping) else None
         if not isinstance(written, Mapping):

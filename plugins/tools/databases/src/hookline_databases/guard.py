@@ -22,7 +22,7 @@ from hookline_hookspecs import Refused, ToolError
 from .lexer import Token, joined, split
 
 if TYPE_CHECKING:
-    from sqlglot import Expression
+    from sqlglot.expressions import Expr
 
 DIALECTS = {"sqlite": "sqlite", "duckdb": "duckdb", "postgres": "postgres", "mysql": "mysql"}
 _KEYWORDS = frozenset(
@@ -158,7 +158,7 @@ def _check_pragma(rules: Rules, tokens: Sequence[Token]) -> None:
 
 def functions_in(tokens: Sequence[Token]) -> tuple[str, ...]:
     """The names that stand before a parenthesis."""
-    found = {}
+    found: dict[str, None] = {}
     for token, after in pairwise(tokens):
         named = token.kind == "name" or (token.kind == "word" and token.upper not in _KEYWORDS)
         if named and after.raw == "(":
@@ -223,7 +223,7 @@ def _check_tree(engine: str, sql: str) -> bool:
     return True
 
 
-def parse(engine: str, sql: str) -> list[Expression] | None:
+def parse(engine: str, sql: str) -> list[Expr] | None:
     """Return the statements of ``sql``, or None if the parser cannot read it."""
     import sqlglot
     from sqlglot.errors import SqlglotError

@@ -220,7 +220,7 @@ class Pages:
         if made.asked:
             told = _aside(made.id, made.asked)
             self.live.tell(made.session, made.chat, "result", fields=told)
-        row = {"id": made.id, "session_id": made.session, "asked": made.asked}
+        row: dict[str, Any] = {"id": made.id, "session_id": made.session, "asked": made.asked}
         row |= {"choice": choice, "person": by, "created": self.host.now()}
         self.host.spawn(self.host.storage.execute("put_answer", **row), "keep an answer")
 

@@ -136,7 +136,8 @@ class Reader:
         before, tail = decimal(asked.get("before")), number(asked.get("tail"), 50, 1000)
         messages, more, since = await self._page(session_id, before, tail)
         is_ours = row["channel"] == CHANNEL
-        asides, answers = [], []
+        asides: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         if is_ours and before is None:
             asides = await self._asides(row["chat_id"], session_id, since)
             for one in await self._answers(session_id, since):

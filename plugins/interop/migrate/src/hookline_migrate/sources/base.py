@@ -140,7 +140,8 @@ class Source(ABC):
 
     @property
     def _links(self) -> list[Entry]:
-        return self.__dict__.setdefault("_kept_links", [])
+        kept: list[Entry] = self.__dict__.setdefault("_kept_links", [])
+        return kept
 
     def servers(self, place: str, servers: Any) -> Iterator[Entry]:
         """MCP servers in the form that most programs share."""

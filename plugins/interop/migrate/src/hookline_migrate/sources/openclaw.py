@@ -109,7 +109,7 @@ class OpenClaw(Source):
         day = re.search(r"(\d{4}-\d{2}-\d{2})", path)
         created = seconds(f"{day[1]}T12:00:00+00:00") if day else 0.0
         for text in _parts(self.folder, path):
-            data = {"text": text, "chat": self.options.chat, "category": "event"}
+            data: dict[str, Any] = {"text": text, "chat": self.options.chat, "category": "event"}
             data |= {"created": created} if created else {}
             yield Entry(self.item("fact", f"{path}\0{text}", path, data))
 

@@ -252,8 +252,10 @@ def _cost(connection: pymysql.Connection[Any], sql: str) -> float:
     return sum(selects.values())
 
 
-class _Streaming(SSCursor):
+class _Streaming(SSCursor):  # type: ignore[misc]
     """Rows as they come; one that is left does not read the others first."""
+
+    _result: Any
 
     def leave(self) -> None:
         """Forget the rest; the connection is of no use any more and has to be closed."""
@@ -261,7 +263,7 @@ class _Streaming(SSCursor):
             self._result.unbuffered_active = False
             self._result.connection = None
             self._result = None
-        self.connection = None  # type: ignore[assignment]
+        self.connection = None
 
 
 def streamed(connection: pymysql.Connection[Any], sql: str, limits: Limits) -> Rows:

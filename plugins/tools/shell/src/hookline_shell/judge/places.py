@@ -161,7 +161,8 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
     tables = places()
     if plain.startswith("-"):
         return
-    looks = plain.startswith(("/", "~")) or ".." in plain.split("/") or tables.secret.search(plain)
+    looks: object = plain.startswith(("/", "~")) or ".." in plain.split("/")
+    looks = looks or tables.secret.search(plain)
     looks = looks or (known(shell.cwd) and _inside_own(join(shell.cwd, plain), shell) is not None)
     if not looks and not (_GLOB.search(plain) and plain.startswith(".")):
         if not known(shell.cwd) or shell.cwd == shell.record.workspace:

@@ -100,7 +100,8 @@ def _set_up(stage: Stage, screen: Screen, stack: ExitStack) -> Scene:
     for one in everyone:
         until(f"the start of {one.name}", one.is_ready)
     screen.say(f"        all four are ready after {time.monotonic() - begin:.1f} s", "dim")
-    return Scene(stage, screen, platform, store, *groups)
+    gateways, workers = groups
+    return Scene(stage, screen, platform, store, gateways, workers)
 
 
 def _play(scene: Scene) -> tuple[Machine, Machine]:
