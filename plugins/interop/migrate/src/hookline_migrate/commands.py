@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from hookline_hookspecs import CommandError, HooklineError, Host
-
 from hookline_hookspecs.cli import command_line, with_plugin
 
 from .journal import Journal
