@@ -43,5 +43,5 @@ def test_two_entries_with_one_bot_are_told_so(gateways: Gateways, api: DiscordAp
     gateways.configure(**{"discord:home": {"api_url": api.api_url, "token": api.token}})
     code, said = gateways.run("gateway")
     assert code == 1
-    assert "another channel of this one; end that, or give this one a bot of its own" in said
+    assert "another channel of this one, uses the same bot" in said
     assert len(api.gateway.identifies) < 2

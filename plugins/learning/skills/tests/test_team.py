@@ -57,7 +57,7 @@ def test_a_home_s_own_skill_lies_over_the_team_s(crew: Crew) -> None:
     crew.cid.write("ship-it", "Mine.\n")
     crew.share()
     assert "Mine." in crew.cid.loaded("ship-it")
-    assert "lies over the team's" in crew.cid.do("log ship-it")
+    assert "instead of the team's version" in crew.cid.do("log ship-it")
     crew.cid.do("archive ship-it")
     assert "Build it." in crew.cid.loaded("ship-it")
     assert "is the team's" in crew.cid.fails("archive ship-it")
