@@ -65,7 +65,7 @@ def test_the_grants_are_printed_for_what_the_connection_may(
     text = h.cli("db grants a").stdout
     assert "GRANT SELECT, SHOW VIEW, INSERT, UPDATE, DELETE ON till.* TO hookline_writer;" in text
     assert h.cli("db grants b").exit_code == 2
-    assert "there are: a, b" in h.cli("db grants c").stderr
+    assert "Known databases: a, b" in h.cli("db grants c").stderr
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .contract import PluginContract
     from .harness import Harness, Outcome
     from .model import ScriptedModel, calls
+    from .paths import guarded_paths
     from .prefix import assert_prompt_stable
     from .recorder import HookCall, HookRecorder
     from .store import open_store
@@ -45,6 +46,7 @@ _HOMES = {
     "ScriptedModel": "model",
     "assert_prompt_stable": "prefix",
     "calls": "model",
+    "guarded_paths": "paths",
     "open_store": "store",
 }
 """The module that defines each name."""
@@ -62,6 +64,7 @@ __all__ = [
     "ScriptedModel",
     "assert_prompt_stable",
     "calls",
+    "guarded_paths",
     "open_store",
 ]
 

@@ -286,8 +286,8 @@ def test_a_report_fits_a_terminal_and_shows_no_control_characters(desk: Desk) ->
     ("words", "told"),
     [
         ("plan hermes --from /nonexistent", "there is no /nonexistent; --from DIR says"),
-        ("plan hermes --only nothing", "there is no kind 'nothing'"),
-        ("plan hermes --chat terminal", "is no chat"),
+        ("plan hermes --only nothing", "unknown kind 'nothing'"),
+        ("plan hermes --chat terminal", "is not a chat"),
         ("plan vim", "vim"),
     ],
 )
@@ -382,14 +382,14 @@ def test_migrate_moves_only_what_a_person_wrote_into_a_template(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("plan foo", "'foo' is no program that can be moved from; there are hermes, openclaw,"),
-        ("apply hermis", "microclaw; did you mean hermes?"),
-        ("plan ~/.hermes", "its folder after --from: hermes --from ~/.hermes"),
-        ("undo foo", "there are hermes, openclaw, nanobot, microclaw"),
+        ("plan foo", "cannot import from 'foo'. Choose one of hermes, openclaw,"),
+        ("apply hermis", "microclaw. Did you mean hermes?"),
+        ("plan ~/.hermes", "its folder with --from: hermes --from ~/.hermes"),
+        ("undo foo", "Choose one of hermes, openclaw, nanobot, microclaw"),
     ],
 )
 def test_an_unknown_program_is_a_sentence(desk: Desk, words: str, told: str) -> None:
     done = desk.h.cli(f"migrate {words}")
     assert done.exit_code == 2
-    assert done.stderr.startswith("hookline: '")
+    assert done.stderr.startswith("hookline: cannot import from")
     assert told in done.stderr

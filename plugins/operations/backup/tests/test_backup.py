@@ -328,7 +328,7 @@ def test_nothing_open_is_done_twice(home: Home) -> None:
     assert states() == ["held", "held"]
     assert home.say("a new one") == "answer 0"
     home.close()
-    assert "Goes on" in elsewhere.run("restore", "--resend", "--to", str(home.folder))
+    assert "Continues" in elsewhere.run("restore", "--resend", "--to", str(home.folder))
     assert states() == ["pending", "new"]
     assert "Nothing is held" in elsewhere.run("restore", "--resend", "--to", str(home.folder))
     elsewhere.run("restore", str(file), "--resend", "--to", str(home.folder))

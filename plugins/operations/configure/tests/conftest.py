@@ -42,7 +42,7 @@ plugins:
 @pytest.fixture
 def configured(harness: Callable[..., Harness], monkeypatch: pytest.MonkeyPatch) -> Harness:
     """A harness with this plugin and with :data:`WRITTEN`."""
-    monkeypatch.setenv("KEY", "sk-1234")
+    monkeypatch.setenv("KEY", "sk-12345")
     made = harness(Configure)
     made.home.mkdir(parents=True, exist_ok=True)
     (made.home / "config.yaml").write_text(WRITTEN)

@@ -53,7 +53,7 @@ def test_show_masks_secrets_and_warns(line: Line, path: Path) -> None:
 def test_unset_removes_a_key_with_its_comment_and_leaves_the_others(line: Line, path: Path) -> None:
     done = line("config", "unset", "session.max_days")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == f"session.max_days is no longer in {path}\n"
+    assert done.stdout == f"Removed session.max_days from {path}\n"
     assert path.read_text() == WRITTEN.replace("  max_days: 30 # a month\n", "")
     assert line("config", "get", "session.max_days").stdout == "30.0\n"
 
@@ -175,7 +175,7 @@ def test_edit_offers_to_edit_again_or_to_restore(
 
 @pytest.mark.parametrize(
     ("command", "code", "told"),
-    [("no-such-editor", 2, "set EDITOR"), ("'", 2, "set EDITOR"), ("false", 1, "exit code 1")],
+    [("no-such-editor", 2, "Set EDITOR"), ("'", 2, "Set EDITOR"), ("false", 1, "exit code 1")],
 )
 def test_an_editor_that_fails_is_told_of(
     line: Line, monkeypatch: pytest.MonkeyPatch, command: str, code: int, told: str

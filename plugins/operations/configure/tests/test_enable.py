@@ -13,7 +13,7 @@ import sysconfig
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from pathlib import Path
 
 import pytest
@@ -76,7 +76,7 @@ class Environment:
     def from_clone(self, *, editable: bool = True) -> Path:
         """Have Hookline installed from a clone; return its folder."""
         root = self.prefix.parent / "my clone"
-        for folder, text in (("nimbus", NIMBUS), ("lib-mist", MIST)):
+        for folder, text in (("tools/nimbus", NIMBUS), ("kits/mist", MIST)):
             (root / "plugins" / folder).mkdir(parents=True)
             (root / "plugins" / folder / "pyproject.toml").write_text(text)
         (info,) = self.site.glob("hookline-*.dist-info")
@@ -120,6 +120,9 @@ def here(
     info.mkdir()
     head = f"Metadata-Version: 2.1\nName: hookline\nVersion: {version('hookline')}\n"
     (info / "METADATA").write_text(head + NEEDS)
+    # It hides the real one, whose drivers and plugins are still wanted.
+    points = distribution("hookline").read_text("entry_points.txt")
+    (info / "entry_points.txt").write_text(points or "")
     monkeypatch.syspath_prepend(site)
     monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
@@ -221,7 +224,8 @@ def test_a_clone_with_pip_brings_what_the_plugin_needs_of_it(
     option = ["-e"] if editable else []
     assert with_pip.command() == [
         *(with_pip.python, "-m", "pip", "install"),
-        *(*option, str(root / "plugins" / "lib-mist"), *option, str(root / "plugins" / "nimbus")),
+        *(*option, str(root / "plugins" / "kits" / "mist")),
+        *(*option, str(root / "plugins" / "tools" / "nimbus")),
     ]
 
 
@@ -230,12 +234,12 @@ def test_a_clone_in_another_environment_of_uv(here: Environment) -> None:
     here.config(uv="0.13.9")
     here.has("uv")
     assert here.command()[:5] == ["uv", "pip", "install", "--python", here.python]
-    assert here.command()[-1] == str(root / "plugins" / "nimbus")
+    assert here.command()[-1] == str(root / "plugins" / "tools" / "nimbus")
 
 
 def test_a_plugin_that_only_the_clone_knows(with_pip: Environment) -> None:
     root = with_pip.from_clone()
-    new = root / "plugins" / "squall"
+    new = root / "plugins" / "tools" / "squall"
     new.mkdir()
     (new / "pyproject.toml").write_text(NIMBUS.replace("nimbus", "squall"))
     told = with_pip.refusal("plugins enable squall")
@@ -265,7 +269,7 @@ def test_what_is_not_installed_is_off_already(here: Environment) -> None:
 def test_what_is_no_plugin_is_said_so(here: Environment) -> None:
     (here.site / "hookline_nimbus-1.dist-info").mkdir()
     (here.site / "hookline_nimbus-1.dist-info" / "METADATA").write_text("Name: hookline-nimbus\n")
-    assert "nimbus is no plugin to switch on" in here.refusal()
+    assert "nimbus is not a plugin to switch on" in here.refusal()
 
 
 def _wheel(shelf: Path, name: str, number: str, metadata: str, points: str) -> None:

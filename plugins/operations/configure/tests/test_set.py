@@ -72,7 +72,7 @@ def test_a_value_is_read_back_as_it_was_set(line: Line, path: Path) -> None:
         ("plugins.prompt-cache.ttl", "5m"),
     ):
         done = line("config", "set", key, value)
-        assert (done.stdout, done.stderr) == (f"{key} is set in {path}\n", "")
+        assert (done.stdout, done.stderr) == (f"Set {key} in {path}\n", "")
     shown = json.loads(line("config", "show", "--json").stdout)
     assert shown["plugins"]["memory"] == {"notes_max_chars": 3000, "code": "012"}
     assert shown["plugins"]["prompt-cache"] == {"ttl": "5m"}

@@ -34,7 +34,7 @@ def test_without_the_plugin_it_says_what_installs_it(
     with pytest.raises(SystemExit) as ended:
         demo("database")
     assert ended.value.code == 2
-    assert "`hookline plugins enable databases` installs" in capsys.readouterr().err
+    assert "Run `hookline plugins enable databases`." in capsys.readouterr().err
 
 
 @needs_databases

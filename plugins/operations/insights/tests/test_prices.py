@@ -38,7 +38,7 @@ def test_a_list_is_taken_from_a_file(harness: Make, tmp_path: Path) -> None:
     assert (found.exit_code, found.stdout.splitlines()) == (
         0,
         [
-            f"2 prices of 2026-11-20 are in {h.home / 'prices.yaml'}.",
+            f"Saved 2 prices of 2026-11-20 to {h.home / 'prices.yaml'}.",
             "new      company/own: input $0.50, output $1.00",
             "changed  openai/gpt-5: input $1.25 → $1.00, output $10.00 → $8.00, "
             "cache read $0.125 → none",

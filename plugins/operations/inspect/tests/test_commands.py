@@ -288,10 +288,10 @@ def test_sessions_says_what_an_action_needs(
 
 def test_sessions_names_the_action_that_is_meant(harness: Make) -> None:
     h = harness(Inspect)
-    for action, hint in (("lst", "did you mean list?"), ("zzz", "there are list, show, search")):
+    for action, hint in (("lst", "Did you mean list?"), ("zzz", "Use one of list, show, search")):
         done = h.cli(f"sessions {action}")
         assert (done.exit_code, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"hookline: there is no `hookline sessions {action}`; {hint}")
+        assert done.stderr.startswith(f"hookline: unknown action {action}. {hint}")
 
 
 @pytest.mark.parametrize("action", ["show", "export", "delete"])

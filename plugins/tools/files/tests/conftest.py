@@ -4,49 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
+from hookline.testing import guarded_paths
 from hookline_files import Files, FilesConfig
 from hookline_hookspecs import Refused, Stash, Tool, ToolOutput
 from hookline_hookspecs.tools import TOOL_MARK
-
-
-class PathGuard:
-    """The guard of the contract in small: inside the workspace, nothing named ``.env``."""
-
-    def __init__(self, workspace: Path) -> None:
-        self.workspace = workspace.resolve()
-
-    def resolve(self, path: str, *, base: Path | None = None) -> Path:
-        real = Path(os.path.realpath((base or self.workspace) / path))
-        if not real.is_relative_to(self.workspace):
-            raise PermissionError(f"The path {path!r} lies outside the workspace.")
-        if ".env" in (real.name, Path(path).name):
-            raise PermissionError(f"The path {path!r} is off limits.")
-        return real
-
-    def judge(self, path: str) -> str | None:
-        try:
-            self.resolve(path)
-        except PermissionError as error:
-            return str(error)
-        return None
-
-    def open_read(self, path: Path) -> BinaryIO:
-        handle = os.open(self.resolve(str(path)), os.O_RDONLY | os.O_NONBLOCK)
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            os.close(handle)
-            raise PermissionError(f"{path} is not a file with content.")
-        return os.fdopen(handle, "rb")
-
-    def walk(self, root: Path) -> Iterator[Path]:
-        return (path for path in sorted(root.rglob("*")) if path.is_file())
 
 
 class Host:
@@ -73,7 +40,7 @@ class Workbench:
         self.plugin = Files(FilesConfig(**config), self.host)  # type: ignore[arg-type]
         self._session = Stash()
         self._session.session = {}
-        self.paths = PathGuard(root)
+        self.paths = guarded_paths(root, root.parent / "hookline-home")
 
     def __call__(self, name: str, **arguments: Any) -> str:
         """What the tool answers the model; its failures are raised, as in a turn."""

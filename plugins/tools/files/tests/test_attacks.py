@@ -299,12 +299,12 @@ def test_edits_side_by_side_lose_none(hands):
 BREAK = """
 import os, signal, resource, sys
 from pathlib import Path
-from types import SimpleNamespace
+from hookline.testing import guarded_paths
 from hookline_files import disk
 from hookline_hookspecs import ToolError
 
 real = Path(sys.argv[2])
-paths = SimpleNamespace(workspace=real.parent, open_read=lambda path: path.open("rb"))
+paths = guarded_paths(real.parent, real.parent / "hookline-home")
 before = disk.load(paths, real, 10**6).stamp
 if sys.argv[1] == "kill":
     os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from hookline_hookspecs import CommandError, HooklineError, Host
-from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import command_line, with_plugin
 
 from .journal import Journal
@@ -26,7 +25,7 @@ from .outside import hookline
 from .reading import Unreadable
 from .report import report, undone
 from .sources import NAMES, PLACES, Options, Source, source_of
-from .sources.base import Entry
+from .sources.base import TERMINAL, Entry
 
 if TYPE_CHECKING:
     from . import Migrate

@@ -91,7 +91,7 @@ async def _write(
     plugin: Backup, path: Path, passphrase: str | None, made: datetime, *, secrets: bool
 ) -> tuple[Manifest, list[str]]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    home = command_line().home
+    home = plugin.host.home
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
         store = plugin.host.services[Store]
         is_here = store.dialect == "sqlite"
@@ -116,7 +116,7 @@ async def _write(
 
 
 def _default(plugin: Backup, made: datetime, *, encrypted: bool) -> Path:
-    folder = command_line().home / "backups"
+    folder = plugin.host.home / "backups"
     name = f"hookline-{made:%Y%m%dT%H%M%S}"
     ending = ENCRYPTED if encrypted else ENDING
     path, count = folder / f"{name}{ending}", 1
