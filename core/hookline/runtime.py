@@ -15,7 +15,6 @@ from hookline_hookspecs.inspection import Configuration, Inspection
 from .bus.bus import Bus
 from .bus.monitor import BlockMonitor
 from .config import Loaded, open_secret_sources
-from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
 from .dispatch.gateway_host import CoreGatewayHost
 from .dispatch.local_work import LocalWork
@@ -23,6 +22,7 @@ from .dispatch.outbox import Channels, Outbox
 from .dispatch.plugin_turns import PluginTurns
 from .dispatch.processor import MessageProcessor
 from .dispatch.recovery import SessionRecovery
+from .dispatch.slash_commands import SlashCommands
 from .engine import Engine
 from .home import make_home
 from .inspection import CoreConfiguration, CoreInspection
@@ -59,7 +59,7 @@ class Runtime:
         engine = self.engine = Engine(loaded, home, store=store, strict=strict, bus=bus)
         engine.ask_model, engine.chat = ask_auxiliary, current_chat
         self.bus = engine.bus
-        self.commands = Commands()
+        self.commands = SlashCommands()
         self.channels = Channels()
         self.outbox = Outbox(engine, self.channels)
         self.sessions = Sessions(engine)

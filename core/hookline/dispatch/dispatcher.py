@@ -22,13 +22,13 @@ from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import reply_from_json
 from ..text import clean, new_id
-from .commands import Commands
 from .content import inbound_origins
 from .lanes import Lane, Lanes
 from .outbox import Outbox
 from .pending_files import PendingFiles
 from .processor import MessageProcessor
 from .recovery import SessionRecovery
+from .slash_commands import SlashCommands
 
 log = logging.getLogger("hookline.dispatch")
 STORE_PAUSE = 10.0
@@ -46,7 +46,7 @@ class Dispatcher:
         self,
         engine: Engine,
         sessions: Sessions,
-        commands: Commands,
+        commands: SlashCommands,
         outbox: Outbox,
         processor: MessageProcessor,
         recovery: SessionRecovery,

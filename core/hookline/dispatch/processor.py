@@ -21,9 +21,9 @@ from ..sessions.context import TurnContext, detached_context
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, Outcome, SessionState, set_question
 from ..turn.loop import run_turn
-from .commands import Commands
 from .content import message_blocks
 from .outbox import Outbox
+from .slash_commands import SlashCommands
 
 GATE_PAUSES = (1.0, 2.0, 4.0, 8.0, 10.0)
 """Seconds after which a guard that failed because of the store is asked again. While the store is
@@ -34,7 +34,7 @@ UNCHECKED = "Your message could not be checked, so it was not read. Please send 
 class MessageProcessor:
     """Checks a message and answers it."""
 
-    def __init__(self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox) -> None:
+    def __init__(self, engine: Engine, sessions: Sessions, commands: SlashCommands, outbox: Outbox) -> None:
         self._engine = engine
         self._sessions = sessions
         self._commands = commands

@@ -21,8 +21,8 @@ from hookline_hookspecs.tools import TOOL_MARK
 
 from ..bus.implementation import PluginRefused, describe, error_location, error_text, reraise_control_flow
 from ..config import PluginEntry, SettingsError, validate_settings
-from ..dispatch.commands import Commands
 from ..dispatch.outbox import Channels
+from ..dispatch.slash_commands import SlashCommands
 from ..engine import Engine
 from .discovery import check_class, find_class
 from .host import PluginHost
@@ -61,7 +61,7 @@ class Plugins:
     """
 
     engine: Engine
-    commands: Commands
+    commands: SlashCommands
     channels: Channels
     make_host: MakeHost
     classes: Mapping[str, Any]

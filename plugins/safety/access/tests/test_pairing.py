@@ -163,7 +163,7 @@ def test_a_name_that_is_nobody_s_lets_nobody_in(town: MakeTown, run: Run, name: 
 def test_a_flood_fills_neither_the_store_nor_the_log(
     town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    monkeypatch.setattr("hookline_access.door.MOST_ROWS", 20)
+    monkeypatch.setattr("hookline_access.pairing.MOST_ROWS", 20)
     monkeypatch.setattr("hookline_access.people.LOGGED", 20)
 
     async def story(town: Town) -> list[int]:

@@ -57,7 +57,7 @@ async def _rows(plugin: AccessControl) -> Sequence[dict[str, Any]]:
     for one in await plugin.host.storage.fetch("people"):
         person = str(Person(one["channel"], one["user_id"]))
         rows.append(_row(person, one["role"], one["by_whom"], one["since"]))
-    for request in await plugin.door.waiting():
+    for request in await plugin.pairing.waiting():
         person = str(request.person)
         rows.append(_row(person, "waiting", "itself", request.opened, request.code))
     for who, origin, at in await proposed(plugin.host, plugin.people):
@@ -81,11 +81,11 @@ async def approve(
     role = Role.ADMIN if admin else Role.AUDITOR if auditor else Role.MEMBER
     if ":" in code:
         who = _person(code)
-        if who.user_id == EVERYBODY or not await plugin.door.let_in(who, TERMINAL, role):
+        if who.user_id == EVERYBODY or not await plugin.pairing.let_in(who, TERMINAL, role):
             _stop(f"{on_one_line(code)} is blocked or not one person. See `hookline pairing list`")
         _say(_let_in(code, role))
         return
-    found = await plugin.door.approve(typed(code, PAIRING) or "", TERMINAL, role)
+    found = await plugin.pairing.approve(typed(code, PAIRING) or "", TERMINAL, role)
     if found is None:
         _stop(
             f"no open request has the code {on_one_line(code, 20)}. A code is valid for "

@@ -9,7 +9,7 @@ from hookline_hookspecs import HooklineError
 from hookline_hookspecs.channels import TERMINAL
 
 from .config import EVERYBODY
-from .door import Door
+from .pairing import PairingRequests
 from .people import People, Person, Role
 from .wording import on_one_line
 
@@ -28,12 +28,12 @@ class Directory:
 
     Args:
         people: who is who.
-        door: lets people in.
+        pairing: lets people in.
     """
 
-    def __init__(self, people: People, door: Door) -> None:
+    def __init__(self, people: People, pairing: PairingRequests) -> None:
         self._people = people
-        self._door = door
+        self._pairing = pairing
 
     async def role(self, person: str) -> Name:
         """Return what a person may do; nobody knows a name that is none."""
@@ -60,7 +60,7 @@ class Directory:
         if known is Role.ADMIN or (known is Role.MEMBER and not admin):
             return
         role = Role.ADMIN if admin else Role.AUDITOR if auditor else Role.MEMBER
-        if not await self._door.let_in(who, by, role):
+        if not await self._pairing.let_in(who, by, role):
             raise HooklineError(
                 f"{on_one_line(person)} is blocked; `hookline pairing revoke "
                 f"{on_one_line(person)}` takes that back"

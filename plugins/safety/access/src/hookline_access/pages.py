@@ -43,7 +43,7 @@ from hookline_hookspecs.web import (
 )
 
 from .config import AccessConfig
-from .door import Door, Request
+from .pairing import PairingRequests, Request
 from .people import LOGGED, People, Person, Role
 from .wording import on_one_line
 
@@ -82,13 +82,13 @@ class PeoplePages:
         config: AccessConfig,
         host: Host,
         people: People,
-        door: Door,
+        pairing: PairingRequests,
         welcome: Callable[[Request], None],
     ) -> None:
         self._config = config
         self._host = host
         self._people = people
-        self._door = door
+        self._pairing = pairing
         self._welcome = welcome
 
     def register(self, register: Callable[[Route], None]) -> None:
@@ -111,7 +111,7 @@ class PeoplePages:
 
     async def _view(self, request: RequestLike, wrong: Mapping[str, str] | None = None) -> View:
         who, server = identity(request), self._host.services.get(WebServer)
-        waiting = await self._door.waiting()
+        waiting = await self._pairing.waiting()
         known = await self._known()
         paging = Paging.from_request(request, "/people", AT_ONCE)
         admins = sum(row["role"] == "admin" for row in known)
@@ -190,7 +190,7 @@ class PeoplePages:
         return Table(columns, rows, "Signed-in browsers", "No one is signed in.")
 
     async def _log(self, limit: int) -> Sequence[Mapping[str, Any]]:
-        """What was decided at the door and changed through the web, newest first."""
+        """What was decided on pairing requests and changed through the web, newest first."""
         rows = [dict(row) for row in await self._host.storage.fetch("newest_log", limit=limit)]
         server = self._host.services.get(WebServer)
         if server is not None:
@@ -219,7 +219,7 @@ class PeoplePages:
         given, by = await read_form(request), identity(request).person
         role = Role.ADMIN if given.get("role") == "admin" else Role.MEMBER
         if "code" in given:
-            found = await self._door.approve(given["code"], by, role)
+            found = await self._pairing.approve(given["code"], by, role)
             if found is None:
                 told = "This request has expired or was answered. They can ask again."
                 return Redirect("/people", told, "warning")

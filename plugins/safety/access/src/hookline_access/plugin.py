@@ -37,8 +37,8 @@ from .claims import Claims
 from .codes import PAIRING, typed
 from .config import EVERYBODY, AccessConfig
 from .directory import Directory
-from .door import Door, Request
 from .notices import Notices
+from .pairing import PairingRequests, Request
 from .people import LONGEST_ID, People, Person, Role
 from .permissions import Permitted
 from .roles import table
@@ -79,7 +79,7 @@ class AccessControl(Plugin[AccessConfig]):
         super().__init__(config, host)
         self.people = People(config, host)
         self._chats = Chats(host, self.people)
-        self.door = Door(config, host, self.people)
+        self.pairing = PairingRequests(config, host, self.people)
         self.claims = Claims(config, host, self.people)
         self._desk = Desk(host)
         self._turns = Turns(host)
@@ -93,7 +93,7 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-        host.services.provide(PeopleDirectory, Directory(self.people, self.door))
+        host.services.provide(PeopleDirectory, Directory(self.people, self.pairing))
         host.services.provide(RolePermissions, Permitted(self.people, self._chats))
         host.services.add(GatewayService, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
@@ -213,18 +213,18 @@ class AccessControl(Plugin[AccessConfig]):
         return Deny(CLAIMED)
 
     async def _at_the_door(self, inbound: Inbound, role: Role) -> Deny:
-        knock = await self.door.knock(inbound)
-        if knock.is_full:
+        attempt = await self.pairing.request_access(inbound)
+        if attempt.is_full:
             return Deny(without_a_code(Person.of(inbound), self.config.code_minutes))
-        if knock.code is None:
+        if attempt.code is None:
             return Deny("")
-        if knock.is_new and role is not Role.BLOCKED:
+        if attempt.is_new and role is not Role.BLOCKED:
             self.log.warning("%s is not known and wrote", on_one_line(str(Person.of(inbound))))
-            self.host.spawn(self._tell_admins(knock.code), "tell admins")
-        return Deny(at_the_door(knock.code, self.config.code_minutes))
+            self.host.spawn(self._tell_admins(attempt.code), "tell admins")
+        return Deny(at_the_door(attempt.code, self.config.code_minutes))
 
     async def _tell_admins(self, code: str) -> None:
-        request = await self.door.request(code)
+        request = await self.pairing.request(code)
         wanted = self._notices.next()
         if request is None or wanted == "none":
             return
@@ -371,7 +371,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not await self._may_decide(ctx):
             return NOT_YOURS
         if not args:
-            return waiting_text(await self.door.waiting())
+            return waiting_text(await self.pairing.waiting())
         words, _, last = args.rpartition(" ")
         blocks = bool(words) and last.casefold() == "block"
         who, by = words if blocks else args, str(Person.of(ctx.turn.inbound))
@@ -388,12 +388,12 @@ class AccessControl(Plugin[AccessConfig]):
         if blocks:
             await self.people.put(person, Role.BLOCKED, by)
             return BLOCKED.format(name)
-        if not await self.door.let_in(person, by):
+        if not await self.pairing.let_in(person, by):
             return f"{name} is blocked; `hookline pairing revoke` in the terminal takes it back."
         return f"{name} may write now."
 
     async def _decide(self, code: str, by: str, *, blocks: bool) -> str:
-        found = await self.door.request(code) if blocks else await self.door.approve(code, by)
+        found = await self.pairing.request(code) if blocks else await self.pairing.approve(code, by)
         if found is None:
             return "No open request has this code. /pair shows those there are."
         who = on_one_line(str(found.person))
@@ -425,7 +425,7 @@ class AccessControl(Plugin[AccessConfig]):
         def welcome(request: Request) -> None:
             self.host.spawn(self._welcome(request), "welcome")
 
-        pages = PeoplePages(self.config, self.host, self.people, self.door, welcome)
+        pages = PeoplePages(self.config, self.host, self.people, self.pairing, welcome)
         pages.register(register)
 
     @hookimpl

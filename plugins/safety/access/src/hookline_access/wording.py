@@ -1,4 +1,4 @@
-"""What people read and write: answers at the door, questions put to admins, typed answers."""
+"""What people read and write: answers to pairing requests, questions put to admins, answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from hookline_hookspecs import Question
 
 from .codes import shown
-from .door import Request
+from .pairing import Request
 from .people import Person
 
 ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"

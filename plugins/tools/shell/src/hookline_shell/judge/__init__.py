@@ -10,6 +10,6 @@ addresses; ``shell`` holds what all of them know of the shell they are in; ``wor
 ``syntax`` parses. What programs do stands in ``data/*.yaml``.
 """
 
-from .court import Judge, Setting
+from .verdict import Judge, Setting
 
 __all__ = ["Judge", "Setting"]

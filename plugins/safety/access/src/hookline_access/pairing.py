@@ -1,4 +1,4 @@
-"""The door: unknown people get a pairing code, and a code that is approved lets its person in.
+"""Pairing: unknown people get a code, and a code that is approved lets its person in.
 
 Who is blocked is treated exactly like who is unknown; only, their code opens nothing.
 
@@ -40,7 +40,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
+class AccessRequest:
     """What a message of an unknown person came to. ``is_new``: the code was made just now;
     ``code`` is None where the person is to hear nothing, or, if ``is_full``, that all codes are
     given out."""
@@ -50,7 +50,7 @@ class Knock:
     is_full: bool = False
 
 
-class Door:
+class PairingRequests:
     """Pairing codes, in the table ``access_requests``."""
 
     def __init__(self, config: AccessConfig, host: Host, people: People) -> None:
@@ -59,16 +59,16 @@ class Door:
         self._people = people
         self._told: OrderedDict[Person, float] = OrderedDict()
 
-    async def knock(self, inbound: Inbound) -> Knock:
+    async def request_access(self, inbound: Inbound) -> AccessRequest:
         """Answer a message of somebody who may not write.
 
         A message that is delivered again gets the same code, so that a crash loses nothing.
         """
         now = self._host.now()
-        knock = await self._people.transact(lambda tx: self._knock(tx, inbound, now))
-        if knock.is_full and not self._first_time(Person.of(inbound), now):
-            return Knock(None)
-        return knock
+        attempt = await self._people.transact(lambda tx: self._request_access(tx, inbound, now))
+        if attempt.is_full and not self._first_time(Person.of(inbound), now):
+            return AccessRequest(None)
+        return attempt
 
     def _first_time(self, person: Person, now: float) -> bool:
         """True if this person was not told yet; where too many were, nobody else is."""
@@ -79,25 +79,25 @@ class Door:
         self._told[person] = now + 60 * self._config.code_minutes
         return True
 
-    def _knock(self, tx: Transaction, inbound: Inbound, now: float) -> Knock:
+    def _request_access(self, tx: Transaction, inbound: Inbound, now: float) -> AccessRequest:
         key = {"channel": inbound.channel, "user_id": inbound.user_id}
         rows = tx.fetch("request_of", **key)
         began, given = now, 0
         if rows:
             row = rows[0]
             if row["message_id"] == inbound.message_id and row["expires"] > now:
-                return Knock(row["code"])
+                return AccessRequest(row["code"])
             if row["began"] > now - DAY:
                 began, given = row["began"], row["given"]
             if row["expires"] > now or given >= self._config.codes_per_day:
                 tx.execute("count_unanswered", **key)
-                return Knock(None)
+                return AccessRequest(None)
         tx.execute("prune_requests", before=now - DAY, now=now)
         rows_here = tx.fetch("how_many", channel=inbound.channel, now=now)[0]
         if not self._config.codes_per_day:
-            return Knock(None)
+            return AccessRequest(None)
         if rows_here["open"] >= self._config.open_codes:
-            return Knock(None, is_full=True)
+            return AccessRequest(None, is_full=True)
         if rows_here["known"] >= MOST_ROWS:
             tx.execute("drop_expired", channel=inbound.channel, now=now)
         code = _unused(tx)
@@ -113,7 +113,7 @@ class Door:
             given=given + 1,
         )
         log(tx, Person.of(inbound), ASKED, now)
-        return Knock(code, is_new=True)
+        return AccessRequest(code, is_new=True)
 
     async def approve(self, code: str, by: str, role: Role = Role.MEMBER) -> Request | None:
         """Let in whoever has this code; None if there is nobody.

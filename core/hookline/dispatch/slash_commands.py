@@ -12,7 +12,7 @@ from ..sessions.context import TurnContext
 from ..text import clean
 
 
-class Commands:
+class SlashCommands:
     """Slash commands by name; case does not matter."""
 
     def __init__(self) -> None:
