@@ -423,7 +423,7 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     assert done.code == 2
     assert "No such command 'count'" in done.err
     said = (
-        "hookline: `hookline count` may come with plugin bad, which is not on: "
+        "hookline: `hookline count` may belong to plugin bad, which is not on: "
         "ModuleNotFoundError: No module named 'nothing_of_this_name' "
         f"({site.path / 'dist_bad.py'}:8)"
     )
@@ -431,8 +431,8 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     machine.config("plugins: {insights: false, skills: {most: [nonsense]}}\n")
     (off,) = machine.run("insights").err.splitlines()
     assert off == (
-        "hookline: `hookline insights` comes with plugin insights, which is not on; "
-        "`hookline plugins enable insights` mends that"
+        "hookline: `hookline insights` belongs to plugin insights, which is off. "
+        "Run `hookline plugins enable insights`."
     )
 
 

@@ -99,7 +99,7 @@ def test_a_model_that_changed_under_its_name_is_told_and_everything_embedded_aga
     done = home.fill()
     assert done.exit_code == 0
     assert (
-        "has 32 dimensions, but vectors of 48 are kept; every text is embedded anew" in done.stdout
+        "has 32 dimensions, but vectors of 48 are kept; every text is embedded again" in done.stdout
     )
     assert "memory: 2 texts" in done.stdout
     assert "Everything has a vector" not in done.stdout

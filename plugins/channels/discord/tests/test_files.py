@@ -140,7 +140,7 @@ def test_a_recording_is_a_bubble_and_a_file_where_that_is_refused(
     large = tmp_path / "large.bin"
     large.write_bytes(b"x" * (10 * 2**20 + 1))
     one.send(ANN, Attachment(large, "application/zip", "large.zip", 1))
-    assert "can be sent here" in api.texts(ANN)[-1]
+    assert "the limit here is 10,485,760" in api.texts(ANN)[-1]
 
 
 def test_an_unsure_file_stands_once(talk: Any, api: DiscordApi, tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
         ("add a__b -- x", "is no name of a server"),
         ("add a", "write `hookline mcp add NAME -- COMMAND…`"),
         ("add a --url https://x.example -- x", "write `hookline mcp add NAME -- COMMAND…`"),
-        ("approve nobody --yes", "there is no server nobody; there are: small"),
-        ("approve small", "add --yes"),
+        ("approve nobody --yes", "there is no server nobody. Servers: small"),
+        ("approve small", "Add --yes"),
         ("login small", "has no `auth: oauth` in config.yaml, and a local program needs no login"),
         ("add b --env KEY -- x", "--env KEY: write --env NAME=VALUE"),
         ("add b --env A=1 --url https://x.example", "--env is for a command"),
@@ -293,7 +293,7 @@ def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) ->
 def test_a_name_that_is_nearly_right_is_suggested(house: Any) -> None:
     house.config["servers"]["calendar"] = house.server().config()
     told = house.cli("mcp tools calender", code=2)
-    assert "there is no server calender; did you mean calendar? There are: calendar" in told
+    assert "there is no server calender. Did you mean calendar? Servers: calendar" in told
 
 
 def test_a_program_or_folder_that_is_not_there_is_told_with_what_to_do(house: Any) -> None:

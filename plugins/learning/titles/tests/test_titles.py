@@ -127,7 +127,7 @@ def test_sub_agents_and_reviews_are_not_named(harness: Make) -> None:
             if ctx.session.kind == "chat":
                 await self.host.fork(ctx.session.id, "review it")
 
-    h = harness(Work, Titles, model=[calls("hand_over"), "w1", "w2", "a", "reviewed"])
+    h = harness(Titles, Work, model=[calls("hand_over"), "w1", "w2", "a", "reviewed"])
     h.send("one")
     h.model.steps[:] = ["b", "reviewed", NAMED]
     h.send("two")

@@ -54,7 +54,7 @@ def test_deleting_the_last_session_of_a_chat_erases_it(worked: Home) -> None:
 def test_old_rows_go_and_the_chain_begins_later(worked: Home, clock: Clock) -> None:
     rows = worked.rows()
     clock.ahead(401 * 86400)
-    assert f"{len(rows)} rows are removed" in worked.cli("audit prune").stdout
+    assert f"Removed {len(rows)} rows." in worked.cli("audit prune").stdout
     assert worked.rows() == []
     assert worked.verify()[0] == 0
     with closing(Harness(AuditPlugin, home=worked.path, model=["hi"])) as h:

@@ -150,12 +150,12 @@ def test_the_last_write_is_undone_from_its_rows(desk: MakeDesk, url: str) -> Non
     asked = desk(url, mode="write", answers=["Once", "Once", "Once"])
     before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
     asked.ask("db_write", db="shop", sql=UPDATE)
-    assert asked.h.cli("db undo shop").exit_code == 1
+    assert asked.h.cli("db undo shop").exit_code == 2
     assert lost(asked) == "| 2 |"
     done = asked.h.cli("db undo shop --yes")
-    assert "2 rows of orders are as they were." in done.stdout, done
+    assert "Restored 2 rows of orders." in done.stdout, done
     assert asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0] == before
-    assert "nothing in shop that can be undone" in asked.h.cli("db undo shop --yes").stderr
+    assert "no write to shop that can be undone" in asked.h.cli("db undo shop --yes").stderr
 
     before = asked.query("SELECT * FROM order_items ORDER BY 1, 2").rpartition("(")[0]
     delete = "DELETE FROM order_items AS i WHERE i.quantity > 5"
