@@ -154,7 +154,8 @@ def _missing(error: Any) -> str:
 def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
     """Say what may bring the command: a plugin of Hookline's own, or one that failed to load."""
     if plugins := not_installed(name.partition(" ")[0]):
-        belongs = f"`hookline {name}` belongs to {' and '.join(plugins)}, which is not installed"
+        verb = "is" if len(plugins) == 1 else "are"
+        belongs = f"`hookline {name}` belongs to {' and '.join(plugins)}, which {verb} not installed"
         raise CommandError(f"{belongs}. Run `hookline plugins enable {' '.join(plugins)}`.")
     for plugin, reason in catalog.failed.items():
         err(f"hookline: `hookline {name}` may belong to plugin {plugin}, which is not on: {reason}")

@@ -119,7 +119,7 @@ class TurnContext:
 
     def notify(self, text: str, plugin: str = "core") -> None:
         """Show the person a sentence beside the answer."""
-        self.engine.bus.signals.send("notice", Notice(plugin, redacted(text)), self)
+        self.engine.bus.signals.send("notice", Notice(plugin, redacted(str(text))), self)
 
     async def pass_gate(self, hook: str, event: Excerpt | Lesson) -> str:
         """The text of ``event`` after ``pre_read`` or ``pre_learn``. Raises ``Refused``."""

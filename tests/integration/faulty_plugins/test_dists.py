@@ -442,12 +442,12 @@ def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, s
         "from importlib.metadata import Distribution, EntryPoints\n"
         "found = Distribution.entry_points.fget\n"
         "Distribution.entry_points = property(\n"
-        "    lambda dist: EntryPoints(one for one in found(dist) if 'web-' not in one.name)\n)\n"
+        "    lambda dist: EntryPoints(one for one in found(dist) if 'web' not in one.name)\n)\n"
     )
     machine.config("")
     assert machine.run("web").err.splitlines()[-1] == (
-        "hookline: `hookline web` comes with plugin web-server, which is not installed; "
-        "`hookline plugins enable web-ui` mends that"
+        "hookline: `hookline web` belongs to web-server and web-ui, which are not installed. "
+        "Run `hookline plugins enable web-server web-ui`."
     )
 
 

@@ -13,7 +13,7 @@ import sysconfig
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -395,17 +395,20 @@ class Place:
         needs = "Provides-Extra: nimbus\nRequires-Dist: hookline-nimbus; extra == 'nimbus'\n"
         head = f"Metadata-Version: 2.1\nName: hookline\nVersion: {version('hookline')}\n"
         (info / "METADATA").write_text(head + needs)
+        # It hides the real one, whose drivers and commands are still wanted.
+        points = distribution("hookline").read_text("entry_points.txt")
+        (info / "entry_points.txt").write_text(points or "")
         if direct is not None:
             (info / "direct_url.json").write_text(json.dumps(direct))
 
     def from_a_clone(self, *, editable: bool) -> None:
         """Have Hookline installed from a clone with ``nimbus``, which needs a library there."""
-        for folder, text in (("nimbus", NIMBUS), ("lib-mist", MIST)):
+        for folder, text in (("tools/nimbus", NIMBUS), ("kits/mist", MIST)):
             package = self.clone / "plugins" / folder
             package.mkdir(parents=True)
             (package / "pyproject.toml").write_text(text)
             (package / "backend.py").write_text(FIRST_PARTY_BACKEND)
-            module = f"hookline_{folder.removeprefix('lib-')}"
+            module = f"hookline_{package.name}"
             (package / f"{module}.py").write_text(PLUGIN)
         self.core({"url": self.clone.as_uri(), "dir_info": {"editable": editable}})
 

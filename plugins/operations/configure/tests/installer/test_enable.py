@@ -71,7 +71,7 @@ def test_a_clone_brings_its_own(place: Place) -> None:
     done = place.desk.plugins("enable", "nimbus", "--yes")
     assert done.code == 0, done.err
     assert "Plugin nimbus is on." in done.out
-    folder = str(place.clone / "plugins" / "nimbus")
+    folder = str(place.clone / "plugins" / "tools" / "nimbus")
     entry = place.desk.lock()["hookline-nimbus"]
     assert (entry["editable"], entry["version"]) == (folder, "0.1.0")
     assert place.desk.version("hookline-mist") == "0.1.0"
