@@ -44,7 +44,11 @@ class HarnessCommandLine:
         self._harness = harness
         self._runtime = runtime
         plugins = runtime.engine.loaded.plugins
-        entries = [one for one in installed_commands() if one.plugin in plugins]
+        entries = [
+            CommandEntry(one.name, one.value, one.plugin)  # one that has been built keeps its group
+            for one in installed_commands()
+            if one.plugin in plugins
+        ]
         entries += _given(commands, next(iter(harness.states()), ""))
         self.catalog = Catalog(entries, plugins, lambda catalog: register_commands(catalog, runtime, self), err)
 
