@@ -120,7 +120,7 @@ def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
     assert recent.get_by_role("link", name="of the owner", exact=True).count() == 1
     one.open("/")
     recent.get_by_role("link", name="of another mia", exact=True).click()
-    one.page.get_by_text("This chat is mia's. Continue it in a branch").wait_for()
+    one.page.get_by_text("This chat is mia's. To continue it as your own").wait_for()
     assert one.page.locator("header .badge").inner_text() == "mia"
     recent = other.page.get_by_role("region", name="Recent")
     assert recent.get_by_role("link", name="of another", exact=True).count() == 1
