@@ -34,6 +34,6 @@ class References:
         return self._faults.get(name) or f"nothing in the vault is named {name}."
 
     def value(self, value: Any) -> Any:
-        """What ``value`` stands for; itself if it is no reference, or has no value."""
+        """What ``value`` stands for; ``value`` itself if it is not a reference or has no value."""
         name = name_in(value)
         return value if name is None else (self._values or {}).get(name, value)

@@ -53,7 +53,7 @@ def check_class(found: Any) -> None:
     """Check what a plugin class declares.
 
     Raises:
-        PluginRefused: it is no plugin, a declaration is malformed, or it needs another API.
+        PluginRefused: it is not a plugin, a declaration is malformed, or it needs another API.
     """
     if not (inspect.isclass(found) and issubclass(found, Plugin)):
         raise PluginRefused(f"its entry point {found!r} is no subclass of Plugin")
