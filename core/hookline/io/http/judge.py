@@ -109,8 +109,8 @@ def judge_address(address: str | IPAddress) -> str | None:
     """Why `address` is no public unicast address, or None if it is one.
 
     IPv4-mapped, NAT64, 6to4 and ISATAP addresses are judged by what they carry as well.
-    ``is_global`` alone does not serve: it passes some of these forms and differs between patch
-    releases of Python. The reason is a clause without a full stop.
+    ``is_global`` does not serve: it passes some of these forms and differs between patch releases
+    of Python. The reason is a clause without a full stop.
     """
     try:
         address = ipaddress.ip_address(address)
@@ -127,7 +127,7 @@ def judge_address(address: str | IPAddress) -> str | None:
                 return f"{address} is not a public address{via}: {text}"
     if any(address in network for network in _PUBLIC_CARRIERS):
         return None  # what it carries has been judged
-    public = address.is_global and (address.version == 4 or address in _GLOBAL_UNICAST)
+    public = address.version == 4 or address in _GLOBAL_UNICAST
     return None if public else f"{address} is not a public address"
 
 
