@@ -1,4 +1,4 @@
-"""What is counted, when it ends, and what is said then."""
+"""Which tokens count, when a turn is ended, and the texts."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
 
 
 def answer(*, text: str = "ok", **usage: int) -> ModelResponse:
-    """An answer that has used ``input``, ``output``, ``cache_read`` and ``cache_write`` tokens."""
+    """A response that used ``input``, ``output``, ``cache_read`` and ``cache_write`` tokens."""
     return ModelResponse((TextBlock(text),), "end", Usage(**usage))
 
 
 class Helper(Plugin):
-    """Spends in every way that is not a turn of the chat itself."""
+    """Makes auxiliary calls and runs a sub-agent."""
 
     @tool
     async def ask(self, ctx: Context) -> str:
@@ -51,13 +51,13 @@ class Helper(Plugin):
 
     @tool
     async def hand_over(self, ctx: Context) -> str:
-        """Let a sub-agent work."""
+        """Run a sub-agent."""
         turn = await self.host.run_turn("work", parent=ctx)
         return f"{turn.stop}: {turn.reply}"
 
     @tool(read_only=True)
     def look(self) -> str:
-        """Nothing."""
+        """Do nothing."""
         return "seen"
 
 
@@ -66,7 +66,7 @@ class Forks(Plugin):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """One fork."""
+        """Run one review."""
         if ctx.session.kind == "chat":
             await self.host.fork(ctx.session.id, "review")
 
@@ -75,10 +75,10 @@ def test_the_terminal_has_no_limit_unless_one_is_set(harness: Make) -> None:
     h = harness(Budget, model=[answer(input=9_000_000)] * 2)
     assert h.send("a").stop == "done"
     assert h.send("b").stop == "done"
-    assert h.send("/budget").text == "There is no limit of tokens here."
+    assert h.send("/budget").text == "This chat has no token limit."
 
 
-def test_the_turn_that_would_exceed_it_ends_with_a_sentence(harness: Make, clock: Clock) -> None:
+def test_a_turn_over_the_limit_ends_with_the_reason(harness: Make, clock: Clock) -> None:
     h = harness(
         Budget, config={"daily_tokens_per_chat": 1000}, model=[answer(input=900, output=150)]
     )
@@ -86,18 +86,17 @@ def test_the_turn_that_would_exceed_it_ends_with_a_sentence(harness: Make, clock
     outcome = h.send("b")
     assert outcome.stop == "budget"
     assert outcome.text == (
-        "The budget of this chat for today is used up: 1,050 of 1,000 tokens. It begins anew at "
-        "00:00 (in 12 h 0 min); to allow more, set plugins.budget.daily_tokens_per_chat in "
-        "config.yaml."
+        "Today's budget for this chat is used up: 1,050 of 1,000 tokens. It resets at 00:00 "
+        "(in 12 h 0 min). To allow more, set plugins.budget.daily_tokens_per_chat in config.yaml."
     )
     assert len(h.model.requests) == 1
 
 
-def test_all_chats_together_have_a_limit_of_their_own(harness: Make, clock: Clock) -> None:
+def test_all_chats_together_can_have_a_limit(harness: Make, clock: Clock) -> None:
     h = harness(Budget, config={"daily_tokens": 1000}, model=[answer(input=1000)])
     h.send("a", session="one")
     text = h.send("b", session="two").text
-    assert text.startswith("The budget of all chats together for today is used up: 1,000 of 1,000")
+    assert text.startswith("Today's budget for all chats together is used up: 1,000 of 1,000")
     assert "plugins.budget.daily_tokens in config.yaml" in text
 
 
@@ -124,10 +123,10 @@ def test_money_is_shown_where_the_price_is_known(harness: Make) -> None:
     assert "1,050 of 2,000 tokens used today (52 %), $1.20, 950 left" in h.send("/budget").text
     h.send("/model test/other")
     h.send("b")
-    assert "used up: 2,060 of 2,000 tokens, at least $1.20. It begins" in h.send("c").text
+    assert "used up: 2,060 of 2,000 tokens, at least $1.20. It resets" in h.send("c").text
 
 
-def test_what_is_read_from_the_cache_counts_a_tenth(harness: Make) -> None:
+def test_cache_reads_count_a_tenth(harness: Make) -> None:
     used = answer(input=1000, cache_read=600, cache_write=300, output=7)
     h = harness(Budget, config={"daily_tokens_per_chat": 1000}, model=[used])
     h.send("a")
@@ -136,7 +135,7 @@ def test_what_is_read_from_the_cache_counts_a_tenth(harness: Make) -> None:
     )
 
 
-def test_it_stops_within_a_turn_after_the_call_that_reached_it(harness: Make) -> None:
+def test_a_turn_stops_after_the_call_that_reaches_the_limit(harness: Make) -> None:
     model = [calls("look"), calls("look"), calls("look"), "never"]  # 15 tokens each
     h = harness(Budget, Helper, config={"budget": {"daily_tokens_per_chat": 30}}, model=model)
     outcome = h.send("a")
@@ -146,7 +145,7 @@ def test_it_stops_within_a_turn_after_the_call_that_reached_it(harness: Make) ->
 @pytest.mark.parametrize(
     ("named", "inside"), [("ask", "budget: The budget of"), ("hand_over", "budget: The budget of")]
 )
-def test_auxiliary_calls_and_sub_agents_are_the_chats(
+def test_auxiliary_calls_and_sub_agents_count_for_the_chat(
     harness: Make, named: str, inside: str
 ) -> None:
     settings = {"budget": {"daily_tokens_per_chat": 30}}
@@ -162,24 +161,22 @@ def test_auxiliary_calls_and_sub_agents_are_the_chats(
 
 
 @pytest.mark.parametrize("named", ["ask", "hand_over"])
-def test_what_a_tool_asks_for_at_the_end_of_the_budget_is_refused(
-    harness: Make, named: str
-) -> None:
+def test_an_auxiliary_call_over_the_limit_is_refused(harness: Make, named: str) -> None:
     settings = {"budget": {"daily_tokens_per_chat": 15}}
     h = harness(Budget, Helper, config=settings, model=[calls(named), "never"])
     outcome = h.send("a")
-    assert outcome.tool_calls[0].text.startswith("budget: The budget of this chat")
+    assert outcome.tool_calls[0].text.startswith("budget: Today's budget for this chat")
     assert len(h.model.requests) == 1
 
 
-def test_a_review_is_the_chats(harness: Make) -> None:
+def test_a_review_counts_for_the_chat(harness: Make) -> None:
     h = harness(Budget, Forks, config={"budget": {"daily_tokens_per_chat": 30}}, model=["a", "r"])
     h.send("a")
     assert len(h.model.requests) == 2
     assert h.send("b").stop == "budget"
 
 
-def test_a_restart_does_not_begin_anew_and_a_new_day_does(harness: Make, clock: Clock) -> None:
+def test_the_sums_survive_a_restart_and_reset_at_midnight(harness: Make, clock: Clock) -> None:
     settings = {"daily_tokens_per_chat": 100}
     first = harness(Budget, config=settings, model=[answer(input=100)])
     first.send("a")
@@ -193,7 +190,7 @@ def test_a_restart_does_not_begin_anew_and_a_new_day_does(harness: Make, clock: 
     assert h.send("/budget").text.startswith("This chat: 15 of 100 tokens")
 
 
-def test_other_processes_are_seen(harness: Make, clock: Clock) -> None:
+def test_other_processes_are_counted(harness: Make, clock: Clock) -> None:
     settings = {"daily_tokens": 100}
     one = harness(Budget, config=settings, model=[answer(input=10), answer(input=75), "x"])
     two = harness(Budget, config=settings, home=one.home, model=[answer(input=15), "y"])
@@ -205,7 +202,7 @@ def test_other_processes_are_seen(harness: Make, clock: Clock) -> None:
     assert one.send("c", session="one").stop == "budget"
 
 
-def test_near_the_end_other_processes_are_seen_at_once(harness: Make, clock: Clock) -> None:
+def test_near_the_limit_other_processes_are_counted_at_once(harness: Make, clock: Clock) -> None:
     settings = {"daily_tokens": 100}
     one = harness(Budget, config=settings, model=[answer(input=85), "x"])
     two = harness(Budget, config=settings, home=one.home, model=[answer(input=15), "y"])
@@ -214,7 +211,7 @@ def test_near_the_end_other_processes_are_seen_at_once(harness: Make, clock: Clo
     assert one.send("b", session="one").stop == "budget"
 
 
-def test_the_signal_comes_at_four_fifths_and_at_the_end_once_a_day(
+def test_the_signal_is_sent_at_80_percent_and_at_the_limit_once_a_day(
     harness: Make, heard: Callable[[Harness], list[Any]], clock: Clock
 ) -> None:
     settings = {"daily_tokens_per_chat": 100}
@@ -240,7 +237,7 @@ def test_the_signal_comes_at_four_fifths_and_at_the_end_once_a_day(
     assert later == []
 
 
-def test_chats_side_by_side_overshoot_by_the_calls_under_way_alone(harness: Make) -> None:
+def test_parallel_chats_exceed_the_limit_only_by_their_running_calls(harness: Make) -> None:
     limit, chats, used = 100, 6, 15
     h = harness(Budget, config={"daily_tokens": limit}, model=["ok"] * 60)
 
@@ -267,31 +264,31 @@ async def _two_chats(h: Harness) -> list[str]:
     return [reply.text for reply in await h.channel.replies(4)]
 
 
-def test_a_chat_of_a_network_has_two_million_a_day(harness: Make) -> None:
+def test_a_network_chat_has_two_million_tokens_a_day(harness: Make) -> None:
     settings = {"daily_tokens": 10_000_000}
     h = harness(Budget, config=settings, model=[answer(input=2_000_000), answer(input=7)])
     h.channel  # noqa: B018 - opens the core
     texts = h.run(_two_chats(h))
     assert texts[0] == "ok"
-    assert texts[1].startswith("The budget of this chat for today is used up: 2,000,000 of 2,000,0")
+    assert texts[1].startswith("Today's budget for this chat is used up: 2,000,000 of 2,000,0")
     assert texts[2] == "ok"  # another chat has its own
     assert texts[3].startswith("This chat: 7 of 2,000,000")
     assert "All chats" not in texts[3]
     assert "All chats: 2,000,007 of 10,000,000" in h.send("/budget").text
 
 
-def test_a_network_can_be_without_a_limit(harness: Make) -> None:
+def test_a_network_chat_can_be_unlimited(harness: Make) -> None:
     h = harness(
         Budget,
         config={"daily_tokens_per_chat": "unlimited"},
         model=[answer(input=9_000_000), answer(input=1), answer(input=1)],
     )
     h.channel  # noqa: B018 - opens the core
-    assert h.run(_two_chats(h))[1:] == ["ok", "ok", "There is no limit of tokens here."]
+    assert h.run(_two_chats(h))[1:] == ["ok", "ok", "This chat has no token limit."]
 
 
 @pytest.mark.parametrize("value", [0, -5, "many", 1.5, [1]])
-def test_a_limit_that_is_none_switches_the_plugin_off_and_says_why(
+def test_an_invalid_limit_switches_the_plugin_off_with_a_reason(
     harness: Make, value: object
 ) -> None:
     h = harness(Budget, config={"daily_tokens": value}, model=["ok"], strict=False)
@@ -301,7 +298,7 @@ def test_a_limit_that_is_none_switches_the_plugin_off_and_says_why(
     assert "daily_tokens" in reason
 
 
-def test_run_exits_with_1_and_says_why(tmp_path: Path) -> None:
+def test_run_over_the_limit_exits_with_1_and_the_reason(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "plugins:\n  budget: {daily_tokens_per_chat: 1}\n", "utf-8"
     )

@@ -88,7 +88,7 @@ class Toolbox(Plugin[NoConfig]):
 
     @tool
     async def hand_over(self, ctx: Context) -> str:
-        """Let a sub-agent work; what its calls came to."""
+        """Run a sub-agent; return the results of its calls."""
         turn = await ctx.host.run_turn("work", parent=ctx)
         return "\n".join(result.text for result in turn.tool_calls)
 
@@ -127,13 +127,13 @@ class Bench:
         assert [r.call.name for r in outcome.tool_calls] == [c.name for r in responses for c in r]
         return [result.text for result in outcome.tool_calls]
 
-    def one_by_one(self, *asked: ToolCall, **options: Any) -> list[str]:
+    def one_by_one(self, *requested: ToolCall, **options: Any) -> list[str]:
         """The same with one call in each response."""
-        return self.turn(*([call] for call in asked), **options)
+        return self.turn(*([call] for call in requested), **options)
 
 
 def refused(text: str) -> bool:
-    """Whether a call was refused for going in circles."""
+    """Whether a call was refused as repeated."""
     return text.startswith("Denied: ") and " times with the same arguments within " in text
 
 

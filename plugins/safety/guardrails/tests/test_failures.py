@@ -1,4 +1,4 @@
-"""Tools that keep failing: the note, and the end of a turn that nobody watches."""
+"""Tools that keep failing: the note, and the end of an unattended turn."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def test_the_third_failure_in_a_row_gets_a_note(bench: Bench) -> None:
     assert texts[2].startswith("Error: it did not work\n\nNote: ")
 
 
-def test_success_begins_anew(bench: Bench) -> None:
+def test_success_resets_the_failure_streak(bench: Bench) -> None:
     worked = struggle(fail=False)
     asked = [struggle(1), struggle(2), worked, struggle(3), struggle(4)]
     assert not any(streak(text) for text in bench.one_by_one(*asked))
 
 
-def test_another_tool_between_does_not(bench: Bench) -> None:
+def test_another_tool_does_not_reset_the_failure_streak(bench: Bench) -> None:
     texts = bench.one_by_one(struggle(1), look("a"), struggle(2), look("b"), struggle(3))
     assert streak(texts[-1]) == "3"
 
 
-def test_it_is_counted_inside_one_response(bench: Bench) -> None:
+def test_calls_are_counted_within_one_response(bench: Bench) -> None:
     texts = bench.turn([struggle(1), struggle(2), struggle(3)])
     assert [streak(text) for text in texts] == ["", "", "3"]
 
@@ -66,7 +66,7 @@ def test_it_can_be_switched_off(make_bench: Callable[..., Bench]) -> None:
 # The hard stop
 
 
-def test_after_eight_failures_nothing_runs_where_nobody_watches(bench: Bench) -> None:
+def test_an_unattended_turn_is_stopped_after_eight_failures(bench: Bench) -> None:
     failing = [struggle(way) for way in range(8)]
     texts = bench.one_by_one(*failing, look(), struggle(9, fail=False), approve="no")
     assert bench.ran == 8
@@ -82,29 +82,29 @@ def test_the_model_is_asked_for_an_answer_and_no_calls(bench: Bench) -> None:
     assert choices == ["auto"] * 8 + ["none"]
 
 
-def test_seven_do_not_stop_it(bench: Bench) -> None:
+def test_seven_failures_do_not_stop_a_turn(bench: Bench) -> None:
     texts = bench.one_by_one(*(struggle(way) for way in range(7)), look(), approve="no")
     assert texts[-1] == "seen at here"
 
 
-def test_it_stops_inside_one_response_too(bench: Bench) -> None:
+def test_a_turn_is_stopped_within_one_response(bench: Bench) -> None:
     texts = bench.turn([struggle(way) for way in range(12)], approve="no")
     assert bench.ran == 8
     assert [text.startswith("Denied: ") for text in texts] == [False] * 8 + [True] * 4
 
 
-def test_a_person_who_watches_is_left_to_decide(bench: Bench) -> None:
+def test_an_attended_turn_is_not_stopped(bench: Bench) -> None:
     texts = bench.one_by_one(*(struggle(way) for way in range(10)), look())
     assert texts[-1] == "seen at here"
 
 
-def test_a_circle_ends_as_well(bench: Bench) -> None:
+def test_repeated_calls_stop_an_unattended_turn(bench: Bench) -> None:
     texts = bench.one_by_one(*[calls("act")] * 13, approve="no")
     assert [refused(text) for text in texts] == [False] * 3 + [True] * 8 + [False] * 2
     assert all("Answer now" in text for text in texts[11:])
 
 
-def test_the_next_turn_begins_anew(bench: Bench) -> None:
+def test_the_next_turn_starts_from_zero(bench: Bench) -> None:
     bench.one_by_one(*(struggle(way) for way in range(9)), approve="no")
     assert bench.one_by_one(look(), approve="no") == ["seen at here"]
 
@@ -187,6 +187,6 @@ def test_a_resumed_turn_knows_its_failures(bench: Bench) -> None:
     assert texts[4].startswith("Denied: struggle has failed 8 times")
 
 
-def test_a_failing_command_is_known_by_its_exit_code(bench: Bench) -> None:
+def test_a_resumed_turn_reads_exit_codes(bench: Bench) -> None:
     killed(bench, [calls("bash", code=1)], [calls("bash", code=2)])
     assert "bash has failed 3 times" in resumed(bench, [calls("bash", code=3)])[0]

@@ -1,7 +1,7 @@
-"""Hookline plugin ``budget``: a cap of tokens per day, for each chat and in all.
+"""Hookline plugin ``budget``: limits the tokens used per day, by chat and in total.
 
-Reached by the entry point ``hookline_budget:Budget``; it implements ``around_model`` and brings the
-command ``/budget``. It sends the signal ``budget`` with a :class:`BudgetState`.
+The entry point is ``hookline_budget:Budget``. It implements ``around_model``, adds the command
+``/budget`` and sends the signal ``budget`` with a :class:`BudgetState`.
 """
 
 from .config import BudgetConfig

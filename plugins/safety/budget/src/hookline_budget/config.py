@@ -6,32 +6,33 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
-NETWORK_TOKENS = 2_000_000
-"""Tokens a day that a chat of a network channel has where nothing is set (FEATURES, budget)."""
+DEFAULT_NETWORK_TOKENS = 2_000_000
+"""Tokens a day for a chat on a network channel if no limit is set."""
 
-Cap: TypeAlias = Annotated[int, Field(ge=1)] | Literal["unlimited"] | None
+TokenLimit: TypeAlias = Annotated[int, Field(ge=1)] | Literal["unlimited"] | None
 
 
 class BudgetConfig(BaseModel):
-    """Tokens per day; see the README for what counts."""
+    """Tokens per day; the README says what counts."""
 
-    daily_tokens_per_chat: Cap = Field(
+    daily_tokens_per_chat: TokenLimit = Field(
         None,
-        description="Tokens a day of one chat: a number, or unlimited. Left out: 2,000,000 on "
+        description="Tokens a day for one chat: a number, or unlimited. Default: 2,000,000 on "
         "network channels, unlimited in the terminal.",
     )
-    daily_tokens: Cap = Field(
-        None, description="Tokens a day of all chats together: a number, or unlimited (default)."
+    daily_tokens: TokenLimit = Field(
+        None, description="Tokens a day for all chats together: a number, or unlimited (default)."
     )
 
-    def of_chat(self, channel: str) -> int | None:
-        """The cap of a chat of ``channel``; None is unlimited. Without a channel there is no
-        chat."""
-        cap = self.daily_tokens_per_chat
-        if cap is None and channel != "terminal":
-            cap = NETWORK_TOKENS
-        return cap if isinstance(cap, int) and channel else None
+    def chat_limit(self, channel: str) -> int | None:
+        """Tokens a day for a chat on ``channel``; None = unlimited. An empty ``channel`` means
+        that the call belongs to no chat.
+        """
+        limit = self.daily_tokens_per_chat
+        if limit is None and channel != "terminal":
+            limit = DEFAULT_NETWORK_TOKENS
+        return limit if isinstance(limit, int) and channel else None
 
-    def of_all(self) -> int | None:
-        """The cap of all chats together; None is unlimited."""
+    def total_limit(self) -> int | None:
+        """Tokens a day for all chats together; None = unlimited."""
         return self.daily_tokens if isinstance(self.daily_tokens, int) else None

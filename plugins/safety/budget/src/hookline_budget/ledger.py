@@ -1,8 +1,8 @@
-"""What has been used today, by chat and in all.
+"""The tokens used today, by chat and in total.
 
-The sums come from core's journal when a day is first asked for, and are counted in memory from then
-on. Because other processes spend too, they are read again each minute, and before every call once
-four fifths of a limit are used.
+The sums are read from core's journal once a day and then counted in memory. Because other processes
+use tokens too, they are read again every minute, and before each call once 80 % of a limit is
+used.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from typing import TypeAlias
 from hookline_hookspecs import Storage, Usage
 from hookline_hookspecs.prices import Prices
 
-from .money import cost
+from .cost import format_cost
 from .state import BudgetState
 
-Key: TypeAlias = "tuple[str, str]"
+ChatKey: TypeAlias = "tuple[str, str]"
 """Channel and chat id; both empty for all chats together."""
-ALL: Key = ("", "")
-READ_SHARE = 10
-"""A token read from the cache counts one part in ten, its usual price."""
-WARN = 0.8
-"""The share of a limit from which on the signal is sent and other processes are looked after."""
-READ_EVERY = 60.0
+ALL_CHATS: ChatKey = ("", "")
+CACHE_READ_DIVISOR = 10
+"""A token read from the cache counts as a tenth of a token, which is its usual price."""
+WARNING_SHARE = 0.8
+"""From this share of a limit on, the signal is sent and the sums are read before every call."""
+REFRESH_SECONDS = 60.0
 """Seconds after which the sums are read again."""
 
 
-def counted(usage: Usage) -> int:
-    """Tokens of the budget: fresh and written input, output, and a tenth of what was read."""
-    return usage.input - usage.cache_read + usage.output + usage.cache_read // READ_SHARE
+def billable_tokens(usage: Usage) -> int:
+    """The tokens that count: fresh and cached input, output, and a tenth of the cache reads."""
+    return usage.input - usage.cache_read + usage.output + usage.cache_read // CACHE_READ_DIVISOR
 
 
 class Ledger:
-    """The sums of the day it is; days are the host's local ones.
+    """The sums of today, a day of the host's local time.
 
     Args:
-        storage: gives the plugin's own, when it is first used.
+        storage: returns the plugin's storage; called when it is first used.
         now: the clock, Unix time in seconds.
     """
 
@@ -47,69 +47,71 @@ class Ledger:
         self._now = now
         self._day = date.min
         self._read_at = 0.0
-        self._used: Counter[Key] = Counter()
-        self._told: set[str] = set()
+        self._used: Counter[ChatKey] = Counter()
+        self._signalled: set[str] = set()
 
-    async def look(self, key: Key, limit: int) -> BudgetState:
-        """What ``key`` has used of ``limit`` today."""
+    async def check(self, key: ChatKey, limit: int) -> BudgetState:
+        """What ``key`` has used of ``limit`` today; reads the journal if the sums are old."""
         now = self._now()
         day = datetime.fromtimestamp(now).date()
-        stale = not 0 <= now - self._read_at < READ_EVERY
-        if day != self._day or stale or self._used[key] >= WARN * limit:
+        stale = not 0 <= now - self._read_at < REFRESH_SECONDS
+        if day != self._day or stale or self._used[key] >= WARNING_SHARE * limit:
             await self._read(day, now)
         return self.state(key, limit)
 
-    def state(self, key: Key, limit: int) -> BudgetState:
-        """As :meth:`look`, of what is known without reading."""
-        scope = "all" if key == ALL else "chat"
+    def state(self, key: ChatKey, limit: int) -> BudgetState:
+        """Like :meth:`check`, from the sums in memory."""
+        scope = "all" if key == ALL_CHATS else "chat"
         day = max(self._day, date(1970, 1, 2))
         resets = _midnight(day + timedelta(days=1))
         return BudgetState(scope, *key, self._used[key], limit, day.isoformat(), resets)
 
-    def add(self, key: Key, usage: Usage) -> None:
-        """A call has been answered."""
-        tokens = counted(usage)
-        self._used[ALL] += tokens
-        if key != ALL:
+    def add(self, key: ChatKey, usage: Usage) -> None:
+        """Count the tokens of one answered call."""
+        tokens = billable_tokens(usage)
+        self._used[ALL_CHATS] += tokens
+        if key != ALL_CHATS:
             self._used[key] += tokens
 
-    async def paid(self, key: Key, prices: Prices) -> str:
-        """What ``key`` has cost today, in words; empty if nothing is known of it."""
+    async def cost_today(self, key: ChatKey, prices: Prices) -> str:
+        """What ``key`` has cost today, such as ``$1.37``; empty if no price is known."""
         day = datetime.fromtimestamp(self._now()).date()
-        channel, chat_id = key if key != ALL else (None, None)
-        where = {"since": _midnight(day), "channel": channel, "chat_id": chat_id}
-        return cost(await self._open().fetch("paid", **where), prices)
+        channel, chat_id = key if key != ALL_CHATS else (None, None)
+        rows = await self._open().fetch(
+            "usage_by_model", since=_midnight(day), channel=channel, chat_id=chat_id
+        )
+        return format_cost(rows, prices)
+
+    async def should_signal(self, state: BudgetState) -> bool:
+        """Whether to send the signal: once a day from 80 % of a limit on, and once at its end."""
+        if state.used < WARNING_SHARE * state.limit:
+            return False
+        level = "over" if state.over else "near"
+        name = "\0".join([state.scope, state.channel, state.chat_id, level])
+        if name in self._signalled:
+            return False
+        self._signalled.add(name)
+        stored = {"day": state.day, "names": sorted(self._signalled)}
+        await self._open().kv.set("signalled", stored)
+        return True
 
     async def _read(self, day: date, now: float) -> None:
-        rows = await self._open().fetch("spent", since=_midnight(day))
+        rows = await self._open().fetch("usage_by_chat", since=_midnight(day))
         if day != self._day:
             self._used.clear()
-            told = await self._open().kv.get("told", {})
-            self._told = set(told.get("names", ())) if told.get("day") == day.isoformat() else set()
+            stored = await self._open().kv.get("signalled", {})
+            is_today = stored.get("day") == day.isoformat()
+            self._signalled = set(stored.get("names", ())) if is_today else set()
             self._day = day
         self._read_at = now
-        found: Counter[Key] = Counter()
+        sums: Counter[ChatKey] = Counter()
         for row in rows:
-            tokens = int(row["full"] + row["reads"] // READ_SHARE)
-            found[ALL] += tokens
+            tokens = int(row["full"] + row["reads"] // CACHE_READ_DIVISOR)
+            sums[ALL_CHATS] += tokens
             if row["channel"] is not None:
-                found[row["channel"], row["chat_id"]] += tokens
-        # A call that has just been answered may not be in the journal yet; sums only grow.
-        self._used |= found
-
-    async def first_time(self, state: BudgetState) -> bool:
-        """Whether this is the first time today that ``state`` is at its end, or near it."""
-        if state.used < WARN * state.limit:
-            return False
-        name = "\0".join(
-            [state.scope, state.channel, state.chat_id, "over" if state.over else "near"]
-        )
-        if name in self._told:
-            return False
-        self._told.add(name)
-        told = {"day": state.day, "names": sorted(self._told)}
-        await self._open().kv.set("told", told)
-        return True
+                sums[row["channel"], row["chat_id"]] += tokens
+        # A call that has just been answered may not be in the journal yet, so sums only grow.
+        self._used |= sums
 
 
 def _midnight(day: date) -> float:

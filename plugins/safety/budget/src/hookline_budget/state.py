@@ -1,4 +1,4 @@
-"""A limit and what has been used of it, in words and as the event of the signal ``budget``."""
+"""How much of a limit is used: the event of the signal ``budget``, and its text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """What has been used of a limit on a day.
+    """What has been used of a limit on one day.
 
     ``scope`` is ``chat`` or ``all``; ``channel`` and ``chat_id`` are empty for ``all``. ``used``
-    and ``limit`` are tokens, ``resets`` is Unix time in seconds. ``day`` is the local one, such as
+    and ``limit`` are tokens, ``resets`` is Unix time in seconds. ``day`` is the local date, such as
     ``2026-11-22``.
     """
 
@@ -25,7 +25,7 @@ class BudgetState:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the limit is reached."""
         return self.used >= self.limit
 
     @property
@@ -34,27 +34,28 @@ class BudgetState:
         key = "daily_tokens" if self.scope == "all" else "daily_tokens_per_chat"
         return f"plugins.budget.{key}"
 
-    def refusal(self, now: float, paid: str = "") -> str:
-        """The sentence for whoever meets the limit; ``paid`` is what it cost."""
-        whose = "of all chats together" if self.scope == "all" else "of this chat"
+    def refusal(self, now: float, cost: str = "") -> str:
+        """The reason why a call is refused; ``cost`` is what today's tokens cost, if known."""
+        scope = "all chats together" if self.scope == "all" else "this chat"
         return (
-            f"The budget {whose} for today is used up: {self.used:,} of {self.limit:,} "
-            f"tokens{f', {paid}' if paid else ''}. It begins anew {_when(self.resets, now)}; to "
+            f"Today's budget for {scope} is used up: {self.used:,} of {self.limit:,} "
+            f"tokens{f', {cost}' if cost else ''}. It resets {_format_reset(self.resets, now)}. To "
             f"allow more, set {self.setting} in config.yaml."
         )
 
-    def line(self, now: float, paid: str = "") -> str:
-        """The state in a line, for ``/budget``; ``paid`` is what it cost."""
-        whose = "All chats" if self.scope == "all" else "This chat"
-        share = 100 * self.used / self.limit
+    def line(self, now: float, cost: str = "") -> str:
+        """One line for ``/budget``; ``cost`` is what today's tokens cost, if known."""
+        scope = "All chats" if self.scope == "all" else "This chat"
+        percent = 100 * self.used / self.limit
+        resets = _format_reset(self.resets, now)
         left = max(0, self.limit - self.used)
         return (
-            f"{whose}: {self.used:,} of {self.limit:,} tokens used today ({share:.0f} %)"
-            f"{f', {paid}' if paid else ''}, {left:,} left; begins anew {_when(self.resets, now)}"
+            f"{scope}: {self.used:,} of {self.limit:,} tokens used today ({percent:.0f} %)"
+            f"{f', {cost}' if cost else ''}, {left:,} left; resets {resets}"
         )
 
 
-def _when(resets: float, now: float) -> str:
+def _format_reset(resets: float, now: float) -> str:
     minutes = max(1, -int((now - resets) // 60))
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
     return f"at {datetime.fromtimestamp(resets):%H:%M} (in {left})"

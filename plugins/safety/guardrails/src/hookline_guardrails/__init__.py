@@ -1,6 +1,6 @@
-"""Hookline plugin ``guardrails``: stops a model that goes in circles.
+"""Hookline plugin ``guardrails``: stops a model that repeats itself.
 
-Reached by the entry point ``hookline_guardrails:Guardrails``; it implements the hooks ``pre_tool``,
+The entry point is ``hookline_guardrails:Guardrails``. It implements the hooks ``pre_tool``,
 ``post_tool`` and ``pre_model``.
 """
 

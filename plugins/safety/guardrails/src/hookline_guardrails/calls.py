@@ -1,4 +1,4 @@
-"""The calls of one turn, in the order in which the model asked for them."""
+"""The calls of one turn, in the order in which the model requested them."""
 
 from __future__ import annotations
 
@@ -11,117 +11,121 @@ from typing import Any
 
 from hookline_hookspecs import Message, Tool, ToolCall, ToolError, ToolResultBlock
 
-NOTE = "\n\nNote: "
-"""What core puts between a result and each of its notes (CONTRACT, result texts)."""
-DENIED = "Denied: "
-"""How the result of a denied call begins."""
+NOTE_SEPARATOR = "\n\nNote: "
+"""Core puts this between a result and each of its notes."""
+DENIED_PREFIX = "Denied: "
+"""The result of a denied call begins with this."""
 
 
 @dataclass(slots=True)
-class Asked:
-    """A call that the model asked for.
+class CallRecord:
+    """A call that the model requested.
 
-    ``print`` is the fingerprint of its normalised arguments, empty until it is needed. ``told`` is
-    true once its result is known, and ``seen`` holds the fingerprints that the result may have: in
-    a result read from the history, it is not known where the text ends and the notes begin. It
-    stays empty for a denied call, which has no result of its own.
+    ``arguments_hash`` is the hash of its normalised arguments, empty until it is needed.
+    ``is_finished`` is true once the result is known. ``result_hashes`` holds the hashes that the
+    result may have: in a result read from the history, it is not known where the text ends and the
+    notes begin. It stays empty for a denied call, which has no result of its own.
     """
 
     name: str
     arguments: Mapping[str, Any]
-    print: str = ""
-    told: bool = False
-    seen: frozenset[str] = frozenset()
+    arguments_hash: str = ""
+    is_finished: bool = False
+    result_hashes: frozenset[str] = frozenset()
 
-    def same_as(self, other: Asked, tool: Tool | None) -> bool:
+    def equals(self, other: CallRecord, tool: Tool | None) -> bool:
         """Whether both call the same ``tool`` with the same normalised arguments."""
-        return self.name == other.name and self._printed(tool) == other._printed(tool)
+        return self.name == other.name and self._hash(tool) == other._hash(tool)
 
-    def _printed(self, tool: Tool | None) -> str:
-        if not self.print:
-            self.print = fingerprint(_normalised(self.arguments, tool))
-        return self.print
+    def _hash(self, tool: Tool | None) -> str:
+        if not self.arguments_hash:
+            self.arguments_hash = hash_text(_normalised_arguments(self.arguments, tool))
+        return self.arguments_hash
 
 
-class Calls:
+class CallHistory:
     """The calls of a turn by id.
 
-    They are read from the turn's messages, so that they are in the model's order even if they run
-    in parallel, and a turn that another process started is known from its beginning. Calls that a
-    compaction removes from the messages stay known here.
+    They are read from the turn's messages. So they are in the model's order even if they run in
+    parallel, and a turn that another process started is complete. Calls that a compaction removes
+    from the messages stay here.
     """
 
     def __init__(self) -> None:
-        self._asked: dict[str, Asked] = {}
-        self._read: Message | None = None
+        self._calls: dict[str, CallRecord] = {}
+        self._last_read: Message | None = None
 
     def catch_up(self, messages: Sequence[Message]) -> Iterator[tuple[str, ToolResultBlock]]:
-        """Read what is new in the turn's messages. Yields name and result of each call whose result
-        :meth:`finished` has not been given.
+        """Read the new messages of the turn. Yields name and result of each call that was not
+        passed to :meth:`finish`.
         """
-        if not messages or messages[-1] is self._read:
+        if not messages or messages[-1] is self._last_read:
             return
-        self._read = messages[-1]
+        self._last_read = messages[-1]
         for message in messages:
             for block in message.blocks:
                 if isinstance(block, ToolCall):
-                    self._asked.setdefault(block.id, Asked(block.name, block.arguments))
+                    self._calls.setdefault(block.id, CallRecord(block.name, block.arguments))
                 elif isinstance(block, ToolResultBlock):
-                    asked = self._asked.get(block.call_id)
-                    if asked is not None and not asked.told:
-                        asked.told, asked.seen = True, _possible(block.text)
-                        yield asked.name, block
+                    record = self._calls.get(block.call_id)
+                    if record is not None and not record.is_finished:
+                        record.is_finished = True
+                        record.result_hashes = _possible_hashes(block.text)
+                        yield record.name, block
 
-    def of(self, call: ToolCall) -> Asked:
-        """Return the call as the model asked for it; one that is in no message comes last."""
-        return self._asked.setdefault(call.id, Asked(call.name, call.arguments))
+    def record_of(self, call: ToolCall) -> CallRecord:
+        """The record of a call; a call that is in no message is added at the end."""
+        return self._calls.setdefault(call.id, CallRecord(call.name, call.arguments))
 
-    def repeats(self, call: ToolCall, tool: Tool | None, window: int) -> int:
-        """Return how many of the last ``window`` calls are equal to this one, itself included."""
-        mine = self.of(call)
-        asked = list(self._asked.values())
-        place = next(number for number, one in enumerate(asked) if one is mine)
-        among = asked[max(0, place + 1 - window) : place + 1]
-        return sum(one.same_as(mine, tool) for one in among)
+    def count_equal(self, call: ToolCall, tool: Tool | None, window: int) -> int:
+        """Count the calls equal to this one, itself included, among the last ``window`` calls."""
+        record = self.record_of(call)
+        calls = list(self._calls.values())
+        position = next(index for index, other in enumerate(calls) if other is record)
+        latest = calls[max(0, position + 1 - window) : position + 1]
+        return sum(other.equals(record, tool) for other in latest)
 
-    def finished(self, call: ToolCall, text: str, tool: Tool | None) -> bool:
+    def finish(self, call: ToolCall, text: str, tool: Tool | None) -> bool:
         """Record a call's whole result; return whether the last equal call had the same one."""
-        mine, now = self.of(call), fingerprint(text)
-        mine.told = True
-        if text.startswith(DENIED):
+        record = self.record_of(call)
+        record.is_finished = True
+        if text.startswith(DENIED_PREFIX):
             return False
-        mine.seen = frozenset([now])
-        for one in reversed(self._asked.values()):
-            if one is not mine and one.seen and one.same_as(mine, tool):
-                return now in one.seen
+        result_hash = hash_text(text)
+        record.result_hashes = frozenset([result_hash])
+        for other in reversed(self._calls.values()):
+            if other is not record and other.result_hashes and other.equals(record, tool):
+                return result_hash in other.result_hashes
         return False
 
 
-def fingerprint(text: str) -> str:
-    """Return a hash of a text."""
+def hash_text(text: str) -> str:
+    """The SHA-256 of a text, in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _possible(shown: str) -> frozenset[str]:
-    """Return the fingerprints of what a result may have been before notes were appended."""
-    if shown.startswith(DENIED):
+def _possible_hashes(text: str) -> frozenset[str]:
+    """The hashes of all texts that a result may have been before notes were appended."""
+    if text.startswith(DENIED_PREFIX):
         return frozenset()
-    parts = shown.split(NOTE)
-    return frozenset(fingerprint(NOTE.join(parts[:stop])) for stop in range(1, len(parts) + 1))
+    parts = text.split(NOTE_SEPARATOR)
+    return frozenset(
+        hash_text(NOTE_SEPARATOR.join(parts[:stop])) for stop in range(1, len(parts) + 1)
+    )
 
 
-def _normalised(arguments: Mapping[str, Any], tool: Tool | None) -> str:
-    """Return the arguments as canonical JSON: typed as the tool declares, keys sorted, without
-    arguments that have their default.
+def _normalised_arguments(arguments: Mapping[str, Any], tool: Tool | None) -> str:
+    """The arguments as canonical JSON: typed as the tool declares, keys sorted, without arguments
+    that equal their default.
     """
     defaults: Mapping[str, Any] = {}
     if tool is not None:
-        with suppress(ToolError):  # refused by the tool, so it is compared as it was written
+        with suppress(ToolError):  # invalid arguments are compared as they are
             arguments = tool.check(arguments)
         defaults = tool.defaults
-    kept = {
+    explicit = {
         name: value
         for name, value in arguments.items()
         if not (name in defaults and defaults[name] == value)
     }
-    return json.dumps(kept, sort_keys=True, default=str)
+    return json.dumps(explicit, sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""The plugin: refuses repeated calls, and tells the model when it goes in circles."""
+"""The plugin: refuses repeated calls, and tells the model when it repeats itself."""
 
 from __future__ import annotations
 
@@ -9,60 +9,62 @@ from hookline_hookspecs import Context, Deny, ModelRequest, Plugin, ToolCall, To
 from .config import GuardrailsConfig
 from .state import TurnState
 
-SAME = (
+SAME_RESULT_NOTE = (
     "this is the same result as before for the same arguments. Use it, change the arguments, or "
     "try another way."
 )
-FAILING = (
+FAILURE_NOTE = (
     "{name} has failed {count} times in a row. Find out why before you call it again, or try "
     "another way."
 )
-CIRCLE = (
+REPEATED = (
     "{name} was called {count} times with the same arguments within {window} calls. Use the "
     "results you have, change the arguments, or try another way"
 )
 STOPPED = (
-    "{name} has failed {count} times in a row and nobody is watching, so no tool runs any more in "
-    "this turn. Answer now: what was done, what failed, what is missing"
+    "{name} has failed {count} times in a row in an unattended turn, so no more tools run in it. "
+    "Answer now: what was done, what failed, what is missing"
 )
-CIRCLE_SHOWN = "{name} was called {count} times with the same arguments, so it did not run again."
-STOPPED_SHOWN = (
-    "{name} has failed {count} times in a row and nobody is watching, so no tool runs any more."
+REPEATED_FOR_PEOPLE = (
+    "{name} was called {count} times with the same arguments and did not run again."
+)
+STOPPED_FOR_PEOPLE = (
+    "{name} failed {count} times in a row in an unattended turn, so no more tools run in it."
 )
 
 
 class Guardrails(Plugin[GuardrailsConfig]):
-    """Stops a model that goes in circles."""
+    """Stops a model that repeats itself."""
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
-        """Refuse every call of a stopped turn, and a call that was repeated too often."""
+        """Refuse every call of a stopped turn, and calls that are repeated too often."""
         state = _state(ctx)
         if self._is_stopped(ctx, state):
-            known = {"name": state.failing, "count": state.longest}
-            return Deny(STOPPED.format(**known), STOPPED_SHOWN.format(**known))
+            values = {"name": state.failing_tool, "count": state.longest_streak}
+            return Deny(STOPPED.format(**values), STOPPED_FOR_PEOPLE.format(**values))
         if not self.config.window or call.name in self.config.exempt:
             return None
-        count = state.calls.repeats(call, ctx.tool, self.config.window)
+        count = state.calls.count_equal(call, ctx.tool, self.config.window)
         if count <= self.config.repeats:
             return None
-        reason = CIRCLE.format(name=call.name, count=count, window=self.config.window)
-        return Deny(reason, CIRCLE_SHOWN.format(name=call.name, count=count))
+        reason = REPEATED.format(name=call.name, count=count, window=self.config.window)
+        return Deny(reason, REPEATED_FOR_PEOPLE.format(name=call.name, count=count))
 
     # Innermost, so that it sees the whole result before another plugin cuts it.
     @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Add a note if a result is nothing new, or if a tool keeps failing."""
+        """Add a note if a result is the same as before, or if a tool keeps failing."""
         state, call = _state(ctx), result.call
         if not result.ok and self._is_stopped(ctx, state):
             return None
-        same = state.calls.finished(call, result.text, ctx.tool)
-        failures = state.count(call.name, result.text, ok=result.ok)
+        is_same = state.calls.finish(call, result.text, ctx.tool)
+        failures = state.record_outcome(call.name, result.text, ok=result.ok)
         notes = []
-        if same and ctx.tool is not None and ctx.tool.read_only:
-            notes.append(SAME)
+        if is_same and ctx.tool is not None and ctx.tool.read_only:
+            notes.append(SAME_RESULT_NOTE)
         if self.config.failures and failures >= self.config.failures:
-            notes.append(FAILING.format(name=call.name, count=failures))
+            notes.append(FAILURE_NOTE.format(name=call.name, count=failures))
         return replace(result, notes=(*result.notes, *notes)) if notes else None
 
     @hookimpl
@@ -74,7 +76,7 @@ class Guardrails(Plugin[GuardrailsConfig]):
 
     def _is_stopped(self, ctx: Context, state: TurnState) -> bool:
         limit = self.config.hard_stop
-        if not limit or state.longest < limit:
+        if not limit or state.longest_streak < limit:
             return False
         return not ctx.interactive or ctx.channel not in self.config.attended
 

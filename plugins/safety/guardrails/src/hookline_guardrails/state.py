@@ -1,4 +1,4 @@
-"""The state of one turn: its calls, and how often each tool has failed in a row."""
+"""The state of one turn: its calls, and how many times in a row each tool has failed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter
 
 from hookline_hookspecs import Turn
 
-from .calls import Calls
+from .calls import CallHistory
 
-SHELL = "bash"
-"""The tool whose result ends with an exit code (CONTRACT, result texts)."""
-_EXIT = re.compile(r"\[exit code (-?\d+)\]\s*(?:\n\nNote: |\Z)")
-_TAIL = 4_000
+SHELL_TOOL = "bash"
+"""The tool whose result ends with an exit code."""
+_EXIT_CODE = re.compile(r"\[exit code (-?\d+)\]\s*(?:\n\nNote: |\Z)")
+_MAX_TAIL_CHARS = 4_000
 """Characters at the end of a result that are searched for its exit code."""
 
 
@@ -20,29 +20,30 @@ class TurnState:
     """The state of one turn, in the plugin's stash."""
 
     def __init__(self) -> None:
-        self.calls = Calls()
-        self._in_a_row: Counter[str] = Counter()
-        self.longest = 0
-        """The most failures in a row that any tool has had; a later success does not lower it."""
-        self.failing = ""
-        """The tool that had them."""
+        self.calls = CallHistory()
+        self._streaks: Counter[str] = Counter()
+        self.longest_streak = 0
+        """The longest run of failures of any tool; a later success does not lower it."""
+        self.failing_tool = ""
+        """The tool with that run."""
 
     def catch_up(self, turn: Turn) -> None:
-        """Read the turn's messages, including those of an earlier process that started the turn."""
+        """Read the turn's messages, including those from an earlier process."""
         for name, block in self.calls.catch_up(turn.messages):
-            self.count(name, block.text, ok=block.ok)
+            self.record_outcome(name, block.text, ok=block.ok)
 
-    def count(self, name: str, text: str, *, ok: bool) -> int:
-        """Record the outcome of a call; return how often its tool has failed in a row, or 0."""
-        if ok and not (name == SHELL and _exit_code(text)):
-            del self._in_a_row[name]
+    def record_outcome(self, name: str, text: str, *, ok: bool) -> int:
+        """Record a call's outcome; return how many times in a row its tool has failed."""
+        if ok and not (name == SHELL_TOOL and _exit_code(text)):
+            del self._streaks[name]
             return 0
-        self._in_a_row[name] += 1
-        if self._in_a_row[name] > self.longest:
-            self.longest, self.failing = self._in_a_row[name], name
-        return self._in_a_row[name]
+        self._streaks[name] += 1
+        if self._streaks[name] > self.longest_streak:
+            self.longest_streak = self._streaks[name]
+            self.failing_tool = name
+        return self._streaks[name]
 
 
 def _exit_code(text: str) -> int:
-    found = _EXIT.findall(text[-_TAIL:])
+    found = _EXIT_CODE.findall(text[-_MAX_TAIL_CHARS:])
     return int(found[-1]) if found else 0

@@ -1,4 +1,4 @@
-"""The circuit breaker and the note about a result that brings nothing new."""
+"""The circuit breaker and the note about a repeated result."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_the_fourth_equal_call_is_refused(bench: Bench) -> None:
     assert bench.ran == 3
 
 
-def test_it_is_counted_inside_one_response(bench: Bench) -> None:
+def test_calls_are_counted_within_one_response(bench: Bench) -> None:
     texts = bench.turn([look("a"), look(), look(), look("b"), look(), look(), look("c")])
     assert [refused(text) for text in texts] == [False] * 5 + [True, False]
     assert bench.ran == 6
 
 
-def test_it_is_counted_for_calls_that_run_one_after_the_other(bench: Bench) -> None:
+def test_sequential_calls_are_counted(bench: Bench) -> None:
     texts = bench.turn([calls("act")] * 5)
     assert [refused(text) for text in texts] == [False, False, False, True, True]
 
@@ -66,7 +66,7 @@ def test_calls_further_back_than_the_window_are_forgotten(bench: Bench) -> None:
     assert refused(texts[-1])
 
 
-def test_the_next_turn_begins_anew(bench: Bench) -> None:
+def test_the_next_turn_starts_from_zero(bench: Bench) -> None:
     bench.one_by_one(*[look()] * 4)
     assert not any(refused(text) for text in bench.one_by_one(*[look()] * 3))
 
@@ -81,7 +81,7 @@ def test_fetching_an_artifact_is_exempt(bench: Bench) -> None:
     assert not any(refused(text) for text in texts)
 
 
-def test_a_sub_agent_is_held_to_it_and_counts_for_itself(bench: Bench) -> None:
+def test_a_sub_agent_has_its_own_counts(bench: Bench) -> None:
     model = bench.harness.model
     model.steps += [
         [look(), look(), look()],
@@ -102,7 +102,7 @@ def test_a_sub_agent_is_held_to_it_and_counts_for_itself(bench: Bench) -> None:
     assert refused(results[4].text)
 
 
-def test_a_call_that_is_no_tool_or_has_wrong_arguments_gets_its_own_answer(bench: Bench) -> None:
+def test_unknown_tools_and_wrong_arguments_get_their_own_error(bench: Bench) -> None:
     texts = bench.turn([calls("nothing"), calls("look", wrong=1)] * 6)
     assert all(text.startswith("Error: ") for text in texts)
 
@@ -127,17 +127,17 @@ def test_a_second_equal_result_gets_a_note(bench: Bench) -> None:
     assert [SAME in text for text in texts] == [False, False, True]
 
 
-def test_side_by_side_the_second_gets_it(bench: Bench) -> None:
+def test_a_second_equal_parallel_result_gets_a_note(bench: Bench) -> None:
     texts = bench.turn([look(), look()])
     assert sum(SAME in text for text in texts) == 1
 
 
-def test_a_new_result_gets_none(bench: Bench) -> None:
+def test_a_new_result_gets_no_note(bench: Bench) -> None:
     texts = bench.one_by_one(*[calls("count")] * 3)
     assert not any(SAME in text for text in texts)
 
 
-def test_a_tool_that_acts_gets_none(bench: Bench) -> None:
+def test_a_writing_tool_gets_no_note(bench: Bench) -> None:
     texts = bench.one_by_one(*[calls("act")] * 3)
     assert not any(SAME in text for text in texts)
 
@@ -148,12 +148,12 @@ def test_results_are_compared_before_they_are_cut(bench: Bench) -> None:
     assert all(len(text) < 400 for text in texts)
 
 
-def test_what_differs_only_where_it_is_cut_is_another_result(bench: Bench) -> None:
+def test_results_that_differ_only_in_the_cut_part_are_different(bench: Bench) -> None:
     texts = bench.one_by_one(calls("long", grow=True), calls("long", grow=True))
     assert texts == ["x" * 100] * 2
 
 
-def test_a_denial_is_no_result(make_bench: Callable[..., Bench]) -> None:
+def test_a_denial_does_not_count_as_a_result(make_bench: Callable[..., Bench]) -> None:
     texts = make_bench(window=2, repeats=1).one_by_one(look(), look(), look("b"), look())
     assert refused(texts[1])
     assert SAME not in texts[1]
