@@ -17,7 +17,7 @@ from hookline_hookspecs.tools import TOOL_MARK
 
 
 class Host:
-    """The gate ``pre_read``, replaceable by a test, and what passed it."""
+    """A replaceable ``pre_read``, and the text that passed it."""
 
     def __init__(self) -> None:
         self.log = None
@@ -43,12 +43,12 @@ class Workbench:
         self.paths = guarded_paths(root, root.parent / "hookline-home")
 
     def __call__(self, name: str, **arguments: Any) -> str:
-        """What the tool answers the model; its failures are raised, as in a turn."""
-        said = self.output(name, **arguments)
-        return said.text if isinstance(said, ToolOutput) else said
+        """The tool's text for the model; its errors are raised."""
+        output = self.output(name, **arguments)
+        return output.text if isinstance(output, ToolOutput) else output
 
     def output(self, name: str, **arguments: Any) -> Any:
-        """All that the tool answers."""
+        """The tool's whole result."""
         method = getattr(self.plugin, name)
         tool = Tool.from_function(method, **getattr(method, TOOL_MARK))
         ctx = SimpleNamespace(stash=self._session, paths=self.paths, read=self.host.read)
@@ -56,11 +56,11 @@ class Workbench:
         return asyncio.run(answer) if inspect.isawaitable(answer) else answer
 
     def new_session(self) -> None:
-        """Forget what was read."""
+        """Start a session that has read nothing."""
         self._session.session = {}
 
     def put(self, name: str, content: str | bytes) -> Path:
-        """A file made by somebody else."""
+        """Create a file without the tools."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -69,7 +69,7 @@ class Workbench:
 
 @pytest.fixture
 def make_bench(tmp_path: Path) -> Callable[..., Workbench]:
-    """Makes workbenches with settings of their own."""
+    """Make workbenches with given settings."""
 
     def make(**config: Any) -> Workbench:
         root = tmp_path / "work"

@@ -18,7 +18,7 @@ SECRET = "SECRET=hunter2"
 SENTENCE = re.compile(r"(?:Error|Denied): .{15,}", re.DOTALL)
 
 
-class Hands:
+class ToolSession:
     """One session of a real core whose model calls tools."""
 
     def __init__(self, harness, folder: Path, **options) -> None:
@@ -26,9 +26,9 @@ class Hands:
         self.root.mkdir(exist_ok=True)
         self.h = harness(Files, workspace=self.root, **options)
 
-    def all(self, *wanted) -> list[str]:
-        """What the calls came to, in order, made in one turn."""
-        self.h.model.steps += [list(wanted), "done"]
+    def all(self, *tool_calls) -> list[str]:
+        """The results of the calls, in order, made in one turn."""
+        self.h.model.steps += [list(tool_calls), "done"]
         return [result.text for result in self.h.send("go").tool_calls]
 
     def __call__(self, name: str, **arguments) -> str:
@@ -36,8 +36,8 @@ class Hands:
 
 
 @pytest.fixture
-def hands(harness, tmp_path):
-    return Hands(harness, tmp_path)
+def tools(harness, tmp_path):
+    return ToolSession(harness, tmp_path)
 
 
 def on(path: str):
@@ -67,16 +67,16 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-def test_no_way_leads_out_of_the_workspace(hands, tmp_path, path):
+def test_no_path_leads_out_of_the_workspace(tools, tmp_path, path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.txt").write_text(SECRET)
-    (hands.root / "sub").mkdir()
-    (hands.root / "link").symlink_to(outside)
-    (hands.root / "filelink.txt").symlink_to(outside / "secret.txt")
-    (hands.root / "chain").symlink_to("filelink.txt")
-    (hands.root / "sub" / "up").symlink_to("../..")
-    for answer in hands.all(*on(path.format(outside=outside))):
+    (tools.root / "sub").mkdir()
+    (tools.root / "link").symlink_to(outside)
+    (tools.root / "filelink.txt").symlink_to(outside / "secret.txt")
+    (tools.root / "chain").symlink_to("filelink.txt")
+    (tools.root / "sub" / "up").symlink_to("../..")
+    for answer in tools.all(*on(path.format(outside=outside))):
         assert SENTENCE.fullmatch(answer)
         assert "hunter2" not in answer
     assert (outside / "secret.txt").read_text() == SECRET
@@ -87,19 +87,19 @@ def test_no_way_leads_out_of_the_workspace(hands, tmp_path, path):
     "path",
     [".env", ".ENV", "sub/../.env", ".ｅｎｖ", ".e\u200bnv", ".env.bak", ".ssh/id_rsa", "copy"],
 )
-def test_secrets_are_opened_under_no_spelling(hands, path):
-    (hands.root / "sub").mkdir()
-    (hands.root / ".ssh").mkdir()
+def test_secrets_are_refused_in_every_spelling(tools, path):
+    (tools.root / "sub").mkdir()
+    (tools.root / ".ssh").mkdir()
     for name in {".env", ".ssh/id_rsa", path} - {"copy"}:
         if ".." not in name:
-            (hands.root / name).write_text(SECRET)
-    (hands.root / "copy").symlink_to(".env")
-    for answer in hands.all(*on(path)):
+            (tools.root / name).write_text(SECRET)
+    (tools.root / "copy").symlink_to(".env")
+    for answer in tools.all(*on(path)):
         assert SENTENCE.fullmatch(answer)
-    for answer in hands.all(calls("grep", pattern="hunter2"), calls("glob", pattern="**/.*")):
+    for answer in tools.all(calls("grep", pattern="hunter2"), calls("glob", pattern="**/.*")):
         assert "SECRET" not in answer
         assert path not in answer
-    assert (hands.root / ".env").read_text() == SECRET
+    assert (tools.root / ".env").read_text() == SECRET
 
 
 KERNEL = ["/proc/self/environ", "/proc/self/mem", "/proc/self/root/etc/hostname", "/dev/zero"]
@@ -108,29 +108,29 @@ KERNEL += ["/dev/stdin", "/dev/tty", "/sys/kernel/notes", "/proc/self/fd/0", "en
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("path", KERNEL)
-def test_the_kernel_shows_nothing_even_where_all_roots_are_allowed(harness, tmp_path, path):
-    hands = Hands(harness, tmp_path, core={"paths.allowed_roots": ["/"]})
-    (hands.root / "environ").symlink_to("/proc/self/environ")
-    (hands.root / "zero").symlink_to("/dev/zero")
-    for answer in hands.all(*on(path)):
+def test_kernel_files_are_refused_even_if_all_roots_are_allowed(harness, tmp_path, path):
+    tools = ToolSession(harness, tmp_path, core={"paths.allowed_roots": ["/"]})
+    (tools.root / "environ").symlink_to("/proc/self/environ")
+    (tools.root / "zero").symlink_to("/dev/zero")
+    for answer in tools.all(*on(path)):
         assert SENTENCE.fullmatch(answer)
         assert "PATH=" not in answer
 
 
-def test_a_pipe_hangs_nothing(hands):
-    os.mkfifo(hands.root / "pipe")
-    for answer in hands.all(*on("pipe")):
+def test_a_pipe_is_refused_without_hanging(tools):
+    os.mkfifo(tools.root / "pipe")
+    for answer in tools.all(*on("pipe")):
         assert SENTENCE.fullmatch(answer)
-    assert hands("list_dir") == "pipe (not a regular file)"
-    assert hands("grep", pattern="x").startswith("No line matches")
+    assert tools("list_dir") == "pipe (not a regular file)"
+    assert tools("grep", pattern="x").startswith("No line matches")
 
 
-def test_a_gigabyte_costs_no_gigabyte(hands):
+def test_a_gigabyte_file_uses_little_memory(tools):
     for name, head in {"sparse.txt": b"", "text.txt": b"hunter2\n" * 20_000}.items():
-        with (hands.root / name).open("wb") as stream:
+        with (tools.root / name).open("wb") as stream:
             stream.write(head)
             stream.truncate(1 << 30)
-    answers = hands.all(
+    answers = tools.all(
         calls("read_file", path="sparse.txt"),
         calls("edit_file", path="text.txt", old_string="hunter2", new_string="x"),
         calls("write_file", path="sparse.txt", content="x"),
@@ -140,12 +140,12 @@ def test_a_gigabyte_costs_no_gigabyte(hands):
     assert "has 1073741824 bytes; at most 10000000 can be edited" in answers[1]
     assert "binary file" in answers[2]
     assert answers[3].startswith("No line matches")
-    assert hands("read_file", path="text.txt", end_line=1).startswith("1\thunter2")
-    assert (hands.root / "sparse.txt").stat().st_size == 1 << 30
+    assert tools("read_file", path="text.txt", end_line=1).startswith("1\thunter2")
+    assert (tools.root / "sparse.txt").stat().st_size == 1 << 30
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_to_a_bound(hands):
-    path = hands.root / "log.txt"
+def test_a_file_that_grows_while_it_is_read_is_read_to_a_bound(tools):
+    path = tools.root / "log.txt"
     path.write_text("first\n")
     stop, grown = threading.Event(), threading.Event()
 
@@ -159,7 +159,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_a_bound(hands):
     writer.start()
     try:
         assert grown.wait(60)
-        answers = hands.all(
+        answers = tools.all(
             calls("read_file", path="log.txt"),
             calls("grep", pattern="first"),
             calls("read_file", path="log.txt", start_line=5_000, end_line=5_001),
@@ -186,12 +186,12 @@ ARGUMENTS = {
 
 
 @pytest.mark.parametrize("tool", ARGUMENTS)
-def test_arguments_that_are_wrong_in_any_way_get_a_sentence(hands, tool):
+def test_wrong_arguments_give_an_error_message(tools, tool):
     right = ARGUMENTS[tool]
     wrong = [{**right, name: value} for name in right for value in VALUES]
     wrong += [{}, {**right, "unknown": 1}, {name.upper(): value for name, value in right.items()}]
-    (hands.root / "a.txt").write_text("text\n")
-    answers = hands.all(*(calls(tool, **arguments) for arguments in wrong))
+    (tools.root / "a.txt").write_text("text\n")
+    answers = tools.all(*(calls(tool, **arguments) for arguments in wrong))
     assert len(answers) == len(wrong)
     for arguments, answer in zip(wrong, answers, strict=True):
         assert answer.strip(), arguments
@@ -201,17 +201,17 @@ def test_arguments_that_are_wrong_in_any_way_get_a_sentence(hands, tool):
             assert SENTENCE.fullmatch(answer), arguments
     for name in right:
         if name in ("path", "pattern", "old_string", "content", "new_string"):
-            answer = hands(tool, **{**right, name: 7.5})
+            answer = tools(tool, **{**right, name: 7.5})
             assert answer.startswith("Error: "), answer
             assert name in answer
     assert "unknown" in answers[-2]
 
 
 @pytest.mark.slow
-def test_a_message_about_a_huge_argument_is_short(hands):
-    (hands.root / "a.txt").write_text("text\n")
+def test_a_message_about_a_huge_argument_is_short(tools):
+    (tools.root / "a.txt").write_text("text\n")
     old = "nothing like it " * 100_000
-    answer = hands("edit_file", path="a.txt", old_string=old, new_string="x")
+    answer = tools("edit_file", path="a.txt", old_string=old, new_string="x")
     assert answer.startswith("Error: old_string was not found in a.txt")
     assert len(answer) < 2_000
 
@@ -223,9 +223,9 @@ CATASTROPHES += [
 
 
 @pytest.mark.parametrize("pattern", CATASTROPHES)
-def test_a_pattern_that_explodes_ends_in_a_sentence(hands, pattern):
-    (hands.root / "a.txt").write_text("a" * 5_000 + "!\n")
-    answer = hands("grep", pattern=pattern)
+def test_a_catastrophic_pattern_times_out_with_a_message(tools, pattern):
+    (tools.root / "a.txt").write_text("a" * 5_000 + "!\n")
+    answer = tools("grep", pattern=pattern)
     assert re.search(r"took too long in 1 file|No line matches|a\.txt:1: ", answer)
 
 
@@ -234,9 +234,9 @@ RECURSIVE += ["(?-1)", "(a)(?+1)(b)", r"\\(?R)"]
 
 
 @pytest.mark.parametrize("pattern", RECURSIVE)
-def test_a_pattern_that_calls_itself_is_refused(hands, pattern):
-    (hands.root / "a.txt").write_text("a" * 5_000 + "\n")
-    assert hands("grep", pattern=pattern).startswith("Error: the pattern calls itself")
+def test_a_recursive_pattern_is_refused(tools, pattern):
+    (tools.root / "a.txt").write_text("a" * 5_000 + "\n")
+    assert tools("grep", pattern=pattern).startswith("Error: the pattern is recursive")
 
 
 @pytest.mark.parametrize(
@@ -252,46 +252,46 @@ def test_a_pattern_that_calls_itself_is_refused(hands, pattern):
         ("f{}", "f{}"),
     ],
 )
-def test_braces_and_signs_mean_what_they_do_elsewhere(hands, pattern, found):
-    (hands.root / "a.txt").write_text("call(R)\n<b x={i}>\n{name}\naab\nf{}\nx=2\n")
-    lines = hands("grep", pattern=pattern).split("\n")
+def test_braces_and_signs_mean_what_they_do_elsewhere(tools, pattern, found):
+    (tools.root / "a.txt").write_text("call(R)\n<b x={i}>\n{name}\naab\nf{}\nx=2\n")
+    lines = tools("grep", pattern=pattern).split("\n")
     assert [line.partition(": ")[2] for line in lines] == [found]
 
 
-def test_a_pattern_nested_without_end_is_refused(hands):
-    (hands.root / "a.txt").write_text("a\n")
-    answer = hands("grep", pattern="(" * 900 + "a" + ")" * 900)
+def test_a_pattern_nested_without_end_is_refused(tools):
+    (tools.root / "a.txt").write_text("a\n")
+    answer = tools("grep", pattern="(" * 900 + "a" + ")" * 900)
     assert answer.startswith("Error: the pattern is nested too deeply")
 
 
-def test_huge_lines_are_searched_and_cut(hands):
-    (hands.root / "min.js").write_text("x" * 5_000_000 + "needle" + "y" * 4_000_000 + "\n")
-    answer = hands("grep", pattern="needle")
+def test_huge_lines_are_searched_and_cut(tools):
+    (tools.root / "min.js").write_text("x" * 5_000_000 + "needle" + "y" * 4_000_000 + "\n")
+    answer = tools("grep", pattern="needle")
     assert "needle" in answer
     assert len(answer) < 500
-    assert len(hands("read_file", path="min.js")) < 3_000
-    edited = hands("edit_file", path="min.js", old_string="needle", new_string="pin")
+    assert len(tools("read_file", path="min.js")) < 3_000
+    edited = tools("edit_file", path="min.js", old_string="needle", new_string="pin")
     assert edited == "Edited min.js: 1 replacement(s), strategy exact"
 
 
-def test_what_changed_since_it_was_read_is_told_before_it_is_overwritten(hands):
-    path = hands.root / "a.txt"
+def test_a_file_changed_since_the_read_is_not_overwritten(tools):
+    path = tools.root / "a.txt"
     path.write_text("one\n")
-    hands("read_file", path="a.txt")
+    tools("read_file", path="a.txt")
     path.write_text("someone else's\n")
-    answer = hands("write_file", path="a.txt", content="mine\n")
+    answer = tools("write_file", path="a.txt", content="mine\n")
     assert answer.startswith("Error: a.txt has changed on disk since you read it")
     assert path.read_text() == "someone else's\n"
-    hands("read_file", path="a.txt")
-    assert hands("write_file", path="a.txt", content="mine\n").startswith("Replaced a.txt")
+    tools("read_file", path="a.txt")
+    assert tools("write_file", path="a.txt", content="mine\n").startswith("Replaced a.txt")
 
 
-def test_edits_side_by_side_lose_none(hands):
+def test_concurrent_edits_are_all_kept(tools):
     names = [f"name{number}" for number in range(8)]
-    (hands.root / "a.txt").write_text("\n".join(names))
+    (tools.root / "a.txt").write_text("\n".join(names))
     edits = [calls("edit_file", path="a.txt", old_string=n, new_string=n.upper()) for n in names]
-    answers = hands.all(*edits)
-    text = (hands.root / "a.txt").read_text()
+    answers = tools.all(*edits)
+    text = (tools.root / "a.txt").read_text()
     for name, answer in zip(names, answers, strict=True):
         assert (name.upper() in text) == answer.startswith("Edited")
 
@@ -319,7 +319,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize("how", ["kill", "full"])
-def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path, how):
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, how):
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(0o640)

@@ -30,7 +30,7 @@ def edit(bench, old, new, **more):
     return bench("edit_file", path="a.txt", old_string=old, new_string=new, **more)
 
 
-def test_the_answer_is_the_one_of_the_contract(bench):
+def test_the_result_names_count_and_strategy(bench):
     path = bench.put("a.txt", "one two three")
     assert edit(bench, "two", "2") == "Edited a.txt: 1 replacement(s), strategy exact"
     assert path.read_text() == "one 2 three"
@@ -81,7 +81,7 @@ def test_old_string_may_carry_the_endings_of_the_file(bench):
     assert path.read_bytes() == b"x\r\ny\r\nc\r\n"
 
 
-def test_every_place_is_replaced_on_demand(bench):
+def test_replace_all_replaces_every_occurrence(bench):
     path = bench.put("a.txt", "x-x-x")
     assert edit(bench, "x", "yy", replace_all=True) == (
         "Edited a.txt: 3 replacement(s), strategy exact"
@@ -119,7 +119,7 @@ def test_places_that_overlap_are_ambiguous(bench):
         ("a\r\n", "a\n", "are the same"),
     ],
 )
-def test_an_edit_that_says_nothing_is_refused(bench, old, new, says):
+def test_an_empty_or_unchanged_edit_is_refused(bench, old, new, says):
     bench.put("a.txt", "a\n")
     with pytest.raises(ToolError, match=says):
         edit(bench, old, new)
@@ -193,7 +193,7 @@ def test_an_edit_of_what_was_read_keeps_it_known(bench):
     assert "Note" not in bench("write_file", path="a.txt", content="x")
 
 
-def test_an_edit_of_a_changed_file_is_made_and_told(bench):
+def test_an_edit_of_a_changed_file_adds_a_note(bench):
     path = bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     path.write_text("more\nold")
@@ -206,7 +206,7 @@ def test_an_edit_of_a_changed_file_is_made_and_told(bench):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("no.txt", "no.txt does not exist; near it are: now.txt"),
+        ("no.txt", "no.txt does not exist; similar names: now.txt"),
         ("folder", "folder is a folder"),
         ("a.bin", "a.bin is a binary file"),
         ("large.txt", "large.txt has 2000 bytes; at most 1000 can be edited"),
@@ -214,7 +214,7 @@ def test_an_edit_of_a_changed_file_is_made_and_told(bench):
         ("../x", "outside the workspace"),
     ],
 )
-def test_what_cannot_be_edited(make_bench, name, says):
+def test_refused_edits(make_bench, name, says):
     bench = make_bench(max_file_bytes=1_000)
     bench.put("now.txt", "x")
     bench.put("folder/x", "x")

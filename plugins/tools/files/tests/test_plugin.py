@@ -36,13 +36,13 @@ SCHEMA_CHARS = 2_600
         ("grep", ["pattern", "path", "glob", "ignore_case"], ["pattern"]),
     ],
 )
-def test_parameters_are_those_of_the_contract(name, parameters, required):
+def test_parameters_of_each_tool(name, parameters, required):
     schema = TOOLS[name].schema.parameters
     assert list(schema["properties"]) == parameters
     assert schema.get("required", []) == required
 
 
-def test_what_the_tools_declare():
+def test_tool_declarations():
     assert {n for n, t in TOOLS.items() if not t.read_only} == {"write_file", "edit_file"}
     assert {n for n, t in TOOLS.items() if t.paged} == {"read_file"}
     assert len(TOOLS) == 6

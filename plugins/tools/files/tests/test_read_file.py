@@ -128,7 +128,7 @@ def test_an_empty_file_says_so(bench, content):
 def test_a_missing_file_names_its_neighbours(bench):
     bench.put("src/settings.py", "")
     bench.put("src/README.md", "")
-    with pytest.raises(ToolError, match=r"src/setting.py does not exist; near it are: settings.py"):
+    with pytest.raises(ToolError, match=r"setting.py does not exist; similar names: settings.py"):
         bench("read_file", path="src/setting.py")
     with pytest.raises(ToolError, match=r"neither does its folder sorce/"):
         bench("read_file", path="sorce/settings.py")
@@ -153,7 +153,7 @@ def test_a_pipe_does_not_hang(bench):
 
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", ".env"])
-def test_what_the_guard_refuses_is_told_in_its_words(bench, path):
+def test_refusals_keep_the_guards_sentence(bench, path):
     bench.put(".env", "KEY=1")
     with pytest.raises(Refused, match=r"outside the workspace|off limits"):
         bench("read_file", path=path)
@@ -164,7 +164,7 @@ def test_a_path_that_cannot_exist_is_an_error(bench):
         bench("read_file", path="a\0b")
 
 
-def test_the_text_passes_the_gate_before_the_model_sees_it(bench):
+def test_the_text_passes_pre_read_before_the_model_sees_it(bench):
     bench.put("a.txt", "one\ntwo\n")
     bench.host.gate = lambda text: text.replace("two", "[cut]")
     assert bench("read_file", path="a.txt") == "1\tone\n2\t[cut]"

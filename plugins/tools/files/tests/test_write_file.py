@@ -89,7 +89,7 @@ def test_encoding_mark_and_line_endings_stay(bench, old, content, stored):
     assert path.read_bytes() == stored
 
 
-def test_what_the_encoding_lacks_makes_the_file_utf8_and_is_told(bench):
+def test_a_character_outside_the_encoding_makes_the_file_utf8_with_a_note(bench):
     path = bench.put("a.txt", "für\r\n".encode("cp1252"))
     answer = bench("write_file", path="a.txt", content="日本\n")
     assert "Note: a.txt was cp1252" in answer

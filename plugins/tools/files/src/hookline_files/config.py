@@ -1,4 +1,4 @@
-"""The settings of the plugin, under ``plugins: files:`` in ``config.yaml``."""
+"""Settings, under ``plugins: files:`` in ``config.yaml``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as bytes: bounded reads, and writes that replace a file whole or not at all."""
+"""Files as bytes: bounded reads, and atomic writes."""
 
 from __future__ import annotations
 
@@ -15,93 +15,93 @@ from pathlib import Path
 
 from hookline_hookspecs import Paths, ToolError
 
-CHUNK = 1 << 20
+READ_CHUNK_BYTES = 1 << 20
 """Bytes per read."""
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-_commit = threading.Lock()
-"""Held from the last look at a file until it is replaced, so that two writers of this process
-cannot both believe that nothing happened in between."""
+_replace_lock = threading.Lock()
+"""Held from the last check of a file until it is replaced, so that two writers of this process
+cannot both pass the check."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
-    """What tells one version of a file from another. ``digest`` is None if not all was read."""
+class FileStamp:
+    """Identifies one version of a file. ``digest`` is None if the file was not read whole."""
 
     mtime_ns: int
     size: int
     inode: int
     digest: bytes | None = None
 
-    def same(self, other: Stamp) -> bool:
-        """Whether both are of the same content, as far as can be told."""
+    def matches(self, other: FileStamp) -> bool:
+        """Whether both have the same content, by digest or else by time and size."""
         if self.digest and other.digest:
             return self.digest == other.digest
         return (self.mtime_ns, self.size) == (other.mtime_ns, other.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """The bytes of a file; ``whole`` is False where it has more than were asked for."""
+class FileContent:
+    """The bytes of a file; ``whole`` is False if it is longer than the limit."""
 
     data: bytes
-    stamp: Stamp
+    stamp: FileStamp
     whole: bool
 
 
-def stamp_of(status: os.stat_result, digest: bytes | None = None) -> Stamp:
+def file_stamp(status: os.stat_result, digest: bytes | None = None) -> FileStamp:
     """The stamp of a file with this status."""
-    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino, digest)
+    return FileStamp(status.st_mtime_ns, status.st_size, status.st_ino, digest)
 
 
-def digest_of(data: bytes) -> bytes:
-    """A digest to compare contents by."""
+def content_digest(data: bytes) -> bytes:
+    """The digest that contents are compared by."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def load(paths: Paths, real: Path, limit: int) -> Loaded:
-    """Read at most ``limit`` bytes of a regular file, even of one that grows meanwhile."""
+def load(paths: Paths, real: Path, limit: int) -> FileContent:
+    """Read at most ``limit`` bytes of a regular file, even if it grows meanwhile."""
     with paths.open_read(real) as stream:
         status = os.fstat(stream.fileno())
         pieces: list[bytes] = []
-        left = limit + 1
-        while left > 0 and (piece := stream.read(min(left, CHUNK))):
+        remaining = limit + 1
+        while remaining > 0 and (piece := stream.read(min(remaining, READ_CHUNK_BYTES))):
             pieces.append(piece)
-            left -= len(piece)
+            remaining -= len(piece)
     data = b"".join(pieces)
     if len(data) > limit:
-        return Loaded(data[:limit], stamp_of(status), whole=False)
-    return Loaded(data, stamp_of(status, digest_of(data)), whole=True)
+        return FileContent(data[:limit], file_stamp(status), whole=False)
+    return FileContent(data, file_stamp(status, content_digest(data)), whole=True)
 
 
-def replace(paths: Paths, real: Path, data: bytes, before: Stamp | None) -> Stamp:
-    """Write ``data`` to ``real`` at once: a temporary file beside it, flushed, takes its place.
+def replace(paths: Paths, real: Path, data: bytes, before: FileStamp | None) -> FileStamp:
+    """Write ``data`` to ``real`` atomically, by renaming a flushed temporary file in its folder.
 
-    ``before`` is the version that this one is made from, None for a new file. Parent folders are
-    made; mode and owner stay. ``real`` is resolved; everything happens below the handle of its
-    folder, which is opened without following a link, so that none that is swapped in leads away.
+    ``before`` is the version to be replaced, None for a new file. Parent folders are created; mode
+    and owner stay. ``real`` is resolved. Its folder is opened without following links and all
+    steps use that handle, so that a link swapped in meanwhile has no effect.
 
     Raises:
-        ToolError: the file is another one than ``before`` by now, or the way to it has changed.
+        ToolError: the file is no longer ``before``, or a folder on its path became a link.
     """
     with _folder_of(paths, real) as (name, folder):
         temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
         try:
-            _fill(temporary, data, name, folder)
-            with _commit:
+            _write_temporary(temporary, data, name, folder)
+            with _replace_lock:
                 _require_unchanged(name, folder, real, before)
                 os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             raise
-        _flush(folder, real.parent)
-        return stamp_of(_lstat(name, folder), digest_of(data))
+        _sync_folder(folder, real.parent)
+        return file_stamp(_lstat(name, folder), content_digest(data))
 
 
 @contextmanager
 def _folder_of(paths: Paths, real: Path) -> Iterator[tuple[str, int | None]]:
-    """The name of ``real`` and a handle on its folder, which is made if it is missing."""
+    """The name of ``real`` and a handle on its folder, created if it is missing."""
     with ExitStack() as stack:
         try:
             found = stack.enter_context(paths.folder(real))
@@ -115,12 +115,12 @@ def _folder_of(paths: Paths, real: Path) -> Iterator[tuple[str, int | None]]:
         yield found
 
 
-def _fill(temporary: str, data: bytes, name: str, folder: int | None) -> None:
+def _write_temporary(temporary: str, data: bytes, name: str, folder: int | None) -> None:
     status = _status(name, folder)
     if status is not None and not os.access(name, os.W_OK, dir_fd=folder):
-        # Replacing would need no right on the file itself, but it is meant to stay as it is.
+        # A rename would succeed, but whoever made the file read-only wants it to stay.
         raise PermissionError(errno.EACCES, "the file is read-only", name)
-    # Until it has the mode of the file it replaces, nobody else may look into it.
+    # Private until it gets the mode of the file that it replaces.
     handle = os.open(temporary, _CREATE, 0o666 if status is None else 0o600, dir_fd=folder)
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
@@ -134,10 +134,10 @@ def _fill(temporary: str, data: bytes, name: str, folder: int | None) -> None:
     os.chmod(temporary, stat.S_IMODE(status.st_mode), dir_fd=folder)
 
 
-def _require_unchanged(name: str, folder: int | None, real: Path, before: Stamp | None) -> None:
+def _require_unchanged(name: str, folder: int | None, real: Path, before: FileStamp | None) -> None:
     status = _status(name, folder)
-    now = stamp_of(status) if status else None
-    known = Stamp(before.mtime_ns, before.size, before.inode) if before else None
+    now = file_stamp(status) if status else None
+    known = FileStamp(before.mtime_ns, before.size, before.inode) if before else None
     if now != known:
         raise ToolError(
             f"{real.name} was changed by someone else while it was being written; nothing was "
@@ -156,8 +156,8 @@ def _lstat(name: str, folder: int | None) -> os.stat_result:
     return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
-def _flush(folder: int | None, path: Path) -> None:
-    with suppress(OSError):  # Not every platform and file system can.
+def _sync_folder(folder: int | None, path: Path) -> None:
+    with suppress(OSError):  # Some platforms and file systems cannot.
         handle = os.open(path if folder is None else ".", os.O_RDONLY, dir_fd=folder)
         try:
             os.fsync(handle)

@@ -1,6 +1,6 @@
-"""The plugin and its six tools: they find the file, call the modules beside, and word the result.
+"""The plugin and its six tools.
 
-Blocking work runs in threads; what a model is about to read passes the gate ``pre_read``.
+Blocking work runs in threads. Text passes ``pre_read`` before the model sees it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from hookline_hookspecs import (
 )
 from hookline_textmatch import EditError, cut, numbered, replace
 
-from . import asking
-from .change import changed
-from .complaints import missing, told
+from . import approval
 from .config import FilesConfig
-from .patterns import FilePattern, anywhere, split_base
-from .reading import Page, Wanted, read_page
-from .search import Found, LineSearch, search
-from .seen import Seen
-from .tree import Clock, Tree, listing, shown
-from .writing import Target
+from .diff import change_output
+from .file_tree import Deadline, FileTree, display_path, list_folder
+from .glob_pattern import GlobPattern, any_depth, split_base
+from .grep import GrepResult, LinePattern, grep
+from .page import LineRange, Page, read_page
+from .path_errors import not_found_error, path_errors
+from .read_versions import ReadVersions
+from .write_target import WriteTarget
 
-SHOWN_CHARS = 200
-"""Characters of a pattern that an answer repeats."""
+MAX_SHOWN_PATTERN_CHARS = 200
+"""Characters of a search pattern that a result repeats."""
 
 
 class Files(Plugin[FilesConfig]):
@@ -44,70 +44,72 @@ class Files(Plugin[FilesConfig]):
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Files that came with the message may be read, although they lie in Hookline's home."""
+        """Make the message's attachments readable, although they lie in Hookline's home."""
         for item in turn.inbound.attachments:
             ctx.paths.give(item.path)
 
     @hookimpl
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
-        """Ask before a write to what runs by itself or instructs agents; shows the change."""
-        if call.name not in asking.WRITERS:
+        """Ask before a write to a file that runs by itself or instructs agents; show the change."""
+        if call.name not in approval.WRITE_TOOLS:
             return None
-        return await asyncio.to_thread(asking.question, ctx.paths, call, self.config.max_file_bytes)
+        return await asyncio.to_thread(
+            approval.approval_question, ctx.paths, call, self.config.max_file_bytes
+        )
 
-    def reads(self, ctx: Context, call: ToolCall) -> list[Effect]:
-        """What the tools that look may do."""
-        return asking.reads(ctx.paths, call)
+    def read_effects(self, ctx: Context, call: ToolCall) -> list[Effect]:
+        """Effects of the tools that read."""
+        return approval.read_effects(ctx.paths, call)
 
-    def writes(self, ctx: Context, call: ToolCall) -> list[Effect]:
-        """What the tools that write may do."""
-        return asking.writes(ctx.paths, call, self.config.max_file_bytes)
+    def write_effects(self, ctx: Context, call: ToolCall) -> list[Effect]:
+        """Effects of the tools that write."""
+        return approval.write_effects(ctx.paths, call, self.config.max_file_bytes)
 
-    @tool(read_only=True, paged=True, origin="workspace", effects=reads)
+    @tool(read_only=True, paged=True, origin="workspace", effects=read_effects)
     async def read_file(
         self, ctx: Context, path: str, start_line: int | None = None, end_line: int | None = None
     ) -> str:
         """Read a text file, or its lines start_line to end_line. Lines come as number, tab, text.
         A long file comes in parts."""
         config = self.config
-        wanted = Wanted(start_line, end_line, config.read_max_lines, config.read_max_chars)
-        page = await asyncio.to_thread(self._read, ctx, path, wanted)
+        lines = LineRange(start_line, end_line, config.read_max_lines, config.read_max_chars)
+        page = await asyncio.to_thread(self._read, ctx, path, lines)
         if not page.lines:
             return f"{path} is empty."
         text = await ctx.read(page.text, path)
-        answer = numbered(text.split("\n"), page.first)
+        result = numbered(text.split("\n"), page.first)
         if not page.full:
-            return answer
+            return result
         total = "" if page.total is None else f" of {page.total}"
         part = f"lines {page.first}-{page.last}{total} shown"
-        return f"{answer}\n[{part}; go on with start_line={page.last + 1}]"
+        return f"{result}\n[{part}; go on with start_line={page.last + 1}]"
 
-    @tool(origin="workspace", effects=writes)
+    @tool(origin="workspace", effects=write_effects)
     def write_file(self, ctx: Context, path: str, content: str) -> str | ToolOutput:
         """Create a text file with its folders, or replace a whole one; edit_file changes parts."""
-        with told("write", path):
+        with path_errors("write", path):
             real = self._writable(ctx, ctx.paths.resolve(path), path)
-            target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
-            warning = self._warning(ctx, real, path, target)
-            if target.holds(content):
+            target = WriteTarget.at(ctx.paths, real, path, self.config.max_file_bytes)
+            notes = self._overwrite_notes(ctx, real, path, target)
+            if target.has_content(content):
                 return f"{path} already has exactly this content."
-            outcome = target.write(content)
-        Seen.of(ctx).note(real, outcome.stamp)
+            written = target.write(content)
+        ReadVersions.of(ctx).record(real, written.stamp)
         verb = "Created" if target.before is None else "Replaced"
-        answer = f"{verb} {path}: {outcome.lines} line(s), {outcome.stamp.size} bytes"
-        answer = "\n".join((answer, *warning, *outcome.notes))
-        known = target.before is None or target.text is not None
-        return changed(answer, path, target.text, content if known else None)
+        answer = f"{verb} {path}: {written.lines} line(s), {written.stamp.size} bytes"
+        answer = "\n".join((answer, *notes, *written.notes))
+        comparable = target.before is None or target.text is not None
+        return change_output(answer, path, target.text, content if comparable else None)
 
-    @tool(origin="workspace", effects=writes)
+    @tool(origin="workspace", effects=write_effects)
     def edit_file(
         self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> ToolOutput:
         """Replace old_string by new_string in a text file. old_string has no line numbers and
         stands there once, unless replace_all."""
-        with told("edit", path):
+        with path_errors("edit", path):
             real = self._writable(ctx, self._file(ctx, path), path)
-            target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
+            target = WriteTarget.at(ctx.paths, real, path, self.config.max_file_bytes)
             before, text = target.require_text()
             try:
                 edited = replace(text, old_string, new_string, replace_all=replace_all, name=path)
@@ -115,44 +117,44 @@ class Files(Plugin[FilesConfig]):
                 raise ToolError(str(error)) from error
             stamp = target.store(edited.text)
         answer = f"Edited {path}: {edited.count} replacement(s), strategy {edited.strategy}"
-        seen = Seen.of(ctx)
-        if seen.current(real, before):
-            seen.note(real, stamp)
-        elif seen.knows(real):
+        versions = ReadVersions.of(ctx)
+        if versions.is_current(real, before):
+            versions.record(real, stamp)
+        elif versions.has_read(real):
             answer += f"\nNote: {path} had changed on disk since you read it; lines may have moved."
-        return changed(answer, path, text, edited.text)
+        return change_output(answer, path, text, edited.text)
 
-    @tool(read_only=True, origin="workspace", effects=reads)
+    @tool(read_only=True, origin="workspace", effects=read_effects)
     def list_dir(self, ctx: Context, path: str = "") -> str:
         """List a folder, with the files' sizes in bytes."""
         path = path or "."
-        with told("list", path):
+        with path_errors("list", path):
             real = self._existing(ctx, path)
             if not real.is_dir():
                 raise ToolError(f"{path} is a file; use read_file")
-            return listing(real, self.config.list_max_entries) or f"{path} is empty."
+            return list_folder(real, self.config.list_max_entries) or f"{path} is empty."
 
-    @tool(read_only=True, origin="workspace", effects=reads)
+    @tool(read_only=True, origin="workspace", effects=read_effects)
     def glob(self, ctx: Context, pattern: str, path: str = "") -> str:
         """Find files below path by pattern (* ? [..] {a,b} **). Hidden ones only if the pattern
         names a dot."""
         path = path or "."
-        with told("search", path):
-            wanted = FilePattern(pattern)
+        with path_errors("search", path):
+            whole_pattern = GlobPattern(pattern)
             base, rest = split_base(pattern)
             root = self._folder(ctx, path)
             if base:
                 root = ctx.paths.resolve(base, base=root)
-            tree = Tree(ctx.paths, root, Clock())
-            inner = FilePattern(rest)
-            found = [
+            tree = FileTree(ctx.paths, root, Deadline())
+            inner = GlobPattern(rest)
+            files = [
                 file
-                for name in tree.files(hidden=wanted.hidden)
+                for name in tree.files(hidden=whole_pattern.hidden)
                 if inner.matches(name) and ctx.paths.judge(str(file := root / name)) is None
             ]
-        names = sorted(shown(ctx.paths, file) for file in found)
+        names = sorted(display_path(ctx.paths, file) for file in files)
         if not names and not tree.stopped:
-            return f"No file below {path} matches {cut(pattern, SHOWN_CHARS)}."
+            return f"No file below {path} matches {cut(pattern, MAX_SHOWN_PATTERN_CHARS)}."
         lines = names[: self.config.glob_max_results]
         if len(lines) < len(names):
             lines.append(f"[{len(lines)} of {len(names)} files shown; narrow the pattern]")
@@ -160,7 +162,7 @@ class Files(Plugin[FilesConfig]):
             lines.append("[stopped: too many files; give a path or a narrower pattern]")
         return "\n".join(lines)
 
-    @tool(read_only=True, origin="workspace", effects=reads)
+    @tool(read_only=True, origin="workspace", effects=read_effects)
     async def grep(
         self,
         ctx: Context,
@@ -171,53 +173,55 @@ class Files(Plugin[FilesConfig]):
     ) -> str:
         """Search the lines of files for a regular expression. path is a folder or file; glob
         limits the files, as in src/**/*.py."""
-        found = await asyncio.to_thread(self._search, ctx, pattern, path or ".", glob, ignore_case)
+        found = await asyncio.to_thread(self._grep, ctx, pattern, path or ".", glob, ignore_case)
         lines: list[str] = []
         for file, rows in found.by_file:
-            label = shown(ctx.paths, file)
+            label = display_path(ctx.paths, file)
             try:
                 lines.append(await ctx.read("\n".join(rows), label))
             except Refused as error:
                 lines.append(f"[{label}: {error}]")
         if not lines:
-            wanted = cut(pattern, SHOWN_CHARS)
-            lines.append(f"No line matches {wanted} ({found.searched} files searched).")
+            shown = cut(pattern, MAX_SHOWN_PATTERN_CHARS)
+            lines.append(f"No line matches {shown} ({found.searched} files searched).")
         return "\n".join(lines + self._left_out(ctx, found))
 
-    def _read(self, ctx: Context, path: str, wanted: Wanted) -> Page:
-        with told("read", path):
+    def _read(self, ctx: Context, path: str, lines: LineRange) -> Page:
+        with path_errors("read", path):
             real = self._file(ctx, path)
-            page = read_page(ctx.paths, real, path, wanted)
-        Seen.of(ctx).note(real, page.stamp)
+            page = read_page(ctx.paths, real, path, lines)
+        ReadVersions.of(ctx).record(real, page.stamp)
         return page
 
-    def _search(
+    def _grep(
         self, ctx: Context, pattern: str, path: str, glob: str | None, ignore_case: bool
-    ) -> Found:
-        compiled = LineSearch(pattern, ignore_case=ignore_case)
-        wanted = anywhere("*" if glob is None else glob)
-        clock = Clock()
+    ) -> GrepResult:
+        compiled = LinePattern(pattern, ignore_case=ignore_case)
+        file_pattern = any_depth("*" if glob is None else glob)
+        deadline = Deadline()
         paths = ctx.paths
-        with told("search", path):
+        with path_errors("search", path):
             root = self._existing(ctx, path)
-            tree = Tree(paths, root, clock)
+            tree = FileTree(paths, root, deadline)
 
             def files() -> Iterator[Path]:
                 if not root.is_dir():
                     yield root
                     return
-                for name in tree.files(hidden=wanted.hidden):
-                    if wanted.matches(name):
+                for name in tree.files(hidden=file_pattern.hidden):
+                    if file_pattern.matches(name):
                         yield root / name
 
             limit = self.config.grep_max_matches
-            found = search(paths, files(), compiled, limit, clock, lambda file: shown(paths, file))
+            found = grep(
+                paths, files(), compiled, limit, deadline, lambda file: display_path(paths, file)
+            )
         if not root.is_dir() and not found.searched and not found.large:
             raise ToolError(f"{path} is binary or cannot be read; only text is searched")
         found.stopped = found.stopped or tree.stopped
         return found
 
-    def _left_out(self, ctx: Context, found: Found) -> list[str]:
+    def _left_out(self, ctx: Context, found: GrepResult) -> list[str]:
         notes = []
         if found.more:
             notes.append(
@@ -226,18 +230,24 @@ class Files(Plugin[FilesConfig]):
         if found.large:
             notes.append(f"[{found.large} file(s) too large to search]")
         if found.slow:
-            names = ", ".join(shown(ctx.paths, file) for file in found.slow[:5])
+            names = ", ".join(display_path(ctx.paths, file) for file in found.slow[:5])
             notes.append(f"[the pattern took too long in {len(found.slow)} file(s): {names}]")
         if found.stopped:
             notes.append("[stopped: out of time; give a narrower path or glob]")
         return notes
 
-    def _warning(self, ctx: Context, real: Path, path: str, target: Target) -> list[str]:
-        """What to tell about the version that is being replaced. Raises if it is a newer one."""
-        seen = Seen.of(ctx)
-        if target.before is None or seen.current(real, target.before):
+    def _overwrite_notes(
+        self, ctx: Context, real: Path, path: str, target: WriteTarget
+    ) -> list[str]:
+        """Notes about the version that is being replaced.
+
+        Raises:
+            ToolError: the file has changed since this session read it.
+        """
+        versions = ReadVersions.of(ctx)
+        if target.before is None or versions.is_current(real, target.before):
             return []
-        if seen.knows(real):
+        if versions.has_read(real):
             raise ToolError(
                 f"{path} has changed on disk since you read it and was not written; read it "
                 "again, then write what should be there"
@@ -252,7 +262,7 @@ class Files(Plugin[FilesConfig]):
     def _existing(self, ctx: Context, path: str) -> Path:
         real = ctx.paths.resolve(path)
         if not real.exists():
-            raise missing(ctx.paths, real, path)
+            raise not_found_error(ctx.paths, real, path)
         return real
 
     def _folder(self, ctx: Context, path: str) -> Path:

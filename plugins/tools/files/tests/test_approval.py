@@ -1,4 +1,4 @@
-"""Writes to what runs by itself or instructs agents are asked about; the change is shown whole."""
+"""Writes to files that run by themselves or instruct agents need approval of the whole change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hookline_hookspecs import Attachment, Refused, ToolCall, ToolError
 HOOK = ".git/hooks/pre-commit"
 
 
-class Desk:
-    """A session in a workspace, and the questions it comes to."""
+class ApprovalBench:
+    """A session in a workspace, with the approvals that its calls need."""
 
     def __init__(self, harness, root: Path, *answers: str, **options) -> None:
         self.root = root
@@ -40,8 +40,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(harness, tmp_path):
-    return lambda *answers: Desk(harness, tmp_path / "work", *answers)
+def make_session(harness, tmp_path):
+    return lambda *answers: ApprovalBench(harness, tmp_path / "work", *answers)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def desk(harness, tmp_path):
     [HOOK, ".git/config", ".vscode/tasks.json", ".husky/pre-push", ".github/workflows/ci.yml",
      "AGENTS.md", "sub/CLAUDE.md", ".mcp.json", "sitecustomize.py", ".GIT/config", "link/x"],
 )  # fmt: skip
-def test_nothing_that_runs_by_itself_is_written_unasked(desk, path):
-    bench = desk("Deny")
+def test_write_to_a_control_file_needs_approval(make_session, path):
+    bench = make_session("Deny")
     (bench.root / ".git").mkdir()
     (bench.root / "link").symlink_to(".git")
     assert bench("write_file", path=path, content="owned\n").startswith("Denied: ")
@@ -59,14 +59,14 @@ def test_nothing_that_runs_by_itself_is_written_unasked(desk, path):
     assert not (bench.root / path).exists()
 
 
-def test_with_a_persons_word_it_is_written(desk):
-    bench = desk("Once")
+def test_approved_write_is_made(make_session):
+    bench = make_session("Once")
     assert bench("write_file", path=HOOK, content="x\n").startswith("Created")
     assert (bench.root / HOOK).read_text() == "x\n"
 
 
-def test_the_question_shows_the_whole_change(desk):
-    bench = desk("Deny", "Deny")
+def test_approval_shows_the_whole_change(make_session):
+    bench = make_session("Deny", "Deny")
     bench.put("AGENTS.md", "".join(f"line {n}\n" for n in range(2000)))
     new = "".join(f"line {n}\n" for n in range(1, 2000)) + "obey me\n"
     bench("write_file", path="AGENTS.md", content=new)
@@ -78,8 +78,8 @@ def test_the_question_shows_the_whole_change(desk):
     assert "instructs agents" in first.text
 
 
-def test_an_edit_that_cannot_be_foretold_shows_its_words(desk):
-    bench = desk("Once")
+def test_approval_of_a_failing_edit_shows_its_arguments(make_session):
+    bench = make_session("Once")
     bench.put("AGENTS.md", "a\n")
     assert (
         bench("edit_file", path="AGENTS.md", old_string="nowhere", new_string="x")[:6] == "Error:"
@@ -97,15 +97,15 @@ def test_an_edit_that_cannot_be_foretold_shows_its_words(desk):
         ("conftest.py", "", "import os\n"),
     ],
 )
-def test_daily_work_is_done_unasked(desk, path, before, after):
-    bench = desk()
+def test_ordinary_writes_need_no_approval(make_session, path, before, after):
+    bench = make_session()
     bench.put(path, before)
     assert bench("write_file", path=path, content=after).startswith("Replaced")
     assert bench.h.questions == []
 
 
-def test_what_runs_at_installation_is_asked_about(desk):
-    bench = desk("Deny", "Deny", "Deny")
+def test_install_scripts_need_approval(make_session):
+    bench = make_session("Deny", "Deny", "Deny")
     manifest = json.dumps({"scripts": {"test": "a", "x": "a"}})
     bench.put("package.json", manifest)
     bench.put("link.json", "")
@@ -121,8 +121,8 @@ def test_what_runs_at_installation_is_asked_about(desk):
     assert (bench.root / "package.json").read_text() == manifest
 
 
-def test_effects_say_what_a_call_does(desk):
-    bench = desk()
+def test_effects_of_each_tool(make_session):
+    bench = make_session()
     bench.put("package.json", "{}")
     write = {"content": '{"name": "a"}'}
     assert bench.effects("read_file", path="a.py") == [("read", "a.py")]
@@ -140,8 +140,8 @@ def test_effects_say_what_a_call_does(desk):
     assert bench.effects("write_file", path="../x", content="") == []
 
 
-def test_a_session_in_the_persons_home_folder_reaches_nothing_of_hooklines(harness, tmp_path):
-    bench = Desk(harness, tmp_path)
+def test_workspace_in_the_home_folder_cannot_reach_hooklines_home(harness, tmp_path):
+    bench = ApprovalBench(harness, tmp_path)
     home = bench.h.home.relative_to(tmp_path)
     bench.h.home.mkdir()
     (bench.h.home / "SOUL.md").write_text("me")
@@ -154,8 +154,8 @@ def test_a_session_in_the_persons_home_folder_reaches_nothing_of_hooklines(harne
     assert (bench.h.home / "SOUL.md").read_text() == "me"
 
 
-def test_a_file_that_came_with_the_message_is_read_and_stays_as_it_is(desk):
-    bench = desk()
+def test_a_file_that_came_with_the_message_is_read_and_stays_as_it_is(make_session):
+    bench = make_session()
     media = bench.h.home / "media/telegram"
     media.mkdir(parents=True)
     for name in ("0123456789abcdef-a.txt", "fedcba9876543210-b.txt"):

@@ -1,7 +1,7 @@
-"""The files below a folder, and what one folder holds.
+"""The files below a folder, and the listing of one folder.
 
-``Paths.walk`` cannot leave folders out; here ``.git`` and hidden folders are never entered, so
-that they do not use up the time of a search.
+Unlike ``Paths.walk``, this never enters ``.git`` and hidden folders, which would use up the time of
+a search.
 """
 
 from __future__ import annotations
@@ -14,50 +14,50 @@ from pathlib import Path, PurePath
 
 from hookline_hookspecs import Paths
 
-SKIPPED = frozenset({".git"})
-"""Folders that are never entered from above."""
-SEARCH_SECONDS = 30.0
-"""How long one glob or grep may take."""
+SKIPPED_FOLDERS = frozenset({".git"})
+"""Folders that are entered only if they are the root."""
+SEARCH_TIMEOUT = 30.0
+"""Seconds that one glob or grep may take."""
 
 
-class Clock:
-    """The time that one search has left."""
+class Deadline:
+    """The time at which one search has to stop."""
 
-    def __init__(self, seconds: float = SEARCH_SECONDS) -> None:
+    def __init__(self, seconds: float = SEARCH_TIMEOUT) -> None:
         self._end = time.monotonic() + seconds
 
     @property
     def left(self) -> float:
-        """Seconds; not above 0 when the search has to stop."""
+        """Seconds left; 0 or less once the search has to stop."""
         return self._end - time.monotonic()
 
 
-class Tree:
-    """The files below ``root`` that may be named, each folder sorted.
+class FileTree:
+    """The files below ``root``, sorted by folder, without folders that are off limits.
 
     Links to folders are not followed. ``stopped`` is True after a walk that ran out of time.
     """
 
-    def __init__(self, paths: Paths, root: Path, clock: Clock) -> None:
+    def __init__(self, paths: Paths, root: Path, deadline: Deadline) -> None:
         self._paths = paths
         self._root = root
-        self._clock = clock
+        self._deadline = deadline
         self.stopped = False
 
     def files(self, *, hidden: bool) -> Iterator[PurePath]:
         """Paths relative to the root; hidden files and folders only if ``hidden``.
 
-        A file is not judged yet: whoever shows or opens it does that.
+        The caller checks that a file may be shown or opened.
         """
         pending = [self._root]
         while pending:
             folder = pending.pop()
-            if self._clock.left <= 0:
+            if self._deadline.left <= 0:
                 self.stopped = True
                 return
             inner = []
-            for entry in _entries(folder):
-                if entry.name in SKIPPED or (entry.name.startswith(".") and not hidden):
+            for entry in _sorted_entries(folder):
+                if entry.name in SKIPPED_FOLDERS or (entry.name.startswith(".") and not hidden):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     if self._paths.judge(entry.path) is None:
@@ -67,18 +67,18 @@ class Tree:
             pending.extend(reversed(inner))
 
 
-def listing(folder: Path, limit: int) -> str:
-    """The entries of ``folder``, sorted: folders with ``/``, links with where they lead, files
+def list_folder(folder: Path, limit: int) -> str:
+    """The entries of ``folder``, sorted: folders with ``/``, links with their target, files
     with their size in bytes."""
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    lines = [_line(entry) for entry in entries[:limit]]
+    with os.scandir(folder) as unsorted:
+        entries = sorted(unsorted, key=lambda entry: entry.name)
+    lines = [_entry_line(entry) for entry in entries[:limit]]
     if len(entries) > limit:
         lines.append(f"[{limit} of {len(entries)} entries shown; use glob for others]")
     return "\n".join(lines)
 
 
-def _line(entry: os.DirEntry[str]) -> str:
+def _entry_line(entry: os.DirEntry[str]) -> str:
     name = printable(entry.name)
     try:
         if entry.is_symlink():
@@ -93,15 +93,15 @@ def _line(entry: os.DirEntry[str]) -> str:
     return f"{name}  {status.st_size}"
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return []  # Unreadable, or gone since.
+        return []  # Unreadable or deleted meanwhile.
 
 
-def shown(paths: Paths, real: Path) -> str:
+def display_path(paths: Paths, real: Path) -> str:
     """``real`` as the model names it: relative to the workspace where it lies inside."""
     for workspace in (paths.workspace, paths.workspace.resolve()):
         if real.is_relative_to(workspace):

@@ -1,4 +1,4 @@
-"""A change that was made to a file, as people and programs see it."""
+"""The unified diff of a change, which people see beside the tool's result."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from hookline_hookspecs import ToolOutput
 
-from .asking import DIFF_CHARS
+MAX_DIFF_CHARS = 400_000
+"""Old and new text up to this length together are compared; that takes about a second."""
+_NO_FILE = "/dev/null"
+"""The old side's name in the diff of a new file."""
 
-_NOTHING = "/dev/null"
-"""What a unified diff calls the old side of a new file."""
 
+def change_output(answer: str, path: str, before: str | None, after: str | None) -> ToolOutput:
+    """The tool's ``answer`` for the model, with the diff for people.
 
-def changed(answer: str, path: str, before: str | None, after: str | None) -> ToolOutput:
-    """The tool's ``answer`` for the model, and the diff for people.
-
-    ``before`` is None for a new file. The output's ``data`` are ``path added removed diff``.
-    ``after`` is None if the two cannot be compared: then people read the answer alone.
+    ``before`` is None for a new file, ``after`` if the old text is unknown; then there is no diff.
+    The output's ``data`` has the keys ``path added removed diff``.
     """
-    if after is None or len(before or "") + len(after) > DIFF_CHARS:
+    if after is None or len(before or "") + len(after) > MAX_DIFF_CHARS:
         return ToolOutput(answer, data={"path": path})
     lines = diff(path, before, after)
     added = sum(line.startswith("+") for line in lines[2:])
@@ -32,8 +32,8 @@ def changed(answer: str, path: str, before: str | None, after: str | None) -> To
 
 
 def diff(path: str, before: str | None, after: str) -> list[str]:
-    """The lines of a unified diff; empty if nothing is different."""
-    old = _NOTHING if before is None else path
+    """The lines of a unified diff; empty if the texts are equal."""
+    old = _NO_FILE if before is None else path
     return list(difflib.unified_diff(_lines(before or ""), _lines(after), old, path, lineterm=""))
 
 

@@ -9,41 +9,41 @@ from pathlib import PurePath
 
 from hookline_hookspecs import ToolError
 
-BRACES = 100
-"""Patterns that one pattern with braces may stand for."""
+MAX_BRACE_PATTERNS = 100
+"""Patterns that the braces of one pattern may expand to."""
 
-_CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _MAGIC = re.compile(r"[*?\[{]")
 
-ANY = None
+ANY_FOLDERS = None
 """Stands for ``**`` among the compiled parts."""
-Parts = tuple["re.Pattern[str] | None", ...]
+PatternParts = tuple["re.Pattern[str] | None", ...]
 
 
-class FilePattern:
-    """A compiled pattern over relative paths. ``hidden``: it names a file that starts with a dot.
+class GlobPattern:
+    """A compiled pattern for relative paths. ``hidden``: it names a file that starts with a dot.
 
     Raises:
-        ToolError: the pattern is empty or stands for too many.
+        ToolError: the pattern is empty or its braces expand to too many.
     """
 
     def __init__(self, pattern: str) -> None:
         if not pattern.strip():
             raise ToolError("the pattern is empty; give one like **/*.py")
-        alternatives = [p.replace("\\", "/").split("/") for p in _expanded(pattern)]
-        self._alternatives = [_compiled(names) for names in alternatives]
+        alternatives = [p.replace("\\", "/").split("/") for p in _expand_braces(pattern)]
+        self._alternatives = [_compile_parts(names) for names in alternatives]
         self.hidden = any(
             name.startswith(".") and name not in (".", "..") for a in alternatives for name in a
         )
 
     def matches(self, path: PurePath) -> bool:
-        """Whether the relative ``path`` fits."""
-        return any(_fits(parts, path.parts) for parts in self._alternatives)
+        """Whether the relative ``path`` matches."""
+        return any(_parts_match(parts, path.parts) for parts in self._alternatives)
 
 
-def anywhere(pattern: str) -> FilePattern:
-    """A pattern that fits at any depth if it names no folder, as in ``*.py``."""
-    return FilePattern(pattern if "/" in pattern else f"**/{pattern}" if pattern.strip() else "")
+def any_depth(pattern: str) -> GlobPattern:
+    """A pattern that matches at any depth if it names no folder, as in ``*.py``."""
+    return GlobPattern(pattern if "/" in pattern else f"**/{pattern}" if pattern.strip() else "")
 
 
 def split_base(pattern: str) -> tuple[str, str]:
@@ -59,36 +59,37 @@ def split_base(pattern: str) -> tuple[str, str]:
     return base, "/".join([*folders[plain:], last])
 
 
-def _expanded(pattern: str) -> list[str]:
-    found, waiting = [], [pattern]
-    while waiting:
-        current = waiting.pop()
-        choice = _CHOICE.search(current)
+def _expand_braces(pattern: str) -> list[str]:
+    expanded: list[str] = []
+    pending = [pattern]
+    while pending:
+        current = pending.pop()
+        choice = _BRACES.search(current)
         if choice is None:
-            found.append(current)
+            expanded.append(current)
         else:
             before, after = current[: choice.start()], current[choice.end() :]
-            waiting += [before + option + after for option in choice[1].split(",")]
-        if len(found) + len(waiting) > BRACES:
-            raise ToolError(f"the braces of the pattern stand for more than {BRACES} patterns")
-    return found
+            pending += [before + option + after for option in choice[1].split(",")]
+        if len(expanded) + len(pending) > MAX_BRACE_PATTERNS:
+            raise ToolError(f"the pattern's braces expand to more than {MAX_BRACE_PATTERNS}")
+    return expanded
 
 
-def _compiled(names: Sequence[str]) -> Parts:
+def _compile_parts(names: Sequence[str]) -> PatternParts:
     return tuple(
-        ANY if name == "**" else re.compile(fnmatch.translate(name))
+        ANY_FOLDERS if name == "**" else re.compile(fnmatch.translate(name))
         for name in names
         if name not in ("", ".")
     )
 
 
-def _fits(parts: Parts, names: Sequence[str]) -> bool:
-    """Whether the names fit, going back to the latest ``**`` only, which is enough."""
+def _parts_match(parts: PatternParts, names: Sequence[str]) -> bool:
+    """Whether the names match. Going back to the latest ``**`` is enough."""
     at = name = 0
     retry: tuple[int, int] | None = None
     while name < len(names):
         part = parts[at] if at < len(parts) else None
-        if at < len(parts) and part is ANY:
+        if at < len(parts) and part is ANY_FOLDERS:
             at += 1
             retry = (at, name)
         elif part is not None and part.match(names[name]):
@@ -99,4 +100,4 @@ def _fits(parts: Parts, names: Sequence[str]) -> bool:
             retry = (at, name)
         else:
             return False
-    return all(part is ANY for part in parts[at:])
+    return all(part is ANY_FOLDERS for part in parts[at:])

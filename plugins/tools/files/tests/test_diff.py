@@ -1,4 +1,4 @@
-"""What people see of a change: a unified diff beside the sentence for the model."""
+"""The unified diff that people see beside the tool's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a file that ``read_file`` shows."""
+"""The page of a file that ``read_file`` shows."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import BinaryIO
 from hookline_hookspecs import Paths, ToolError
 from hookline_textmatch import cut, lines_of
 
-from .disk import CHUNK, Stamp, load
-from .storedtext import SNIFFED, BinaryContent, decode, encoding_of
+from .disk import READ_CHUNK_BYTES, FileStamp, load
+from .encoding import SNIFF_BYTES, BinaryContent, decode, detect_encoding
 
-WHOLE_BYTES = 10_000_000
-"""Up to this size a file is read whole; a larger one is looked through from its start."""
-SCANNED_BYTES = 256_000_000
-"""How far into a large file ``read_file`` looks."""
-NOTE_CHARS = 200
-"""Room that is kept for the sentence on how to go on."""
+MAX_WHOLE_BYTES = 10_000_000
+"""A larger file is not read whole but scanned from its start."""
+MAX_SCAN_BYTES = 256_000_000
+"""Bytes of a large file that ``read_file`` scans."""
+CONTINUATION_NOTE_CHARS = 200
+"""Characters reserved for the note on how to continue."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The range asked for (from 1, inclusive; None = open) and the limits of one answer."""
+class LineRange:
+    """The requested lines (from 1, inclusive; None = open) and the limits of one page."""
 
     start: int | None
     end: int | None
@@ -36,11 +36,12 @@ class Wanted:
 class Page:
     """Consecutive lines of a file, cut for display. ``first`` is the number of the first.
 
-    ``total`` is the number of lines of the file, None where its end was not reached.
+    ``total`` is the number of lines of the file, None if its end was not reached. ``full`` means
+    that a limit cut the page short.
     """
 
     first: int
-    stamp: Stamp
+    stamp: FileStamp
     lines: list[str] = field(default_factory=list)
     total: int | None = None
     full: bool = False
@@ -56,23 +57,23 @@ class Page:
         return self.first + len(self.lines) - 1
 
 
-def read_page(paths: Paths, real: Path, path: str, wanted: Wanted) -> Page:
-    """Read what was asked for; ``path`` is what the model wrote.
+def read_page(paths: Paths, real: Path, path: str, requested: LineRange) -> Page:
+    """Read the requested lines; ``path`` is what the model wrote.
 
     Raises:
         ToolError: the range is not in the file, or the file is binary.
     """
-    loaded = load(paths, real, WHOLE_BYTES)
-    page = Page(wanted.start or 1, loaded.stamp)
+    loaded = load(paths, real, MAX_WHOLE_BYTES)
+    page = Page(requested.start or 1, loaded.stamp)
     try:
         if loaded.whole:
             lines = lines_of(decode(loaded.data)[0])
             page.total = len(lines)
-            _check(wanted, page.total, path)
-            _fill(page, lines[page.first - 1 :], wanted)
+            _check_range(requested, page.total, path)
+            _fill(page, lines[page.first - 1 :], requested)
         else:
             with paths.open_read(real) as stream:
-                _look_through(page, stream, path, wanted)
+                _scan_lines(page, stream, path, requested)
     except BinaryContent as error:
         raise ToolError(
             f"{path} is a binary file ({loaded.stamp.size} bytes): {error}. Only text can be read"
@@ -80,10 +81,10 @@ def read_page(paths: Paths, real: Path, path: str, wanted: Wanted) -> Page:
     return page
 
 
-def _check(wanted: Wanted, total: int | None, path: str) -> None:
+def _check_range(requested: LineRange, total: int | None, path: str) -> None:
     length = "is long" if total is None else f"has {total} line{'' if total == 1 else 's'}"
-    start, end = wanted.start or 1, wanted.end
-    if (wanted.start is not None and wanted.start < 1) or (end is not None and end < 1):
+    start, end = requested.start or 1, requested.end
+    if (requested.start is not None and requested.start < 1) or (end is not None and end < 1):
         raise ToolError(f"lines are counted from 1; {path} {length}")
     if end is not None and end < start:
         raise ToolError(f"end_line {end} comes before start_line {start}; {path} {length}")
@@ -91,52 +92,53 @@ def _check(wanted: Wanted, total: int | None, path: str) -> None:
         raise ToolError(f"start_line {start} is past the end; {path} {length}")
 
 
-def _fill(page: Page, lines: Iterable[str], wanted: Wanted) -> None:
-    """Add lines until the range or the room ends; at least one is always shown."""
-    room = wanted.max_chars - NOTE_CHARS
+def _fill(page: Page, lines: Iterable[str], requested: LineRange) -> None:
+    """Add lines until the range or a limit is reached; at least one line is always added."""
+    remaining = requested.max_chars - CONTINUATION_NOTE_CHARS
     for number, line in enumerate(lines, page.first):
-        if wanted.end is not None and number > wanted.end:
+        if requested.end is not None and number > requested.end:
             return
         shown = cut(line)
         cost = len(str(number)) + len(shown) + 2
-        if page.lines and (len(page.lines) >= wanted.max_lines or cost > room):
+        if page.lines and (len(page.lines) >= requested.max_lines or cost > remaining):
             page.full = True
             return
-        page.lines.append(shown if cost <= room else cut(line, max(1, room // 2)))
-        room -= cost
+        page.lines.append(shown if cost <= remaining else cut(line, max(1, remaining // 2)))
+        remaining -= cost
 
 
-def _look_through(page: Page, stream: BinaryIO, path: str, wanted: Wanted) -> None:
-    _check(wanted, None, path)
-    head = stream.read(SNIFFED)
-    encoding, mark = encoding_of(head)
+def _scan_lines(page: Page, stream: BinaryIO, path: str, requested: LineRange) -> None:
+    _check_range(requested, None, path)
+    head = stream.read(SNIFF_BYTES)
+    encoding, mark = detect_encoding(head)
     skipped = 0
     lines = _stream_lines(stream, head[len(mark) :], encoding)
     for _ in range(page.first - 1):
         if next(lines, None) is None:
             break
         skipped += 1
-    _fill(page, lines, wanted)
+    _fill(page, lines, requested)
     if page.lines:
         return
     if stream.read(1):
         raise ToolError(
-            f"start_line {page.first} lies beyond the first {SCANNED_BYTES // 1_000_000} MB of "
+            f"start_line {page.first} lies beyond the first {MAX_SCAN_BYTES // 1_000_000} MB of "
             f"{path}, which is as far as read_file looks; use grep, or a shell command"
         )
     raise ToolError(f"start_line {page.first} is past the end; {path} has {skipped} lines")
 
 
 def _stream_lines(stream: BinaryIO, head: bytes, encoding: str) -> Iterator[str]:
-    """The lines of at most :data:`SCANNED_BYTES`; of an endless line only its beginning."""
+    """The lines of at most :data:`MAX_SCAN_BYTES`; of an endless line only its beginning."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     rest = ""
-    data, left = head, SCANNED_BYTES
+    data = head
+    left = MAX_SCAN_BYTES
     while data and left > 0:
         left -= len(data)
         *complete, tail = (rest + decoder.decode(data)).split("\n")
         yield from (line.removesuffix("\r") for line in complete)
-        rest = tail[:CHUNK]
-        data = stream.read(min(CHUNK, max(left, 0)))
+        rest = tail[:READ_CHUNK_BYTES]
+        data = stream.read(min(READ_CHUNK_BYTES, max(left, 0)))
     if rest:
         yield rest

@@ -1,4 +1,4 @@
-"""How a text is stored: encoding and byte order mark, told from its bytes, and line ending."""
+"""How a text is stored: encoding, byte order mark and line endings, detected from its bytes."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 
 from hookline_textmatch import newline_of
 
-MARKS: tuple[tuple[bytes, str], ...] = (
+BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-"""Byte order marks; UTF-32's comes first because UTF-16's is its beginning."""
-SNIFFED = 65_536
-"""Bytes at the front of a file that decide whether it is binary."""
-CONTROL_SHARE = 0.03
-"""Share of control bytes above which bytes that are not Unicode count as binary. Random bytes
-have 0.1, legacy text has none."""
+"""Byte order marks; those of UTF-32 come first because they begin with those of UTF-16."""
+SNIFF_BYTES = 65_536
+"""Bytes at the start of a file that decide whether it is binary."""
+MAX_CONTROL_SHARE = 0.03
+"""Above this share of control bytes, data that is not Unicode counts as binary. Random bytes have
+0.1, legacy text has none."""
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 
 
 class BinaryContent(ValueError):
-    """The bytes are no text; the message says how that shows."""
+    """The bytes are not text; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """The way a text is stored. ``encoding`` is a codec without mark, ``mark`` the bytes before
-    the text, ``newline`` one of ``\\n``, ``\\r\\n``, ``\\r``."""
+class TextEncoding:
+    """The way a text is stored. ``encoding`` is a codec without mark, ``mark`` the byte
+    order mark, ``newline`` one of ``\\n``, ``\\r\\n``, ``\\r``."""
 
     encoding: str = "utf-8"
     mark: bytes = b""
@@ -42,50 +42,50 @@ class Form:
         return self.mark + text.encode(self.encoding)
 
 
-def decode(data: bytes) -> tuple[str, Form]:
+def decode(data: bytes) -> tuple[str, TextEncoding]:
     """The text of a whole file with its own line endings, and how it is stored.
 
     ``form.encode(text)`` gives the same bytes again.
 
     Raises:
-        BinaryContent: the bytes are no text.
+        BinaryContent: the bytes are not text.
     """
-    encoding, mark = encoding_of(data)
+    encoding, mark = detect_encoding(data)
     body = data[len(mark) :]
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
         if mark:
             raise BinaryContent(f"it starts like {encoding} but is not") from error
-        encoding = _legacy(body)
+        encoding = _legacy_encoding(body)
         text = body.decode(encoding)
     if "\0" in text:
-        raise BinaryContent("it holds NUL characters")
-    return text, Form(encoding, mark, newline_of(text))
+        raise BinaryContent("it contains NUL characters")
+    return text, TextEncoding(encoding, mark, newline_of(text))
 
 
-def encoding_of(head: bytes) -> tuple[str, bytes]:
-    """Codec and byte order mark, from at least the first :data:`SNIFFED` bytes of a file.
+def detect_encoding(head: bytes) -> tuple[str, bytes]:
+    """Codec and byte order mark, from at least the first :data:`SNIFF_BYTES` bytes of a file.
 
     Raises:
-        BinaryContent: the bytes are no text.
+        BinaryContent: the bytes are not text.
     """
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if head.startswith(mark):
             return encoding, mark
-    if b"\0" in head[:SNIFFED]:
-        raise BinaryContent("it holds NUL bytes")
+    if b"\0" in head[:SNIFF_BYTES]:
+        raise BinaryContent("it contains NUL bytes")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return _legacy(head), b""
+        return _legacy_encoding(head), b""
     return "utf-8", b""
 
 
-def _legacy(body: bytes) -> str:
-    head = body[:SNIFFED]
+def _legacy_encoding(body: bytes) -> str:
+    head = body[:SNIFF_BYTES]
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    if controls > CONTROL_SHARE * len(head):
+    if controls > MAX_CONTROL_SHARE * len(head):
         raise BinaryContent("it is full of control characters")
     try:
         body.decode("cp1252")

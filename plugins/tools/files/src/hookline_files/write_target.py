@@ -1,4 +1,4 @@
-"""A file that is about to be written: what is there now, and how the new text is stored."""
+"""A file that is about to be written: its current content, and how new text is stored."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from hookline_hookspecs import Paths, ToolError
 from hookline_textmatch import lines_of
 
 from . import disk
-from .disk import Stamp
-from .storedtext import SNIFFED, BinaryContent, Form, decode, encoding_of
+from .disk import FileStamp
+from .encoding import SNIFF_BYTES, BinaryContent, TextEncoding, decode, detect_encoding
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A finished write: the new version, its number of lines, and sentences about it."""
+class WriteResult:
+    """A finished write: the new version, its number of lines, and notes for the model."""
 
-    stamp: Stamp
+    stamp: FileStamp
     lines: int
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A path to be written. ``before`` and ``text`` are None for a new file; ``text`` also where
-    the old file is larger than ``limit`` bytes."""
+class WriteTarget:
+    """A path to be written. ``before`` and ``text`` are None for a new file; ``text`` is None too
+    if the old file is larger than ``limit`` bytes."""
 
     paths: Paths
     real: Path
     path: str
     limit: int
-    before: Stamp | None = None
+    before: FileStamp | None = None
     text: str | None = None
-    form: Form = field(default_factory=Form)
+    form: TextEncoding = field(default_factory=TextEncoding)
 
     @classmethod
-    def at(cls, paths: Paths, real: Path, path: str, limit: int) -> Target:
+    def at(cls, paths: Paths, real: Path, path: str, limit: int) -> WriteTarget:
         """The target at ``real``, which the model calls ``path``.
 
         Raises:
@@ -52,15 +52,15 @@ class Target:
             if old.whole:
                 text, form = decode(old.data)
                 return replace(target, before=old.stamp, text=text, form=form)
-            encoding, mark = encoding_of(old.data[:SNIFFED])
+            encoding, mark = detect_encoding(old.data[:SNIFF_BYTES])
         except BinaryContent as error:
             raise ToolError(
                 f"{path} is a binary file ({old.stamp.size} bytes): {error}. It was not changed"
             ) from error
-        return replace(target, before=old.stamp, form=Form(encoding, mark))
+        return replace(target, before=old.stamp, form=TextEncoding(encoding, mark))
 
-    def require_text(self) -> tuple[Stamp, str]:
-        """The version and text that are there now. Raises ``ToolError`` if it is too large."""
+    def require_text(self) -> tuple[FileStamp, str]:
+        """The current version and text. Raises ``ToolError`` if the file is too large."""
         if self.before is None or self.text is None:
             size = self.before.size if self.before else 0
             raise ToolError(
@@ -69,18 +69,18 @@ class Target:
             )
         return self.before, self.text
 
-    def holds(self, content: str) -> bool:
-        """Whether the file is there and would not change."""
-        return self.text is not None and self.text == self._ended(content)
+    def has_content(self, content: str) -> bool:
+        """Whether the file exists and has exactly this content."""
+        return self.text is not None and self.text == self._with_file_newlines(content)
 
-    def write(self, content: str) -> Outcome:
-        """Replace the whole text. Encoding, mark and line endings stay, unless ``content`` cannot
-        be stored so: then it becomes UTF-8 and the outcome says so.
+    def write(self, content: str) -> WriteResult:
+        """Replace the whole text. Encoding, mark and line endings stay; a file whose encoding
+        lacks a character of ``content`` becomes UTF-8, which a note says.
 
         Raises:
-            ToolError: the content is no text, or too large.
+            ToolError: the content is not text, or too large.
         """
-        text, form = self._ended(content), self.form
+        text, form = self._with_file_newlines(content), self.form
         notes: tuple[str, ...] = ()
         lines = len(lines_of(content))
         try:
@@ -89,24 +89,24 @@ class Target:
             if form.encoding != "utf-8":
                 note = f"Note: {self.path} was {form.encoding}, which lacks characters of the "
                 notes = (note + "content; it is UTF-8 now.",)
-                form = Form(newline=form.newline)
-        return Outcome(replace(self, form=form).store(text), lines, notes)
+                form = TextEncoding(newline=form.newline)
+        return WriteResult(replace(self, form=form).store(text), lines, notes)
 
-    def store(self, text: str) -> Stamp:
+    def store(self, text: str) -> FileStamp:
         """Write ``text`` with its own line endings, in this encoding.
 
         Raises:
-            ToolError: the encoding lacks a character, or the file would be too large or binary.
+            ToolError: the encoding lacks a character, or the text is too large or has a NUL.
         """
         if "\0" in text:
-            raise ToolError(f"the text for {self.path} holds a NUL character; only text is written")
+            raise ToolError(f"the text for {self.path} has a NUL character; only text is written")
         try:
             data = self.form.encode(text)
         except UnicodeEncodeError as error:
-            lacking = text[error.start]
+            missing = text[error.start]
             raise ToolError(
-                f"{self.path} is stored as {self.form.encoding}, which has no {lacking!r} "
-                f"(U+{ord(lacking):04X}); use another character"
+                f"{self.path} is stored as {self.form.encoding}, which has no {missing!r} "
+                f"(U+{ord(missing):04X}); use another character"
             ) from error
         if len(data) > self.limit:
             raise ToolError(
@@ -115,8 +115,8 @@ class Target:
             )
         return disk.replace(self.paths, self.real, data, self.before)
 
-    def _ended(self, content: str) -> str:
-        """``content`` with the file's line endings, unless it brings its own ``\\r\\n``."""
+    def _with_file_newlines(self, content: str) -> str:
+        """``content`` with the file's line endings, unless it has its own ``\\r\\n``."""
         if "\r\n" in content or self.form.newline == "\n":
             return content
         return content.replace("\n", self.form.newline)
