@@ -21,7 +21,15 @@ from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus
 from .bus.implementation import PluginRefused
-from .config import Config, ConfigError, Loaded, choose_model, find_driver, provider_settings, split_model
+from .config import (
+    Config,
+    ConfigError,
+    Loaded,
+    choose_model,
+    find_driver,
+    provider_settings,
+    split_model,
+)
 from .config.choose import no_driver
 from .log import filter_log_records
 from .store.journal import Journal
@@ -214,7 +222,9 @@ class Engine:
     @property
     def work(self) -> WorkDistribution:
         """How this process and others share their work."""
-        found: WorkDistribution = self.services.get(WorkDistribution) or self.default_services[WorkDistribution]
+        found: WorkDistribution = (
+            self.services.get(WorkDistribution) or self.default_services[WorkDistribution]
+        )
         return found
 
     def sends(self, channel: str) -> bool:

@@ -24,7 +24,7 @@ def find_home() -> Path:
 
 
 def choose_profile(name: str = "") -> None:
-    """Make a profile this process's home: ``name``, else the one that the file ``active-profile`` names.
+    """Make a profile this process's home: ``name``, else that of the file ``active-profile``.
 
     ``default`` is the home itself. What this process starts gets the same. Raises ``LookupError``
     with a sentence if there is no such profile.
@@ -39,7 +39,10 @@ def choose_profile(name: str = "") -> None:
     home = base if name == "default" else base / "profiles" / name
     if Path(name).name != name or not home.is_dir():
         made = "`hookline profile list` shows them, `hookline profile create NAME` makes one"
-        raise LookupError(f"there is no profile {name!r} in {base}; {made}, `hookline profile use default` leaves them")
+        raise LookupError(
+            f"there is no profile {name!r} in {base}; {made}, "
+            "`hookline profile use default` leaves them"
+        )
     os.environ["HOOKLINE_HOME"], os.environ["HOOKLINE_PROFILE"] = str(home), name
 
 

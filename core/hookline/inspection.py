@@ -45,12 +45,18 @@ class CoreInspection:
 
     def hooks(self) -> Mapping[str, list[str]]:
         """Who implements each hook."""
-        return {name: [impl.plugin for impl in self._engine.bus.implementations(name)] for name in HOOKS}
+        return {
+            name: [impl.plugin for impl in self._engine.bus.implementations(name)] for name in HOOKS
+        }
 
     async def plugins(self) -> list[dict[str, Any]]:
         """Every plugin that config names, and those of the standard set that are installed."""
         loadings = self._plugins.loadings.items()
-        return [_row(name, one) for name, one in loadings if one.entry.named or one.state != "off" or one.reason]
+        return [
+            _row(name, one)
+            for name, one in loadings
+            if one.entry.named or one.state != "off" or one.reason
+        ]
 
     def plugin_problems(self) -> list[str]:
         """Plugins that are not on although they should be, and settings nobody knows."""
@@ -64,8 +70,16 @@ class CoreInspection:
             return {}
         plugin, settings = loading.plugin, effective(self._engine.loaded).get("plugins", {})
         tools = [(tool.name, tool_json(tool.schema)) for tool in loading.tools if not tool.deferred]
-        commands, schema = [one.name for one in loading.commands], _schema(plugin.config_class) if plugin else {}
-        return {"tools": tools, "commands": commands, "settings": settings.get(name, {}), "schema": schema}
+        commands, schema = (
+            [one.name for one in loading.commands],
+            _schema(plugin.config_class) if plugin else {},
+        )
+        return {
+            "tools": tools,
+            "commands": commands,
+            "settings": settings.get(name, {}),
+            "schema": schema,
+        }
 
     def store_location(self) -> str:
         """Where the data is."""
@@ -108,7 +122,9 @@ class CoreConfiguration:
         """The values in a text."""
         return parse(".".join(key) or self._home / "config.yaml", text, key)
 
-    def check(self, text: str | None = None, *, plugins: bool = False) -> tuple[list[str], list[str]]:
+    def check(
+        self, text: str | None = None, *, plugins: bool = False
+    ) -> tuple[list[str], list[str]]:
         """What is off because of the config, and warnings."""
         loaded = load(self._home, environment(), text=text)
         found = self._make_runtime(loaded, self._home, strict=False).plugins
@@ -139,7 +155,10 @@ def _problems(plugins: Plugins) -> tuple[list[str], list[str]]:
 
 
 def _row(name: str, one: Loading) -> dict[str, Any]:
-    kind, hooks = "standard" if one.entry.standard else "third-party", hooks_of(one.plugin) if one.plugin else []
+    kind, hooks = (
+        "standard" if one.entry.standard else "third-party",
+        hooks_of(one.plugin) if one.plugin else [],
+    )
     told = {"state": one.state, "reason": one.reason, "hooks": hooks, "warnings": one.warnings}
     return {"name": name, "kind": kind, **told}
 

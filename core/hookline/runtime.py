@@ -65,10 +65,16 @@ class Runtime:
         self.sessions = Sessions(engine)
         processor = MessageProcessor(engine, self.sessions, self.commands, self.outbox)
         recovery = SessionRecovery(engine, self.sessions, self.outbox, processor)
-        self.dispatcher = Dispatcher(engine, self.sessions, self.commands, self.outbox, processor, recovery)
-        self.gateway_host = CoreGatewayHost(engine, self.sessions, self.dispatcher, recovery, self.outbox)
+        self.dispatcher = Dispatcher(
+            engine, self.sessions, self.commands, self.outbox, processor, recovery
+        )
+        self.gateway_host = CoreGatewayHost(
+            engine, self.sessions, self.dispatcher, recovery, self.outbox
+        )
         turns = PluginTurns(engine, self.sessions, processor, recovery)
-        make_host = partial(PluginHost, engine, self.sessions, self.channels, self.dispatcher, turns)
+        make_host = partial(
+            PluginHost, engine, self.sessions, self.channels, self.dispatcher, turns
+        )
         self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
         self._monitor = BlockMonitor(self.plugins.instances, self.bus.report_block)
         self.finish_background = engine.background.finish

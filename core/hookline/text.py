@@ -30,7 +30,7 @@ def clean(text: str) -> str:
 
 
 def clean_json(value: Any, depth: int = 64) -> Any:
-    """A JSON value whose strings and keys can be stored and sent. Raises ``ValueError`` below ``depth``."""
+    """A JSON value with storable strings and keys; ``ValueError`` if deeper than ``depth``."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, (dict, list)) and not depth:

@@ -3,43 +3,76 @@
 ``from hookline_hookspecs import Plugin, hookimpl, tool``
 """
 
-# With one name per line, this table would be six times as long.
-# fmt: off
-# ruff: isort: off
+from .channels import Channel, Feature, features, message_ids
 from .conversations import Conversations, Submission
 from .drivers import Connection, DeltaSink, Migration, Ownership, Provider, ProviderSettings, Store
 from .errors import (
-    AuthError, BadRequest, CommandError, ContextTooLong, Fenced, HooklineError, NetworkError, OverBudget, Overloaded,
-    ProviderError, RateLimited, Refused, StoreError, ToolError,
+    AuthError,
+    BadRequest,
+    CommandError,
+    ContextTooLong,
+    Fenced,
+    HooklineError,
+    NetworkError,
+    OverBudget,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    Refused,
+    StoreError,
+    ToolError,
 )
+from .gateway import FetchFiles, GatewayHost, GatewayService, RemoteTurnEvent, WorkDistribution
 from .history import Compacted, Rewrite
+from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
+from .host import Context, Host, Stash
 from .inbound import Attachment, Audio, Inbound
+from .inspection import Configuration, Inspection, StablePrompt
 from .learning import Excerpt, Lesson
+from .messages import (
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResultBlock,
+)
+from .modes import Mode, Modes
+from .network import Http, HttpResponse
+from .offers import Access, ArtifactKeeper, Checkpoints, ToolServers
+from .origins import (
+    Effect,
+    EffectKind,
+    Origin,
+    OriginKind,
+    merge_origins,
+    origins_from_json,
+    origins_to_json,
+)
+from .parts import Audience, Check, CheckResult, Command, Job, Page, Reviewer, Route, command
+from .paths import FileRisk, Paths
+from .plugin import API, NoConfig, Plugin
 from .prompt import SLOTS, ContextBlock, Section
 from .questions import Choice, Question, Refusal
 from .replies import Notice, Reply
-from .requests import Delta, Fragment, Marker, ModelRequest, ModelResponse, PrefixBreak, ToolSchema, WireRequest
+from .requests import (
+    Delta,
+    Fragment,
+    Marker,
+    ModelRequest,
+    ModelResponse,
+    PrefixBreak,
+    ToolSchema,
+    WireRequest,
+)
+from .semantic import SearchableCorpus, SemanticIndex, fuse
 from .steps import Failure, PluginFailure, Step
+from .storage import Hit, Storage, Transaction
 from .tool_results import ToolOutput, ToolResult
+from .tools import Tool, tool
 from .turns import CachePrice, Session, Turn, Usage
 from .verdicts import Answer, Ask, Denial, Deny, Verdict
-from .gateway import FetchFiles, GatewayHost, GatewayService, RemoteTurnEvent, WorkDistribution
-from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
-from .channels import Channel, Feature, features, message_ids
-from .host import Context, Stash
-from .host import Host
-from .network import Http, HttpResponse
-from .offers import Access, ArtifactKeeper, Checkpoints, ToolServers
-from .paths import FileRisk, Paths
-from .storage import Hit, Storage, Transaction
-from .inspection import Configuration, Inspection, StablePrompt
-from .semantic import SearchableCorpus, SemanticIndex, fuse
-from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
-from .modes import Mode, Modes
-from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
-from .parts import Audience, Check, CheckResult, Command, Job, Page, Reviewer, Route, command
-from .plugin import API, NoConfig, Plugin
-from .tools import Tool, tool
 
 __all__ = [
     "API",

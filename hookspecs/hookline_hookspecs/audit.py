@@ -19,7 +19,17 @@ from hookline_hookspecs import Context, Host
 __all__ = ["KINDS", "Audit", "Kind", "approved", "config_changed", "note", "session_deleted"]
 
 Kind: TypeAlias = Literal[
-    "message", "tool", "ask", "answer", "sql", "vault", "skill", "memory", "config", "access", "model"
+    "message",
+    "tool",
+    "ask",
+    "answer",
+    "sql",
+    "vault",
+    "skill",
+    "memory",
+    "config",
+    "access",
+    "model",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """What rows are about, in the order of a turn."""
@@ -85,7 +95,9 @@ def note(
         audit.note(kind, object, verdict, detail=detail, ctx=ctx, actor=actor, approver=approver)
 
 
-async def session_deleted(host: Host, session_id: str, channel: str, chat_id: str, by: str = "") -> None:
+async def session_deleted(
+    host: Host, session_id: str, channel: str, chat_id: str, by: str = ""
+) -> None:
     """Tell the audit that a session was deleted; see :meth:`Audit.session_deleted`."""
     if (audit := host.services.get(Audit)) is not None:
         await audit.session_deleted(session_id, channel, chat_id, by)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 TERMINAL = "terminal"
 """The name of the operator's own channel."""
 
-Feature: TypeAlias = Literal["edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"]
+Feature: TypeAlias = Literal[
+    "edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"
+]
 """A capability of a platform; see :class:`Channel`."""
 
 

@@ -25,10 +25,10 @@ point of the group ``hookline.commands`` names. This is a whole one, for a plugi
 
 ``hookline --help`` shows the first line of the module's docstring, which is read from the file: the
 module is imported only when the command runs or its own help is shown. A space in the entry point's
-name puts a command into a group, ``"plugins list"`` into ``hookline plugins``, even into another
-plugin's. A command belongs to the plugin whose entry point is in the same package; while that plugin
-is off, the command says so instead. A module with the line ``WORKS_WHEN_OFF = True`` has a command
-that runs all the same, as one does that sets its plugin up.
+name puts a command into a group, even another plugin's: ``"plugins list"`` belongs to ``hookline
+plugins``. A command belongs to the plugin whose entry point is in the same package. While that
+plugin is off, the command only says so, unless its module has the line ``WORKS_WHEN_OFF = True``,
+for example because it sets the plugin up.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def command_line() -> CommandLine:
 
 
 @overload
-def with_plugin(function: Callable[Concatenate[P, Params], Coroutine[Any, Any, T]]) -> Callable[Params, T]: ...
+def with_plugin(
+    function: Callable[Concatenate[P, Params], Coroutine[Any, Any, T]],
+) -> Callable[Params, T]: ...
 @overload
 def with_plugin(function: Callable[Concatenate[P, Params], T]) -> Callable[Params, T]: ...
 def with_plugin(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,7 +139,9 @@ def with_plugin(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters = list(inspect.signature(function).parameters.values())[1:]
     written = {one.name: one.annotation for one in parameters if one.annotation is not one.empty}
     module = getattr(function, "__globals__", {})
-    hints = typing.get_type_hints(SimpleNamespace(__annotations__=written), module, include_extras=True)
+    hints = typing.get_type_hints(
+        SimpleNamespace(__annotations__=written), module, include_extras=True
+    )
 
     @wraps(function)
     def command(*args: Any, **options: Any) -> Any:

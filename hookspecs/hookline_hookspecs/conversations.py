@@ -22,9 +22,9 @@ from .turns import Session, Turn
 class Submission:
     """The result of a message.
 
-    ``turn`` is complete; ``question`` is the one it ended with, if any. ``undelivered`` are answers of
-    the session's interrupted turns that nobody has seen yet. Await ``mark_delivered()`` after showing
-    these and the reply; otherwise they are shown again.
+    ``turn`` is complete; ``question`` is the one it ended with, if any. ``undelivered`` are the
+    answers of interrupted turns that have not been shown yet. Await ``mark_delivered()`` after
+    showing these and the reply; otherwise they are shown again.
     """
 
     turn: Turn
@@ -67,7 +67,9 @@ class Conversations(Protocol):
         """Store a new session with an id of the caller's that begins with ``messages``, said
         elsewhere before; return False if there is a session of that id, which stays as it is."""
 
-    async def archive(self, record: Session, said: Sequence[tuple[float, Message]], ended: float) -> bool:
+    async def archive(
+        self, record: Session, said: Sequence[tuple[float, Message]], ended: float
+    ) -> bool:
         """Store a conversation that was held elsewhere and has ended, with an id of the caller's.
 
         ``said`` pairs each message with its time; times are Unix seconds. It is listed, found and

@@ -74,12 +74,12 @@ class Connection(Protocol):
         """Run one statement and return the number of rows it affected."""
 
     def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
-        """Run statements in their order, in one journey to the database; the rows that each affected."""
+        """Run statements in order, in one round trip; return the row count of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Work for :meth:`Store.write` whose caller needs no count; a store may commit in the same journey."""
+    """Work for :meth:`Store.write` without counts; a store may commit in the same round trip."""
 
     statements: Sequence[tuple[str, Params]]
 
@@ -99,7 +99,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What a process owns among all that share a store; ``epoch`` is larger than that of each earlier owner."""
+    """A lease in a shared store. ``epoch`` is larger than that of every earlier owner."""
 
     key: str
     epoch: int
@@ -136,10 +136,12 @@ class Store(Protocol):
         """Finish pending work and disconnect."""
 
     async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
-        """Run a function that reads; it sees this process's earlier writes, or at least those of ``key``."""
+        """Run a function that reads; it sees this process's earlier writes, at least of ``key``."""
 
-    def write(self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False) -> Awaitable[T]:
-        """Submit a function that writes; writes with one key are executed in the order of the calls.
+    def write(
+        self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False
+    ) -> Awaitable[T]:
+        """Submit a function that writes; writes with the same key run in the order of the calls.
 
         Once awaited, the write is committed: with ``durable`` it survives a power failure,
         otherwise a crash of the process."""
@@ -149,19 +151,28 @@ class Store(Protocol):
         a checksum. The database is backed up first if there is anything to migrate. Raises
         ``StoreError`` if it is newer than ``steps`` or a recorded step has changed."""
 
-    def own(self, key: str, timeout: float, what: str = "") -> AbstractAsyncContextManager[Ownership]:
-        """Own ``key`` among all tasks and processes until the block ends or this process dies. Raises
-        ``StoreError`` after ``timeout`` seconds: ``what`` (by default the key) is in use by whom.
+    def own(
+        self, key: str, timeout: float, what: str = ""
+    ) -> AbstractAsyncContextManager[Ownership]:
+        """Own ``key`` among all tasks and processes until the block ends or this process dies.
 
-        A negative ``timeout`` asks only whether somebody owns ``key``; a store that can does not have the
-        one who asks look like an owner to others who ask."""
+        A negative ``timeout`` only tests whether ``key`` is owned. Where the store can, the test
+        itself does not look like an owner to others.
+
+        Raises:
+            StoreError: another owner kept it for ``timeout`` seconds. The error names the owner
+                and ``what``, by default the key.
+        """
 
     async def notify(self, topic: str, payload: str) -> None:
-        """Tell all who :meth:`listen` now; at most 7,000 bytes. Nothing is stored: what is lost has to do no harm."""
+        """Send at most 7,000 bytes to all who listen now. Not stored, so it may be lost."""
 
     def listen(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[str]]:
-        """The payloads of ``topic``, from when the block is entered on. An empty one means that some may have been
-        missed, as the connection was lost. SQLite's reach the process itself, PostgreSQL's all that share it."""
+        """The payloads of ``topic`` sent after the block was entered.
+
+        An empty payload means that some may be missing because the connection was lost. With
+        SQLite only this process receives them, with PostgreSQL all that share the database.
+        """
 
     def statements(self, sql: str) -> Iterable[str]:
         """Split ``sql`` into its statements."""

@@ -19,7 +19,9 @@ class GatewayHost(Protocol):
     ``host.services[GatewayHost]`` is always available.
     """
 
-    async def recover(self, channel: str | None = None, chat_id: str = "") -> Sequence[Awaitable[object]]:
+    async def recover(
+        self, channel: str | None = None, chat_id: str = ""
+    ) -> Sequence[Awaitable[object]]:
         """Continue the work of a process that died: unfinished turns, queued messages and
         undelivered replies. Also deletes records of work finished a week ago. Call it before the
         channels start, and periodically.
@@ -53,8 +55,10 @@ class GatewayHost(Protocol):
         """
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a message of a channel that still waits for its files or its turn, because its author has deleted
-        it. Return False if there is none; it is too late once the turn has begun."""
+        """Drop a message that its author has deleted, while it waits for its files or its turn.
+
+        Return False if none is waiting: once the turn has begun it is too late.
+        """
 
 
 class WorkDistribution(Protocol):
@@ -76,7 +80,9 @@ class WorkDistribution(Protocol):
     def sends(self, channel: str) -> bool:
         """Return whether this process sends the channel's replies."""
 
-    def received(self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def received(
+        self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
         """A message of the chat is stored. Run ``answer()`` in this process, or, if ``is_shared``,
         have some process call :meth:`GatewayHost.recover` for the chat."""
 

@@ -110,7 +110,13 @@ class Host(Protocol):
         """Run ``coro`` in the background; it is cancelled when the plugin is torn down."""
 
     async def read(
-        self, text: str, source: str, kind: str = "file", *, ctx: Context | None = None, session_id: str | None = None
+        self,
+        text: str,
+        source: str,
+        kind: str = "file",
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
     ) -> str:
         """Return ``text`` as the gate ``pre_read`` passed it, for background work. Where you have a
         context, use :meth:`Context.read`.
@@ -310,7 +316,9 @@ class Context(Protocol):
         reason.
         """
 
-    async def learn(self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None) -> str:
+    async def learn(
+        self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None
+    ) -> str:
         """Pass ``text`` through the gate ``pre_learn``, before it is remembered; return the result.
 
         ``origins`` are those of the texts it was made from; without them, :attr:`origins`. Raises

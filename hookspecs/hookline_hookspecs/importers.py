@@ -13,7 +13,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 __all__ = ["Importer", "Item", "LateImporter", "Outcome", "Receipt", "SearchIndex", "State"]
 
-State: TypeAlias = Literal["planned", "migrated", "archived", "skipped", "conflict", "blocked", "error"]
+State: TypeAlias = Literal[
+    "planned", "migrated", "archived", "skipped", "conflict", "blocked", "error"
+]
 """``planned`` would be taken or was given back; ``archived`` is over a limit, so that it belongs
 into a file; ``skipped`` needs nothing; ``conflict`` is held up by what is there already;
 ``blocked`` is refused or waits for something; ``error`` failed."""

@@ -88,7 +88,9 @@ class Configuration(Protocol):
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
         """Return the values in the YAML ``text`` of a config, or of the value at ``key``."""
 
-    def check(self, text: str | None = None, *, plugins: bool = False) -> tuple[list[str], list[str]]:
+    def check(
+        self, text: str | None = None, *, plugins: bool = False
+    ) -> tuple[list[str], list[str]]:
         """Return sentences about plugins and providers that the config keeps off, and warnings.
 
         Imports every enabled plugin and validates its settings. With ``text``, which replaces the

@@ -115,7 +115,9 @@ class Message:
     @property
     def origins(self) -> tuple[Origin, ...]:
         """Where the blocks came from, and what is :attr:`carried`."""
-        return merge_origins(self.carried, *[getattr(block, "origins", ()) for block in self.blocks])
+        return merge_origins(
+            self.carried, *[getattr(block, "origins", ()) for block in self.blocks]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return this message as JSON-serializable data, without its sidecar."""
@@ -130,7 +132,9 @@ class Message:
             ValueError: the data contains a block type that this version does not know.
         """
         carried = origins_from_json(data.get("carried"))
-        return cls(data["role"], tuple(_block_from_dict(b) for b in data["blocks"]), context, carried)
+        return cls(
+            data["role"], tuple(_block_from_dict(b) for b in data["blocks"]), context, carried
+        )
 
     @classmethod
     def user(cls, text: str, context: str = "") -> Message:
@@ -159,7 +163,9 @@ def _block_to_dict(block: Block) -> dict[str, Any]:
     if "origins" in data:
         data["origins"] = origins_to_json(data["origins"]) or None
     if isinstance(block, ToolResultBlock):
-        data["images"] = [{"mime": image.mime, "data": image.data} for image in block.images] or None
+        data["images"] = [
+            {"mime": image.mime, "data": image.data} for image in block.images
+        ] or None
     present = {name: value for name, value in data.items() if value is not None}
     return {"type": _TYPES[type(block)], **present}
 

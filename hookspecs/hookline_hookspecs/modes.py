@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, Protocol, TypeAlias
 
 Mode: TypeAlias = Literal["ask", "auto", "plan", "yolo"]
-"""``ask``: every call that changes anything asks. ``auto``: what is risky asks. ``plan``: nothing is
-changed. ``yolo``: nothing asks, and everything runs in the sandbox."""
+"""``ask``: every call that changes anything asks. ``auto``: risky calls ask. ``plan``: calls that
+change anything are denied. ``yolo``: nothing asks, and everything runs in the sandbox."""
 
 
 class Modes(Protocol):

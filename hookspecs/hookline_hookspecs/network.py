@@ -60,7 +60,9 @@ class Http(Protocol):
         """GET ``url`` and read the body. Raises ``Refused`` if the URL is not allowed and another
         ``HooklineError`` if the request fails. An HTTP error status does not raise."""
 
-    async def request(self, method: str, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:
+    async def request(
+        self, method: str, url: str, **options: Unpack[RequestOptions]
+    ) -> HttpResponse:
         """Like :meth:`get`, with any method."""
 
     def stream(
@@ -68,5 +70,7 @@ class Http(Protocol):
     ) -> AbstractAsyncContextManager[HttpResponse]:
         """Like :meth:`request`, but the ``async with`` block reads the body through ``chunks``."""
 
-    async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a TCP connection to ``host``, for a proxy or another protocol. Raises like :meth:`get`."""
+    async def connect(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a TCP connection, for a proxy or another protocol. Raises like :meth:`get`."""

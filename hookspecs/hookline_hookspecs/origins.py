@@ -28,7 +28,16 @@ class Origin:
 
 
 EffectKind: TypeAlias = Literal[
-    "read", "write", "delete", "network", "send", "learn", "schedule", "configure", "execute", "unknown"
+    "read",
+    "write",
+    "delete",
+    "network",
+    "send",
+    "learn",
+    "schedule",
+    "configure",
+    "execute",
+    "unknown",
 ]
 
 

@@ -72,14 +72,16 @@ def command(
 
     def mark(function: F) -> F:
         options = {"aliases": aliases, "immediate": immediate, "audience": audience}
-        setattr(function, COMMAND_MARK, (name, options | {"category": category, "complete": complete}))
+        setattr(
+            function, COMMAND_MARK, (name, options | {"category": category, "complete": complete})
+        )
         return function
 
     return mark
 
 
 def is_command(text: str) -> bool:
-    """Return True for a slash command such as ``/help``, which no model is given; not for a path."""
+    """Return True for a slash command such as ``/help``; False for a path such as ``/etc``."""
     first = text.strip().split(None, 1)[0] if text.strip() else ""
     return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
 
@@ -98,8 +100,8 @@ class CheckResult:
 class Check:
     """A check of ``hookline doctor``. ``run`` returns a :class:`CheckResult` within 5 seconds.
 
-    A ``run`` that goes online has a parameter ``offline``: whether ``--offline`` forbids it. It then
-    checks what it can without.
+    A ``run`` that goes online has a parameter ``offline``, True with ``--offline``; it then
+    checks what it can without the network.
     """
 
     name: str

@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias, get_args
 
 from .origins import Origin
 
-Slot: TypeAlias = Literal["identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"]
+Slot: TypeAlias = Literal[
+    "identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"
+]
 
 SLOTS: tuple[Slot, ...] = get_args(Slot)
 """The slots of the stable prompt, in the order in which they are sent."""

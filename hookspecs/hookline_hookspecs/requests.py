@@ -121,7 +121,9 @@ class PrefixBreak:
     model: str
 
 
-ModelStop: TypeAlias = Literal["end", "tools", "length", "refusal", "pause", "context", "incomplete"]
+ModelStop: TypeAlias = Literal[
+    "end", "tools", "length", "refusal", "pause", "context", "incomplete"
+]
 
 
 @dataclass(frozen=True, slots=True)

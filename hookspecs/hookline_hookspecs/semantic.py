@@ -24,7 +24,9 @@ class SemanticIndex(Protocol):
     """Compares texts by meaning; offered by a plugin. Without one, and whenever it cannot tell in
     time, only words are compared."""
 
-    async def nearest(self, corpus: str, text: str, *, scope: str | None = None, limit: int = 20) -> dict[str, float]:
+    async def nearest(
+        self, corpus: str, text: str, *, scope: str | None = None, limit: int = 20
+    ) -> dict[str, float]:
         """Return the keys of the entries that are most like ``text``, best first, each with its
         likeness: 0 is that of any two texts, 1 is enough to show the entry unasked.
 

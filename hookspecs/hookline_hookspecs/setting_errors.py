@@ -15,7 +15,8 @@ MISSING = "is missing."
 MASK = "********"
 """What is shown in place of a secret."""
 SECRET_NAME = re.compile(
-    r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$", re.I
+    r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$",
+    re.I,
 )
 URL_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s]+)(?=@)")
 # Replacements in pydantic's messages, made in this order.
@@ -68,7 +69,11 @@ def is_secret(key: Key) -> bool:
 
 def masked(text: str, key: Key) -> str:
     """The `text` at `key` with a mask for passwords in URLs, or for all of it if it is a secret."""
-    return MASK if is_secret(key) else URL_PASSWORD.sub(lambda found: found[0].removesuffix(found[1]) + MASK, text)
+    return (
+        MASK
+        if is_secret(key)
+        else URL_PASSWORD.sub(lambda found: found[0].removesuffix(found[1]) + MASK, text)
+    )
 
 
 def quoted(value: object, key: Key) -> str:

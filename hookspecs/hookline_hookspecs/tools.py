@@ -27,31 +27,33 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 class ToolOptions(TypedDict, total=False):
-    """The optional properties of a tool.
-
-    ``read_only``: it changes nothing, so calls may run in parallel and be repeated after a crash.
-    ``paged``: it limits the size of its own result, which is not truncated. ``cache_ttl``: how long
-    an equal call may be answered from the cache, in seconds. ``approval``: a sentence that says why
-    each call needs a person's approval. ``main_only``: it is not offered to sub-agents and
-    reviewers. ``origin``: where its results come from, ``outside`` for
-    whatever others can write, ``workspace``, the default, for this machine's own data. ``effects``: a function of the
-    context and the call that returns what the call may do; without it, a tool that is not
-    ``read_only`` may do anything. ``deferred``: the model is not shown its schema and calls it
-    through a bridge of the same plugin. ``bridge``: a call of it stands for a call of a deferred
-    tool: its parameters are ``tool``, that one's name, and ``arguments``, an object. Core makes
-    that call in its place, so hooks, approvals and the journal see the deferred tool, and the
-    bridge's own function is never run.
-    """
+    """The optional properties of a tool."""
 
     read_only: bool
+    """The tool changes nothing: its calls may run in parallel, and again after a crash."""
     paged: bool
+    """The tool limits the size of its own result, which is not truncated."""
     cache_ttl: float | None
+    """Seconds for which an equal call may be answered from the cache."""
     approval: str | None
+    """A sentence that says why each call needs a person's approval."""
     main_only: bool
+    """The tool is not offered to sub-agents and reviewers."""
     origin: Literal["outside", "workspace"] | None
+    """Where results come from: ``outside`` if others can write them, by default ``workspace``."""
     effects: Callable[..., Sequence[Effect]] | None
+    """Returns what a call may do, from the context and the call.
+
+    Without it, a tool that is not ``read_only`` may do anything.
+    """
     deferred: bool
+    """The model is not shown the schema; it calls the tool through a bridge of the same plugin."""
     bridge: bool
+    """A call of this tool stands for a call of a deferred one.
+
+    Its parameters are ``tool``, the name, and ``arguments``, an object. Core makes that call
+    instead: hooks, approvals and the journal see the deferred tool, and ``run`` is never called.
+    """
 
 
 @dataclass(eq=False)
@@ -88,16 +90,23 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"{self.name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -")
+            raise ValueError(
+                f"{self.name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -"
+            )
         self.description = inspect.cleandoc(self.description)
         taken = inspect.signature(self.run).parameters
         if self.bridge and (self.deferred or not {"tool", "arguments"} <= taken.keys()):
-            raise ValueError(f"{self.name!r} is a bridge: it takes `tool` and `arguments`, and is not deferred itself")
+            raise ValueError(
+                f"{self.name!r} is a bridge: "
+                "it takes `tool` and `arguments`, and is not deferred itself"
+            )
         self.wants_context = "ctx" in taken
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.run))
 
     @classmethod
-    def from_function(cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]) -> Tool:
+    def from_function(
+        cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
+    ) -> Tool:
         """Create a tool from a function with typed parameters and a docstring.
 
         Lines ``name: text`` under ``Args:`` in the docstring describe the parameters.
@@ -122,7 +131,11 @@ class Tool:
     @cached_property
     def schema(self) -> ToolSchema:
         """The name, description and parameters as a model sees them."""
-        parameters = _compact(self._model.model_json_schema()) if self.parameters is None else self.parameters
+        parameters = (
+            _compact(self._model.model_json_schema())
+            if self.parameters is None
+            else self.parameters
+        )
         return ToolSchema(self.name, self.description, parameters)
 
     @cached_property
@@ -134,16 +147,23 @@ class Tool:
                 continue
             kind = Any if parameter.annotation is parameter.empty else parameter.annotation
             default = ... if parameter.default is parameter.empty else parameter.default
-            fields[parameter.name] = (kind, Field(default, description=described.get(parameter.name)))
-        return create_model(self.name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
+            fields[parameter.name] = (
+                kind,
+                Field(default, description=described.get(parameter.name)),
+            )
+        return create_model(
+            self.name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
+        )
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """What an argument has that is left out, by name; null where a schema of its own does not say."""
+        """The value of each omitted argument, by name; null where its own schema has no default."""
         if self.parameters is None:
             return {name: field.default for name, field in self._model.model_fields.items()}
         known = self.parameters.get("properties", {})
-        return {name: part.get("default") for name, part in known.items() if isinstance(part, Mapping)}
+        return {
+            name: part.get("default") for name, part in known.items() if isinstance(part, Mapping)
+        }
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -165,7 +185,11 @@ class Tool:
             model = self._model.model_validate(dict(arguments))
         except ValidationError as error:
             raise ToolError(self._complaint(error)) from None
-        return {name: getattr(model, name) for name in self._model.model_fields if name in model.model_fields_set}
+        return {
+            name: getattr(model, name)
+            for name in self._model.model_fields
+            if name in model.model_fields_set
+        }
 
     def _complaint(self, error: ValidationError) -> str:
         known, sentences = self._model.model_fields, []
@@ -181,7 +205,11 @@ class Tool:
                 got = json.dumps(detail["input"], default=str, ensure_ascii=False)
                 got = got if len(got) <= 80 else f"{got[:79]}…"
                 wanted = _wanted().get(detail["type"], "").format(**detail.get("ctx", {}))
-                told = f"{wanted}, not {got}" if wanted else f"{detail['msg'].removeprefix('Value error, ')}, got {got}"
+                told = (
+                    f"{wanted}, not {got}"
+                    if wanted
+                    else f"{detail['msg'].removeprefix('Value error, ')}, got {got}"
+                )
                 sentences.append(f"argument {where!r} of {self.name}: {told}")
         return "; ".join(sentences)
 
@@ -206,7 +234,9 @@ def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
 @cache
 def _wanted() -> dict[str, str]:
     """What to write, by pydantic's type of error."""
-    return cast("dict[str, str]", json.loads(files(__package__).joinpath("wanted.json").read_bytes()))
+    return cast(
+        "dict[str, str]", json.loads(files(__package__).joinpath("wanted.json").read_bytes())
+    )
 
 
 def _summary(doc: str) -> str:
@@ -214,11 +244,14 @@ def _summary(doc: str) -> str:
 
 
 def _described(doc: str) -> dict[str, str]:
-    return {m[1]: m[2].strip() for m in re.finditer(r"^\s+(\w+):\s*(.+)$", doc.partition("\nArgs:")[2], re.MULTILINE)}
+    return {
+        m[1]: m[2].strip()
+        for m in re.finditer(r"^\s+(\w+):\s*(.+)$", doc.partition("\nArgs:")[2], re.MULTILINE)
+    }
 
 
 def _compact(schema: Any) -> Any:
-    """Return the schema without titles, ``null`` alternatives and defaults that say nothing, to save tokens."""
+    """Return the schema without titles, ``null`` alternatives and empty defaults: fewer tokens."""
     if isinstance(schema, list):
         return [_compact(item) for item in schema]
     if not isinstance(schema, dict):

@@ -79,7 +79,9 @@ class Usage:
         return Usage(*[getattr(self, name) + getattr(other, name) for name in self.__slots__])
 
 
-Stop: TypeAlias = Literal["", "done", "question", "command", "denied", "max_iterations", "stopped", "error", "budget"]
+Stop: TypeAlias = Literal[
+    "", "done", "question", "command", "denied", "max_iterations", "stopped", "error", "budget"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,10 @@ from .origins import Origin
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Verdict: refused. ``reason`` is a sentence for the model, ``shown`` one for the person; without
-    it, both read the reason."""
+    """Verdict: refused. ``reason`` is a sentence for the model, ``shown`` one for the person.
+
+    Without ``shown``, the person reads the reason.
+    """
 
     reason: str
     shown: str = ""

@@ -113,7 +113,9 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return found
 
-    async def pipeline(self, hook: str, ctx: Any, event: E, check: Check[E] = None, finish: Finish[E] = None) -> E:
+    async def pipeline(
+        self, hook: str, ctx: Any, event: E, check: Check[E] = None, finish: Finish[E] = None
+    ) -> E:
         """Pass ``event`` through every implementation; ``check`` may undo each change.
 
         ``finish`` is applied to the result before the signal is sent.
@@ -140,9 +142,10 @@ class Bus(Registry):
     async def guard(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> Decision[E]:
         """Ask every guard; the strictest verdict wins: Deny > Ask > Answer > None.
 
-        Several ``Ask`` become one, with every reason and preview. Where the hook's spec ``rewrites``,
-        a guard may return a changed event for the guards after it, and the first ``Deny`` ends the
-        call. A guard that fails denies with :class:`GuardFailed`, unless ``again`` asks it once more.
+        Several ``Ask`` become one, with every reason and preview. Where the hook's spec
+        ``rewrites``, a guard may return a changed event for the guards after it, and the first
+        ``Deny`` ends the call. A guard that fails denies with :class:`GuardFailed`, unless
+        ``again`` returns True for its error: it is then called again.
 
         Sends the hook's own signal, except for an event of a rewriting hook that was denied, and
         after a ``Deny`` the signal ``denied``.
@@ -164,7 +167,9 @@ class Bus(Registry):
             self.signals.send("denied", denial, ctx)
         return decision
 
-    async def _ask_guard(self, impl: Implementation, ctx: Any, event: Any, again: Again | None) -> Any:
+    async def _ask_guard(
+        self, impl: Implementation, ctx: Any, event: Any, again: Again | None
+    ) -> Any:
         """Return a guard's result, repeating the call for as long as ``again`` wants.
 
         A plugin that is switched off meanwhile is not asked any more.
@@ -173,7 +178,11 @@ class Bus(Registry):
         result = None
         while impl in self.table[impl.spec.name]:
             result = await self._step(impl, ctx, event, *kinds)
-            if again is None or not isinstance(result, GuardFailed) or not await again(result.error):
+            if (
+                again is None
+                or not isinstance(result, GuardFailed)
+                or not await again(result.error)
+            ):
                 break
         return result
 
@@ -192,7 +201,9 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return result
 
-    def gather(self, hook: str, register: Callable[[str], Callable[..., None]], only: str | None = None) -> None:
+    def gather(
+        self, hook: str, register: Callable[[str], Callable[..., None]], only: str | None = None
+    ) -> None:
         """Call a synchronous ``register_*`` hook, of the plugin ``only`` or of every one.
 
         ``register(plugin)`` returns the hook's argument.
@@ -289,7 +300,9 @@ class Bus(Registry):
         return result
 
     @staticmethod
-    def _result_error(impl: Implementation, result: Any, kinds: tuple[type, ...]) -> Exception | None:
+    def _result_error(
+        impl: Implementation, result: Any, kinds: tuple[type, ...]
+    ) -> Exception | None:
         items = as_sequence(result) if impl.spec.kind == "collect" else (result,)
         wrong = (type_error(item, *kinds) for item in items if item is not None)
         return next(filter(None, wrong), None)
@@ -309,7 +322,7 @@ class Bus(Registry):
     async def _enclose(
         self, impl: Implementation, ctx: Any, middleware: Any, inner: Call[E], kind: Any, event: Any
     ) -> Any:
-        """Run ``inner(event)`` inside a middleware. Raises ``MiddlewareError`` if that itself fails."""
+        """Run ``inner(event)`` inside a middleware; ``MiddlewareError`` if the middleware fails."""
         inner_errors: list[BaseException] = []
 
         async def call_next(changed: Any) -> E:

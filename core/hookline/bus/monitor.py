@@ -48,7 +48,9 @@ class BlockMonitor:
         report: called in the event loop once the block has ended.
     """
 
-    def __init__(self, plugins: Callable[[], Mapping[str, object]], report: Callable[[BlockedLoop], None]) -> None:
+    def __init__(
+        self, plugins: Callable[[], Mapping[str, object]], report: Callable[[BlockedLoop], None]
+    ) -> None:
         self._plugins = plugins
         self._report = report
         self._stopped = threading.Event()
@@ -60,7 +62,9 @@ class BlockMonitor:
         watched = asyncio.get_running_loop(), threading.get_ident()
         self._stopped.clear()
         self._answered.set()
-        self._thread = threading.Thread(target=self._watch, args=watched, name="hookline-monitor", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, args=watched, name="hookline-monitor", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -95,7 +99,9 @@ class BlockMonitor:
         location = f"{own[0].f_code.co_filename}:{own[0].f_lineno}"
         function = own[-1].f_code.co_name
         stack = "".join(traceback.format_stack(frames[0]))
-        log.warning("plugin %s blocks the event loop in %s (%s)\n%s", plugin, function, location, stack)
+        log.warning(
+            "plugin %s blocks the event loop in %s (%s)\n%s", plugin, function, location, stack
+        )
 
         def ended() -> None:
             self._report(BlockedLoop(plugin, function, location, perf_counter() - since))
@@ -103,7 +109,9 @@ class BlockMonitor:
         loop.call_soon_threadsafe(ended)
 
 
-def find_plugin(frames: Iterable[FrameType], plugins: Mapping[str, object]) -> tuple[str, list[FrameType]]:
+def find_plugin(
+    frames: Iterable[FrameType], plugins: Mapping[str, object]
+) -> tuple[str, list[FrameType]]:
     """Return the plugin whose code a stack runs, and its frames up to core's, innermost first.
 
     A frame belongs to a plugin if it is a method of the plugin object or in the plugin's package.

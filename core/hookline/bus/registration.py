@@ -73,7 +73,9 @@ def _mark(plugin: object, attribute: str) -> Any:
     return getattr(getattr(type(plugin), attribute, None), f"{PROJECT}_impl", None)
 
 
-def _adapt(function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec) -> Callable[[Any, Any], Any]:
+def _adapt(
+    function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec
+) -> Callable[[Any, Any], Any]:
     """``function`` as a call of ``(ctx, event)``: implementations may take fewer arguments."""
     names = tuple(argnames)
     if names == ("ctx", spec.event):
@@ -91,8 +93,8 @@ def _check_hooks(plugin: object) -> None:
             _check_hook(plugin, attribute, options)
         elif attribute in HOOKS and callable(getattr(type(plugin), attribute, None)):
             raise PluginRefused(
-                f"its method {attribute} has a hook's name but is not marked as one, so it would never be called; "
-                f"add @hookimpl above it, or rename it"
+                f"its method {attribute} has a hook's name but is not marked as one, "
+                f"so it would never be called; add @hookimpl above it, or rename it"
             )
 
 
@@ -113,7 +115,8 @@ def _check_hook(plugin: object, attribute: str, options: dict[str, Any]) -> None
     unknown = [name for name in required if name not in ("ctx", HOOKS[hook].event)]
     if unknown:
         raise PluginRefused(
-            f"{hook} is called with ctx and {HOOKS[hook].event}, so it cannot take {unknown[0]}; the names count"
+            f"{hook} is called with ctx and {HOOKS[hook].event}, "
+            f"so it cannot take {unknown[0]}; the names count"
         )
     if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
         raise PluginRefused(f"{hook} is called synchronously; write `def`")

@@ -47,7 +47,9 @@ class SignalHub:
         """Return True if the signal has receivers."""
         return bool(self._space.signal(name).receivers)
 
-    def send_failure(self, plugin: str, hook: str, reason: str, *, ctx: Any = None, off: bool = False) -> None:
+    def send_failure(
+        self, plugin: str, hook: str, reason: str, *, ctx: Any = None, off: bool = False
+    ) -> None:
         """Send ``plugin_failed``."""
         self.send("plugin_failed", PluginFailure(plugin, hook, reason, off), ctx)
 

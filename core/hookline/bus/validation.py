@@ -40,11 +40,17 @@ def _fits(hint: Any) -> Fits:
         options = [_fits(argument) for argument in arguments]
         return lambda value: any(fits(value) for fits in options)
     if origin is tuple and arguments[1:] == (...,):
-        item, parts = (_fits(arguments[0]), {get_origin(part) for part in (arguments[0], *get_args(arguments[0]))})
+        item, parts = (
+            _fits(arguments[0]),
+            {get_origin(part) for part in (arguments[0], *get_args(arguments[0]))},
+        )
         if parts & {tuple, Literal}:
             return lambda value: isinstance(value, tuple) and all(map(item, value))
         # A history has thousands of items: one of each type is checked.
-        return lambda value: isinstance(value, tuple) and all(map(item, {type(part): part for part in value}.values()))
+        return lambda value: (
+            isinstance(value, tuple)
+            and all(map(item, {type(part): part for part in value}.values()))
+        )
     if origin is tuple:
         items = [_fits(argument) for argument in arguments]
         return lambda value: (

@@ -1,4 +1,4 @@
-"""``hookline``: reads the options that every command takes, runs the command, and returns its exit code."""
+"""``hookline``: reads the options of every command, runs it, and returns its exit code."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ log = logging.getLogger("hookline.cli")
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="A self-hosted agent runtime. Without a command, it opens a chat. Every command takes --home DIR "
-    "(default ~/.hookline); -p PROFILE goes before the command.",
+    help="A self-hosted agent runtime. Without a command, it opens a chat. "
+    "Every command takes --home DIR (default ~/.hookline); -p PROFILE goes before the command.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -39,7 +39,8 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def start(
-    ctx: typer.Context, version: Annotated[bool, typer.Option("--version", "-V", help="Show the version.")] = False
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Show the version.")] = False,
 ) -> None:
     """Chat on a terminal; otherwise show this help."""
     if version:
@@ -53,7 +54,7 @@ def start(
 
 def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
-    # What the locale cannot show must not keep an answer from being printed; a stream of tests cannot be told.
+    # Replace characters that the locale cannot print. A stream of tests cannot be reconfigured.
     getattr(sys.stdout, "reconfigure", dict)(errors="replace")
     words = _take_home(list(arguments))
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
@@ -107,7 +108,9 @@ def run_command(words: Sequence[str], line: RunsCommands) -> int:
     root.commands = LazyCommands(line.catalog, "", select)
     token = current.set(line)
     try:
-        code = _guarded(lambda: root.main(list(words), prog_name="hookline", standalone_mode=False), words, line)
+        code = _guarded(
+            lambda: root.main(list(words), prog_name="hookline", standalone_mode=False), words, line
+        )
     except CommandError as error:
         err(f"hookline: {error.text}")
         raise
@@ -117,7 +120,7 @@ def run_command(words: Sequence[str], line: RunsCommands) -> int:
 
 
 def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) -> Any:
-    """Call ``call``; an exception becomes an exit code or a ``CommandError`` that names the plugin."""
+    """Call ``call``; an exception becomes an exit code or a ``CommandError`` of the plugin."""
     try:
         return call()
     except HooklineError as error:
@@ -128,7 +131,11 @@ def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) 
             return _show_usage_error(error, line)
         if type(error).__name__ == "Abort":
             return INTERRUPTED
-        if type(error).__module__.partition(".")[0] in ("click", "typer") or line.running is None or line.is_strict:
+        if (
+            type(error).__module__.partition(".")[0] in ("click", "typer")
+            or line.running is None
+            or line.is_strict
+        ):
             raise
         where = _where(words, line, " failed in")
         log.error("%s", where, exc_info=error)
@@ -155,7 +162,9 @@ def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
     """Say what may bring the command: a plugin of Hookline's own, or one that failed to load."""
     if plugins := not_installed(name.partition(" ")[0]):
         verb = "is" if len(plugins) == 1 else "are"
-        belongs = f"`hookline {name}` belongs to {' and '.join(plugins)}, which {verb} not installed"
+        belongs = (
+            f"`hookline {name}` belongs to {' and '.join(plugins)}, which {verb} not installed"
+        )
         raise CommandError(f"{belongs}. Run `hookline plugins enable {' '.join(plugins)}`.")
     for plugin, reason in catalog.failed.items():
         err(f"hookline: `hookline {name}` may belong to plugin {plugin}, which is not on: {reason}")
@@ -176,7 +185,7 @@ def _where(words: Sequence[str], line: RunsCommands, verb: str = ",") -> str:
 
 
 def _take_home(arguments: list[str]) -> list[str]:
-    """Remove ``--home DIR``, which may be anywhere before ``--``, and a first ``-p PROFILE``; apply both."""
+    """Apply and remove ``--home DIR``, anywhere before ``--``, and a first ``-p PROFILE``."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     rest: list[str] = []
     words, profile = iter(arguments[:end]), ""

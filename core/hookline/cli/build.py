@@ -1,4 +1,4 @@
-"""Makes Click commands of functions and Typer apps, and the group that imports them when they run."""
+"""Makes Click commands from functions and Typer apps, in a group that imports them on use."""
 
 from __future__ import annotations
 
@@ -67,7 +67,11 @@ class LazyCommands(Mapping[str, Any]):
     """
 
     def __init__(
-        self, catalog: Catalog, prefix: str, selected: Callable[[CommandEntry], None], own: Mapping[str, Any] = {}
+        self,
+        catalog: Catalog,
+        prefix: str,
+        selected: Callable[[CommandEntry], None],
+        own: Mapping[str, Any] = {},
     ) -> None:
         self._catalog = catalog
         self._prefix = prefix
@@ -83,7 +87,9 @@ class LazyCommands(Mapping[str, Any]):
     def summaries(self) -> dict[str, str]:
         """The line of help of each command that can run."""
         self._catalog.complete()
-        shown = {name: one.get_short_help_str(200) for name, one in self._own.items() if not one.hidden}
+        shown = {
+            name: one.get_short_help_str(200) for name, one in self._own.items() if not one.hidden
+        }
         words: dict[str, list[str]] = {}
         for entry in self._catalog.below(self._prefix):
             if self._catalog.can_run(entry):
@@ -109,13 +115,13 @@ class LazyCommands(Mapping[str, Any]):
         return found
 
     def _refuse_if_off(self) -> None:
-        """Raise ``CommandError`` if the app that is this group itself belongs to a plugin that is off."""
+        """Raise ``CommandError`` if this group is an app of a plugin that is off."""
         entry = self._catalog.find(self._prefix) if self._prefix else None
         if entry is not None and not self._catalog.can_run(entry):
             raise CommandError(self._catalog.why_off(entry))
 
     def _look_up(self, name: str) -> Any:
-        """The command, or the group, of this name; None if there is none. Raises ``CommandError``."""
+        """The command or group of this name, or None. Raises ``CommandError``."""
         entry, below = self._catalog.find(name), self._catalog.below(name)
         if entry is None and not below:
             return None

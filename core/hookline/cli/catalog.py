@@ -114,7 +114,9 @@ class Catalog:
 
     def below(self, name: str) -> list[CommandEntry]:
         """The commands in the group of this name; all commands if it is empty."""
-        found = [one for one in self._entries.values() if not name or one.name.startswith(f"{name} ")]
+        found = [
+            one for one in self._entries.values() if not name or one.name.startswith(f"{name} ")
+        ]
         return sorted(found, key=self._order)
 
     def complete(self) -> None:
@@ -142,7 +144,9 @@ class Catalog:
 
     def describe(self) -> list[InstalledCommand]:
         """What an installed command is, for each."""
-        return [InstalledCommand(one.name, one.plugin, one.summary, self.is_on(one)) for one in self]
+        return [
+            InstalledCommand(one.name, one.plugin, one.summary, self.is_on(one)) for one in self
+        ]
 
     def register(self, plugin: str, name: str, command: Any) -> None:
         """Add a command that has been built. Raises ``ValueError`` if its name is taken."""
@@ -151,7 +155,9 @@ class Catalog:
             self._check_group(" ".join(words[:depth]), words[depth:])
         taken = [self._entries[name]] if name in self._entries else self.below(name)
         if taken:
-            raise ValueError(f"`hookline {name}` belongs to {taken[0].plugin} already; rename one of them")
+            raise ValueError(
+                f"`hookline {name}` belongs to {taken[0].plugin} already; rename one of them"
+            )
         self._entries[name] = CommandEntry(name, "", plugin, command)
 
     def _check_group(self, name: str, rest: list[str]) -> None:
@@ -169,7 +175,9 @@ class Catalog:
                 return
             found = found.commands[word]
             path.append(word)
-        raise ValueError(f"`hookline {' '.join(path)}` belongs to {entry.plugin} already; rename one of them")
+        raise ValueError(
+            f"`hookline {' '.join(path)}` belongs to {entry.plugin} already; rename one of them"
+        )
 
 
 @cache
@@ -181,9 +189,15 @@ def installed_commands() -> tuple[CommandEntry, ...]:
     for plugin, values in installed().items():
         for value in values:
             packages.setdefault(value.partition(":")[0].partition(".")[0], plugin)
-    points = {(one.name, one.value) for one in NamedExtensionManager[Any](GROUP, []).list_entry_points()}
+    points = {
+        (one.name, one.value) for one in NamedExtensionManager[Any](GROUP, []).list_entry_points()
+    }
     return tuple(
-        CommandEntry(" ".join(name.split()), value, packages.get(value.partition(":")[0].partition(".")[0], ""))
+        CommandEntry(
+            " ".join(name.split()),
+            value,
+            packages.get(value.partition(":")[0].partition(".")[0], ""),
+        )
         for name, value in sorted(points)
     )
 
@@ -213,7 +227,7 @@ def source_of(module: str) -> str:
 
 
 def not_installed(word: str) -> list[str]:
-    """The plugins of Hookline's own that the extra ``word`` would bring and that are not installed."""
+    """Hookline's own plugins that the extra ``word`` would install."""
     wanted = re.compile(rf"hookline-([\w-]+).*;.*extra == ['\"]{re.escape(word)}['\"]")
     found = (wanted.match(line) for line in metadata("hookline").get_all("Requires-Dist") or [])
     return [match[1] for match in found if match and match[1] not in installed()]
@@ -222,4 +236,6 @@ def not_installed(word: str) -> list[str]:
 def _conflict(first: CommandEntry, second: CommandEntry) -> str:
     dists = {point.value: point.dist for point in entry_points(group=GROUP, name=first.name)}
     names = [dist.name if (dist := dists.get(one.value)) else one.module for one in (first, second)]
-    return f"{names[0]} and {names[1]} both bring `hookline {first.name}`; that of {names[0]} is used"
+    return (
+        f"{names[0]} and {names[1]} both bring `hookline {first.name}`; that of {names[0]} is used"
+    )

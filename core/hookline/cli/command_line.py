@@ -48,7 +48,9 @@ class CoreCommandLine:
         try:
             self._loaded = load(find_home(), environment())
         except ConfigError as error:
-            self._loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config
+            self._loaded = load(
+                Path(__file__).parent, {}
+            )  # the defaults: this folder has no config
             self._invalid = self.config_error = error
         self._stamp = _config_stamp()
         self._runtime: Runtime | None = None
@@ -88,10 +90,17 @@ class CoreCommandLine:
         """
         name = self._plugin_name()
         entry = self._loaded.plugins.get(name)
-        if entry is not None and not entry.enabled and self.running is not None and self.running.works_when_off:
+        if (
+            entry is not None
+            and not entry.enabled
+            and self.running is not None
+            and self.running.works_when_off
+        ):
             from hookline.runtime import Runtime
 
-            plugins = Runtime(replace(self._loaded, plugins={name: PluginEntry(name)}), find_home()).plugins
+            plugins = Runtime(
+                replace(self._loaded, plugins={name: PluginEntry(name)}), find_home()
+            ).plugins
         else:
             self._switch_on(name)
             plugins = self._prepared().plugins
@@ -130,7 +139,7 @@ class CoreCommandLine:
             raise SystemExit(INTERRUPTED) from None
 
     def _ready(self, plugin: str, settings: dict[str, object]) -> Runtime:
-        """The runtime, with the home made, to be opened. Raises ``CommandError`` and ``ConfigError``."""
+        """Create the home and an unopened runtime. Raises ``CommandError``, ``ConfigError``."""
         overrides = {key: value for key, value in settings.items() if value is not None}
         if overrides or self._stamp != _config_stamp():  # the command has changed the config itself
             self._loaded = load(find_home(), environment(), overrides)
@@ -162,13 +171,17 @@ class CoreCommandLine:
         return self.running.plugin
 
     def _switch_on(self, plugin: str) -> None:
-        """Switch on the plugin of a command that works while it is off, unless config.yaml says off."""
+        """Switch on the plugin of such a command for this process, unless config.yaml says off."""
         if plugin and plugin not in self._loaded.plugins:
             self._loaded.plugins[plugin] = PluginEntry(plugin)
 
     def _register_more(self, catalog: Catalog) -> None:
         """Call ``register_cli`` of the plugins that config names."""
-        names = [name for name, entry in self._loaded.plugins.items() if entry.enabled and not entry.standard]
+        names = [
+            name
+            for name, entry in self._loaded.plugins.items()
+            if entry.enabled and not entry.standard
+        ]
         if not names:
             return
         runtime = self._prepared()
@@ -199,6 +212,10 @@ async def _in_runtime(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any,
 def _usable(name: str, loading: Loading | None) -> Loading:
     """The loading of a plugin. Raises ``CommandError`` if it is not on."""
     if loading is None or loading.plugin is None:
-        reason = loading.reason if loading is not None and loading.reason else "config.yaml switches it off"
+        reason = (
+            loading.reason
+            if loading is not None and loading.reason
+            else "config.yaml switches it off"
+        )
         raise CommandError(f"plugin {name} is not on: {reason}", FAILED)
     return loading

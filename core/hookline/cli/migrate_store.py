@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from .command_line import CoreCommandLine
 
 
-def migrate_store(json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
+def migrate_store(
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
     """Bring all tables of the store up to date: core's, and those of every plugin that is on.
 
     Other commands do the same for what they need, when they need it.

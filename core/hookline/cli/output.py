@@ -18,6 +18,8 @@ def err(text: str) -> None:
     if sys.stderr.isatty():
         width = max(20, get_terminal_size().columns)
         lines = text.split("\n")
-        text = "\n".join(fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines)
+        text = "\n".join(
+            fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines
+        )
     sys.stderr.write(text + "\n")
     sys.stderr.flush()

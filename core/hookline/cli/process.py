@@ -18,9 +18,9 @@ _installed: Callable[..., Any] = cache(entry_points)
 def own_process(method: str, *arguments: object, service: str = "process") -> Any:
     """Call the service ``process``, which separates this process from those that tools start.
 
-    ``admit`` and ``enclose`` end this process if a tool has started it, and ``admit`` of the service
-    ``person`` if whoever runs it may not. None if the service is not installed; the dists that bring
-    such tools require it.
+    ``admit`` and ``enclose`` end this process if a tool has started it; ``admit`` of the service
+    ``person`` ends it if its user may not run it. None if the service is not installed; the
+    distributions with such tools require it.
     """
     points = _installed(group="hookline.services", name=service)
     return next((getattr(point.load(), method)(*arguments) for point in points), None)

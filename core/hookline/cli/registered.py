@@ -54,4 +54,5 @@ def _run_coroutines(command: Any, line: CommandLine) -> None:
 
 
 def _warn(event: PluginFailure, **_rest: Any) -> None:
-    err(f"hookline: warning: plugin {event.plugin}: {event.hook}: {event.reason.removeprefix('ValueError: ')}")
+    reason = event.reason.removeprefix("ValueError: ")
+    err(f"hookline: warning: plugin {event.plugin}: {event.hook}: {reason}")

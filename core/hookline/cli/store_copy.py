@@ -31,7 +31,9 @@ def copy_store(
     """
     home = find_home()
     both = store_at(source, home), store_at(target, home)
-    copied = asyncio.run(StoreCopy(*both, home, lambda text: None if json else typer.echo(text)).run())
+    copied = asyncio.run(
+        StoreCopy(*both, home, lambda text: None if json else typer.echo(text)).run()
+    )
     places = [str(store.location()) for store in both]
     typer.echo(jsonlib.dumps(_as_dict(copied, *places)) if json else _told(copied, *places))
 

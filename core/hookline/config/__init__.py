@@ -12,10 +12,23 @@ from .load import Loaded, effective, load, validate_settings
 from .model import Config, ConfigFile, PluginEntry
 from .source import ConfigSource, parse
 
-# fmt: off
 __all__ = [
-    "Config", "ConfigError", "ConfigFile", "ConfigSource", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
-    "SettingsError", "choose_model", "effective", "find_driver", "load", "open_secret_sources", "parse",
-    "provider_settings", "split_model", "validate_settings",
+    "Config",
+    "ConfigError",
+    "ConfigFile",
+    "ConfigSource",
+    "Loaded",
+    "ModelChoice",
+    "NoModel",
+    "PluginEntry",
+    "SettingsError",
+    "choose_model",
+    "effective",
+    "find_driver",
+    "load",
+    "open_secret_sources",
+    "parse",
+    "provider_settings",
+    "split_model",
+    "validate_settings",
 ]
-# fmt: on

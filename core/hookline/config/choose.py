@@ -45,8 +45,10 @@ def choose_model(loaded: Loaded) -> ModelChoice:
     if ready:
         return ModelChoice(ready[0], presets[ready[0]].model)
     keys = ", ".join([preset.key_env for preset in presets.values() if preset.key_env][:2])
-    told = f"run `hookline init`, or set a key ({keys} …) or `model:` in config.yaml. `hookline demo` needs none."
-    raise NoModel(f"No model is set up yet: {told}")
+    raise NoModel(
+        f"No model is set up yet: run `hookline init`, or set a key ({keys} …) or `model:` in "
+        "config.yaml. `hookline demo` needs none."
+    )
 
 
 def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSettings]:
@@ -60,19 +62,25 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
         raise ConfigError(loaded.provider_errors[provider])
     section = loaded.config.providers.get(provider) or ProviderConfig()
     preset = loaded.presets.get(provider)
-    driver = section.driver or (preset.driver if preset else "openai" if section.base_url else provider)
+    driver = section.driver or (
+        preset.driver if preset else "openai" if section.base_url else provider
+    )
     # A second account with a known service; with an address of its own it must not get the key.
     preset = preset or (None if section.base_url else loaded.presets.get(driver))
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
     key_env = (preset and preset.key_env) or ""
     given = section.api_key and section.api_key.get_secret_value()
-    own = loaded.source.resolved({"api_key": given, "headers": section.headers}, ("providers", provider))
+    own = loaded.source.resolved(
+        {"api_key": given, "headers": section.headers}, ("providers", provider)
+    )
     key = own["api_key"] or loaded.env.get(key_env)
     if not key and (address or (preset and not key_env)):
         key = NO_KEY
     base_url, options = address or (preset.base_url if preset else None), section.model_extra or {}
     home = loaded.path.parent
-    return driver, ProviderSettings(provider, base_url, key or "", own["headers"], options, key_env, home)
+    return driver, ProviderSettings(
+        provider, base_url, key or "", own["headers"], options, key_env, home
+    )
 
 
 def absent_drivers(loaded: Loaded) -> Iterator[str]:

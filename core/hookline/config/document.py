@@ -59,7 +59,13 @@ def read_text(path: Path, faults: list[str]) -> str:
     try:
         if path.stat().st_size <= LARGEST_FILE and (path.is_file() or path.samefile(os.devnull)):
             return path.read_bytes().decode("utf-8-sig")
-        found = "a folder" if path.is_dir() else "larger than 1 MB" if path.is_file() else "a pipe or a device"
+        found = (
+            "a folder"
+            if path.is_dir()
+            else "larger than 1 MB"
+            if path.is_file()
+            else "a pipe or a device"
+        )
         fault = f"{path}: this is {found}, where a text file belongs; move it away."
     except FileNotFoundError:
         if not path.is_symlink():
@@ -87,7 +93,9 @@ class Document:
         self.origin = origin
         self.lines: dict[Key, int | str] = {}
         found = self._read(text, key)
-        self.values: Any = next((value for value in found if value is not None), None if key else {})
+        self.values: Any = next(
+            (value for value in found if value is not None), None if key else {}
+        )
         if len(found) > 1 or not (key or isinstance(self.values, dict)):
             raise self._error(1, "a config is one mapping, `key: value` on each line.")
 
@@ -114,7 +122,9 @@ class Document:
             written = text.split("\n")[line - 1 : line]
             if any("\t" in one[: len(one) - len(one.lstrip())] for one in written):
                 reason = "this line begins with a tab"
-            raise self._error(line, f"this is not YAML: {reason}; use spaces to indent, quotes around text.") from None
+            raise self._error(
+                line, f"this is not YAML: {reason}; use spaces to indent, quotes around text."
+            ) from None
 
     def _error(self, line: int, text: str) -> ConfigError:
         at = f"{self.origin}:{line}" if isinstance(self.origin, Path) else self.origin
@@ -129,7 +139,10 @@ class Document:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(events, key)
         if isinstance(event, yaml.SequenceStartEvent):
-            return [self._value(item, events, (*key, str(at))) for at, item in enumerate(takewhile(_continues, events))]
+            return [
+                self._value(item, events, (*key, str(at)))
+                for at, item in enumerate(takewhile(_continues, events))
+            ]
         written = uncover(event.value)
         return _scalar(written) if event.implicit[0] else written
 

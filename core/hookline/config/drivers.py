@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from .source import ConfigSource
 
 
-async def open_secret_sources(source: ConfigSource, home: Path, storage: Callable[..., Any]) -> None:
+async def open_secret_sources(
+    source: ConfigSource, home: Path, storage: Callable[..., Any]
+) -> None:
     """Resolve what config.yaml takes from elsewhere (``vault:NAME``), by the drivers of the group
     ``hookline.secrets``. Without such a reference no driver is imported.
 

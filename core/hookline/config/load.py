@@ -48,7 +48,9 @@ class Loaded:
     source: ConfigSource = field(repr=False)
 
 
-def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None) -> Loaded:
+def load(
+    home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None
+) -> Loaded:
     """Load the config of `home`; the defaults if config.yaml is absent or empty.
 
     `env` is the process environment. `flags` are command-line options by dotted key; those that are
@@ -56,10 +58,16 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     """
     path = home / "config.yaml"
     presets, standard = _defaults()
-    known = {"keys": ConfigFile.model_fields, "secret_variables": {p.key_env or "" for p in presets.values()}}
+    known = {
+        "keys": ConfigFile.model_fields,
+        "secret_variables": {p.key_env or "" for p in presets.values()},
+    }
     source = read(path, env, flags, text, **known)
     faults = source.faults
-    stopping = [*source.unreadable, *(faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1)]
+    stopping = [
+        *source.unreadable,
+        *(faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1),
+    ]
 
     values = {name: value for name, value in source.values.items() if value is not None}
     plugins: Any = values.get("plugins", {})
@@ -74,7 +82,9 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     return Loaded(
         config=config,
         path=path,
-        plugins={name: _entry(("plugins", name), plugins, source) for name in [*standard, *plugins]},
+        plugins={
+            name: _entry(("plugins", name), plugins, source) for name in [*standard, *plugins]
+        },
         warnings=(*source.warnings, *unknown),
         presets=presets,
         secrets=source.secrets,
@@ -85,7 +95,9 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     )
 
 
-def validate_settings(model: type[BaseModel], entry: PluginEntry, loaded: Loaded) -> tuple[Any, list[str]]:
+def validate_settings(
+    model: type[BaseModel], entry: PluginEntry, loaded: Loaded
+) -> tuple[Any, list[str]]:
     """A plugin's settings as an instance of its model, and warnings about unknown keys.
 
     Raises SettingsError with a sentence for each error.
@@ -98,14 +110,18 @@ def effective(loaded: Loaded) -> dict[str, Any]:
 
     A plugin that has an error is false.
     """
-    plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in loaded.plugins.values()}
+    plugins = {
+        entry.name: entry.enabled and (entry.settings or True) for entry in loaded.plugins.values()
+    }
     return loaded.source.masked({**loaded.config.model_dump(mode="json"), "plugins": plugins})
 
 
 @cache
 def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
     """The presets and the standard plugins of defaults.yaml, both in order."""
-    data = yaml.load(files(__package__).joinpath("defaults.yaml").read_bytes(), Loader=yaml.CSafeLoader)
+    data = yaml.load(
+        files(__package__).joinpath("defaults.yaml").read_bytes(), Loader=yaml.CSafeLoader
+    )
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
     return presets, tuple(data["standard"])
 

@@ -39,15 +39,19 @@ def _host(text: str) -> str:
 
 
 _ADDRESS = _text(r"(https?://.*)?", "an address that starts with http:// or https://")
-ModelName = Annotated[str, _text(r"\s*[^\s/][^/]*/.*\S.*", "provider/model, such as anthropic/claude-sonnet-4-5")]
+ModelName = Annotated[
+    str, _text(r"\s*[^\s/][^/]*/.*\S.*", "provider/model, such as anthropic/claude-sonnet-4-5")
+]
 Host = Annotated[str, AfterValidator(_host)]
 Folder = Annotated[str, _text(r".*\S.*", "a folder; `.` is the current one")]
-Store = Annotated[str, _text(r"[a-z][\w-]*(\+\w+)?(://.*)?", "sqlite or an address: postgresql://user@host/name")]
+Store = Annotated[
+    str, _text(r"[a-z][\w-]*(\+\w+)?(://.*)?", "sqlite or an address: postgresql://user@host/name")
+]
 Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _key(default: Any, description: str, **rules: Any) -> Any:
-    """A key's default and description; docstrings would have to be read from the source at each start."""
+    """A key's default and description. Parsing docstrings would slow every start."""
     return Field(default=default, description=description, **rules)
 
 
@@ -67,7 +71,9 @@ class ProviderConfig(_Section):
 
     model_config = ConfigDict(extra="allow")
 
-    driver: str | None = _key(None, "What speaks to it; null = the preset's, or openai for a provider with an address.")
+    driver: str | None = _key(
+        None, "What speaks to it; null = the preset's, or openai for a provider with an address."
+    )
     base_url: Annotated[str, _ADDRESS] | None = _key(None, "Its address; null = the preset's.")
     api_key: SecretStr | None = _key(None, "Null = the preset's variable.")
     headers: dict[str, str] = _key({}, "HTTP headers sent with each request.")
@@ -77,7 +83,9 @@ class NetworkConfig(_Section):
     """What the guarded HTTP client may reach."""
 
     block_private: bool = _key(True, "Refuse addresses that are not public.")
-    allow_hosts: list[Host] = _key([], "Exempt from block_private: host, *.host, IP or CIDR, with or without a port.")
+    allow_hosts: list[Host] = _key(
+        [], "Exempt from block_private: host, *.host, IP or CIDR, with or without a port."
+    )
     block_hosts: list[Host] = _key([], "Always refused, whatever is allowed.")
 
 
@@ -90,16 +98,24 @@ class PathsConfig(_Section):
 class Config(_Section):
     """The core's config. For the settings of plugins see `PluginEntry`."""
 
-    model: ModelName | None = _key(None, "provider/model; null = first preset whose key or base-URL variable is set.")
-    auxiliary_model: ModelName | None = _key(None, "provider/model for titles, summaries and the like; null = model.")
-    fallback_models: list[ModelName] = _key([], "provider/model names that the plugin `fallback` tries, in order.")
+    model: ModelName | None = _key(
+        None, "provider/model; null = first preset whose key or base-URL variable is set."
+    )
+    auxiliary_model: ModelName | None = _key(
+        None, "provider/model for titles, summaries and the like; null = model."
+    )
+    fallback_models: list[ModelName] = _key(
+        [], "provider/model names that the plugin `fallback` tries, in order."
+    )
     operator_message: str | None = _key(None, "Text for the stable prompt.")
     workspace: Folder = _key(".", "Where `chat` and `run` work.")
     store: Store = _key("sqlite", "Where sessions are: sqlite, postgresql://…")
     max_iterations: int = _key(90, "Model calls in one turn at most.", ge=1)
     session: SessionConfig = _key(SessionConfig(), "How long a session lives.")
     trace: bool = _key(False, "Record what every hook did.")
-    providers: dict[str, ProviderConfig] = _key({}, "Providers by name: settings laid over a preset, or new ones.")
+    providers: dict[str, ProviderConfig] = _key(
+        {}, "Providers by name: settings laid over a preset, or new ones."
+    )
     network: NetworkConfig = _key(NetworkConfig(), "What HTTP may reach.")
     paths: PathsConfig = _key(PathsConfig(), "What file access may reach.")
 
@@ -107,7 +123,9 @@ class Config(_Section):
 class ConfigFile(Config):
     """All of config.yaml: the core's config and the plugins' section."""
 
-    plugins: dict[str, bool | dict[str, Any] | None] = _key({}, "By name: true, false, or a mapping of settings (on).")
+    plugins: dict[str, bool | dict[str, Any] | None] = _key(
+        {}, "By name: true, false, or a mapping of settings (on)."
+    )
 
 
 class PresetModel(_Section):

@@ -23,7 +23,9 @@ class References:
 
     def fill(self, values: Mapping[str, str], faults: Mapping[str, str]) -> None:
         """Let names stand for ``values``; ``faults`` are sentences about those that have none."""
-        self._filter.hide([one for value in values.values() for one in (value, *passwords_in(value))])
+        self._filter.hide(
+            [one for value in values.values() for one in (value, *passwords_in(value))]
+        )
         self._values, self._faults = dict(values), dict(faults)
 
     def fault(self, value: object) -> str | None:

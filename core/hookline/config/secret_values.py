@@ -15,4 +15,6 @@ def fault_of_secret(text: str, key: Key) -> str | None:
     line = text.replace("\n", "") if text.startswith(PRIVATE_KEY) else text
     if line.isprintable() and not ("headers" in key and max(line, default="") > "\xff"):
         return None
-    return "holds a control character, or a letter that an HTTP header cannot carry; write it without."
+    return (
+        "holds a control character, or a letter that an HTTP header cannot carry; write it without."
+    )

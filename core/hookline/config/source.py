@@ -56,7 +56,9 @@ class ConfigSource:
         """A sentence about a `value` at `key` that is not what is `wanted`."""
         return self.sentence(key, f"found {quoted(value, key)}, wanted {wanted}")
 
-    def check(self, model: type[M], values: Mapping[str, object], key: Key = ()) -> tuple[M, list[str]]:
+    def check(
+        self, model: type[M], values: Mapping[str, object], key: Key = ()
+    ) -> tuple[M, list[str]]:
         """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
         What `vault:NAME` stands for is in the instance alone. A model whose entries under a key
@@ -70,7 +72,9 @@ class ConfigSource:
             resolved[name], unknown = self._resolved(value, (*key, name))
             faults |= unknown
         alone = (*key, getattr(model, "standalone", None))
-        if told := [self.sentence(at, text) for at, text in faults.items() if at[:-1][: len(alone)] != alone]:
+        if told := [
+            self.sentence(at, text) for at, text in faults.items() if at[:-1][: len(alone)] != alone
+        ]:
             raise SettingsError(*told)
         left_out = {at[len(key) :]: text.rstrip(".") for at, text in faults.items()}
         return check_values(model, resolved, key, self.path, self.lines, left_out)

@@ -25,7 +25,12 @@ _NO_NUMBER = re.compile(r"True|False|\s*[-+]?0[\d_]+(\.\d*)?\s*")
 
 
 def check_values(
-    model: type[M], values: Mapping[str, object], key: Key, path: Path, lines: Lines, left_out: Mapping[Key, str]
+    model: type[M],
+    values: Mapping[str, object],
+    key: Key,
+    path: Path,
+    lines: Lines,
+    left_out: Mapping[Key, str],
 ) -> tuple[M, list[str]]:
     """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
@@ -41,7 +46,9 @@ def check_values(
     while True:
         try:
             checked = model.model_validate(
-                values, extra="ignore" if forbids else None, context={"left_out": left_out} if left_out else None
+                values,
+                extra="ignore" if forbids else None,
+                context={"left_out": left_out} if left_out else None,
             )
             break
         except ValidationError as error:
@@ -54,7 +61,9 @@ def check_values(
         kind = warnings if text.startswith("unknown") else told
         kind.append(sentence(path, lines, at, text))
     for below, text in getattr(checked, "left_out", {}).items():
-        warnings.append(sentence(path, lines, (*key, *below), f"{text}; only this entry {LEFT_OUT}"))
+        warnings.append(
+            sentence(path, lines, (*key, *below), f"{text}; only this entry {LEFT_OUT}")
+        )
     if told:
         raise SettingsError(*told, *warnings)
     return checked, warnings
@@ -65,7 +74,8 @@ def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dic
     return {
         name: _without(inner, wrong, (*key, name)) if isinstance(inner, dict) else inner
         for name, inner in values.items()
-        if (*key, name) not in {at if isinstance(inner, dict) else at[: len(key) + 1] for at in wrong}
+        if (*key, name)
+        not in {at if isinstance(inner, dict) else at[: len(key) + 1] for at in wrong}
     }
 
 

@@ -16,7 +16,9 @@ from .keys import map_scalars, sentence
 from .secret_values import NO_KEY, PRIVATE_KEY, SHORTEST_SECRET, SPACE_AROUND, fault_of_secret
 
 PREFIX = "HOOKLINE_"
-_ASSIGNMENT = re.compile(r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A)
+_ASSIGNMENT = re.compile(
+    r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A
+)
 _REFERENCE = re.compile(r"\$?\$\{([^}:]*)(?::-([^}]*))?\}?")
 
 
@@ -63,7 +65,9 @@ def _key(values: object, parts: list[str]) -> Key:
     while waiting:
         part = waiting.pop(0)
         written = values if isinstance(values, dict) else {}
-        if key == ("plugins",) and waiting:  # one of several plugins of a kind, such as telegram:work
+        if (
+            key == ("plugins",) and waiting
+        ):  # one of several plugins of a kind, such as telegram:work
             both = f"{part}:{waiting[0]}"
             if any(_as_variable(name) == both for name in written):
                 part, waiting = both, waiting[1:]
@@ -80,7 +84,9 @@ def _as_variable(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], set[str], list[str]]:
+def expand(
+    document: Document, env: Mapping[str, str]
+) -> tuple[dict[Key, str], set[str], list[str]]:
     """Replace `${VAR}` and `${VAR:-default}` in all text.
 
     Returns a sentence for each key with a variable that is not set or a secret that cannot be used,
@@ -116,7 +122,9 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
                     faults.setdefault(key, place(fault))
             if is_secret(key):
                 if 0 < len(value) < SHORTEST_SECRET and value.lower() not in (NO_KEY, "empty"):
-                    warnings.append(place("is too short a secret to be kept out of logs and errors."))
+                    warnings.append(
+                        place("is too short a secret to be kept out of logs and errors.")
+                    )
                 # Shorter ones would be masked inside ordinary words.
                 secrets.update([value, *value.split()] if len(value) >= 4 else [])
             secrets.update(password for password in URL_PASSWORD.findall(value) if password)

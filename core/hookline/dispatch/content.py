@@ -5,7 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 
-from hookline_hookspecs import Attachment, Audio, Block, ImageBlock, Inbound, Origin, OriginKind, Question, TextBlock
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Block,
+    ImageBlock,
+    Inbound,
+    Origin,
+    OriginKind,
+    Question,
+    TextBlock,
+)
 from hookline_hookspecs.channels import TERMINAL
 
 from ..sessions.context import TurnContext
@@ -45,7 +55,10 @@ def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
     if inbound.forwarded:
         found.append(Origin("outside", f"forwarded from {inbound.forwarded}"))
     files = [item.name for item in inbound.attachments if isinstance(item, Attachment)]
-    return (*found, *(Origin("workspace" if terminal else "outside", f"attachment {name}") for name in files))
+    return (
+        *found,
+        *(Origin("workspace" if terminal else "outside", f"attachment {name}") for name in files),
+    )
 
 
 async def _transcribe(ctx: TurnContext, audio: Audio) -> str:

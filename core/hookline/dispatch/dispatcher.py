@@ -76,13 +76,17 @@ class Dispatcher:
             await self.pending_files.withdraw(inbound.channel, inbound.chat_id, inbound.target)
         if files or self.pending_files.is_behind(inbound):
             return await self.pending_files.receive(inbound, files)
-        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=not self._engine.work.is_shared)
+        inbox_id, write = self._engine.journal.receive(
+            inbound, durable=True, mine=not self._engine.work.is_shared
+        )
         return await self._begin(inbound, inbox_id, write)
 
     async def _complete(self, inbound: Inbound, inbox_id: str) -> None:
         """The files of a stored message are there."""
         mine = not self._engine.work.is_shared
-        await self._begin(inbound, inbox_id, self._engine.journal.complete_files(inbox_id, inbound, mine=mine))
+        await self._begin(
+            inbound, inbox_id, self._engine.journal.complete_files(inbox_id, inbound, mine=mine)
+        )
 
     async def _begin(self, inbound: Inbound, inbox_id: str, write: Awaitable[int | None]) -> bool:
         """Have a message worked on once ``write`` has stored it; False if that stores nothing."""
@@ -97,12 +101,16 @@ class Dispatcher:
                 processing.discard(inbox_id)
         if stored:
             crash.point("after-commit")
-            work.received(inbound.channel, inbound.chat_id, partial(self.answer_stored, inbound, inbox_id))
+            work.received(
+                inbound.channel, inbound.chat_id, partial(self.answer_stored, inbound, inbox_id)
+            )
         return bool(stored)
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:
         """Work on a stored message of a channel and deliver the reply."""
-        if self._outbox.channels.get(inbound.channel) is not None and self._engine.sends(inbound.channel):
+        if self._outbox.channels.get(inbound.channel) is not None and self._engine.sends(
+            inbound.channel
+        ):
             self._outbox.direct[inbox_id] = ""
         try:
             turn = await self._process(inbound, inbox_id, "ask")
@@ -121,7 +129,9 @@ class Dispatcher:
         turn = await self._process(inbound, None, mode)
         record, rows = turn.state.record, turn.state.pending.undelivered
         undelivered = tuple([reply_from_json(row["body"], record, row["id"]).text for row in rows])
-        return Submission(turn.snapshot(), turn.outcome.question, undelivered, partial(self._mark_delivered, turn))
+        return Submission(
+            turn.snapshot(), turn.outcome.question, undelivered, partial(self._mark_delivered, turn)
+        )
 
     async def _mark_delivered(self, turn: ActiveTurn) -> None:
         """The caller of :meth:`submit` has shown the reply, and what was undelivered before it."""
@@ -146,10 +156,12 @@ class Dispatcher:
         channel, chat_id = row["channel"], row["chat_id"]
         active = await self._engine.journal.active_session(channel, chat_id)
         chosen = None if active == session_id else session_id
-        return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
+        return await self.receive(
+            Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen)
+        )
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a stored message that still waits for its files or its turn; False if there is none."""
+        """Drop a message that waits for its files or its turn; False if there is none."""
         if await self.pending_files.withdraw(channel, chat_id, message_id):
             return True
         inbox_id = self._waiting.pop((channel, chat_id, message_id), None)
@@ -163,14 +175,18 @@ class Dispatcher:
         """Check, then command or turn. One turn at a time in a chat, in the order of arrival."""
         lane = self._lanes.of(inbound)
         processor = self._processor
-        # What is for the turn under way does not wait until a guard has judged the message before it.
-        async with nullcontext() if lane.turn.locked() and processor.is_immediate(inbound.text) else lane.gate:
+        # An immediate command must not wait for the guard of the message before it.
+        async with (
+            nullcontext()
+            if lane.turn.locked() and processor.is_immediate(inbound.text)
+            else lane.gate
+        ):
             if lane.state is not None:
                 ctx = TurnContext(self._engine, lane.state, message=inbound)
             else:
                 ctx = await processor.context_for(inbound, inbox_id)
             passed = await processor.check(ctx, inbound, inbox_id)
-        # No await stands between the gate and the queue, so messages keep the order of their arrival.
+        # No await between the gate and the queue: messages keep the order of their arrival.
         if isinstance(passed, Deny):
             if not isinstance(passed, GuardFailed):
                 return await processor.close(ctx, inbound, inbox_id, "denied", passed.reason)
@@ -192,7 +208,9 @@ class Dispatcher:
             if inbox_id is not None:
                 self._waiting.pop(key, None)
 
-    async def _run_immediate(self, lane: Lane, inbound: Inbound, inbox_id: str | None) -> ActiveTurn:
+    async def _run_immediate(
+        self, lane: Lane, inbound: Inbound, inbox_id: str | None
+    ) -> ActiveTurn:
         """Run a command that does not wait for the turn under way."""
         state = lane.state or await self._sessions.current(inbound)
         if state is None:
@@ -208,11 +226,15 @@ class Dispatcher:
         again = False
         while True:
             try:
-                return await self._process_in_session(lane, inbound, session_id, inbox_id, mode, again)
+                return await self._process_in_session(
+                    lane, inbound, session_id, inbox_id, mode, again
+                )
             except StoreError as error:
                 if inbox_id is None or inbound.channel == TERMINAL:
                     raise
-                log.error("store unavailable; will retry the message from %s: %s", inbound.channel, error)
+                log.error(
+                    "store unavailable; will retry the message from %s: %s", inbound.channel, error
+                )
             except asyncio.CancelledError:
                 if not lane.is_cancelled or (task := lane.waiting_task) is None or task.uncancel():
                     raise
@@ -222,11 +244,19 @@ class Dispatcher:
                 lane.waiting_task = None
                 lane.is_cancelled = False
             again = True
-            self._outbox.direct.pop(inbox_id, None)  # a turn that is resumed leaves its reply in the outbox
+            self._outbox.direct.pop(
+                inbox_id, None
+            )  # a turn that is resumed leaves its reply in the outbox
             await asyncio.sleep(STORE_PAUSE)
 
     async def _process_in_session(
-        self, lane: Lane, inbound: Inbound, session_id: str, inbox_id: str | None, mode: str, again: bool
+        self,
+        lane: Lane,
+        inbound: Inbound,
+        session_id: str,
+        inbox_id: str | None,
+        mode: str,
+        again: bool,
     ) -> ActiveTurn:
         lane.waiting_task = asyncio.current_task()
         async with self._sessions.acquire(inbound, session_id) as (state, known):
@@ -235,9 +265,13 @@ class Dispatcher:
             try:
                 await self._recovery.recover(state, mode, inbound.channel)
                 if again:  # what the store had kept of it was finished by the recovery
-                    known = inbox_id not in [row["id"] for row in await self._engine.journal.open_inbox()]
+                    known = inbox_id not in [
+                        row["id"] for row in await self._engine.journal.open_inbox()
+                    ]
                 if known and (again or inbox_id is None):
-                    turn = ActiveTurn.begin(detached_context(self._engine, inbound).state, inbound, None, mode)
+                    turn = ActiveTurn.begin(
+                        detached_context(self._engine, inbound).state, inbound, None, mode
+                    )
                     turn.outcome.stop = "denied"
                     return turn
                 inbox_id = inbox_id or await self._store_inbound(state, inbound)

@@ -30,7 +30,9 @@ class CoreGatewayHost:
     recovery: SessionRecovery
     outbox: Outbox
 
-    async def recover(self, channel: str | None = None, chat_id: str = "") -> list[asyncio.Task[Any]]:
+    async def recover(
+        self, channel: str | None = None, chat_id: str = ""
+    ) -> list[asyncio.Task[Any]]:
         """Finish everything that is left over for network channels, and delete what is old.
 
         Call it at the process's start, and from time to time. Where work is shared, it is finished
@@ -41,7 +43,9 @@ class CoreGatewayHost:
             return await self._finish_left_over(channel, chat_id)
         await self.dispatcher.pending_files.recover()
         await self.engine.work.finish_left_over(partial(self._finish_left_over, None, ""))
-        for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
+        for network in [
+            one for one in self.outbox.channels if one.network and self.engine.sends(one.name)
+        ]:
             self.engine.background.start(self.outbox.deliver_all(network.name))
         await self.engine.journal.prune()
         return []
@@ -56,7 +60,9 @@ class CoreGatewayHost:
                 raise
         return tasks
 
-    async def _resume_turns(self, channel: str | None, chat_id: str, tasks: list[asyncio.Task[Any]]) -> None:
+    async def _resume_turns(
+        self, channel: str | None, chat_id: str, tasks: list[asyncio.Task[Any]]
+    ) -> None:
         for session_id in await self.engine.journal.unfinished_sessions(channel, chat_id):
             row = await self.engine.journal.session(session_id)
             state = self.sessions.loaded(session_id)
@@ -64,9 +70,13 @@ class CoreGatewayHost:
             if is_idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
                 tasks.append(self.engine.background.start(self._resume_session(session_id)))
 
-    async def _answer_messages(self, channel: str | None, chat_id: str, tasks: list[asyncio.Task[Any]]) -> None:
+    async def _answer_messages(
+        self, channel: str | None, chat_id: str, tasks: list[asyncio.Task[Any]]
+    ) -> None:
         for row in await self.engine.journal.open_inbox(channel, chat_id):
-            if row["inbound"].channel != TERMINAL and await self.recovery.claim(row["id"], row["owner"]):
+            if row["inbound"].channel != TERMINAL and await self.recovery.claim(
+                row["id"], row["owner"]
+            ):
                 answer = self.dispatcher.answer_stored(row["inbound"], row["id"])
                 tasks.append(self.engine.background.start(answer))
             elif channel is not None and row["id"] not in self.recovery.processor.processing:
@@ -104,4 +114,6 @@ class CoreGatewayHost:
         """Store a reply that answers nothing, and deliver it."""
         await self.engine.node.join()
         await self.engine.journal.close_inbound(None, None, replace(reply, id=reply.id or new_id()))
-        self.engine.background.start(self.outbox.deliver(reply.session.channel, reply.session.chat_id))
+        self.engine.background.start(
+            self.outbox.deliver(reply.session.channel, reply.session.chat_id)
+        )

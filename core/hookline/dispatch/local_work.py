@@ -22,7 +22,9 @@ class LocalWork:
         """True: every reply is sent from here."""
         return True
 
-    def received(self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def received(
+        self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
         """Begin to answer the message."""
         self._engine.background.start(answer())
 

@@ -76,8 +76,10 @@ class Outbox:
     engine: Engine
     channels: Channels
     direct: dict[str, str] = field(default_factory=dict)
-    """Of messages that are worked on: the inbox id, and the id of the turn that delivers its reply."""
-    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Messages in progress: inbox id, and the id of the turn that delivers the reply."""
+    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
     _retrying: set[tuple[str, str]] = field(default_factory=set)
 
     async def deliver_all(self, channel: str) -> None:
@@ -87,7 +89,12 @@ class Outbox:
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
     async def deliver(
-        self, channel_name: str, chat_id: str, *, again: bool = False, turn: ActiveTurn | None = None
+        self,
+        channel_name: str,
+        chat_id: str,
+        *,
+        again: bool = False,
+        turn: ActiveTurn | None = None,
     ) -> None:
         """Send what waits for a chat, in order; return when all is sent or a retry is scheduled.
 
@@ -105,7 +112,11 @@ class Outbox:
             if not rows:
                 rows = await self.engine.journal.open_outbox(channel_name)
                 others = {id_ for id_ in self.direct.values() if turn is None or id_ != turn.id}
-                rows = [row for row in rows if row["chat_id"] == chat_id and row["turn_id"] not in others]
+                rows = [
+                    row
+                    for row in rows
+                    if row["chat_id"] == chat_id and row["turn_id"] not in others
+                ]
             for number, row in enumerate(rows):
                 wait: float | None = 1.0  # another process has it in hand: what is behind it waits
                 if await self.engine.node.may_claim(row["owner"]):
@@ -141,7 +152,9 @@ class Outbox:
         due = float(row["due"]) - clock.now()
         if channel.network and row["attempts"] and due > 0 and not again:
             return due
-        if row["state"] != "claimed" and not await journal.claim("claim_outbox", row["id"], row["owner"]):
+        if row["state"] != "claimed" and not await journal.claim(
+            "claim_outbox", row["id"], row["owner"]
+        ):
             return 1.0  # another process has just claimed it: the chat's later replies wait
         reply = replace(_reply(row), repeated=row["state"] == "sending")
         try:
@@ -151,7 +164,10 @@ class Outbox:
                 await self._give_up(channel.name, row, error)
                 return None
             wait: float = min(2.0 ** min(row["attempts"], 16), LONGEST_WAIT)
-            wait = max(wait, error.retry_after if isinstance(error, RetryLater) and error.retry_after else 0.0)
+            wait = max(
+                wait,
+                error.retry_after if isinstance(error, RetryLater) and error.retry_after else 0.0,
+            )
             log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
             due = clock.now() + wait
             await journal.postpone_reply(reply.id, due, keep=channel.network)
@@ -164,11 +180,13 @@ class Outbox:
 
     async def _give_up(self, channel: str, row: Mapping[str, Any], error: Exception) -> None:
         reason = (
-            f"a reply to {channel}:{row['chat_id']} was given up after {GIVE_UP_AFTER / 3600:g} h and "
-            f"{row['attempts'] + 1} attempts: {describe(error)}"
+            f"a reply to {channel}:{row['chat_id']} was given up after "
+            f"{GIVE_UP_AFTER / 3600:g} h and {row['attempts'] + 1} attempts: {describe(error)}"
         )
         log.error("channel %s: %s", channel, reason)
-        self.engine.bus.signals.send_failure(self.channels.owner(channel) or channel, "send", reason)
+        self.engine.bus.signals.send_failure(
+            self.channels.owner(channel) or channel, "send", reason
+        )
         await self.engine.journal.close_reply(row["id"], "failed")
         self.engine.bus.signals.send("reply_failed", _reply(row))
 

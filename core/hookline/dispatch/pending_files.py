@@ -94,9 +94,14 @@ class PendingFiles:
     async def _load(self, channel: str) -> None:
         journal = self._engine.journal
         for row in await journal.pending_inbox(channel):
-            if row["id"] in self._inbox_ids() or not await self._engine.node.may_claim(row["owner"]):
+            if row["id"] in self._inbox_ids() or not await self._engine.node.may_claim(
+                row["owner"]
+            ):
                 continue
-            if await journal.claim("claim_pending", row["id"], row["owner"]) and row["id"] not in self._inbox_ids():
+            if (
+                await journal.claim("claim_pending", row["id"], row["owner"])
+                and row["id"] not in self._inbox_ids()
+            ):
                 self._add(_Pending(row["id"], row["inbound"], row["files"]))
 
     def _inbox_ids(self) -> set[str]:

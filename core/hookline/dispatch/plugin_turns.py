@@ -80,7 +80,9 @@ class PluginTurns:
             record = Session(session_id, TERMINAL, "default", None, clock.now(), False, None, kind)
             return await self.sessions.create(record, tools=tools)
         above = parent.state.record
-        record = Session(session_id, above.channel, above.chat_id, None, clock.now(), False, above.id, kind)
+        record = Session(
+            session_id, above.channel, above.chat_id, None, clock.now(), False, above.id, kind
+        )
         options: dict[str, Any] = {"model": parent.state.model, "workspace": parent.state.workspace}
         return await self.sessions.create(record, tools=tools, **options)
 
@@ -90,15 +92,19 @@ class PluginTurns:
         return turn
 
 
-def _nested_turn(state: SessionState, parent: TurnContext | None, prompt: str, system: str | None) -> ActiveTurn:
-    """The turn of a sub-agent: in the chat where its parent is, and with what its parent has read."""
+def _nested_turn(
+    state: SessionState, parent: TurnContext | None, prompt: str, system: str | None
+) -> ActiveTurn:
+    """The turn of a sub-agent: in its parent's chat, and with its parent's origins."""
     if parent is None:
         inbound = _prompt(state.record.channel, state.record.chat_id, state, prompt, system)
         return ActiveTurn.begin(state, inbound, None, "no")
     place = parent.inbound
     origins = parent.state.origins() if parent.active is not None else ()
     inbound = _prompt(place.channel, place.chat_id, state, prompt, system, origins)
-    return ActiveTurn.begin(state, inbound, None, parent.active.mode if parent.active is not None else "no")
+    return ActiveTurn.begin(
+        state, inbound, None, parent.active.mode if parent.active is not None else "no"
+    )
 
 
 def _prompt(

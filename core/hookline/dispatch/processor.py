@@ -34,7 +34,9 @@ UNCHECKED = "Your message could not be checked, so it was not read. Please send 
 class MessageProcessor:
     """Checks a message and answers it."""
 
-    def __init__(self, engine: Engine, sessions: Sessions, commands: SlashCommands, outbox: Outbox) -> None:
+    def __init__(
+        self, engine: Engine, sessions: Sessions, commands: SlashCommands, outbox: Outbox
+    ) -> None:
         self._engine = engine
         self._sessions = sessions
         self._commands = commands
@@ -62,7 +64,9 @@ class MessageProcessor:
             return detached_context(self._engine, inbound)
         return TurnContext(self._engine, state, message=inbound)
 
-    async def check(self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None) -> Inbound | Deny:
+    async def check(
+        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None
+    ) -> Inbound | Deny:
         """The message as ``on_message`` passes it on, or its refusal.
 
         A network channel's message stays stored while a guard fails because of the store, or is
@@ -73,7 +77,9 @@ class MessageProcessor:
         pauses = [*GATE_PAUSES]
 
         async def again(error: BaseException) -> bool:
-            if not (is_network and inbox_id and pauses and isinstance(error, (StoreError, HookTimeout))):
+            if not (
+                is_network and inbox_id and pauses and isinstance(error, (StoreError, HookTimeout))
+            ):
                 return False
             await asyncio.sleep(pauses[0])
             with suppress(StoreError):
@@ -94,7 +100,13 @@ class MessageProcessor:
     # Answering
 
     async def run(
-        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str, *, left_over: bool = False
+        self,
+        state: SessionState,
+        inbound: Inbound,
+        inbox_id: str | None,
+        mode: str,
+        *,
+        left_over: bool = False,
     ) -> ActiveTurn:
         """Run a message in a session that the caller owns: a command or a turn.
 
@@ -106,7 +118,9 @@ class MessageProcessor:
             await self._sessions.store(state)
             answer = await self._commands.run(ctx, inbound)
             if state.pending.rerun is None:
-                return await self.close(ctx, inbound, inbox_id, "command", answer, left_over=left_over)
+                return await self.close(
+                    ctx, inbound, inbox_id, "command", answer, left_over=left_over
+                )
             inbound = state.pending.rerun
             state.pending.rerun = None
         turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
@@ -116,9 +130,13 @@ class MessageProcessor:
             self._outbox.direct[inbox_id] = turn.id
         return await self.run_turn(turn)
 
-    async def run_immediate(self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None) -> ActiveTurn:
+    async def run_immediate(
+        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None
+    ) -> ActiveTurn:
         """Run a command while a turn may be under way in the session of ``ctx``."""
-        return await self.close(ctx, inbound, inbox_id, "command", await self._commands.run(ctx, inbound))
+        return await self.close(
+            ctx, inbound, inbox_id, "command", await self._commands.run(ctx, inbound)
+        )
 
     async def run_turn(self, turn: ActiveTurn) -> ActiveTurn:
         """Run a turn that was begun in a session which the caller owns."""
@@ -151,7 +169,9 @@ class MessageProcessor:
         reply = turn.make_reply(question.text if question else str(answer), question)
         turn.outcome = Outcome(reply.text, stop=stop, sent=reply if reply.text else None)
         session_id = ctx.state.record.id or None
-        await self._engine.journal.close_inbound(inbox_id, session_id, turn.outcome.sent, left_over=left_over)
+        await self._engine.journal.close_inbound(
+            inbox_id, session_id, turn.outcome.sent, left_over=left_over
+        )
         await turn.flush()
         return turn
 

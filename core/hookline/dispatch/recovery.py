@@ -64,7 +64,11 @@ class SessionRecovery:
         """Claim a message that no living process works on."""
         processing = self.processor.processing
         # Looked at twice: it may be received or claimed by another task meanwhile.
-        if inbox_id in processing or not await self.engine.node.may_claim(owner) or inbox_id in processing:
+        if (
+            inbox_id in processing
+            or not await self.engine.node.may_claim(owner)
+            or inbox_id in processing
+        ):
             return False
         processing.add(inbox_id)
         claimed = 0
@@ -75,12 +79,16 @@ class SessionRecovery:
                 processing.discard(inbox_id)
         return bool(claimed)
 
-    async def _answer(self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str) -> None:
+    async def _answer(
+        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str
+    ) -> None:
         ctx = TurnContext(self.engine, state, message=inbound)
         try:
             passed = await self.processor.check(ctx, inbound, inbox_id)
             if isinstance(passed, Deny):
-                await self.processor.close(ctx, inbound, inbox_id, "denied", passed.reason, left_over=True)
+                await self.processor.close(
+                    ctx, inbound, inbox_id, "denied", passed.reason, left_over=True
+                )
             else:
                 turn = await self.processor.run(state, passed, inbox_id, mode, left_over=True)
                 self.processor.after_reply(turn)

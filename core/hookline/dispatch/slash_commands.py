@@ -23,7 +23,9 @@ class SlashCommands:
         names = {_key(name): name for name in (command.name, *command.aliases)}
         for key, name in names.items():
             if key in self._commands:
-                raise PluginRefused(f"its command {name} belongs to plugin {self._commands[key][0]}")
+                raise PluginRefused(
+                    f"its command {name} belongs to plugin {self._commands[key][0]}"
+                )
         self._commands |= dict.fromkeys(names, (plugin, command))
 
     def unregister(self, plugin: str) -> None:
@@ -45,7 +47,7 @@ class SlashCommands:
         """Answer a message that is a command; a plugin's fault becomes a sentence."""
         found = self.find(inbound.text)
         if found is None:
-            return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
+            return f"Unknown command {inbound.text.split(None, 1)[0]}. Try /help."
         plugin, command, args = found
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, message=inbound, mode=ctx.mode)
         if command.audience == "operator" and not ctx.operator:

@@ -29,8 +29,12 @@ def find_class(name: str) -> Any:
     if not values:
         return None
     if len(values) > 1:
-        dists = sorted({ep.dist.name if ep.dist else ep.value for ep in entry_points(group=GROUP, name=name)})
-        raise PluginRefused(f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them")
+        dists = sorted(
+            {ep.dist.name if ep.dist else ep.value for ep in entry_points(group=GROUP, name=name)}
+        )
+        raise PluginRefused(
+            f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them"
+        )
     start = perf_counter()
     plugin = EntryPoint(name, next(iter(values)), GROUP).load()
     if (seconds := perf_counter() - start) > SLOW_IMPORT:
@@ -67,7 +71,9 @@ def check_class(found: Any) -> None:
     if version[0] != API[0] or version > API:
         wanted, have = (".".join(map(str, v)) for v in (version, API))
         what = "hookline" if version > API else "the plugin"
-        raise PluginRefused(f"it needs plugin API {wanted} and this Hookline has {have}; update {what}")
+        raise PluginRefused(
+            f"it needs plugin API {wanted} and this Hookline has {have}; update {what}"
+        )
 
 
 def hooks_of(plugin: object) -> list[str]:

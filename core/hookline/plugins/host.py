@@ -37,7 +37,9 @@ class PluginSignals:
     _hub: SignalHub
     _plugin: str
     _cleanup: ExitStack
-    _connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = field(default_factory=list)
+    _connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = field(
+        default_factory=list
+    )
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
@@ -123,7 +125,9 @@ class PluginHost:
         self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self._cleanup = ExitStack()
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
-        self.services = PluginServices(engine.services, engine.default_services, engine.added_services, self._cleanup)
+        self.services = PluginServices(
+            engine.services, engine.default_services, engine.added_services, self._cleanup
+        )
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
@@ -155,13 +159,22 @@ class PluginHost:
         base = await self._base(options.pop("ctx", None), options.pop("session_id", None))
         return await self._engine.ask_model(base, prompt, **options)
 
-    async def read(self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None) -> str:
+    async def read(
+        self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None
+    ) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
         return await base.of(self.plugin).read(text, source, kind)
 
     async def learn(
-        self, text: str, source: str, kind: str, *, ctx: Any = None, session_id: Any = None, origins: Any = None
+        self,
+        text: str,
+        source: str,
+        kind: str,
+        *,
+        ctx: Any = None,
+        session_id: Any = None,
+        origins: Any = None,
     ) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
@@ -201,7 +214,9 @@ class PluginHost:
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""
-        return [self._sessions.record(row) for row in await self._engine.journal.sessions(**filters)]
+        return [
+            self._sessions.record(row) for row in await self._engine.journal.sessions(**filters)
+        ]
 
     def tools(self) -> Iterable[Tool]:
         """Every tool that is registered now."""

@@ -19,7 +19,13 @@ from hookline_hookspecs import Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
-from ..bus.implementation import PluginRefused, describe, error_location, error_text, reraise_control_flow
+from ..bus.implementation import (
+    PluginRefused,
+    describe,
+    error_location,
+    error_text,
+    reraise_control_flow,
+)
 from ..config import PluginEntry, SettingsError, validate_settings
 from ..dispatch.outbox import Channels
 from ..dispatch.slash_commands import SlashCommands
@@ -91,7 +97,10 @@ class Plugins:
             if found is None:
                 if loading.entry.named:
                     loading.state = "missing"
-                    loading.reason = f"not installed; pip install what brings it; see `hookline plugins enable {name}`"
+                    loading.reason = (
+                        "not installed; pip install what brings it; "
+                        f"see `hookline plugins enable {name}`"
+                    )
                 return
             loading.plugin = self._make(loading, found)
             self.engine.bus.register(name, loading.plugin, rank)
@@ -107,7 +116,9 @@ class Plugins:
         name, config = loading.entry.name, self.engine.loaded
         check_class(found)
         if name != loading.entry.kind and not found.multiple:
-            raise PluginRefused(f"{loading.entry.kind} can be used once only, under its own name; remove {name}")
+            raise PluginRefused(
+                f"{loading.entry.kind} can be used once only, under its own name; remove {name}"
+            )
         settings, loading.warnings = validate_settings(found.config_class, loading.entry, config)
         self.engine.hide_secrets(settings)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
@@ -188,7 +199,10 @@ class Plugins:
         for loading, reason in self._missing_requirements():
             await self.teardown([loading.entry.name])
             self._fail(loading, reason, None)
-        bus.gather("register_channels", lambda plugin: lambda channel: self.channels.register(channel, plugin))
+        bus.gather(
+            "register_channels",
+            lambda plugin: lambda channel: self.channels.register(channel, plugin),
+        )
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
         """Call ``teardown`` where ``setup`` succeeded, then undo what the plugins left."""
@@ -240,7 +254,9 @@ def _check_name(name: str) -> None:
     kind, colon, own = name.partition(":")
     if colon and not (kind and _OWN_NAME.fullmatch(own)):
         rule = "NAME is a small letter, then up to 31 small letters, digits, _ or -"
-        raise PluginRefused(f"no plugin is named so; write KIND or KIND:NAME, such as telegram:work, where {rule}")
+        raise PluginRefused(
+            f"no plugin is named so; write KIND or KIND:NAME, such as telegram:work, where {rule}"
+        )
 
 
 def _check_signature(name: str, method: Callable[..., Any]) -> None:

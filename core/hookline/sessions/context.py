@@ -42,7 +42,7 @@ current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default
 
 
 def current_chat() -> str:
-    """The chat that the running task works for, its sub-agents included; empty if it is for none."""
+    """The chat that the running task works for, also as a sub-agent; empty for none."""
     ctx = current.get()
     return f"{ctx.state.record.channel}:{ctx.state.record.chat_id}" if ctx is not None else ""
 
@@ -139,14 +139,22 @@ class PluginContext:
         self._plugin = plugin
 
     session = property(attrgetter("base.state.record"), doc="The session.")
-    channel = property(attrgetter("base.inbound.channel"), doc="The channel that the message came from.")
+    channel = property(
+        attrgetter("base.inbound.channel"), doc="The channel that the message came from."
+    )
     operator = property(attrgetter("base.operator"), doc="True for the terminal and admins.")
     tool = property(attrgetter("base.tool"), doc="The tool of the call at hand, in tool hooks.")
     turn = property(lambda self: self.base.turn(), doc="The turn so far.")
     host = property(lambda self: self.base.engine.hosts[self._plugin], doc="The plugin's host.")
-    log = property(lambda self: logging.getLogger(f"hookline.plugin.{self._plugin}"), doc="The plugin's log.")
-    interactive = property(lambda self: self.approval == "ask", doc="True if a person can be asked in this turn.")
-    history = property(lambda self: self.base.state.messages(), doc="The session's messages as they are sent.")
+    log = property(
+        lambda self: logging.getLogger(f"hookline.plugin.{self._plugin}"), doc="The plugin's log."
+    )
+    interactive = property(
+        lambda self: self.approval == "ask", doc="True if a person can be asked in this turn."
+    )
+    history = property(
+        lambda self: self.base.state.messages(), doc="The session's messages as they are sent."
+    )
 
     @property
     def stash(self) -> Stash:
@@ -206,7 +214,9 @@ class PluginContext:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
         return await self.base.pass_gate("pre_read", Excerpt(kind, source, text))
 
-    async def learn(self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None) -> str:
+    async def learn(
+        self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None
+    ) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
         made_from = self.origins if origins is None else tuple(origins)
         return await self.base.pass_gate("pre_learn", Lesson(kind, source, text, made_from))
@@ -232,7 +242,7 @@ def detached_context(engine: Engine, message: Inbound | None = None) -> TurnCont
 
 
 def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
-    """Where a chat's tools work: the configured folder, or the chat's own, which may not exist yet."""
+    """Where a chat's tools work: the configured folder or the chat's own, which may not exist."""
     configured = engine.config.workspace
     if channel in ("", TERMINAL) or configured != ".":
         path = os.path.expanduser(configured)  # noqa: PTH111

@@ -30,7 +30,9 @@ async def read_history(journal: Journal, state: SessionState) -> None:
         state.history.append(Entry(item["seq"], item["turn_id"], message))
         state.next_seq = item["seq"] + 1
     for row in await journal.rewrites(state.record.id):
-        readable(f"a rewrite of session {state.record.id}", partial(_apply, state.history, row), None)
+        readable(
+            f"a rewrite of session {state.record.id}", partial(_apply, state.history, row), None
+        )
     damaged = {entry.turn_id for entry in state.history if UNREADABLE in entry.message.blocks}
     for entry in state.history:
         if entry.turn_id in damaged:  # a call and its result may not stand alone
@@ -58,7 +60,9 @@ class LastRead:
         if known.messages and (not rows or _place(rows[0]) != known.last):
             return await LastRead().read(journal, session_id)
         new = rows[1:] if known.messages else rows
-        made = await asyncio.to_thread(lambda: [replace(stored_message(row), context="") for row in new])
+        made = await asyncio.to_thread(
+            lambda: [replace(stored_message(row), context="") for row in new]
+        )
         return LastRead(session_id, (*known.messages, *made), _place(rows[-1]) if rows else (0,))
 
 
@@ -96,7 +100,11 @@ def _forget_context(state: SessionState, but_turn: str) -> None:
 
 
 async def rewrite(
-    engine: Engine, state: SessionState, turn: ActiveTurn | None, changes: Sequence[Rewrite], ctx: object
+    engine: Engine,
+    state: SessionState,
+    turn: ActiveTurn | None,
+    changes: Sequence[Rewrite],
+    ctx: object,
 ) -> tuple[Message, ...]:
     """Replace parts of the history for good (see ``Context.rewrite``); hooks receive ``ctx``.
 

@@ -66,7 +66,9 @@ class Sessions:
     # Finding and owning
 
     @asynccontextmanager
-    async def acquire(self, inbound: Inbound, found: str) -> AsyncIterator[tuple[SessionState, bool]]:
+    async def acquire(
+        self, inbound: Inbound, found: str
+    ) -> AsyncIterator[tuple[SessionState, bool]]:
         """Own the session that ``inbound`` belongs to; create or succeed it where needed.
 
         A named session leads to its latest successor. ``found`` is the id of the session that the
@@ -83,10 +85,16 @@ class Sessions:
         session_id = inbound.session_id or (last.record.id if last else found) or new_session_id()
         while True:
             async with self.lock(session_id):
-                row = await journal.session_for_owner(session_id, base_session_id(session_id), inbound)
+                row = await journal.session_for_owner(
+                    session_id, base_session_id(session_id), inbound
+                )
                 active = row["active"]
                 is_stored = row["id"] is not None
-                if not inbound.session_id and active != session_id and (active is not None or is_stored):
+                if (
+                    not inbound.session_id
+                    and active != session_id
+                    and (active is not None or is_stored)
+                ):
                     session_id = active or new_session_id()
                     continue
                 if row["id"] is None:
@@ -119,7 +127,9 @@ class Sessions:
             StoreError: another process kept it for longer than 30 s.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
-            waiting = asyncio.get_running_loop().call_later(TELL_AFTER, self._tell_in_use, session_id)
+            waiting = asyncio.get_running_loop().call_later(
+                TELL_AFTER, self._tell_in_use, session_id
+            )
             async with self._engine.store.own(session_id, WAIT_FOR_OWNER, f"Session {session_id}"):
                 waiting.cancel()
                 yield
@@ -139,9 +149,9 @@ class Sessions:
         return session_id if row is not None and row["ended"] is None else None
 
     async def current(self, inbound: Inbound) -> SessionState | None:
-        """The state of the session that ``inbound`` belongs to, for looking at; None if it has none.
+        """The session that ``inbound`` belongs to, for reading only; None if it has none.
 
-        The store is not asked about a session in memory that the chat was last talked in.
+        If the chat's latest session is in memory, the store is not read.
         """
         if inbound.session_id is not None:
             known = self._states.get(inbound.session_id)
@@ -154,8 +164,13 @@ class Sessions:
 
     def _expired(self, state: SessionState) -> bool:
         limits, now = self._engine.config.session, clock.now()
-        idle, age = now - state.last_used, 0.0 if state.record.id in self._reopened else now - state.record.created
-        return state.record.kind == "chat" and (idle > limits.idle_hours * 3600 or age > limits.max_days * 86400)
+        idle, age = (
+            now - state.last_used,
+            0.0 if state.record.id in self._reopened else now - state.record.created,
+        )
+        return state.record.kind == "chat" and (
+            idle > limits.idle_hours * 3600 or age > limits.max_days * 86400
+        )
 
     # Reading
 
@@ -173,10 +188,16 @@ class Sessions:
         record = replace(self.record(row), resumed=True)
         what = f"the prompt of session {record.id}"
         parts: tuple[tuple[str, str, str], ...]
-        parts = readable(what, lambda: tuple((p["plugin"], p["slot"], p["text"]) for p in json.loads(row["parts"])), ())
+        parts = readable(
+            what,
+            lambda: tuple((p["plugin"], p["slot"], p["text"]) for p in json.loads(row["parts"])),
+            (),
+        )
         tools = readable(what, lambda: _stored_tools(row["tools"]), tuple[ToolSchema, ...]())
         stable, workspace = stable_prompt(row["system"], tools, parts), self.workspace(record)
-        state = SessionState(record, stable, row["model"], workspace, row["summary"], last_used=row["updated"])
+        state = SessionState(
+            record, stable, row["model"], workspace, row["summary"], last_used=row["updated"]
+        )
         state.warm_until, state.question = row["warm_until"], question_from_json(row["question"])
         state.flags = SessionFlags(frozen=row["turns"] > 0, workspace=row["workspace"])
         await read_history(self._engine.journal, state)
@@ -249,7 +270,11 @@ class Sessions:
         record = replace(record, kind=kind, title=None, resumed=False)
         state = SessionState(record, old.stable, model or old.model, old.workspace)
         state.history = [Entry(one.seq, one.turn_id, one.message) for one in old.history]
-        state.next_seq, state.warm_until, state.cache.paths = old.next_seq, old.warm_until, old.cache.paths
+        state.next_seq, state.warm_until, state.cache.paths = (
+            old.next_seq,
+            old.warm_until,
+            old.cache.paths,
+        )
         state.last_used, state.cache.prefix = old.last_used, dict(old.cache.prefix)
         state.flags = replace(old.flags, announced=False, frozen=True)
         await self._begin(state)
@@ -257,7 +282,11 @@ class Sessions:
 
     async def _begin(self, state: SessionState) -> None:
         state.pending.creating = self._engine.journal.new_session(
-            state.record, state.stable, model=state.model, workspace=str(state.workspace), summary=state.summary
+            state.record,
+            state.stable,
+            model=state.model,
+            workspace=str(state.workspace),
+            summary=state.summary,
         )
         await self.cache(state)
 
@@ -265,7 +294,9 @@ class Sessions:
         """Store a new session now; a turn does it with its first message."""
         creating, state.pending.creating = state.pending.creating, None
         if creating is not None:
-            await self._engine.journal.create_session(creating, [(e.seq, e.message) for e in state.history])
+            await self._engine.journal.create_session(
+                creating, [(e.seq, e.message) for e in state.history]
+            )
 
     async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
         """Store a new session that begins with ``messages``; False if there is one of its id."""
@@ -278,12 +309,16 @@ class Sessions:
             await self.store(state)
             return True
 
-    async def archive(self, record: Session, said: Sequence[tuple[float, Message]], ended: float) -> bool:
-        """Store a session that was held elsewhere and has ended; False if there is one of its id."""
+    async def archive(
+        self, record: Session, said: Sequence[tuple[float, Message]], ended: float
+    ) -> bool:
+        """Store an imported session that has ended; False if its id exists already."""
         async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
-            creating = self._engine.journal.new_session(record, EMPTY, model="", workspace="", summary=None)
+            creating = self._engine.journal.new_session(
+                record, EMPTY, model="", workspace="", summary=None
+            )
             await self._engine.journal.archive_session(creating, said, ended)
             return True
 
@@ -325,8 +360,12 @@ class Sessions:
     async def reopen(self, session_id: str) -> None:
         """Make a session its chat's current one again, however old it is."""
         self._reopened.add(session_id)
-        if (row := await self._engine.journal.session(session_id)) is not None and not row["system"]:  # archived
-            await self._engine.journal.refreeze(session_id, await assembled(self._engine, await self._read(row)))
+        if (row := await self._engine.journal.session(session_id)) is not None and not row[
+            "system"
+        ]:  # archived
+            await self._engine.journal.refreeze(
+                session_id, await assembled(self._engine, await self._read(row))
+            )
         await self._engine.journal.update_session("reopen_session", session_id, now=clock.now())
         self.evict(session_id)
 
@@ -351,10 +390,14 @@ class Sessions:
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""
         record = Session("preview", TERMINAL, "default", None, clock.now())
-        return await assembled(self._engine, SessionState(record, EMPTY, "", self.workspace(record)))
+        return await assembled(
+            self._engine, SessionState(record, EMPTY, "", self.workspace(record))
+        )
 
 
-async def assembled(engine: Engine, state: SessionState, tools: Sequence[str] | None = None) -> StablePrompt:
+async def assembled(
+    engine: Engine, state: SessionState, tools: Sequence[str] | None = None
+) -> StablePrompt:
     """The stable prompt of a new session, made of core's sections and the plugins'."""
     record = state.record
     own = core_sections(record, str(state.workspace), engine.config.operator_message)
@@ -383,7 +426,7 @@ def _offered(engine: Engine, kind: str, names: Sequence[str] | None) -> Iterator
 
 @lru_cache(64)
 def _stored_tools(text: str) -> tuple[ToolSchema, ...]:
-    """The same objects for the same JSON: most sessions have the tools of others, encoded already."""
+    """Returns the same objects for the same JSON, since most sessions share their tools."""
     return tuple(ToolSchema(**item) for item in json.loads(text))
 
 

@@ -28,14 +28,18 @@ _stable: dict[object, StablePrompt] = {}
 """Those of the latest sessions by text and the schemas' identity: most sessions share one."""
 
 
-def stable_prompt(system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]) -> StablePrompt:
+def stable_prompt(
+    system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]
+) -> StablePrompt:
     """The stable tier of ``(plugin, slot, text)`` parts, with its digests."""
     key = (system, parts, *map(id, tools))
     if key not in _stable:
         encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
         if len(_stable) > 64:
             _stable.clear()
-        _stable[key] = StablePrompt(system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded)))
+        _stable[key] = StablePrompt(
+            system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded))
+        )
     return _stable[key]
 
 
@@ -63,19 +67,30 @@ EMPTY = stable_prompt("", (), ())
 
 def core_sections(session: Session, workspace: str, operator: str | None) -> list[Section]:
     """Core's own sections: identity, guidance, the operator's message, the date, the channel."""
-    texts: dict[Slot, str | None] = {"identity": IDENTITY, "guidance": GUIDANCE, "operator": operator}
-    texts |= {"date": f"Date: {clock.today()}", "channel": f"Channel: {session.channel}. Workspace: {workspace}"}
+    texts: dict[Slot, str | None] = {
+        "identity": IDENTITY,
+        "guidance": GUIDANCE,
+        "operator": operator,
+    }
+    texts |= {
+        "date": f"Date: {clock.today()}",
+        "channel": f"Channel: {session.channel}. Workspace: {workspace}",
+    }
     return [Section(slot, text) for slot, text in texts.items() if text]
 
 
-def assemble(own: Iterable[Section], given: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]) -> StablePrompt:
+def assemble(
+    own: Iterable[Section], given: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]
+) -> StablePrompt:
     """The stable prompt from core's own and the plugins' sections.
 
     A plugin's ``identity`` replaces core's; in the other slots texts follow each other.
     """
     identified = any(section.slot == "identity" and section.text for _, section in given)
     parts: list[tuple[str, Slot, str]] = [
-        ("core", section.slot, section.text) for section in own if not (identified and section.slot == "identity")
+        ("core", section.slot, section.text)
+        for section in own
+        if not (identified and section.slot == "identity")
     ]
     parts += [
         (plugin, section.slot, section.text.strip())
@@ -96,7 +111,10 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
         body = bodies.setdefault(tag, [])
         if block.text:
             body.append(escape(block.text, quote=False))
-        body += [f'<{item} name="{escape(name)}">{escape(text, quote=False)}</{item}>' for name, text in block.items]
+        body += [
+            f'<{item} name="{escape(name)}">{escape(text, quote=False)}</{item}>'
+            for name, text in block.items
+        ]
     filled = [f"<{tag}>" + "\n".join(body) + f"</{tag}>" for tag, body in bodies.items() if body]
     return "\n".join(["<context>", *filled, "</context>"]) if filled else ""
 

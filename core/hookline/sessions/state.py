@@ -127,7 +127,9 @@ class SessionState:
     def origins(self) -> tuple[Origin, ...]:
         """Where everything in the history came from, and what the turn under way has read since."""
         read = [result.origins for result in self.active.finished.values()] if self.active else []
-        return merge_origins(self.inherited, *[entry.message.origins for entry in self.history], *read)
+        return merge_origins(
+            self.inherited, *[entry.message.origins for entry in self.history], *read
+        )
 
     def work_in(self, folder: Path | None) -> None:
         """Let tools work in ``folder`` from now on, unless it is None."""
@@ -160,10 +162,10 @@ class ActiveTurn:
     """A turn under way. ``finished`` holds the results of the newest response's calls.
 
     ``mode`` says who answers an Ask: ``ask`` a person, ``yes`` nobody has to, ``no`` nobody can.
-    ``max_calls`` limits the model calls and ends the turn there; 0 follows the config. ``streamed``
-    is what has come of the response under way, with an empty piece for what is no text of it.
-    ``direct`` is True if who began the turn delivers its reply at once, ``left_over`` if the turn or
-    its message was left by another process: the reply then belongs to whoever runs its channel.
+    ``max_calls`` limits the model calls and ends the turn there; 0 follows the config.
+    ``streamed`` are the pieces received of the current response; a piece that is not text is "".
+    ``direct`` is True if the caller delivers the reply as soon as the turn ends. ``left_over`` is
+    True if another process left the turn or its message: its channel's process sends the reply.
     """
 
     id: str
@@ -194,7 +196,9 @@ class ActiveTurn:
         self.state.work_in(self.inbound.workspace)
 
     @classmethod
-    def begin(cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
+    def begin(
+        cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> ActiveTurn:
         """A turn about to begin; it waits for the writes under way in its session."""
         turn = cls(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)
         turn._writes, state.pending.writes = state.pending.writes, []
@@ -209,7 +213,17 @@ class ActiveTurn:
         """The turn so far, for hooks."""
         messages, results = tuple([entry.message for entry in self.entries]), tuple(self.results)
         reply, stop, session = self.outcome.reply, self.outcome.stop, self.state.record
-        return Turn(self.id, session, self.inbound, messages, results, reply, self.usage, stop, self.iterations)
+        return Turn(
+            self.id,
+            session,
+            self.inbound,
+            messages,
+            results,
+            reply,
+            self.usage,
+            stop,
+            self.iterations,
+        )
 
     def make_reply(self, text: str, question: Question | None) -> Reply:
         """The reply to the turn's message; ``question`` is the one it ends in.

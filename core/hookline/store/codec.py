@@ -10,7 +10,18 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Message, Origin, Question, Reply, Session, TextBlock
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Choice,
+    Inbound,
+    Message,
+    Origin,
+    Question,
+    Reply,
+    Session,
+    TextBlock,
+)
 from hookline_hookspecs.origins import origins_from_json, origins_to_json
 
 from ..text import dump
@@ -18,7 +29,9 @@ from ..text import dump
 log = logging.getLogger("hookline.store")
 T = TypeVar("T")
 LOST = Origin("outside", "what cannot be read any more")
-UNREADABLE = TextBlock("(What was stored here cannot be read; it is kept as it is.)", origins=(LOST,))
+UNREADABLE = TextBlock(
+    "(What was stored here cannot be read; it is kept as it is.)", origins=(LOST,)
+)
 """In place of what a damaged row of the store held; it may have come from anywhere."""
 _NOT_STORED = {
     Inbound: ("system",),  # system text for a single turn
@@ -27,7 +40,7 @@ _NOT_STORED = {
 
 
 def readable(what: str, read: Callable[[], T], otherwise: T) -> T:
-    """What ``read`` makes of a stored row, or ``otherwise``; the log names the row, which is kept."""
+    """``read()`` of a stored row, or ``otherwise`` if it is damaged; the log names the row."""
     try:
         return read()
     except Exception as error:
@@ -36,10 +49,12 @@ def readable(what: str, read: Callable[[], T], otherwise: T) -> T:
 
 
 def stored_message(row: Mapping[str, Any]) -> Message:
-    """The message of a row with ``seq``, ``role``, ``body`` and ``context``, or a sentence in its place."""
+    """The message of a row (``seq role body context``); a placeholder if it is damaged."""
     lost = Message("assistant" if row["role"] == "assistant" else "user", (UNREADABLE,))
     what = f"message {row['seq']} of turn {row['turn_id']}"
-    return readable(what, lambda: Message.from_dict(json.loads(row["body"]), row["context"] or ""), lost)
+    return readable(
+        what, lambda: Message.from_dict(json.loads(row["body"]), row["context"] or ""), lost
+    )
 
 
 def inbound_from_json(text: str) -> Inbound:
@@ -50,7 +65,9 @@ def inbound_from_json(text: str) -> Inbound:
 def stored_origins(call_id: str, text: str | None) -> tuple[Origin, ...]:
     """The origins of a step; outside if they cannot be read."""
     outside: tuple[Origin, ...] = (LOST,)
-    return readable(f"the origins of {call_id}", lambda: origins_from_json(json.loads(text or "[]")), outside)
+    return readable(
+        f"the origins of {call_id}", lambda: origins_from_json(json.loads(text or "[]")), outside
+    )
 
 
 def stored_inbound(row_id: str, text: str) -> Inbound | None:
@@ -61,7 +78,9 @@ def stored_inbound(row_id: str, text: str) -> Inbound | None:
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
     """Return the reply that :func:`to_json` encoded, or a sentence in its place."""
     lost = Reply(session, UNREADABLE.text, id=reply_id)
-    return readable(f"reply {reply_id}", lambda: Reply(session, id=reply_id, **_from_json(Reply, text)), lost)
+    return readable(
+        f"reply {reply_id}", lambda: Reply(session, id=reply_id, **_from_json(Reply, text)), lost
+    )
 
 
 def to_json(item: Inbound | Reply) -> str:
@@ -72,14 +91,18 @@ def to_json(item: Inbound | Reply) -> str:
         if field.name not in _NOT_STORED[type(item)]
         and (field.default is MISSING or getattr(item, field.name) != field.default)
     }
-    return dump({name: _CODED[name][0](value) if name in _CODED else value for name, value in data.items()})
+    return dump(
+        {name: _CODED[name][0](value) if name in _CODED else value for name, value in data.items()}
+    )
 
 
 def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
     """Return the stored fields, ignoring those of a newer version."""
     known = {field.name for field in fields(kind)}
     data = {name: value for name, value in json.loads(text).items() if name in known}
-    return {name: _CODED[name][1](value) if name in _CODED else value for name, value in data.items()}
+    return {
+        name: _CODED[name][1](value) if name in _CODED else value for name, value in data.items()
+    }
 
 
 def question_to_json(question: Question | None) -> str | None:
@@ -96,7 +119,9 @@ def question_from_json(text: str | None) -> Question | None:
     def read() -> Question | None:
         if not (data := json.loads(text or "null")):
             return None
-        return Question(data["text"], tuple(_choice_from_json(choice) for choice in data["choices"]))
+        return Question(
+            data["text"], tuple(_choice_from_json(choice) for choice in data["choices"])
+        )
 
     return readable("an open question", read, None)
 
@@ -130,8 +155,14 @@ def _file_from_dict(data: Mapping[str, Any]) -> Attachment | Audio:
 
 
 _CODED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "attachments": (lambda all_: [*map(_file_to_dict, all_)], lambda all_: tuple(map(_file_from_dict, all_))),
-    "choices": (lambda all_: [*map(_choice_to_json, all_)], lambda all_: tuple(map(_choice_from_json, all_))),
+    "attachments": (
+        lambda all_: [*map(_file_to_dict, all_)],
+        lambda all_: tuple(map(_file_from_dict, all_)),
+    ),
+    "choices": (
+        lambda all_: [*map(_choice_to_json, all_)],
+        lambda all_: tuple(map(_choice_from_json, all_)),
+    ),
     "origins": (origins_to_json, origins_from_json),
     "workspace": (str, Path),
 }

@@ -38,7 +38,9 @@ def queries() -> Mapping[str, str]:
     """Core's SQL by name."""
     import aiosql
 
-    found = aiosql.from_path(str(files("hookline.store") / "sql"), "sqlite3", mandatory_parameters=False)
+    found = aiosql.from_path(
+        str(files("hookline.store") / "sql"), "sqlite3", mandatory_parameters=False
+    )
     return {name: getattr(found, name).sql for name in found.available_queries}
 
 
@@ -47,7 +49,9 @@ def core_migrations(dialect: str) -> list[Migration]:
     folders = [files("hookline.store") / "sql" / "migrations" / name for name in (".", dialect)]
     found = {item.name: item for folder in folders if folder.is_dir() for item in folder.iterdir()}
     steps = sorted(name for name in found if name.endswith(".sql"))
-    return [Migration(int(name.split("_")[0]), name, found[name].read_text("utf-8")) for name in steps]
+    return [
+        Migration(int(name.split("_")[0]), name, found[name].read_text("utf-8")) for name in steps
+    ]
 
 
 class Journal:
@@ -69,7 +73,9 @@ class Journal:
 
     def _all(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[None]:
         """Run the statements in one transaction."""
-        return self.store.write(Batch([(self.sql[name], row) for name, row in statements]), durable=durable)
+        return self.store.write(
+            Batch([(self.sql[name], row) for name, row in statements]), durable=durable
+        )
 
     def _do(self, query: str, **params: Any) -> Awaitable[None]:
         return self._all([(query, params)])
@@ -84,12 +90,19 @@ class Journal:
 
         The last one counts the attempt to send it.
         """
-        return self._count([(query, {"id": row_id, "node": self.node, "previous": previous or self.node})], False)
+        return self._count(
+            [(query, {"id": row_id, "node": self.node, "previous": previous or self.node})], False
+        )
 
     # Inbox
 
     def receive(
-        self, inbound: Inbound, *, durable: bool, mine: bool = True, files: Sequence[Mapping[str, Any]] | None = None
+        self,
+        inbound: Inbound,
+        *,
+        durable: bool,
+        mine: bool = True,
+        files: Sequence[Mapping[str, Any]] | None = None,
     ) -> tuple[str, Awaitable[int | None]]:
         """Store an inbound message, in the state ``files_pending`` if ``files`` is given.
 
@@ -109,7 +122,7 @@ class Journal:
         return self._count([("complete_files", row)], True)
 
     async def pending_inbox(self, channel: str) -> list[Mapping[str, Any]]:
-        """Messages of a channel that wait for their files, oldest first: ``id owner inbound files``."""
+        """Messages of a channel still without files, oldest first: ``id owner inbound files``."""
         rows = await self._rows("pending_inbox", channel=channel)
         found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
         return [
@@ -119,19 +132,26 @@ class Journal:
         ]
 
     def close_inbound(
-        self, inbox_id: str | None, session_id: str | None, reply: Reply | None, *, left_over: bool = False
+        self,
+        inbox_id: str | None,
+        session_id: str | None,
+        reply: Reply | None,
+        *,
+        left_over: bool = False,
     ) -> Awaitable[None]:
         """Mark an inbound message as done and put its reply, if any, into the outbox.
 
-        The reply to a ``left_over`` message belongs to nobody: this process may not have the channel.
+        The reply to a ``left_over`` message gets no owner: this process may not have the channel.
         """
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
         statements += [self._reply(reply, None, left_over)] if reply is not None else []
         return self._all(statements, durable=reply is not None)
 
-    async def open_inbox(self, channel: str | None = None, chat_id: str = "") -> list[Mapping[str, Any]]:
-        """Messages that no turn has begun with, oldest first: ``id owner inbound``; of one chat, or of all."""
+    async def open_inbox(
+        self, channel: str | None = None, chat_id: str = ""
+    ) -> list[Mapping[str, Any]]:
+        """Messages without a turn, oldest first, of one chat or all: ``id owner inbound``."""
         rows = await self._rows("open_inbox", channel=channel, chat_id=chat_id)
         found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
         return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
@@ -144,31 +164,52 @@ class Journal:
     # Sessions
 
     @staticmethod
-    def new_session(session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any) -> Statement:
+    def new_session(
+        session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
+    ) -> Statement:
         """The statement that stores a session; it is run with the session's first write."""
         row = {name: getattr(session, name) for name in _SESSION}
         row |= {"model": model, "workspace": workspace, "summary": summary}
         return "insert_session", {**row, **_stable(stable)}
 
-    def create_session(self, creating: Statement, history: Iterable[tuple[int, Message]]) -> Awaitable[None]:
+    def create_session(
+        self, creating: Statement, history: Iterable[tuple[int, Message]]
+    ) -> Awaitable[None]:
         """Store a session before its first turn, with numbered messages that belong to no turn."""
-        return self._all([creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)])
+        return self._all(
+            [creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)]
+        )
 
     def archive_session(
         self, creating: Statement, said: Iterable[tuple[float, Message]], ended: float
     ) -> Awaitable[None]:
         """Store a session that has ended, with messages and when each was said."""
         row = {"id": creating[1]["id"], "now": ended}
-        messages = [_message(row["id"], "", seq, message, at) for seq, (at, message) in enumerate(said, 1)]
-        return self._all([creating, *messages, ("touch_history", row), ("end_session", {**row, "successor": None})])
+        messages = [
+            _message(row["id"], "", seq, message, at) for seq, (at, message) in enumerate(said, 1)
+        ]
+        return self._all(
+            [
+                creating,
+                *messages,
+                ("touch_history", row),
+                ("end_session", {**row, "successor": None}),
+            ]
+        )
 
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
         """The stored row of a session."""
         return next(iter(await self._rows("session", id=session_id)), None)
 
-    async def session_for_owner(self, session_id: str, name: str, inbound: Inbound) -> Mapping[str, Any]:
+    async def session_for_owner(
+        self, session_id: str, name: str, inbound: Inbound
+    ) -> Mapping[str, Any]:
         """A session's row with ``left_over``, ``known`` and ``active`` (see the query)."""
-        asked = {"channel": inbound.channel, "chat_id": inbound.chat_id, "message_id": inbound.message_id}
+        asked = {
+            "channel": inbound.channel,
+            "chat_id": inbound.chat_id,
+            "message_id": inbound.message_id,
+        }
         return (await self._rows("session_for_owner", id=session_id, named=name, **asked))[0]
 
     async def active_session(self, channel: str, chat_id: str) -> str | None:
@@ -230,7 +271,9 @@ class Journal:
         """Replace the sidecar of a message."""
         return self._all([_sidecar(session_id, seq, text)])
 
-    def append_message(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[None]:
+    def append_message(
+        self, session_id: str, turn_id: str, seq: int, message: Message
+    ) -> Awaitable[None]:
         """Append a message to the history."""
         return self._all([_message(session_id, turn_id, seq, message)])
 
@@ -253,7 +296,9 @@ class Journal:
         statements.append(_usage(session_id, turn_id, "turn", response, now))
         return self._all(statements)
 
-    def record_usage(self, session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Awaitable[None]:
+    def record_usage(
+        self, session_id: str, turn_id: str, purpose: str, response: ModelResponse
+    ) -> Awaitable[None]:
         """Store the usage of a model call that is not part of the history."""
         return self._all([_usage(session_id, turn_id, purpose, response)])
 
@@ -261,7 +306,9 @@ class Journal:
         """Record that a tool which may change something is about to run."""
         return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
-    def finish_step(self, turn_id: str, session_id: str, result: ToolResult, question: str | None) -> Awaitable[None]:
+    def finish_step(
+        self, turn_id: str, session_id: str, result: ToolResult, question: str | None
+    ) -> Awaitable[None]:
         """Store a call's result, and the ``question`` it leaves open in the session, if any."""
         row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
         row |= {"result": result.text, "seconds": result.seconds}
@@ -286,7 +333,10 @@ class Journal:
                 store as this is called, and share the transaction.
         """
         warm = {**turn, "id": turn["session_id"]}
-        statements: list[Statement] = [("end_turn", {**turn, "now": clock.now()}), ("set_warm", warm)]
+        statements: list[Statement] = [
+            ("end_turn", {**turn, "now": clock.now()}),
+            ("set_warm", warm),
+        ]
         statements += [("close_inbox", turn)] if turn["inbox_id"] else []
         statements += [self._reply(reply, turn["id"], left_over)] if reply is not None else []
         if not (direct and reply):
@@ -294,7 +344,11 @@ class Journal:
             return None
         stored = statements[-1][1]
         claimed = await self._count([*statements, ("claim_new_reply", stored)], durable=True)
-        return {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"} if claimed else None
+        return (
+            {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
+            if claimed
+            else None
+        )
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
         """Turns that never ended, oldest first, with their inbound message."""
@@ -320,7 +374,9 @@ class Journal:
         """The replacements made in a history, oldest first."""
         return await self._rows("rewrites", session_id=session_id)
 
-    def rewrite(self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str) -> Awaitable[None]:
+    def rewrite(
+        self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str
+    ) -> Awaitable[None]:
         """Replace parts of a history; only the sidecars of ``turn_id`` are kept."""
         where = {"session_id": session_id}
         statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
@@ -350,13 +406,25 @@ class Journal:
         """An attempt failed; the next is ``due`` then, by this process if ``keep``."""
         return self._do("postpone_outbox", id=reply_id, due=due, owner=self.node if keep else None)
 
-    def close_reply(self, reply_id: str, state: str, delivered_id: str | None = None) -> Awaitable[None]:
+    def close_reply(
+        self, reply_id: str, state: str, delivered_id: str | None = None
+    ) -> Awaitable[None]:
         """Mark a reply as ``sent`` or ``failed``; nobody sends it again."""
-        return self._do("close_outbox", id=reply_id, state=state, delivered_id=delivered_id, now=clock.now())
+        return self._do(
+            "close_outbox", id=reply_id, state=state, delivered_id=delivered_id, now=clock.now()
+        )
 
     async def last_delivery(self, session_id: str) -> float:
         """When the reply of the session's last turn was sent, Unix time; 0 if that is not known."""
-        return max([0.0, *[float(row["at"]) for row in await self._rows("last_delivery", session_id=session_id)]])
+        return max(
+            [
+                0.0,
+                *[
+                    float(row["at"])
+                    for row in await self._rows("last_delivery", session_id=session_id)
+                ],
+            ]
+        )
 
 
 _INBOX = ("channel", "message_id", "chat_id", "session_id")
@@ -370,10 +438,17 @@ def _stable(stable: StablePrompt) -> dict[str, str]:
     return {"system": stable.system, "tools": stable.tools_json, "parts": parts}
 
 
-def _message(session_id: str, turn_id: str, seq: int, message: Message, now: float | None = None) -> Statement:
+def _message(
+    session_id: str, turn_id: str, seq: int, message: Message, now: float | None = None
+) -> Statement:
     row = {"session_id": session_id, "seq": seq, "turn_id": turn_id, "role": message.role}
     body = dump(message.to_dict())
-    return "insert_message", {**row, "body": body, "text": message.text, "now": clock.now() if now is None else now}
+    return "insert_message", {
+        **row,
+        "body": body,
+        "text": message.text,
+        "now": clock.now() if now is None else now,
+    }
 
 
 def _touch(session_id: str) -> Statement:
@@ -384,7 +459,9 @@ def _sidecar(session_id: str, seq: int, text: str) -> Statement:
     return "set_sidecar", {"session_id": session_id, "seq": seq, "text": text}
 
 
-def _usage(session_id: str, turn_id: str, purpose: str, response: ModelResponse, now: float | None = None) -> Statement:
+def _usage(
+    session_id: str, turn_id: str, purpose: str, response: ModelResponse, now: float | None = None
+) -> Statement:
     row: dict[str, Any] = {"session_id": session_id, "turn_id": turn_id, "model": response.model}
     broken = dump(asdict(response.broken)) if response.broken is not None else None
     row |= {"purpose": purpose, "broken": broken, "now": clock.now() if now is None else now}

@@ -98,13 +98,17 @@ class ChannelContract:
         yield made
         made.kill()
 
-    def test_messages_are_answered_in_order(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
+    def test_messages_are_answered_in_order(
+        self, lives: GatewayProcess, fake: ChannelPlatform
+    ) -> None:
         """Those of one chat in the order in which they were written, other chats beside them."""
         lives.start()
         said = self._say(fake, "a", 6)
         self._expect(fake, said)
 
-    def test_a_message_that_comes_twice_is_answered_once(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
+    def test_a_message_that_comes_twice_is_answered_once(
+        self, lives: GatewayProcess, fake: ChannelPlatform
+    ) -> None:
         """The platform delivers again what it believes was lost, before and after a restart."""
         lives.start()
         fake.say(0, "[b0] hello")
@@ -128,14 +132,18 @@ class ChannelContract:
             wrong = [n for n in range(LINES) if found.count(str(n)) != 1]
             _fail(f"of a long answer the lines {wrong[:10]} are missing, repeated or out of order.")
 
-    def test_a_send_without_an_answer_stands_once(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
+    def test_a_send_without_an_answer_stands_once(
+        self, lives: GatewayProcess, fake: ChannelPlatform
+    ) -> None:
         """The request arrived and the connection broke: look whether the message is there."""
         lives.start()
         fake.drop(1)
         said = self._say(fake, "d", 2)
         self._expect(fake, said)
 
-    def test_what_is_written_while_nobody_runs_is_answered(self, lives: GatewayProcess, fake: ChannelPlatform) -> None:
+    def test_what_is_written_while_nobody_runs_is_answered(
+        self, lives: GatewayProcess, fake: ChannelPlatform
+    ) -> None:
         """In order, after the next start."""
         lives.start()
         said = self._say(fake, "e", 2)
@@ -163,7 +171,9 @@ class ChannelContract:
 
     # How it is looked at
 
-    def _say(self, fake: ChannelPlatform, name: str, count: int, word: str = "hello") -> dict[int, list[str]]:
+    def _say(
+        self, fake: ChannelPlatform, name: str, count: int, word: str = "hello"
+    ) -> dict[int, list[str]]:
         """Write ``count`` messages in two chats by turns; their names by chat."""
         said: dict[int, list[str]] = {0: [], 1: []}
         for number in range(count):
@@ -195,8 +205,9 @@ class ChannelContract:
             twice = [name for name, times in plain.items() if times > 1]
             if twice:
                 _fail(
-                    f"{', '.join(twice)} of chat {chat} was answered twice. Record what is sent "
-                    f"before and after each request, and look an unsure one up before you repeat it."
+                    f"{', '.join(twice)} of chat {chat} was answered twice. Record what is "
+                    "sent before and after each request, and look an unsure one up before you "
+                    "repeat it."
                 )
             if order != list(names):
                 _fail(f"chat {chat} was answered in the order {order} and not {list(names)}.")

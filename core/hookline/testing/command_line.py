@@ -50,7 +50,9 @@ class HarnessCommandLine:
             if one.plugin in plugins
         ]
         entries += _given(commands, next(iter(harness.states()), ""))
-        self.catalog = Catalog(entries, plugins, lambda catalog: register_commands(catalog, runtime, self), err)
+        self.catalog = Catalog(
+            entries, plugins, lambda catalog: register_commands(catalog, runtime, self), err
+        )
 
     @property
     def home(self) -> Path:
@@ -102,7 +104,9 @@ class HarnessCommandLine:
         return result  # type: ignore[return-value]
 
 
-def run_line(harness: Harness, arguments: str, given: str, commands: Mapping[str, Any]) -> CliResult:
+def run_line(
+    harness: Harness, arguments: str, given: str, commands: Mapping[str, Any]
+) -> CliResult:
     """Run ``hookline ARGUMENTS`` with the text ``given`` on standard input."""
     out, errors, stdin = StringIO(), StringIO(), sys.stdin
     with redirect_stdout(out), redirect_stderr(errors):

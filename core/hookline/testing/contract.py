@@ -177,7 +177,9 @@ class PluginContract:
         for hook in HOOKS:
             for implementation in h.runtime.bus.implementations(hook):
                 if implementation.plugin == self._name():
-                    cases = hostile_events.events(hook, folder, list(h.runtime.engine.tools.values()))
+                    cases = hostile_events.events(
+                        hook, folder, list(h.runtime.engine.tools.values())
+                    )
                     complaints += h.run(check_hook(h.runtime.bus, implementation, ctx, cases))
         if complaints:
             _fail("\n".join(complaints))
@@ -204,14 +206,25 @@ class PluginContract:
             return
         names = (self._name(), f"{self._name()}:other")
         config = {name: dict(self.config) for name in names}
-        h = harness(*self._company(), self.plugin, config=config, core=self.core, model=ANSWERS, strict=False)
+        h = harness(
+            *self._company(),
+            self.plugin,
+            config=config,
+            core=self.core,
+            model=ANSWERS,
+            strict=False,
+        )
         self._turn(h)
         found = {name: reason for name, (state, reason) in h.states().items() if state != "on"}
-        found |= {one.plugin: one.reason for one in h.runtime.engine.services[Inspection].failures()}
-        if told := "; ".join(f"{name}: {reason}" for name, reason in found.items() if name in names):
+        found |= {
+            one.plugin: one.reason for one in h.runtime.engine.services[Inspection].failures()
+        }
+        if told := "; ".join(
+            f"{name}: {reason}" for name, reason in found.items() if name in names
+        ):
             _fail(
-                f"two of {self._name()} do not get along: {told}. Use `host.plugin` in the names of "
-                f"tools, commands and channels, or leave `multiple` off."
+                f"two of {self._name()} do not get along: {told}. Use `host.plugin` in the "
+                "names of tools, commands and channels, or leave `multiple` off."
             )
 
     def test_its_teardown_leaves_nothing(self, harness: Make) -> None:

@@ -95,15 +95,20 @@ def wait_for(what: Callable[[], Any], told: Callable[[], object]) -> None:
 
 def long_answer(name: str) -> str:
     """What the model says to ``[NAME] long``: numbered lines, some of them in a block of code."""
-    lines = [f"[{name}.{number}] some words for the line, and a few more of them" for number in range(LINES)]
+    lines = [
+        f"[{name}.{number}] some words for the line, and a few more of them"
+        for number in range(LINES)
+    ]
     lines[LINES // 4] += "\n\n```python"
     lines[LINES // 2] += "\n```\n"
     return "\n".join(lines)
 
 
 class Echo(ScriptedModel):
-    """Answers ``[NAME] hello`` with ``[NAME] is answered``, ``[NAME] long`` at length, and ``[NAME] slow``
-    as ``hello``, word by word for some seconds."""
+    """Answers ``[NAME] hello`` with ``[NAME] is answered``, ``[NAME] long`` at length.
+
+    ``[NAME] slow`` gets the same answer as ``hello``, word by word over some seconds.
+    """
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         """Answer, word by word."""
@@ -120,7 +125,14 @@ class Echo(ScriptedModel):
         return self._response(text)
 
 
-def _live(pipe: Connection, kind: str, path: Sequence[str], home: str, config: Mapping[str, Any], point: str) -> None:
+def _live(
+    pipe: Connection,
+    kind: str,
+    path: Sequence[str],
+    home: str,
+    config: Mapping[str, Any],
+    point: str,
+) -> None:
     sys.path[:] = path
     os.environ["HOOKLINE_CRASH_AT"] = point
     importlib.reload(crash)

@@ -152,7 +152,7 @@ class Harness:
         input: str = "",  # noqa: A002
         commands: Mapping[str, Any] | None = None,
     ) -> CliResult:
-        """Run ``hookline ARGUMENTS`` as the program does, with the commands of the harness's plugins.
+        """Run ``hookline ARGUMENTS`` with the commands of the harness's plugins.
 
         Args:
             arguments: what follows ``hookline``, quoted as in a shell.
@@ -230,7 +230,12 @@ class Harness:
         return self._opened
 
     def _runtime(self) -> Runtime:
-        overrides = {"model": MODEL, "workspace": str(self.workspace), "store": store_url(), **self._core}
+        overrides = {
+            "model": MODEL,
+            "workspace": str(self.workspace),
+            "store": store_url(),
+            **self._core,
+        }
         loaded = load(self.home, {}, overrides)
         # Loaded through its entry point, so that every conversation has /new, /stop and so on.
         entries = {"commands": PluginEntry("commands")}
@@ -263,7 +268,9 @@ class Harness:
     def checks(self) -> list[tuple[str, Check]]:
         """Return the plugins' checks for `hookline doctor`, each with its plugin's name."""
         found: list[tuple[str, Check]] = []
-        self.runtime.bus.gather("register_checks", lambda plugin: lambda check: found.append((plugin, check)))
+        self.runtime.bus.gather(
+            "register_checks", lambda plugin: lambda check: found.append((plugin, check))
+        )
         return found
 
     def routes(self) -> list[Route]:
@@ -314,11 +321,15 @@ def plugin_name(kind: type[Plugin[Any]]) -> str:
 
 
 def _settings(names: list[str], config: Mapping[str, Any]) -> dict[str, Any]:
-    several = {key: value for key, value in config.items() if key.partition(":")[0] in names and ":" in key}
+    several = {
+        key: value for key, value in config.items() if key.partition(":")[0] in names and ":" in key
+    }
     if len(names) == 1 and names[0] not in config and not several:
         return {names[0]: config}
     kinds = {name.partition(":")[0] for name in several}
-    return {name: config.get(name, {}) for name in names if name in config or name not in kinds} | several
+    return {
+        name: config.get(name, {}) for name in names if name in config or name not in kinds
+    } | several
 
 
 def _entry(name: str, settings: Any) -> PluginEntry:

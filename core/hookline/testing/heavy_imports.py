@@ -72,7 +72,9 @@ def heavy_imports(module: str, allowed: frozenset[str] = frozenset()) -> list[Im
     """
     order = json.dumps([module, sorted(heavy_packages() - allowed)])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    run = subprocess.run([sys.executable, "-c", PROBE, order], env=environment, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", PROBE, order], env=environment, capture_output=True, text=True
+    )
     if run.returncode != 0:
         raise ImportError(run.stderr)
     missing, found = _read(run.stdout)

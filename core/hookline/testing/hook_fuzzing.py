@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from hookline_hookspecs import HOOKS, Answer, Ask, ContextBlock, Deny, ModelResponse, Section, ToolResult
+from hookline_hookspecs import (
+    HOOKS,
+    Answer,
+    Ask,
+    ContextBlock,
+    Deny,
+    ModelResponse,
+    Section,
+    ToolResult,
+)
 
 from hookline.bus.bus import Bus
 from hookline.bus.deadline import HookTimeout
@@ -21,12 +30,16 @@ CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": Contex
 INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
 
 
-async def check_hook(bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]) -> list[str]:
+async def check_hook(
+    bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]
+) -> list[str]:
     """Call one hook of a plugin with every event; return a sentence for each problem."""
     complaints: list[str] = []
     for case in cases:
         given, untouched = case.make(), case.make()
-        view = ctx if case.tool is None else TurnContext(ctx.engine, ctx.state, ctx.active, case.tool)
+        view = (
+            ctx if case.tool is None else TurnContext(ctx.engine, ctx.state, ctx.active, case.tool)
+        )
         complaint = await _one(bus, implementation, view, case, given)
         if complaint is None and given != untouched:
             complaint = (
@@ -41,7 +54,9 @@ async def check_hook(bus: Bus, implementation: Implementation, ctx: TurnContext,
     return complaints
 
 
-async def _one(bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any) -> str | None:
+async def _one(
+    bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any
+) -> str | None:
     hook = implementation.spec.name
     try:
         result = await bus.attempt(implementation, ctx, given)
@@ -49,7 +64,7 @@ async def _one(bus: Bus, implementation: Implementation, ctx: TurnContext, case:
             result = await result(given, _call_next(hook))
             return _wrong_type(result, (INSIDE[hook],), case)
     except HookTimeout:
-        return f"did not return within its {implementation.deadline:g} s when it was given {case.label}"
+        return f"did not return within {implementation.deadline:g} s for {case.label}"
     except (Exception, SystemExit) as error:
         return (
             f"raised {describe(error)} ({_place(error)}) when it was given {case.label}; a hook "

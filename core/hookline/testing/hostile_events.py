@@ -144,7 +144,9 @@ def _calls_of(tool: Tool) -> Iterator[Case]:
     yield case("a negative number", lambda: -(10**30))
     yield case("a list", lambda: ["", None, {}])
     yield case("a deeply nested value", _nested)
-    yield Case(f"a call of {tool.name} without arguments", lambda: ToolCall("c", tool.name, {}), tool)
+    yield Case(
+        f"a call of {tool.name} without arguments", lambda: ToolCall("c", tool.name, {}), tool
+    )
     yield Case(
         f"a call of {tool.name} with unknown arguments",
         lambda: ToolCall("c", tool.name, {"no such": 1, "": _nested()}),
@@ -213,7 +215,9 @@ def _conversation(text: str) -> tuple[Message, ...]:
 
 def _turn(text: str) -> Turn:
     result = ToolResult(ToolCall("call_1", "no_such_tool", {"text": text}), text, ok=False)
-    return Turn("turn_1", _session(text), _inbound(text), _conversation(text), (result,), text, stop="done")
+    return Turn(
+        "turn_1", _session(text), _inbound(text), _conversation(text), (result,), text, stop="done"
+    )
 
 
 def _request(text: str) -> ModelRequest:
@@ -268,7 +272,9 @@ _SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "post_model": {"no block": lambda: ModelResponse((), "incomplete")},
     "on_message": {
         "nobody and nowhere": lambda: Inbound("", "", "", "", "", session_id="", system=""),
-        "a file that is gone": lambda: replace(_inbound("x"), attachments=(Attachment(Path("gone"), "", "", -1),)),
+        "a file that is gone": lambda: replace(
+            _inbound("x"), attachments=(Attachment(Path("gone"), "", "", -1),)
+        ),
     },
     "on_question": {
         "an approval without a call": lambda: Question("", kind="approval"),
@@ -285,7 +291,11 @@ _SPECIAL["around_model"] = _SPECIAL["pre_model"]
 
 
 def _voice_messages(folder: Path) -> Iterator[Case]:
-    contents = {"an empty file": b"", "noise": bytes(range(256)) * 64, "a lie about its type": b"%PDF"}
+    contents = {
+        "an empty file": b"",
+        "noise": bytes(range(256)) * 64,
+        "a lie about its type": b"%PDF",
+    }
     paths = {"a file that is gone": folder / "gone", "a folder": folder}
     for number, (label, data) in enumerate(contents.items()):
         paths[label] = folder / f"file{number}"

@@ -22,7 +22,9 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.frozen import FrozenDict
 
-Step: TypeAlias = "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
+Step: TypeAlias = (
+    "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
+)
 """An answer: text, tool calls (with text among them), a response, an error, or a function."""
 
 
@@ -115,7 +117,9 @@ class _Rendered(FrozenDict):
     """The encoded stable parts of a request, and the request itself."""
 
     def __init__(self, request: ModelRequest) -> None:
-        super().__init__(system=_encoded(request.system), tools=_encoded([asdict(t) for t in request.tools]))
+        super().__init__(
+            system=_encoded(request.system), tools=_encoded([asdict(t) for t in request.tools])
+        )
         self.request = request
 
 
@@ -138,6 +142,8 @@ def _fragment(message: Message) -> Fragment:
         data.pop("carried", None)
         for block in data["blocks"]:
             block.pop("origins", None)
-        known = message.wire["test"] = Fragment(_encoded(data, sort_keys=True), role=message.speaker)
+        known = message.wire["test"] = Fragment(
+            _encoded(data, sort_keys=True), role=message.speaker
+        )
     assert isinstance(known, Fragment)
     return known

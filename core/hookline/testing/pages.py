@@ -23,7 +23,15 @@ from urllib.parse import unquote, urlencode, urlsplit
 from uuid import uuid4
 
 from hookline_hookspecs import Inbound, Route
-from hookline_hookspecs.web import IDENTITY, TABLES_TASK, Identity, Problem, SiteRoute, View, view_as_json
+from hookline_hookspecs.web import (
+    IDENTITY,
+    TABLES_TASK,
+    Identity,
+    Problem,
+    SiteRoute,
+    View,
+    view_as_json,
+)
 
 OPERATOR = Identity("web", "owner", "operator", "device-1")
 """Opens the pages by default."""
@@ -48,7 +56,7 @@ TABLE_QUERIES = {
     "postgres": "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() "
     "AND tablename NOT IN ('nodes', 'writers', 'beats', 'owners')",
 }
-"""SQL that lists the tables of each kind of store, without PostgreSQL's tables of live processes."""
+"""SQL that lists the tables of each kind of store, except PostgreSQL's live-process tables."""
 
 
 class PageClient:
@@ -80,7 +88,9 @@ class PageClient:
         """Return what a page's handler returns, such as a view. Raises ``Problem``."""
         return self._call("GET", address, b"", who)
 
-    def post(self, address: str, fields: Mapping[str, str] | None = None, who: Identity = OPERATOR) -> Any:
+    def post(
+        self, address: str, fields: Mapping[str, str] | None = None, who: Identity = OPERATOR
+    ) -> Any:
         """Submit a form. Return the ``Redirect``, or the view with errors. Raises ``Problem``."""
         return self._call("POST", address, urlencode(fields or {}).encode(), who)
 
@@ -94,7 +104,9 @@ class PageClient:
 
     async def _say(self, text: str, who: Identity, session: str) -> None:
         runtime = await self._harness.aopen()
-        inbound = Inbound(who.channel, who.name, who.name, uuid4().hex, text, session_id=session, private=True)
+        inbound = Inbound(
+            who.channel, who.name, who.name, uuid4().hex, text, session_id=session, private=True
+        )
         submission = await runtime.dispatcher.submit(inbound, "ask")
         await submission.mark_delivered()
         await runtime.finish_background(30.0)

@@ -22,7 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--hookline-store",
         default="",
         metavar="URL",
-        help="the store of the fixture `store`: a driver's name or a URL (default: sqlite, or HOOKLINE_TEST_STORE)",
+        help="store of the fixture `store`: a driver name or URL "
+        "(default: HOOKLINE_TEST_STORE or sqlite)",
     )
 
 

@@ -69,7 +69,14 @@ class HookRecorder:
     def _step(self, _ctx: Any, step: Step) -> None:
         self.calls.append(
             HookCall(
-                step.hook, step.plugin, step.event, step.result, step.seconds, step.failure, step.kind, step.started
+                step.hook,
+                step.plugin,
+                step.event,
+                step.result,
+                step.seconds,
+                step.failure,
+                step.kind,
+                step.started,
             )
         )
 

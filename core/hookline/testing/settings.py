@@ -8,7 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
-SECRET_NAME = re.compile(r"(?:^|_)(?:token|secret|password|passwd|api_?key|private_key|credentials?|webhook_secret)$")
+SECRET_NAME = re.compile(
+    r"(?:^|_)(?:token|secret|password|passwd|api_?key|private_key|credentials?|webhook_secret)$"
+)
 """Matches names of settings that hold a secret; not ``max_tokens`` or ``token_env``."""
 CANARY = "canary-6f1d2c"
 """A recognizable secret to search for."""

@@ -27,11 +27,17 @@ def require_complete(model: str, response: ModelResponse) -> ModelResponse:
         BadRequest: it is; likewise.
     """
     calls = len(response.message.tool_calls)
-    texts = [block.text for block in response.blocks if isinstance(block, (TextBlock, ThinkingBlock))]
+    texts = [
+        block.text for block in response.blocks if isinstance(block, (TextBlock, ThinkingBlock))
+    ]
     if response.stop not in _WHOLE:
-        error: ProviderError = NetworkError(f"{model} broke off its answer before its end; try again")
+        error: ProviderError = NetworkError(
+            f"{model} broke off its answer before its end; try again"
+        )
     elif calls > MOST_CALLS or sum(map(len, texts)) > LONGEST_TEXT:
-        error = BadRequest(f"{model} sent more than is taken of an answer ({calls} tool calls); choose another model")
+        error = BadRequest(
+            f"the answer of {model} is too large ({calls} tool calls); choose another model"
+        )
     else:
         return response
     error.partial = response.text[:LONGEST_TEXT]
@@ -39,14 +45,19 @@ def require_complete(model: str, response: ModelResponse) -> ModelResponse:
 
 
 def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> ModelResponse:
-    """The response with text that can be stored, and an id for each tool call that is not in ``used``."""
+    """The response with storable text and a tool call id for each call that is not in ``used``."""
     seen = set(used)
 
     def stored(block: Any) -> Block:
         try:
-            made: Any = replace(block, **{n: clean_json(getattr(block, n)) for n in block.__slots__ if n != "origins"})
+            made: Any = replace(
+                block,
+                **{n: clean_json(getattr(block, n)) for n in block.__slots__ if n != "origins"},
+            )
         except ValueError as error:
-            return stored(replace(block, arguments={}, error=f"the arguments {error}; send the call again"))
+            return stored(
+                replace(block, arguments={}, error=f"the arguments {error}; send the call again")
+            )
         if isinstance(made, ToolCall):
             made = made if made.id and made.id not in seen else replace(made, id=f"call_{new_id()}")
             seen.add(made.id)

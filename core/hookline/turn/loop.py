@@ -51,12 +51,25 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         found = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
         turn.blocks = (*notices(state), *(block for _, block in found))
         carried = merge_origins(*[block.origins for block in turn.blocks])
-        entry = turn.append(Message("user", (*state.take_steering(), *blocks), envelope(turn.blocks), carried))
+        entry = turn.append(
+            Message("user", (*state.take_steering(), *blocks), envelope(turn.blocks), carried)
+        )
         creating, state.pending.creating = state.pending.creating, None
         first = [*([creating] if creating else ()), *forgotten]
-        row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "now": clock.now()}
+        row = {
+            "id": turn.id,
+            "session_id": state.record.id,
+            "inbox_id": turn.inbox_id,
+            "now": clock.now(),
+        }
         # What the store will say: the time, one turn more, no question.
-        state.version = (row["now"], (state.version[1] if state.version else 0) + 1, None, state.model, None)
+        state.version = (
+            row["now"],
+            (state.version[1] if state.version else 0) + 1,
+            None,
+            state.model,
+            None,
+        )
         turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, first))
 
     await run_lifecycle(ctx, begin)
@@ -92,7 +105,10 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
         if ctx.engine.closing:
             # The process is ending: the next one resumes the turn from the journal.
             raise
-        outcome.stop, outcome.reply = "stopped", append_to_partial("".join(turn.streamed), "Stopped.")
+        outcome.stop, outcome.reply = (
+            "stopped",
+            append_to_partial("".join(turn.streamed), "Stopped."),
+        )
         if not turn.stopping:
             return True
         uncancel(turn.task)
@@ -110,14 +126,18 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
     else:
         if not isinstance(error, MiddlewareError):
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
-        failure = Failure("internal", (not ctx.engine.strict and error_text(error)) or describe(error), error)
+        failure = Failure(
+            "internal", (not ctx.engine.strict and error_text(error)) or describe(error), error
+        )
     outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
-    outcome.reply = append_to_partial(error.partial if isinstance(error, ProviderError) else "", failure.text)
+    outcome.reply = append_to_partial(
+        error.partial if isinstance(error, ProviderError) else "", failure.text
+    )
     await ctx.engine.bus.observe("on_error", ctx, failure)
 
 
 def resumable_error(turn: ActiveTurn, error: BaseException | None) -> StoreError | None:
-    """The store's error, if it has failed a turn whose message is stored: that is left open, and resumed.
+    """The store's error, if it failed a turn whose message is stored: the turn is resumed later.
 
     Where it has failed a plugin around the call, a turn that is resumed already is answered.
     """
@@ -172,8 +192,12 @@ async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             return response
         if response.stop == "refusal":
             return replace(response, blocks=(TextBlock("The model refused to answer."),))
-        turn.track_write(ctx.engine.journal.record_usage(ctx.state.record.id, turn.id, "turn", response))
-    raise EmptyAnswer(f"{request.model} returned an empty answer twice; try again, or choose another model")
+        turn.track_write(
+            ctx.engine.journal.record_usage(ctx.state.record.id, turn.id, "turn", response)
+        )
+    raise EmptyAnswer(
+        f"{request.model} returned an empty answer twice; try again, or choose another model"
+    )
 
 
 async def _streamed(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
@@ -207,12 +231,16 @@ def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Mes
     return Message("assistant", text or (TextBlock("(no answer)"),))
 
 
-async def _record(ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse) -> None:
+async def _record(
+    ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse
+) -> None:
     engine, turn, session = ctx.engine, ctx.active_turn, ctx.state.record.id
     await turn.flush()  # usually done already; nothing may follow a message that was not stored
     entry = turn.append(message)
     steps = [(call, engine.tools.is_read_only(call.name)) for call in calls]
-    turn.track_write(engine.journal.record_response(session, turn.id, entry.seq, message, steps, response))
+    turn.track_write(
+        engine.journal.record_response(session, turn.id, entry.seq, message, steps, response)
+    )
     # What only reads may be run again, so it need not wait until its call is stored.
     if not all(read_only for _, read_only in steps):
         await turn.flush()
@@ -233,7 +261,9 @@ async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 def _append(ctx: TurnContext, message: Message) -> None:
     turn, entry = ctx.active_turn, ctx.active_turn.append(message)
-    turn.track_write(ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message))
+    turn.track_write(
+        ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message)
+    )
 
 
 def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -243,7 +273,9 @@ def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
             turn.finish_call(ctx.engine.journal, ToolResult(call, STOPPED, ok=False))
     results = [turn.finished.pop(call.id) for call in calls]
     turn.results += results
-    blocks: list[Block] = [ToolResultBlock(r.call.id, r.text, r.ok, r.images, r.origins) for r in results]
+    blocks: list[Block] = [
+        ToolResultBlock(r.call.id, r.text, r.ok, r.images, r.origins) for r in results
+    ]
     blocks += ctx.state.take_steering()
     for result in results:
         if isinstance(result.data, Question):
@@ -276,13 +308,20 @@ async def _complete(ctx: TurnContext) -> None:
     await turn.pass_point("before-reply")
     if outcome.question is not None:
         await set_question(engine.journal, state, outcome.question)
-    row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "warm_until": state.warm_until}
+    row = {
+        "id": turn.id,
+        "session_id": state.record.id,
+        "inbox_id": turn.inbox_id,
+        "warm_until": state.warm_until,
+    }
     row |= {"state": "failed" if outcome.stop == "error" else "done", "stop": outcome.stop}
     row |= {"iterations": turn.iterations, "error": outcome.error.text if outcome.error else None}
     row["last"] = turn.entries[-1].seq if turn.entries else None
     kept = reply if state.record.kind == "chat" else None
     try:
-        outcome.claimed = await engine.journal.end_turn(row, kept, left_over=turn.left_over, direct=turn.direct)
+        outcome.claimed = await engine.journal.end_turn(
+            row, kept, left_over=turn.left_over, direct=turn.direct
+        )
     finally:
         await turn.flush()
     state.last_used = clock.now()

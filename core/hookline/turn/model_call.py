@@ -72,7 +72,11 @@ def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
     Of a request beside the turn's own only the waits are, as long as a person waits too.
     """
     withheld = not answers or ctx.engine.bus.must_buffer_reply()
-    waited = answers or ctx.message is not None or (ctx.active is not None and not ctx.active.outcome.stop)
+    waited = (
+        answers
+        or ctx.message is not None
+        or (ctx.active is not None and not ctx.active.outcome.stop)
+    )
 
     def show(delta: Delta) -> None:
         if answers and delta.kind != "waiting":
@@ -84,7 +88,9 @@ def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
     return show
 
 
-async def _place_context(ctx: TurnContext, given: ModelRequest, request: ModelRequest) -> ModelRequest:
+async def _place_context(
+    ctx: TurnContext, given: ModelRequest, request: ModelRequest
+) -> ModelRequest:
     """Where ``pre_model`` changed the turn's context blocks, render them into its message."""
     turn = ctx.active
     if request.context is given.context or turn is None or request.purpose != "turn":
@@ -128,5 +134,7 @@ async def ask_auxiliary(
         purpose="auxiliary",
     )
     response = await call_model(ctx, request)
-    await ctx.engine.journal.record_usage(session, ctx.active.id if ctx.active else "", "auxiliary", response)
+    await ctx.engine.journal.record_usage(
+        session, ctx.active.id if ctx.active else "", "auxiliary", response
+    )
     return sanitize_response(response).text

@@ -22,7 +22,9 @@ class StableKeeper:
         self._kept = (request.system, request.tools)
         self._applies = request.purpose == "turn"
 
-    def check(self, implementation: Implementation, _before: ModelRequest, after: ModelRequest) -> ModelRequest:
+    def check(
+        self, implementation: Implementation, _before: ModelRequest, after: ModelRequest
+    ) -> ModelRequest:
         """Put back what a step changed, and name its plugin; the first request may be changed."""
         if not self._applies or self._first or (after.system, after.tools) == self._kept:
             return after
@@ -56,7 +58,9 @@ class PrefixKeeper:
         self._rendered = wire.stable
         self._changed_by = "core"
 
-    def check(self, implementation: Implementation, before: WireRequest, after: WireRequest) -> WireRequest:
+    def check(
+        self, implementation: Implementation, before: WireRequest, after: WireRequest
+    ) -> WireRequest:
         """Note the plugin that changed the prefix; the stable tier is put back."""
         if after.stable != self._rendered:
             after = replace(after, stable=self._rendered)

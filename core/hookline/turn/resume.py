@@ -18,15 +18,19 @@ from ..store.codec import stored_inbound, stored_origins
 from .loop import answer_calls, run_lifecycle
 
 MAX_RESUMES = 3
-"""How often other processes resume a turn before it ends with an error: it may be what kills them."""
+"""Resumes of one turn before it ends with an error: the turn may be what kills the process."""
 RESUMED_TOO_OFTEN = (
-    f"This turn was interrupted and resumed {MAX_RESUMES} times without finishing, so it has ended. "
-    "Send the message again to retry."
+    f"This turn was interrupted and resumed {MAX_RESUMES} times without finishing, "
+    "so it has ended. Send the message again to retry."
 )
-UNKNOWN = "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
+UNKNOWN = (
+    "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
+)
 
 
-async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str) -> ActiveTurn:
+async def resume_turn(
+    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
+) -> ActiveTurn:
     """Go on with a turn that never ended; ``row`` is from ``Journal.open_turns``.
 
     Finished calls keep their results. Started ones are reported as interrupted, or run again if
@@ -35,7 +39,9 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
     """
     inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
     inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
-    turn = ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True)
+    turn = ActiveTurn(
+        row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True
+    )
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
     ctx = TurnContext(engine, state, turn)
@@ -62,7 +68,9 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
             if step is not None and step["state"] == "finished":
                 text = step["result"] or ""
                 origins = stored_origins(call.id, step["origins"])
-                turn.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]), origins=origins)
+                turn.finished[call.id] = ToolResult(
+                    call, text, ok=bool(step["ok"]), origins=origins
+                )
             elif step is not None and step["state"] == "started" and not step["read_only"]:
                 turn.finish_call(engine.journal, ToolResult(call, UNKNOWN, ok=False))
         await answer_calls(ctx, calls)

@@ -43,13 +43,19 @@ class CallResolved(Exception):
     """The call has a result without being run."""
 
     def __init__(
-        self, call: ToolCall, text: str, *, ok: bool = False, origins: tuple[Origin, ...] = (), shown: str = ""
+        self,
+        call: ToolCall,
+        text: str,
+        *,
+        ok: bool = False,
+        origins: tuple[Origin, ...] = (),
+        shown: str = "",
     ) -> None:
         self.result = ToolResult(call, text, ok, origins=origins, shown=shown)
 
 
 def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
-    """The call of a deferred tool that a call of a bridge stands for, under its id; others as they are."""
+    """The deferred tool's call that a bridge call stands for, with its id; else ``call``."""
     tools = ctx.engine.tools
     bridge = tools.get(call.name)
     if bridge is None or not bridge.bridge or call.error or not _is_offered(ctx, call.name):
@@ -59,13 +65,21 @@ def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
     except ToolError as error:
         return replace(call, error=str(error))
     name, arguments = asked["tool"], asked.get("arguments") or {}
-    behind = [tool.name for tool in tools.values() if tool.deferred and tool.plugin == bridge.plugin]
+    behind = [
+        tool.name for tool in tools.values() if tool.deferred and tool.plugin == bridge.plugin
+    ]
     if name not in behind or not isinstance(arguments, dict):
         near = difflib.get_close_matches(str(name), behind, 1)
         hint = (
-            f"did you mean {near[0]}?" if near else f"{name} itself is offered, so call that" if tools.get(name) else ""
+            f"did you mean {near[0]}?"
+            if near
+            else f"{name} itself is offered, so call that"
+            if tools.get(name)
+            else ""
         )
-        return replace(call, error=f"no tool {name!r} is called through {call.name}; {hint}".rstrip("; "))
+        return replace(
+            call, error=f"no tool {name!r} is called through {call.name}; {hint}".rstrip("; ")
+        )
     return ToolCall(call.id, name, arguments)
 
 
@@ -101,7 +115,9 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     tool = ctx.engine.tools.get(call.name)
     try:
         offered = _offered(ctx, tool, call)
-        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, offered)  # its own: calls may run side by side
+        ctx = TurnContext(
+            ctx.engine, ctx.state, ctx.active, offered
+        )  # its own: calls may run side by side
         call = _with_checked_arguments(offered, call)
         result = await _allowed_run(ctx, offered, call)
     except CallResolved as settled:
@@ -130,7 +146,9 @@ def _offered(ctx: TurnContext, tool: Tool | None, call: ToolCall) -> Tool:
 
 def _is_reached(ctx: TurnContext, tool: Tool) -> bool:
     """True for a deferred tool, if the session offers a bridge of its plugin."""
-    ours = [one.name for one in ctx.engine.tools.values() if one.bridge and one.plugin == tool.plugin]
+    ours = [
+        one.name for one in ctx.engine.tools.values() if one.bridge and one.plugin == tool.plugin
+    ]
     for_kind = ctx.state.record.kind == "chat" or not tool.main_only
     return tool.deferred and for_kind and any(_is_offered(ctx, name) for name in ours)
 
@@ -169,7 +187,11 @@ def _fingerprint(call: ToolCall) -> str:
 
 
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
-    """The fingerprint of a call that may run. Raises ``CallResolved`` if it may not or is answered already."""
+    """Return the fingerprint of a call that may run.
+
+    Raises:
+        CallResolved: the call is denied, or a guard has answered it.
+    """
     judged, before = replace(call), _fingerprint(call)
     decision = await ctx.engine.bus.guard("pre_tool", ctx, judged)
     if _fingerprint(judged) != before:
@@ -207,7 +229,10 @@ async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
         shown = f"{reason}; nobody is there to approve it."
         return Deny(f"{shown} Find another way, or stop and say so.", shown)
     if said := answer.reason if isinstance(answer, Refusal) else "":
-        return Deny(f"{reason}; the person did not approve it and says: {said}", f"{reason}; you said no: {said}")
+        return Deny(
+            f"{reason}; the person did not approve it and says: {said}",
+            f"{reason}; you said no: {said}",
+        )
     told = f"{reason}; the person did not approve it. Do not try it again in another form."
     return Deny(told, f"{reason}; it was not approved.")
 
@@ -228,7 +253,9 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     return replace(result, seconds=seconds, origins=result.origins or tool.origins)
 
 
-async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> ToolResult:
+async def _outcome(
+    ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]
+) -> ToolResult:
     try:
         if tool.is_async:
             value = await tool.run(**arguments)
@@ -258,7 +285,9 @@ def _run_sync(tool: Tool, arguments: dict[str, Any]) -> Any:
 
 def _result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolOutput):
-        value = ToolResult(call, **{field.name: getattr(value, field.name) for field in fields(value)})
+        value = ToolResult(
+            call, **{field.name: getattr(value, field.name) for field in fields(value)}
+        )
     if isinstance(value, ToolResult):
         value = replace(value, call=call)
         if (wrong := field_error(value)) is not None:
@@ -284,4 +313,6 @@ def _finished(result: ToolResult) -> ToolResult:
         left_out, half = len(text) - LONGEST, LONGEST // 2
         text = f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
     notes = clean("".join(f"\n\nNote: {note}" for note in result.notes))
-    return replace(result, text=(text or "(no output)") + notes, shown=redacted(clean(result.shown)))
+    return replace(
+        result, text=(text or "(no output)") + notes, shown=redacted(clean(result.shown))
+    )

@@ -59,7 +59,8 @@ class TextFile:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise FileProblem(
-                f"{self.name} is not UTF-8 (byte {error.start + 1}); save it as UTF-8. It was left alone"
+                f"{self.name} is not UTF-8 (byte {error.start + 1}); save it as UTF-8. "
+                "It was left alone"
             ) from None
 
     def write(self, data: bytes) -> None:

@@ -1,7 +1,5 @@
 """The hooks: one typed method for each, with its kind, deadline and meaning."""
 
-# fmt: off
-# ruff: isort: off
 from .boot import BootHooks
 from .kinds import HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl
 from .learning import LearningHooks
@@ -9,15 +7,26 @@ from .session import SessionHooks
 from .turn import TurnHooks
 
 SIGNALS = (
-    "delta", "notice", "reply_sent", "reply_delayed", "reply_failed", "compacted", "denied",
-    "plugin_failed", "budget", "settled", "resumed", "undone", "remote_turn",
+    "delta",
+    "notice",
+    "reply_sent",
+    "reply_delayed",
+    "reply_failed",
+    "compacted",
+    "denied",
+    "plugin_failed",
+    "budget",
+    "settled",
+    "resumed",
+    "undone",
+    "remote_turn",
 )
 """Signals in addition to those named after a hook. ``settled`` carries an ``Inbound`` that needs no
 further work, whether or not there was a reply and whether or not it was delivered. The signals
 about replies carry a ``Reply``: ``reply_delayed`` one whose delivery will be retried later,
-``reply_failed`` one whose delivery was abandoned. ``resumed`` carries the id of the session that a
-person went back to, ``undone`` the ``session`` and the ``turn_id`` of a turn that ``/undo`` removed,
-``remote_turn`` a ``RemoteTurnEvent`` of a turn that another process runs."""
+``reply_failed`` one whose delivery was abandoned. ``resumed`` carries the id of a session that a
+person went back to, ``undone`` the ``session`` and the ``turn_id`` of a turn that ``/undo``
+removed, ``remote_turn`` a ``RemoteTurnEvent`` of a turn that another process runs."""
 
 
 class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
@@ -25,7 +34,12 @@ class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
 
 
 __all__ = [
-    "HOOKS", "PROJECT", "SIGNALS", "HookSpec", "HookSpecs", "Kind", "MaybeAwaitable",
+    "HOOKS",
+    "PROJECT",
+    "SIGNALS",
+    "HookSpec",
+    "HookSpecs",
+    "Kind",
+    "MaybeAwaitable",
     "hookimpl",
 ]
-# fmt: on

@@ -54,9 +54,9 @@ class HookSpec:
 
     @property
     def reverse(self) -> bool:
-        """True for a hook that comes after the deed: the last plugin in config.yaml is called first.
+        """True for a hook that runs after the fact: the last plugin in config.yaml is called first.
 
-        So what the first plugin began, it ends last.
+        The plugin that began first therefore ends last.
         """
         return self.name == "teardown" or self.name.startswith(("post_", "end_"))
 

@@ -26,7 +26,9 @@ class SessionHooks:
         already existed."""
 
     @spec("collect", 10)
-    def system_prompt(self, ctx: Context, session: Session) -> MaybeAwaitable[Section | list[Section] | None]:
+    def system_prompt(
+        self, ctx: Context, session: Session
+    ) -> MaybeAwaitable[Section | list[Section] | None]:
         """Once per session, when its stable prompt is assembled.
 
         Return sections for the slots of the prompt. Use ``pre_prompt`` for anything that changes

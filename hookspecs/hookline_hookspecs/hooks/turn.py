@@ -35,7 +35,9 @@ class TurnHooks:
         """When a turn begins, before any model call."""
 
     @spec("collect", 30)
-    def pre_prompt(self, ctx: Context, turn: Turn) -> MaybeAwaitable[ContextBlock | list[ContextBlock] | None]:
+    def pre_prompt(
+        self, ctx: Context, turn: Turn
+    ) -> MaybeAwaitable[ContextBlock | list[ContextBlock] | None]:
         """Once per turn: return context for this turn's user message.
 
         It is sent after the person's own text in one ``<context>`` element, escaped, and stored
@@ -54,7 +56,9 @@ class TurnHooks:
         """
 
     @spec("around", None)
-    def around_model(self, ctx: Context, request: ModelRequest) -> MaybeAwaitable[ModelMiddleware | None]:
+    def around_model(
+        self, ctx: Context, request: ModelRequest
+    ) -> MaybeAwaitable[ModelMiddleware | None]:
         """Return ``async def mw(request, call_next)`` around rendering, ``pre_send`` and sending.
 
         It may change the request (including its ``provider/model``), call ``call_next`` repeatedly,

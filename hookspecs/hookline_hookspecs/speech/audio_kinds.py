@@ -37,7 +37,9 @@ KINDS: dict[str, AudioKind] = {
 """By name. ``opus`` is Opus in Ogg, ``ogg`` any other sound in Ogg, ``aac`` an ADTS stream."""
 
 _EBML = b"\x1a\x45\xdf\xa3"
-_MP4_BRANDS = frozenset(b"M4A M4B M4V isom iso2 iso4 iso5 iso6 mp41 mp42 mp71 dash avc1 3gp4 3gp5 3gp6 MSNV".split())
+_MP4_BRANDS = frozenset(
+    b"M4A M4B M4V isom iso2 iso4 iso5 iso6 mp41 mp42 mp71 dash avc1 3gp4 3gp5 3gp6 MSNV".split()
+)
 _OGG_SOUNDS = (b"\x01vorbis", b"Speex   ", b"\x7fFLAC")
 
 

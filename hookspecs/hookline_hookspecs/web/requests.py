@@ -91,7 +91,12 @@ class Problem(HooklineError):
     """
 
     def __init__(
-        self, status: int, code: str, message: str, fix: str = "", headers: dict[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        fix: str = "",
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status, self.code, self.message, self.fix = status, code, message, fix

@@ -86,7 +86,9 @@ class WebServer(Protocol):
     def pages(self, who: Identity) -> Sequence[PageLink]:
         """Return the pages that a person may open, in the order of the navigation."""
 
-    async def link(self, person: str, role: WebRole, by: str = "terminal", *, url: str | None = None) -> LoginLink:
+    async def link(
+        self, person: str, role: WebRole, by: str = "terminal", *, url: str | None = None
+    ) -> LoginLink:
         """Allow ``web:NAME`` in and return a link that signs a browser in as them.
 
         The link works once, for 10 minutes.
@@ -134,7 +136,9 @@ class SessionBranches(Protocol):
     """Copies sessions, so that a conversation can go on from an earlier message; offered by
     ``web-server``."""
 
-    async def copy(self, session_id: str, new: str, chat: tuple[str, str], before: int | None = None) -> bool:
+    async def copy(
+        self, session_id: str, new: str, chat: tuple[str, str], before: int | None = None
+    ) -> bool:
         """Copy a session to the new id ``new`` in the chat ``(channel, chat id)``.
 
         Copies the messages before the sequence number ``before``, by default all but a turn that is

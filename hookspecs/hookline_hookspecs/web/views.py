@@ -223,7 +223,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """One message of a transcript: its author, its parts, and when it was sent (Unix time in seconds)."""
+    """One message of a transcript: its author, its parts, and its Unix time in seconds."""
 
     who: str
     parts: Sequence[Part]
@@ -237,7 +237,10 @@ class Transcript:
     entries: Sequence[TranscriptEntry]
 
 
-Part: TypeAlias = "Text | Markdown | Table | Stats | Timeline | Chart | Diff | Form | Actions | Group | Transcript"
+Part: TypeAlias = (
+    "Text | Markdown | Table | Stats | Timeline | Chart | "
+    "Diff | Form | Actions | Group | Transcript"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +290,10 @@ class Content:
 
 
 def view_as_json(value: object) -> Any:
-    """Return a view, or a part of one, as JSON values. Each object has its class name in lower case as
-    ``type``."""
+    """Return a view, or a part of one, as JSON values.
+
+    The ``type`` of each object is its class name in lower case.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         named = {one.name: view_as_json(getattr(value, one.name)) for one in fields(value)}
         return {"type": type(value).__name__.lower(), **named}

@@ -117,7 +117,7 @@ def test_failed_setup_leaves_nothing_registered(harness: Make) -> None:
     assert h.plugin(Healthy).host.services.get(Bell) is None
     assert "BAD GUIDANCE" not in h.model.last.system
     assert [schema.name for schema in h.model.last.tools if "tool" in schema.name] == []
-    assert "There is no command /worse" in h.send("/worse").text
+    assert "Unknown command /worse" in h.send("/worse").text
     h.close()
     assert BEATS == ["stopped"]
 

@@ -34,9 +34,13 @@ _T = TypeVar("_T")
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # All that goes along to another origin. A list of what to drop would miss the next X-Api-Key.
-_CARRIED = frozenset({"accept", "accept-language", "cache-control", "content-type", "range", "user-agent"})
+_CARRIED = frozenset(
+    {"accept", "accept-language", "cache-control", "content-type", "range", "user-agent"}
+)
 # They say where a message goes or where it ends (RFC 9110, section 7; RFC 9112, section 6).
-_FRAMING = re.compile("connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade")
+_FRAMING = re.compile(
+    "connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade"
+)
 # RFC 9110, section 5.
 _NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _VALUE = re.compile(r"([!-~]([\t -~]*[!-~])?)?")
@@ -178,14 +182,18 @@ class GuardedHttp:
         """GET `url` and read the whole response."""
         return await self.request("GET", url, **options)
 
-    async def request(self, method: str, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:
+    async def request(
+        self, method: str, url: str, **options: Unpack[RequestOptions]
+    ) -> HttpResponse:
         """Send one request, follow its redirects and read the whole response."""
         async with self.stream(method, url, **options) as response:
             body = b"".join([chunk async for chunk in response.chunks()])
         return HttpResponse(response.status, response.url, response.headers, body)
 
     @asynccontextmanager
-    async def stream(self, method: str, url: str, **options: Unpack[RequestOptions]) -> AsyncIterator[HttpStream]:
+    async def stream(
+        self, method: str, url: str, **options: Unpack[RequestOptions]
+    ) -> AsyncIterator[HttpStream]:
         """Like `request`, but the body is read by the block, through `HttpStream.chunks`.
 
         The time limit goes on running in the block, and ends the next read.
@@ -208,7 +216,9 @@ class GuardedHttp:
             finally:
                 await response.aclose()
 
-    async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Open a TCP connection to an address that was judged after the one look-up.
 
         Raises HttpRefused and HttpFailed; gives up after the client's own time limit.

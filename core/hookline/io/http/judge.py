@@ -63,7 +63,10 @@ class Lists(NamedTuple):
 @functools.cache
 def lists() -> Lists:
     """The packaged lists, read at the first call."""
-    data = yaml.load(Path(__file__).with_name("addresses.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    data = yaml.load(
+        Path(__file__).with_name("addresses.yaml").read_text(encoding="utf-8"),
+        Loader=yaml.CSafeLoader,
+    )
     return Lists(
         {ipaddress.ip_address(a): text for a, text in data["metadata_addresses"].items()},
         data["metadata_names"],

@@ -77,7 +77,10 @@ class NetworkPolicy:
     """
 
     def __init__(
-        self, block_private: bool = True, allow_hosts: Sequence[str] = (), block_hosts: Sequence[str] = ()
+        self,
+        block_private: bool = True,
+        allow_hosts: Sequence[str] = (),
+        block_hosts: Sequence[str] = (),
     ) -> None:
         self.block_private = block_private
         self._allow = [_rule(entry, "allow_hosts") for entry in allow_hosts]
@@ -114,7 +117,9 @@ class NetworkPolicy:
             if reason := judge_metadata(address):
                 raise HttpRefused(f"The host {host} is refused: {reason}.")
             if rule := _match(self._block, [host, *forms(address)], port):
-                raise HttpRefused(f"The host {host} ({address}) is blocked by network.block_hosts ({rule.text}).")
+                raise HttpRefused(
+                    f"The host {host} ({address}) is blocked by network.block_hosts ({rule.text})."
+                )
             # An IPv4-mapped address is dialled as IPv4; other forms go through a gateway.
             plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
             if not self.block_private or _match(self._allow, [host, address, plain], port):

@@ -52,7 +52,9 @@ class _JudgedBackend(httpcore2.AsyncNetworkBackend):
         self._resolve = resolve
         self._plain = httpcore2.AnyIOBackend()
 
-    async def connect_tcp(self, host: str, port: int, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
+    async def connect_tcp(
+        self, host: str, port: int, *_: Any, **__: Any
+    ) -> httpcore2.AsyncNetworkStream:
         addresses = await self.judged(host, port)
         dial = partial(self._plain.connect_tcp, port=port, timeout=DIAL_SECONDS)
         for address in addresses[:-1]:
@@ -101,7 +103,9 @@ class _Body(httpx2.AsyncByteStream):
 class Transport:
     """Sends one request to one target; follows nothing."""
 
-    def __init__(self, policy: NetworkPolicy, resolve: _Resolve | None, context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, policy: NetworkPolicy, resolve: _Resolve | None, context: ssl.SSLContext | None
+    ) -> None:
         self._backend = _JudgedBackend(policy, resolve or resolve_name)
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context or _system_certificates(),
@@ -133,7 +137,9 @@ class Transport:
             raise HttpFailed(f"{target.url[:200]} answered with {fault}.")
         return response
 
-    async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A plain connection to a judged address of `host`. Raises HttpRefused, HttpFailed."""
         with _told(f"{host}:{port}"):
             addresses = await self._backend.judged(host, port)

@@ -15,7 +15,16 @@ from hookline_hookspecs import FileRisk
 
 from . import known_places
 from .folder_handles import Enter, enter, enter_or_make, folder_of
-from .opening import CREATE, READ, PathRefused, entries_of, named, require_regular, status_of, writable_mode
+from .opening import (
+    CREATE,
+    READ,
+    PathRefused,
+    entries_of,
+    named,
+    require_regular,
+    status_of,
+    writable_mode,
+)
 from .own_files import OwnFiles
 from .rules import rules
 from .shape import is_in, malformed, real_path, shown
@@ -81,10 +90,12 @@ class PathGuard:
         if not is_in(path, self._person) or Path(path) == Path(self._person):
             return None
         entry = Path(self._person, Path(path).relative_to(self._person).parts[0])
-        return None if is_in(str(self.workspace), str(entry)) else known_places.of_person(entry.name)
+        return (
+            None if is_in(str(self.workspace), str(entry)) else known_places.of_person(entry.name)
+        )
 
     def credential(self, path: str | Path) -> str | None:
-        """What kind of secret a file of this name holds, or None; for paths relative to any folder."""
+        """The kind of secret that a file of this name holds, or None. The path may be relative."""
         known = self._credentials.find(os.fspath(path))
         return None if known is None else known.what
 
@@ -165,7 +176,9 @@ class PathGuard:
             os.close(handle)
             raise
 
-    def walk(self, root: str | Path = ".", *, skip: Container[str] = (), limit: int = WALK_LIMIT) -> Iterator[Path]:
+    def walk(
+        self, root: str | Path = ".", *, skip: Container[str] = (), limit: int = WALK_LIMIT
+    ) -> Iterator[Path]:
         """The files below `root`, sorted within each folder, as paths below the resolved root.
 
         Left out: refused files, folders named in `skip`, links that leave the roots, folders that

@@ -10,7 +10,9 @@ from typing import Any, Literal
 AtOnce = Literal["at_once", "later", ""]
 
 
-def running_part(parts: Mapping[str, Sequence[str]], name: str, before: str, after: str) -> tuple[AtOnce, str]:
+def running_part(
+    parts: Mapping[str, Sequence[str]], name: str, before: str, after: str
+) -> tuple[AtOnce, str]:
     """Which kind of part differs, and its dotted name; empty strings if none does.
 
     ``at_once`` runs as soon as somebody installs the package. What cannot be parsed before the
@@ -38,7 +40,10 @@ def _parsed(name: str, text: str) -> dict[str, Any] | None:
 
 
 def _lowered(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.lower(): _lowered(value) if isinstance(value, dict) else value for key, value in data.items()}
+    return {
+        key.lower(): _lowered(value) if isinstance(value, dict) else value
+        for key, value in data.items()
+    }
 
 
 def _at(data: Mapping[str, Any], part: str) -> Any:

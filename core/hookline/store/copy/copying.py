@@ -38,7 +38,9 @@ class Copied:
 class StoreCopy:
     """A copy of ``source`` into ``target``, which are not open yet. See :meth:`run`."""
 
-    def __init__(self, source: Store, target: Store, home: Path, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, source: Store, target: Store, home: Path, tell: Callable[[str], None]
+    ) -> None:
         self._source, self._target, self._home, self._tell = source, target, home, tell
 
     async def run(self) -> Copied:
@@ -118,7 +120,10 @@ class StoreCopy:
             )
         # What refers to other rows comes behind them.
         names = sorted(ours.keys() - left_out, key=lambda name: (theirs[name].refers, name))
-        return [(theirs[name], tuple(sorted({*ours[name].columns} & {*theirs[name].columns}))) for name in names]
+        return [
+            (theirs[name], tuple(sorted({*ours[name].columns} & {*theirs[name].columns})))
+            for name in names
+        ]
 
     async def _holds_data(self, left_out: set[str]) -> list[str]:
         """Tables of the target with rows, but for those that its migrations made."""
@@ -165,7 +170,9 @@ class StoreCopy:
         for number, (table, columns) in enumerate(self._pairs, 1):
             await self._fill_one(number, table, columns, int(progress[number]["checksum"]))
 
-    async def _fill_one(self, number: int, table: Table, columns: Sequence[str], place: int | None) -> None:
+    async def _fill_one(
+        self, number: int, table: Table, columns: Sequence[str], place: int | None
+    ) -> None:
         reader = Reader(self._source, table.name, columns)
         sql, put = queries(self._target.dialect), self._put(table, columns)
         while place is not None:

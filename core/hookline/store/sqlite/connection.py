@@ -30,7 +30,9 @@ APPLICATION_ID = 0x484F4F4B
 _SETUP = Path(__file__).with_name("setup.sql").read_text(encoding="utf-8")
 _SENTENCES = {
     getattr(sqlite3, code): sentence
-    for code, sentence in tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8")).items()
+    for code, sentence in tomllib.loads(
+        Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8")
+    ).items()
 }
 
 

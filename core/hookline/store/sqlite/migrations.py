@@ -87,7 +87,9 @@ def _apply(connection: SqliteConnection, component: str, step: Migration) -> Non
         if broken := connection.fetch("PRAGMA foreign_key_check"):
             raise StoreError(f"rows of {broken[0]['table']} refer to rows that are not there.")
         crash.point("mid-migration")
-        connection.execute("INSERT INTO migrations VALUES (:component, :number, :name, :checksum, :applied)", row)
+        connection.execute(
+            "INSERT INTO migrations VALUES (:component, :number, :name, :checksum, :applied)", row
+        )
     except StoreError as error:
         failed = f"Migration {step.number} ({step.name}) of {component} failed"
         raise StoreError(f"{failed} and changed nothing: {error}") from error

@@ -14,7 +14,13 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    suppress,
+)
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -190,7 +196,9 @@ class SqliteStore:
             self._reads.submit(self._read, job)
         return await job.future
 
-    def write(self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False) -> asyncio.Future[T]:
+    def write(
+        self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False
+    ) -> asyncio.Future[T]:
         """Hand over a writing function; see the protocol. Cancelling the result undoes nothing.
 
         There is one order of all writes, so nothing depends on the key.
@@ -252,7 +260,9 @@ class SqliteStore:
     def _ask_again(self) -> None:
         self._told = None
 
-    def own(self, key: str, timeout: float, what: str = "") -> AbstractAsyncContextManager[Ownership]:
+    def own(
+        self, key: str, timeout: float, what: str = ""
+    ) -> AbstractAsyncContextManager[Ownership]:
         """Own ``key`` among all processes, for as long as the context lasts."""
         if self._lock_file is not None:
             return self._lock_file.own(key, what or key, timeout)

@@ -126,7 +126,7 @@ def test_the_installation_is_changed_in_the_terminal_alone(
     for text in ("/plugins install hookline-multimedia", "/plugins disable access"):
         ask("boss", text)
     for text in ("/config set model a/b", "/pairing claim", "/gateway", "/doctor"):
-        assert ask("boss", text).startswith("There is no command")
+        assert ask("boss", text).startswith("Unknown command")
     assert (gateways.home / "config.yaml").read_bytes() == before
     assert ask("boss", "hello") == "answered"
     assert ask("eve", "/plugins").startswith(STRANGER)

@@ -475,7 +475,7 @@ def test_a_command_whose_plugin_is_off_says_how_to_get_it(harness: Make, typed: 
     assert "the plugin checkpoints, which has it, is off" in answer
     assert "`hookline plugins enable checkpoints` switches it on" in answer
     assert "The conversation alone goes back with /undo" in answer
-    assert h.send("/nothing").text.startswith("There is no command /nothing")
+    assert h.send("/nothing").text.startswith("Unknown command /nothing")
     assert h.model.requests == []
 
 
