@@ -1,4 +1,4 @@
-"""Keys of services, made anew for each run so that none of them stands in a file."""
+"""Keys of services, generated for each run so that no file contains one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 import string
 
 import pytest
+from hookline_redact.key_shapes import load_key_shapes
 from hookline_redact.redactor import Redactor
-from hookline_redact.shapes import shapes
 
 ANY = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -129,15 +129,15 @@ def test_a_key_is_replaced_wherever_it_stands(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_the_name_of_a_shape_is_no_key(name: str) -> None:
+def test_the_literal_of_a_shape_alone_is_not_a_key(name: str) -> None:
     first = KEYS[name][0]
     if isinstance(first, str) and "=" not in first:
         text = f"Keys of this service begin with {first} and are secret."
         assert redactor.redact(text) == text
 
 
-def test_every_shape_says_where_it_is_published() -> None:
-    assert len(shapes()) > 80
-    for shape in shapes():
+def test_every_shape_has_a_source() -> None:
+    assert len(load_key_shapes()) > 80
+    for shape in load_key_shapes():
         assert shape.source
         assert shape.starts

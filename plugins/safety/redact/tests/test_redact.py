@@ -27,7 +27,7 @@ def learn(h: Harness, text: str) -> str:
     return h.send("go").tool_calls[0].text
 
 
-def test_what_is_learnt_holds_no_secret(harness: MakeHarness) -> None:
+def test_learnt_text_holds_no_secret(harness: MakeHarness) -> None:
     h = harness(Redact, Notebook)
     assert learn(h, "Bob is bob@example.com") == "Bob is [REDACTED:email]"
     assert learn(h, "The user likes tea.") == "The user likes tea."
@@ -39,14 +39,14 @@ def test_a_long_text_is_redacted_to_its_end(harness: MakeHarness) -> None:
     assert learn(h, f"{text}password=hunter2") == f"{text}password=[REDACTED:token]"
 
 
-def test_settings_decide_what_is_looked_for(harness: MakeHarness) -> None:
+def test_kinds_and_region_are_configurable(harness: MakeHarness) -> None:
     config = {"redact": {"region": "gb", "kinds": ["phone"]}}
     h = harness(Redact, Notebook, config=config)
     assert learn(h, "bob@example.com, 020 7946 0958") == "bob@example.com, [REDACTED:phone]"
 
 
 @pytest.mark.parametrize("region", ["USA", "1", ""])
-def test_a_region_that_is_none_is_refused(harness: MakeHarness, region: str) -> None:
+def test_an_invalid_region_is_refused(harness: MakeHarness, region: str) -> None:
     h = harness(Redact, Notebook, config={"redact": {"region": region}}, strict=False)
     h.model.steps[:] = ["Hello."]
     h.send("hi")
@@ -55,14 +55,14 @@ def test_a_region_that_is_none_is_refused(harness: MakeHarness, region: str) -> 
     assert "two letters" in reason
 
 
-def test_replies_are_left_and_streamed(harness: MakeHarness) -> None:
+def test_replies_are_unchanged_and_streamed_by_default(harness: MakeHarness) -> None:
     h = harness(Redact, model=["It is bob@example.com."])
     assert h.send("Which address?").text == "It is bob@example.com."
     assert not h.hooks["pre_reply"]
     assert not h.runtime.bus.must_buffer_reply()
 
 
-def test_replies_are_redacted_where_it_is_wanted(harness: MakeHarness) -> None:
+def test_replies_are_redacted_with_outbound(harness: MakeHarness) -> None:
     h = harness(Redact, config={"outbound": True}, model=["It is bob@example.com."])
     assert h.send("Which address?").text == "It is [REDACTED:email]."
     assert h.runtime.bus.must_buffer_reply()

@@ -49,38 +49,38 @@ def test_a_secret_is_found_wherever_it_stands(name: str) -> None:
 
 
 @sampled("text", ORDINARY)
-def test_what_is_ordinary_is_left(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redactor.redact(text) == text
 
 
-def test_all_that_is_ordinary_is_left_together() -> None:
+def test_ordinary_texts_together_are_unchanged() -> None:
     text = "\n".join(ORDINARY)
     assert redactor.redact(text) == text
 
 
-def test_redacted_again_nothing_changes() -> None:
+def test_redacting_again_changes_nothing() -> None:
     for _, _, text in CASES:
         once = redactor.redact(text)
         assert redactor.redact(once) == once
 
 
-def test_of_a_url_the_password_alone_is_replaced() -> None:
+def test_only_the_password_of_a_url_is_replaced() -> None:
     url = "postgres://user:pa55@db.example.com:5432/x?ssl=1"
     assert redactor.redact(url) == url.replace("pa55", "[REDACTED:url_password]")
 
 
-def test_of_a_header_the_scheme_is_kept() -> None:
+def test_the_scheme_of_a_header_is_kept() -> None:
     assert redactor.redact("Authorization: Basic dXNlcjpwYXNz") == (
         "Authorization: Basic [REDACTED:token]"
     )
 
 
-def test_of_an_assignment_the_name_and_the_quotes_are_kept() -> None:
+def test_name_and_quotes_of_an_assignment_are_kept() -> None:
     text = '{"db": {"password": "hunter2", "port": 5432}}'
     assert redactor.redact(text) == text.replace("hunter2", "[REDACTED:token]")
 
 
-def test_a_number_of_cards_on_one_line() -> None:
+def test_several_cards_on_one_line_are_replaced() -> None:
     text = "4111 1111 1111 1111 5500 0000 0000 0004"
     assert "1111" not in redactor.redact(text)
 
@@ -94,7 +94,7 @@ def test_national_numbers_are_those_of_the_region() -> None:
     assert Redactor("FR").redact("06 12 34 56 78") == "[REDACTED:phone]"
 
 
-def test_kinds_that_are_left_out_are_left() -> None:
+def test_kinds_not_listed_are_kept() -> None:
     text = "bob@example.com, password=hunter2"
     assert Redactor(kinds=["token"]).redact(text) == "bob@example.com, password=[REDACTED:token]"
 
@@ -109,20 +109,20 @@ PIECES = st.one_of(
 
 
 @given(st.lists(PIECES, max_size=8).map("".join))
-def test_any_text_redacted_again_is_the_same(text: str) -> None:
+def test_redacting_any_text_again_changes_nothing(text: str) -> None:
     once = redactor.redact(text)
     assert redactor.redact(once) == once
 
 
 @given(st.lists(PIECES, max_size=6).map("".join))
-def test_findings_stand_in_order_and_apart(text: str) -> None:
+def test_spans_are_ordered_and_do_not_overlap(text: str) -> None:
     spans = redactor.find(text)
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     assert all(one.end <= other.start for one, other in pairwise(spans))
 
 
 @given(st.sampled_from(CASES), st.text(max_size=30), st.text(max_size=30))
-def test_no_words_around_it_let_a_secret_stay(
+def test_a_secret_is_found_among_any_words(
     case: tuple[str, str, str], before: str, after: str
 ) -> None:
     _, secret, text = case

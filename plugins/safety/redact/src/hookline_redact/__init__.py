@@ -1,7 +1,7 @@
-"""Hookline plugin ``redact``: puts placeholders in the place of secrets and personal data.
+"""Hookline plugin ``redact``: replaces secrets and personal data with placeholders.
 
-Reached by the entry point ``hookline_redact:Redact``; it implements the gate ``pre_learn``, and
-the hook ``pre_reply`` where its setting ``outbound`` is true.
+The entry point is ``hookline_redact:Redact``. It implements the guard ``pre_learn``, and the hook
+``pre_reply`` if its setting ``outbound`` is true.
 """
 
 from .config import RedactConfig

@@ -1,4 +1,4 @@
-"""Payment cards: a prefix and a length that an issuer has, and the Luhn check digit."""
+"""Payment cards: prefix and length of an issuer, and the Luhn check digit."""
 
 from __future__ import annotations
 
@@ -9,42 +9,44 @@ from importlib.resources import files
 
 import yaml
 
+from .number_context import PrecedingWords, stands_alone
 from .spans import Span
-from .surroundings import Words, stands_alone
-from .view import View
+from .text_view import TextView
 
 # One blank, dash or dot, or one line break, between groups of digits.
 _RUN = re.compile(r"(?<!\d)\d(?:\d|[ -](?=\d)|\r?\n(?=\d)|[ ]-[ ](?=\d)){11,30}(?!\d)")
 
 
-def find_cards(view: View) -> Iterator[Span]:
-    """The numbers, with blanks or dashes between groups or without."""
+def find_cards(view: TextView) -> Iterator[Span]:
+    """Find card numbers, with or without spaces or dashes between groups."""
     text = view.text
     for run in _RUN.finditer(text):
         if not stands_alone(text, *run.span()):
             continue
         groups = [found.span() for found in re.finditer(r"\d+", run[0])]
-        for first, last in _windows(run[0], groups):
+        for first, last in _candidates(run[0], groups):
             start, end = run.start() + first, run.start() + last
             number = re.sub(r"\D", "", text[start:end])
-            if is_card(number) and _plausible(text, start, end, number):
+            if is_card_number(number) and _is_plausible(text, start, end, number):
                 yield Span(start, end, "card")
                 break
 
 
-def is_card(number: str) -> bool:
-    """True for digits that some issuer can have given out."""
-    return luhn(number) and any(
+def is_card_number(number: str) -> bool:
+    """Whether some issuer may have issued these digits."""
+    return has_luhn_digit(number) and any(
         len(number) in lengths and first <= number[: len(first)] <= last
         for first, last, lengths in _issuers()
     )
 
 
-def luhn(number: str) -> bool:
-    """ISO/IEC 7812-1, annex B: the sum of digits, every second one doubled, ends in 0."""
+def has_luhn_digit(number: str) -> bool:
+    """Whether the check digit is right: the sum of digits, every second one doubled, ends in 0
+    (ISO/IEC 7812-1, annex B).
+    """
     total = 0
-    for place, char in enumerate(reversed(number)):
-        digit = int(char) * (1 + place % 2)
+    for index, char in enumerate(reversed(number)):
+        digit = int(char) * (1 + index % 2)
         total += digit - 9 if digit > 9 else digit
     return total % 10 == 0
 
@@ -62,8 +64,8 @@ def _issuers() -> Sequence[tuple[str, str, frozenset[int]]]:
     ]
 
 
-def _windows(run: str, groups: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Parts of a run that may be one number: the whole first, then runs of whole groups."""
+def _candidates(run: str, groups: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Parts of a run that may be one number: first the whole, then sequences of whole groups."""
     yield 0, len(run)
     if len(groups) < 3:
         return
@@ -73,20 +75,20 @@ def _windows(run: str, groups: Sequence[tuple[int, int]]) -> Iterator[tuple[int,
                 yield groups[first][0], groups[last][1]
 
 
-def _plausible(text: str, start: int, end: int, number: str) -> bool:
-    """Digits alone are many things: short ones need a word near by, groups need a shape."""
+def _is_plausible(text: str, start: int, end: int, number: str) -> bool:
+    """Whether digits are likely a card: short ones need a word before them, groups a usual size."""
     sizes = [len(part) for part in re.split(r"\D+", text[start:end])]
-    words = Words.of(text, start)
+    words = PrecedingWords.of(text, start)
     if len(sizes) > 1:
-        return 1 not in sizes[:-1] and (sizes[0] >= 4 or words.speak_of("card"))
-    if words.speak_of("card"):
+        return 1 not in sizes[:-1] and (sizes[0] >= 4 or words.mention("card"))
+    if words.mention("card"):
         return True
-    if words.speak_of("number"):
+    if words.mention("number"):
         return False
     return len(number) >= 14 or (number[0] == "4" and not _is_ean(number))
 
 
 def _is_ean(number: str) -> bool:
-    """True for 13 digits that are an article's number (GS1 General Specifications, 7.9)."""
-    total = sum(int(char) * (3 if place % 2 else 1) for place, char in enumerate(number))
+    """Whether 13 digits are a product number (GS1 General Specifications, 7.9)."""
+    total = sum(int(char) * (3 if index % 2 else 1) for index, char in enumerate(number))
     return len(number) == 13 and total % 10 == 0

@@ -8,13 +8,13 @@ from .spans import KINDS, Kind
 
 
 class RedactConfig(BaseModel):
-    """What is looked for, and where beside ``pre_learn``."""
+    """What is redacted, and whether replies are."""
 
     region: str = Field(
-        "US", description="Two letters of the country whose national phone numbers are known."
+        "US", description="Country code whose national phone numbers are recognised."
     )
     kinds: list[Kind] = Field(
-        list(KINDS), description="What is replaced; leave one out to let it be remembered."
+        list(KINDS), description="The kinds to replace; kinds not listed are kept."
     )
     outbound: bool = Field(False, description="Also redact replies; they are then not streamed.")
 
@@ -22,5 +22,5 @@ class RedactConfig(BaseModel):
     @classmethod
     def _two_letters(cls, region: str) -> str:
         if len(region) != 2 or not (region.isascii() and region.isalpha()):
-            raise ValueError(f"region is {region!r}; write two letters, such as US, DE or JP")
+            raise ValueError(f"expected two letters such as US, DE or JP, got {region!r}")
         return region.upper()

@@ -1,4 +1,4 @@
-"""Authorization headers of any scheme, bearer tokens, and names and passwords given to curl."""
+"""Authorization headers of any scheme, bearer tokens, and passwords for curl and sshpass."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from importlib.resources import files
 
 import yaml
 
-from .references import is_reference
+from .secret_references import is_reference
 from .spans import Span
-from .view import View
+from .text_view import TextView
 
-LONGEST = 8_192
-"""Characters of the longest header's value; servers take 8 KB."""
+MAX_HEADER_CHARS = 8_192
+"""Longest value of a header; servers accept 8 KB."""
 _SIGN = re.compile(
     r"(?P<close>\\?[\"'`]|\*{1,2})?[ \t]{0,4}(?:\]|\))?[ \t]{0,4}(?:=>|[:=,])(?:\*{1,2})"
     r"?[ \t]{0,8}(?P<open>[fbr]?\\?[\"'`])?"
@@ -32,8 +32,8 @@ _CURL = re.compile(
 )
 
 
-def find_headers(view: View) -> Iterator[Span]:
-    """What proves who asks, without the name of the scheme."""
+def find_headers(view: TextView) -> Iterator[Span]:
+    """Find credentials, without the name of their scheme."""
     text, lower = view.text, view.lower
     at = lower.find("authorization")
     while at >= 0:
@@ -47,7 +47,7 @@ def find_headers(view: View) -> Iterator[Span]:
         if found is not None and not is_reference(text[slice(*found.span("token"))]):
             yield Span(*found.span("token"), "token")
         at = lower.find("bearer", at + 6)
-    yield from _curl(text)
+    yield from _find_command_passwords(text)
 
 
 def _credentials(text: str, start: int, end: int) -> Span | None:
@@ -58,13 +58,13 @@ def _credentials(text: str, start: int, end: int) -> Span | None:
     close = _region_end(text, start, sign)
     scheme = _SCHEME.match(text, begin, close)
     if scheme is None:
-        return _alone(text, begin, close, closed=sign["open"] is not None)
-    known = scheme["name"].lower() in _schemes()
+        return _without_scheme(text, begin, close, closed=sign["open"] is not None)
+    known = scheme["name"].lower() in _known_schemes()
     word = _WORD.match(text, scheme.end(), close)
     if word is None or is_reference(word[0]):
         return None
     if _PARAMETERS.match(text, scheme.end(), close):
-        return Span(scheme.end(), _trimmed(text, scheme.end(), close), "token")
+        return Span(scheme.end(), _trim_end(text, scheme.end(), close), "token")
     ends = not text[word.end() : close].strip(" \t\r\\.,;)")
     quoted = sign["open"] is not None or text[start - 1 : start] in ("'", '"', "`")
     if _is_plain(word[0]) and not (known and ends):
@@ -78,11 +78,11 @@ def _credentials(text: str, start: int, end: int) -> Span | None:
     ):
         return None
     last = close if quoted and not known else word.end()
-    return Span(scheme.end(), _trimmed(text, scheme.end(), last), "token")
+    return Span(scheme.end(), _trim_end(text, scheme.end(), last), "token")
 
 
 def _region_end(text: str, start: int, sign: re.Match[str]) -> int:
-    """The end of the header's value: its quote, the quote of the whole header, or the line's."""
+    """The end of the header's value: its quote, that of the whole header, or the line end."""
     begin = sign.end()
     quote = None
     if sign["open"]:
@@ -92,8 +92,8 @@ def _region_end(text: str, start: int, sign: re.Match[str]) -> int:
     elif not sign["close"]:
         front = re.search(r"[\"'](?:Proxy-)?\Z", text[max(0, start - 8) : start], re.I)
         quote = front[0][0] if front else None
-    line = text.find("\n", begin, begin + LONGEST)
-    line = line if line >= 0 else min(len(text), begin + LONGEST)
+    line = text.find("\n", begin, begin + MAX_HEADER_CHARS)
+    line = line if line >= 0 else min(len(text), begin + MAX_HEADER_CHARS)
     escaped = re.compile(r"\\[rn]").search(text, begin, line)
     line = escaped.start() if escaped else line
     if quote is None:
@@ -102,30 +102,30 @@ def _region_end(text: str, start: int, sign: re.Match[str]) -> int:
     return close.start() if close else line
 
 
-def _alone(text: str, begin: int, close: int, *, closed: bool) -> Span | None:
-    """Credentials without a scheme: one word, which no sentence goes on from."""
+def _without_scheme(text: str, begin: int, close: int, *, closed: bool) -> Span | None:
+    """Credentials without a scheme: one word that is not part of a sentence."""
     word = _WORD.match(text, begin, close)
     if word is None or is_reference(word[0]):
         return None
     ends = not text[word.end() : close].strip(" \t\r\\.,;)")
     has_digit = any(char.isdigit() for char in word[0])
     if ((ends or closed) and not _is_plain(word[0])) or (has_digit and len(word[0]) >= 8):
-        return Span(begin, _trimmed(text, begin, word.end()), "token")
+        return Span(begin, _trim_end(text, begin, word.end()), "token")
     return None
 
 
 def _is_plain(word: str) -> bool:
-    """True for what may be a word of a sentence."""
+    """Whether this may be a word of a sentence."""
     return word.strip(".,;:()").isalpha() and len(word) < 20
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
+def _trim_end(text: str, start: int, end: int) -> int:
     while end > start + 1 and text[end - 1] in " \t\r.,;)\\'\"`":
         end -= 1
     return end
 
 
-def _curl(text: str) -> Iterator[Span]:
+def _find_command_passwords(text: str) -> Iterator[Span]:
     for found in _SSHPASS.finditer(text) if "sshpass" in text else ():
         if not is_reference(found[1]):
             yield Span(*found.span(1), "token")
@@ -143,7 +143,7 @@ def _curl(text: str) -> Iterator[Span]:
 
 
 @cache
-def _schemes() -> frozenset[str]:
+def _known_schemes() -> frozenset[str]:
     data = yaml.load(
         (files(__package__) / "headers.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from .spans import Span
-from .view import View
+from .text_view import TextView
 
-# RFC 7515 §3 and RFC 7516 §3: base64url of a JSON object, which begins with {" or, with a blank
-# or a line break behind the brace, with other letters.
+# RFC 7515 §3 and RFC 7516 §3: base64url of a JSON object. It begins with {", or with a space
+# or line break after the brace.
 _STARTS = ("eyJ", "eyAi", "ewog", "ewoi", "ew0K")
 _TOKEN = re.compile(
     r"[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{0,20000}\.[A-Za-z0-9_-]{0,4000}"
@@ -18,8 +18,8 @@ _TOKEN = re.compile(
 _PAYLOAD = re.compile(r"[A-Za-z0-9_-]{10,4000}\.eyJ[A-Za-z0-9_-]{6,20000}")
 
 
-def find_jwts(view: View) -> Iterator[Span]:
-    """The tokens; one that has lost its signature counts as well."""
+def find_jwts(view: TextView) -> Iterator[Span]:
+    """Find the tokens, including those without their signature."""
     text = view.text
     for start in _STARTS:
         at = text.find(start)

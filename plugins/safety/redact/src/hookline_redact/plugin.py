@@ -1,4 +1,4 @@
-"""The plugin: the gate for what will be remembered, and what it does with replies."""
+"""The plugin: redacts what will be remembered and, if configured, replies."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from .config import RedactConfig
 if TYPE_CHECKING:
     from .redactor import Redactor
 
-LONG = 20_000
-"""Characters from which on a text is worked on in a thread, as the first one is."""
+THREAD_MIN_CHARS = 20_000
+"""Texts of at least this many characters are redacted in a thread, as is the first text."""
 
 
 class Redact(Plugin[RedactConfig]):
-    """Replaces secrets and personal data in all that will be remembered."""
+    """Replaces secrets and personal data in everything that will be remembered."""
 
-    _ready = False
+    _is_loaded = False
 
     def __new__(cls, config: RedactConfig, host: Host) -> Redact:
-        """With ``outbound`` one that has the hook ``pre_reply``: to have it withholds streaming."""
+        """With ``outbound``, make the subclass with ``pre_reply``, a hook that stops streaming."""
         return super().__new__(_OutboundRedact if cls is Redact and config.outbound else cls)
 
     @cached_property
     def _redactor(self) -> Redactor:
-        from .redactor import Redactor  # compiles a lot of expressions
+        from .redactor import Redactor  # slow to import: it compiles many expressions
 
         return Redactor(self.config.region, self.config.kinds)
 
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Lesson | None:
-        """The lesson with placeholders; None if there is nothing to replace."""
-        text = await self._redacted(lesson.text)
+        """The lesson with placeholders; None if nothing was replaced."""
+        text = await self._redact(lesson.text)
         return replace(lesson, text=text) if text != lesson.text else None
 
-    async def _redacted(self, text: str) -> str:
-        if self._ready and len(text) < LONG:
+    async def _redact(self, text: str) -> str:
+        if self._is_loaded and len(text) < THREAD_MIN_CHARS:
             return self._redactor.redact(text)
-        # The first text has the tables read and compiled.
+        # The first call reads and compiles the tables.
         redacted = await asyncio.to_thread(lambda: self._redactor.redact(text))
-        self._ready = True
+        self._is_loaded = True
         return redacted
 
 
 class _OutboundRedact(Redact):
-    """Redacts replies as well."""
+    """Redacts replies too."""
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply | None:
-        """The reply with placeholders."""
-        text = await self._redacted(reply.text)
+        """The reply with placeholders; None if nothing was replaced."""
+        text = await self._redact(reply.text)
         return replace(reply, text=text) if text != reply.text else None

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from .spans import Span
-from .view import View
+from .text_view import TextView
 
-LONGEST = 40_000
-"""Characters of the largest key that is looked for; 16,384-bit RSA takes 13,000."""
+MAX_KEY_CHARS = 40_000
+"""Characters of the longest key that is found; a 16,384-bit RSA key has 13,000."""
 _BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-# A key that is cut off: lines of base64 and of headers, escaped or real breaks between them.
+# A truncated key: lines of base64 and headers, with escaped or real line breaks between them.
 _REST = re.compile(
     r"(?:(?:\s|\\r|\\n|[>|+\"' ]){1,8}(?:[A-Za-z0-9+/=]{16,100}|[A-Za-z-]{2,30}: [^\n\\]{0,200}))"
     r"{1,500}(?:(?:\s|\\r|\\n){1,4}[A-Za-z0-9+/]{1,64}={0,2}(?![\w+/ ]))?"
@@ -22,8 +22,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _PUTTY = re.compile(r"(?:\s|\\r|\\n){1,4}(?:[A-Za-z0-9+/=]{4,100}(?:\s|\\r|\\n){0,4}){1,500}")
 
 
-def find_private_keys(view: View) -> Iterator[Span]:
-    """Each key from its first dash to its last, or as far as it goes."""
+def find_private_keys(view: TextView) -> Iterator[Span]:
+    """Find each key from its first dash to its last, or to the end of a truncated one."""
     text = view.text
     begins = list(_BEGIN.finditer(text)) if "PRIVATE KEY" in text else []
     ends = list(_END.finditer(text)) if begins else []
@@ -33,25 +33,25 @@ def find_private_keys(view: View) -> Iterator[Span]:
             continue
         while number < len(ends) and ends[number].start() < begin.end():
             number += 1
-        limit = min(begin.end() + LONGEST, following.start() if following else len(text))
+        limit = min(begin.end() + MAX_KEY_CHARS, following.start() if following else len(text))
         close = ends[number] if number < len(ends) and ends[number].start() < limit else None
         rest = close or _REST.match(text, begin.end())
-        # "-----BEGIN PRIVATE KEY-----" in a sentence is the name of a thing, not the thing.
+        # "-----BEGIN PRIVATE KEY-----" alone, as in a sentence, is not a key.
         if rest is not None and _has_body(text, begin.end(), rest.start(), rest.end()):
             yield Span(begin.start(), rest.end(), "private_key")
             done = rest.end()
-    yield from _putty(text)
+    yield from _find_putty_keys(text)
 
 
 def _has_body(text: str, begin: int, start: int, end: int) -> bool:
-    """True if a key stands there: another line, or enough of base64 on this one."""
+    """Whether a key follows: another line, or enough base64 on this one."""
     inner = text[begin:start] if start > begin else text[begin:end]
     if not any(char.isalnum() for char in inner.replace("\\n", "").replace("\\r", "")):
         return False
     return "\n" in inner or "\\n" in inner or _BASE64.search(inner) is not None
 
 
-def _putty(text: str) -> Iterator[Span]:
+def _find_putty_keys(text: str) -> Iterator[Span]:
     at = text.find("Private-Lines:")
     while at >= 0:
         head = re.compile(r"Private-Lines: ?\d{1,4}").match(text, at)

@@ -1,4 +1,4 @@
-"""What was found where: kinds of secrets, spans of a text, and their placeholders."""
+"""Kinds of secrets, their spans in a text, and placeholders."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Kind: TypeAlias = Literal[
     "private_key", "jwt", "api_key", "url_password", "token", "email", "card", "ssn", "phone"
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""All kinds. Where two findings overlap, the kind that stands first here names the whole."""
+"""All kinds, the most specific first. Overlapping spans become one of the more specific kind."""
 
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z_]{3,12}\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Characters ``start`` to ``end`` (not included) are a secret of this kind."""
+    """A secret of this kind, from ``start`` up to but not including ``end``."""
 
     start: int
     end: int
     kind: Kind
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, overlapping ones as one of the more specific kind."""
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order; overlapping ones become one span of the more specific kind."""
     found: list[Span] = []
     for span in sorted(spans):
         if found and span.start < found[-1].end:
@@ -38,39 +38,40 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def around_placeholders(spans: Iterable[Span], text: str) -> list[Span]:
-    """The spans without those that hold nothing but placeholders; none ends inside of one.
+def exclude_placeholders(spans: Iterable[Span], text: str) -> list[Span]:
+    """Drop spans that hold only placeholders, and widen spans that end inside one.
 
-    So what was replaced once stays as it is.
+    This keeps existing placeholders as they are.
     """
     spans = list(spans)
-    taken = [found.span() for found in PLACEHOLDER.finditer(text)] if spans else []
-    if not taken:
+    placeholders = [found.span() for found in PLACEHOLDER.finditer(text)] if spans else []
+    if not placeholders:
         return spans
-    return [wide for span in spans if (wide := _apart(span, taken, text)) is not None]
+    widened = (_widen(span, placeholders, text) for span in spans)
+    return [span for span in widened if span is not None]
 
 
-def _apart(span: Span, taken: list[tuple[int, int]], text: str) -> Span | None:
-    start, end = span.start, span.end
-    touched = _touched(taken, start, end)
-    if not touched:
+def _widen(span: Span, placeholders: list[tuple[int, int]], text: str) -> Span | None:
+    """The span with the placeholders it overlaps; None if nothing else is in it."""
+    overlapping = _overlapping(placeholders, span.start, span.end)
+    if not overlapping:
         return span
-    start, end = min(start, touched[0][0]), max(end, touched[-1][1])
-    rest, at = [], start
-    for first, last in touched:
-        rest.append(text[at:first])
+    start, end = min(span.start, overlapping[0][0]), max(span.end, overlapping[-1][1])
+    between, at = [], start
+    for first, last in overlapping:
+        between.append(text[at:first])
         at = last
-    rest.append(text[at:end])
-    if not any(char.isalnum() for char in "".join(rest)):
+    between.append(text[at:end])
+    if not any(char.isalnum() for char in "".join(between)):
         return None
     return Span(start, end, span.kind)
 
 
-def _touched(taken: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    first = bisect_left(taken, (start, 0))
-    if first and taken[first - 1][1] > start:
+def _overlapping(ranges: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    first = bisect_left(ranges, (start, 0))
+    if first and ranges[first - 1][1] > start:
         first -= 1
     last = first
-    while last < len(taken) and taken[last][0] < end:
+    while last < len(ranges) and ranges[last][0] < end:
         last += 1
-    return taken[first:last]
+    return ranges[first:last]

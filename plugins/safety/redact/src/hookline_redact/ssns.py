@@ -1,13 +1,13 @@
-"""US social security numbers in the ranges that have been given out."""
+"""US social security numbers in the ranges that have been issued."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from .number_context import PrecedingWords, in_url, stands_alone
 from .spans import Span
-from .surroundings import Words, in_url, stands_alone
-from .view import View
+from .text_view import TextView
 
 # 20 CFR 422.103 and SSA "Social Security Number Randomization": no area 000, 666 or 900 to 999, no
 # group 00, no serial 0000.
@@ -16,13 +16,13 @@ _NUMBER = re.compile(
 )
 
 
-def find_ssns(view: View) -> Iterator[Span]:
-    """Numbers grouped 3-2-4; ungrouped ones where a word says what they are."""
+def find_ssns(view: TextView) -> Iterator[Span]:
+    """Find numbers grouped 3-2-4, and ungrouped ones that a word identifies."""
     text = view.text
     for found in _NUMBER.finditer(text):
         start, end = found.span()
         if not stands_alone(text, start, end) or in_url(view, start):
             continue
-        words = Words.of(text, start)
-        if words.speak_of("ssn") or (found["gap"] in ("-", " ") and not words.say("number")):
+        words = PrecedingWords.of(text, start)
+        if words.mention("ssn") or (found["gap"] in ("-", " ") and not words.label_as("number")):
             yield Span(start, end, "ssn")

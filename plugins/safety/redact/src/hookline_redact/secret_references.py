@@ -1,4 +1,4 @@
-"""What stands where a secret would and is none: variables, templates, blanks to fill in."""
+"""Values that only refer to a secret: variables, templates, blanks to fill in."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _REFERENCE = re.compile(
 
 
 def is_reference(value: str) -> bool:
-    """True for what names or leaves open a secret, such as ``${X}``, ``<key>`` and ``null``."""
-    return not value or _REFERENCE.fullmatch(value) is not None or value.lower() in _nothing()
+    """Whether a value names a secret or leaves it open, such as ``${X}``, ``<key>`` or ``null``."""
+    return not value or _REFERENCE.fullmatch(value) is not None or value.lower() in _empty_values()
 
 
 @cache
-def _nothing() -> frozenset[str]:
+def _empty_values() -> frozenset[str]:
     data = yaml.load(
-        (files(__package__) / "references.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+        (files(__package__) / "secret_references.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
-    return frozenset(data["nothing"].split())
+    return frozenset(data["empty_values"].split())

@@ -1,4 +1,4 @@
-"""Keys that can be told by their shape: the table ``shapes.yaml``, and how it is searched."""
+"""Finds keys by their shape, with the table ``key_shapes.yaml``."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from typing import Any
 import yaml
 
 from .spans import Span
-from .view import View
+from .text_view import TextView
 
-_LEAD = 90
-"""Characters in front of a literal that may belong to the key."""
-_BEHIND = 200
-"""Characters behind a key id in which its secret is looked for."""
+_MAX_CHARS_BEFORE_LITERAL = 90
+"""Characters before a literal that may belong to the key."""
+_MAX_CHARS_TO_SECRET = 200
+"""Characters after a key id that are searched for its secret."""
 _WORD = re.compile(r"\w", re.ASCII)
 _HEX = re.compile(r"[0-9a-fA-F]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class KeyShape:
     """One row of the table.
 
-    ``before`` matches the part of the key in front of the literal ``starts``; ``lead`` is a word
-    that may stand right before all; ``keep`` leaves the literal in the text; ``source`` says where
-    the shape is published.
+    ``starts`` are literals and ``body`` matches what follows them. ``before`` matches the part of
+    the key in front of the literal; ``lead`` is a word that may precede the key; with ``inside``
+    the key may start within a word; ``keep`` leaves the literal in the text; ``also`` matches a
+    second secret behind the key; ``source`` says where the shape is published.
     """
 
     source: str
@@ -41,8 +42,8 @@ class Shape:
     also: re.Pattern[str] | None
 
     @classmethod
-    def of(cls, row: dict[str, Any]) -> Shape:
-        """A row as it stands in the file."""
+    def of(cls, row: dict[str, Any]) -> KeyShape:
+        """The shape that a row of the file describes."""
         before, also = row.get("before"), row.get("also")
         return cls(
             row["source"],
@@ -72,7 +73,7 @@ class Shape:
             return
         start = at + length if self.keep else at
         if self.before is not None:
-            front = self.before.search(text, max(0, at - _LEAD), at)
+            front = self.before.search(text, max(0, at - _MAX_CHARS_BEFORE_LITERAL), at)
             if front is None:
                 return
             start = front.start()
@@ -80,33 +81,33 @@ class Shape:
             return
         yield Span(start, found.end(), "api_key")
         if self.also is not None:
-            for second in self.also.finditer(text, found.end(), found.end() + _BEHIND):
+            for second in self.also.finditer(text, found.end(), found.end() + _MAX_CHARS_TO_SECRET):
                 if not _HEX.match(second[0]):
                     yield Span(*second.span(), "api_key")
 
 
 def _continues(text: str, end: int) -> bool:
-    """True if a word goes on where a key should have ended."""
+    """Whether a word goes on where the key should have ended."""
     return end < len(text) and _WORD.match(text, end) is not None and text[end - 1] != "="
 
 
 def _joined(text: str, start: int, lead: str) -> bool:
-    """True if a word goes on in front, as ``task-force`` does in front of ``sk-force``."""
+    """Whether a longer word contains the start, as ``task-force`` contains ``sk-force``."""
     if lead and text[max(0, start - len(lead)) : start].lower() == lead:
         start -= len(lead)
     return start > 0 and _WORD.match(text, start - 1) is not None
 
 
 @cache
-def shapes() -> tuple[Shape, ...]:
-    """The table."""
+def load_key_shapes() -> tuple[KeyShape, ...]:
+    """Read the table."""
     rows = yaml.load(
-        (files(__package__) / "shapes.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+        (files(__package__) / "key_shapes.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
-    return tuple(Shape.of(row) for row in rows)
+    return tuple(KeyShape.of(row) for row in rows)
 
 
-def find_keys(view: View) -> Iterator[Span]:
-    """Keys of the services in the table."""
-    for shape in shapes():
+def find_keys(view: TextView) -> Iterator[Span]:
+    """Find keys of the services in the table."""
+    for shape in load_key_shapes():
         yield from shape.find(view.text)

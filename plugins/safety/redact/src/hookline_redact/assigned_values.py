@@ -1,12 +1,12 @@
-"""Values that are assigned: whether one is a secret, or code, prose, a path or a variable."""
+"""Decides whether an assigned value is a secret, or code, prose, a path or a variable."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from .names import Name, Strength
-from .references import is_reference
+from .secret_names import SecretName, Strength
+from .secret_references import is_reference
 
 _HASH = re.compile(
     r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\Z"
@@ -19,7 +19,7 @@ _PATH = re.compile(
     r"key|crt|txt|json|ya?ml|env|gpg|asc|pub)\Z"
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}\Z")
-# What code says in the place of a value, unquoted.
+# Unquoted code in place of a value.
 _CODE = re.compile(
     r"[A-Za-z_][\w.]{0,80}[(\[].*|(?:self|this|cls|os|process|env|ENV|config|settings|secrets|args|opts|options"
     r"|params|request|req|ctx|props|data|input|var|local|module|app|vault|Deno|import)(?:\.|\?\.|\[|->|::).*"
@@ -39,11 +39,12 @@ _SENTENCE = re.compile(
     r"|votre|el|los|es|una|su|y|o|il|per|che|seu|sua|uma|não)\b",
     re.IGNORECASE,
 )
+_LETTERS = re.compile(r"[A-Za-z][A-Za-z_.]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A value as it stands in a text: ``sign`` is ``=`` or ``:``, ``rest`` what follows it."""
+class AssignedValue:
+    """A value in a text: ``sign`` is ``=`` or ``:``, ``rest`` is the rest of its line."""
 
     text: str
     quoted: bool
@@ -51,12 +52,12 @@ class Value:
     rest: str
 
 
-def is_secret(name: Name, value: Value) -> bool:
-    """True if what is assigned to ``name`` is to be kept out."""
+def is_secret(name: SecretName, value: AssignedValue) -> bool:
+    """Whether the value assigned to ``name`` is a secret."""
     text = value.text
     if name.strength is Strength.NONE or is_reference(text) or _URL.match(text):
         return False
-    if _is_path(text) or _same(name, text) or (text.isdigit() and len(text) < 4):
+    if _is_path(text) or _repeats_name(name, text) or (text.isdigit() and len(text) < 4):
         return False
     if not value.quoted and _CODE.fullmatch(text):
         return False
@@ -68,7 +69,7 @@ def is_secret(name: Name, value: Value) -> bool:
 
 
 def is_random(text: str) -> bool:
-    """True for letters and digits that no word, hash, date, version or path is made of."""
+    """Whether a text is random letters and digits, not a word, hash, date, version or path."""
     if len(text) < 12 or _HASH.match(text) or not re.fullmatch(r"[\w+/=.~!-]{12,}", text):
         return False
     parts = re.split(r"[-_./:=+~]", text)
@@ -77,7 +78,7 @@ def is_random(text: str) -> bool:
     return digits >= 2 and any(len(part) >= 8 for part in mixed)
 
 
-def _is_strong(name: Name, value: Value) -> bool:
+def _is_strong(name: SecretName, value: AssignedValue) -> bool:
     text = value.text
     if len(text) < 3:
         return False
@@ -90,7 +91,7 @@ def _is_strong(name: Name, value: Value) -> bool:
     return not (_is_word(text) and _follows_prose(value))
 
 
-def _is_fair(name: Name, value: Value) -> bool:
+def _is_fair(name: SecretName, value: AssignedValue) -> bool:
     text = value.text
     if len(text) < 5 or (" " in text.strip() and not is_random(text)):
         return False
@@ -109,8 +110,8 @@ def _is_word(text: str) -> bool:
     return _WORD.match(text) is not None
 
 
-def _follows_prose(value: Value) -> bool:
-    """True if the line goes on with words."""
+def _follows_prose(value: AssignedValue) -> bool:
+    """Whether the line goes on with words."""
     rest = value.rest.strip()
     if value.text[-1:] in ".,;:!?" and not rest:
         return value.text[-1:] in ".?"
@@ -125,14 +126,11 @@ def _is_path(text: str) -> bool:
     return not (_BASE64.match(text) and re.search(r"\d", text) and re.search(r"[A-Z]", text))
 
 
-def _same(name: Name, text: str) -> bool:
-    """True for ``password=password`` and ``"token": "Token"``: the name again, no value."""
+def _repeats_name(name: SecretName, text: str) -> bool:
+    """Whether the value only repeats the name: ``password=password``, ``"token": "Token"``."""
     plain = re.sub(r"[\W_]", "", text).lower()
     return plain == name.word or (
         plain.endswith(name.word)
         and not re.search(r"\d", plain)
-        and _DASHED.match(text) is not None
+        and _LETTERS.match(text) is not None
     )
-
-
-_DASHED = re.compile(r"[A-Za-z][A-Za-z_.]*\Z")

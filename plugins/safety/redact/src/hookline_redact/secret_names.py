@@ -1,4 +1,4 @@
-"""Names that values are assigned to: which of them say that the value is secret, and how surely."""
+"""Names of values: how strongly a name indicates that its value is secret."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import yaml
 
 from .spans import Kind
 
-LONGEST = 80
-"""Characters of the longest name."""
+MAX_NAME_CHARS = 80
+"""Characters of the longest name that is found."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _NUMBERED = re.compile(r"[_-]?\d{1,2}(?![A-Za-z0-9_])|(?![A-Za-z0-9_])")
 _BEFORE = re.compile(r"([A-Za-z][A-Za-z-]{1,20}) ?\Z")
 
 
 class Strength(enum.IntEnum):
-    """How sure it is that the value under a name is secret."""
+    """How likely the value of a name is secret."""
 
     NONE = 0
-    """A public thing, such as a primary key."""
+    """Public, such as a primary key."""
     WEAK = 1
-    """``key`` alone: anything has keys."""
+    """``key`` alone."""
     FAIR = 2
     """``token`` alone, and ``KEY`` in capitals."""
     STRONG = 3
@@ -34,7 +34,7 @@ class Strength(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class SecretName:
     """A name from ``start`` to ``end``; ``word`` is its ending, such as ``key``."""
 
     start: int
@@ -46,7 +46,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lists:
+class _NameLists:
     endings: dict[str, Kind]
     words: frozenset[str]
     public: dict[str, frozenset[str]]
@@ -54,9 +54,9 @@ class _Lists:
 
 
 @cache
-def _lists() -> _Lists:
+def _lists() -> _NameLists:
     data = yaml.load(
-        (files(__package__) / "names.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+        (files(__package__) / "secret_names.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
     keys, tokens, secrets = (
         frozenset(data[f"public_{what}"].split()) for what in ("keys", "tokens", "secrets")
@@ -64,11 +64,11 @@ def _lists() -> _Lists:
     endings = {word: kind for kind, words in data["endings"].items() for word in words}
     public = dict.fromkeys(endings, secrets) | {"key": keys, "token": tokens}
     words, qualifiers = (frozenset(data[what].split()) for what in ("words", "qualifiers"))
-    return _Lists(endings, words, public, qualifiers)
+    return _NameLists(endings, words, public, qualifiers)
 
 
-def endings(lower: str) -> Iterator[tuple[int, int, str]]:
-    """Places in a text in lower case where a name may end: start and end of the ending, it."""
+def find_name_endings(lower: str) -> Iterator[tuple[int, int, str]]:
+    """Find endings of names in a text in lower case: start, end and the ending."""
     for word in _lists().endings:
         at = lower.find(word)
         while at >= 0:
@@ -78,10 +78,10 @@ def endings(lower: str) -> Iterator[tuple[int, int, str]]:
             at = lower.find(word, at + len(word))
 
 
-def name_at(text: str, start: int, end: int, word: str) -> Name | None:
-    """The name that ends with ``word`` at ``start``; None if it is an ordinary word."""
+def name_at(text: str, start: int, end: int, word: str) -> SecretName | None:
+    """The name whose ending ``word`` begins at ``start``; None if it is an ordinary word."""
     begin = start
-    while begin > max(0, start - LONGEST) and _in_name(text[begin - 1]):
+    while begin > max(0, start - MAX_NAME_CHARS) and _in_name(text[begin - 1]):
         begin -= 1
     while begin < start and text[begin] in "-.$":
         begin += 1
@@ -91,7 +91,9 @@ def name_at(text: str, start: int, end: int, word: str) -> Name | None:
     if last.lower() in lists.words and not (name != last and last.lower() == "pass"):
         return None
     parts = [part.lower() for part in _PARTS.findall(name)]
-    before = parts[:-1] if parts and parts[-1] == word else [*parts[:-1], *_stem(parts, word)]
+    before = (
+        parts[:-1] if parts and parts[-1] == word else [*parts[:-1], *_glued_prefix(parts, word)]
+    )
     if not before and (spaced := _BEFORE.search(text, max(0, begin - 22), begin)):
         before = [part.lower() for part in _PARTS.findall(spaced[1])] if begin else []
         public = lists.public[word] if word in ("key", "token") else frozenset[str]()
@@ -101,15 +103,15 @@ def name_at(text: str, start: int, end: int, word: str) -> Name | None:
         return None
     kind = lists.endings[word]
     strength = _strength(word, before, name)
-    return Name(begin, end, word, kind, strength, bool(before) and " " not in name)
+    return SecretName(begin, end, word, kind, strength, bool(before) and " " not in name)
 
 
 def _in_name(char: str) -> bool:
     return char.isalnum() or char in "_-.$"
 
 
-def _stem(parts: list[str], word: str) -> list[str]:
-    """What is glued to the ending: ``api`` of ``apikey``."""
+def _glued_prefix(parts: list[str], word: str) -> list[str]:
+    """The part glued to the ending: ``api`` in ``apikey``."""
     return [parts[-1][: -len(word)]] if parts and parts[-1].endswith(word) else []
 
 

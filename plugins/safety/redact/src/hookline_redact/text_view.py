@@ -1,6 +1,6 @@
-"""A text as the detectors read it: one alphabet of digits, dashes and blanks, nothing invisible.
+"""A text as the finders read it: plain digits, dashes and spaces, without invisible characters.
 
-``View.of(text)`` makes it; ``view.span(start, end)`` says where something stands in the original.
+``TextView.of(text)`` makes it; ``view.span(start, end)`` converts a range to the original text.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ _LINES = frozenset("\u2028\u2029")
 
 
 @dataclass(frozen=True)
-class View:
-    """``text`` is what patterns are matched against; ``places`` where its characters come from.
-
-    ``places`` is None where every character stands at the same place in the original.
+class TextView:
+    """``text`` is what patterns are matched against; ``positions`` holds the index in the original
+    of each of its characters, or is None if all indexes are equal.
     """
 
     text: str
-    places: Sequence[int] | None
+    positions: Sequence[int] | None
 
     @classmethod
-    def of(cls, original: str) -> View:
-        """The view of a text. Where nothing invisible was taken out, lengths are equal."""
+    def of(cls, original: str) -> TextView:
+        """The view of a text."""
         if original.isascii():
             return cls(original, None)
-        table = {ord(char): _plain(char) for char in set(original) if not char.isascii()}
+        table = {ord(char): _plain_char(char) for char in set(original) if not char.isascii()}
         text = original.translate(table)
         if len(text) == len(original):
             return cls(text, None)
@@ -48,14 +47,14 @@ class View:
         return "".join(low if len(low := char.lower()) == 1 else char for char in self.text)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Start and end in the original of what is not empty in the view."""
-        if self.places is None:
+        """Start and end in the original of a range of the view that is not empty."""
+        if self.positions is None:
             return start, end
-        return self.places[start], self.places[end - 1] + 1
+        return self.positions[start], self.positions[end - 1] + 1
 
 
-def _plain(char: str) -> str:
-    """One plain character for another that looks or counts like it; none for an invisible one."""
+def _plain_char(char: str) -> str:
+    """The plain character that means the same; empty for an invisible one."""
     if char in _LINES:
         return "\n"
     if char in _INVISIBLE or 0xE0000 <= ord(char) <= 0xE007F:
