@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import median
 
 import mcp_search
-from hookline_mcp.catalog import Catalog, Listing
+from hookline_mcp.catalog import Catalog, ToolListing
 from hookline_mcp.config import McpConfig
-from hookline_mcp.servers import configured
-from hookline_mcp.wire import offered
+from hookline_mcp.servers import load_servers
+from hookline_mcp.tool_definition import model_schema
 
 RUNS = 15
 
@@ -40,9 +40,11 @@ def home(folder: Path, *, servers: bool) -> Path:
     (folder / "config.yaml").write_text(json.dumps({"plugins": plugins}), "utf-8")
     if servers:
         catalog = Catalog(folder / "mcp" / "catalog.json")
-        for server in configured(McpConfig.model_validate(plugins["mcp"]), {}, None):
-            listed = Listing(tools[server.name], {})
-            catalog.approve(server, listed, {n: offered(w) for n, w in listed.tools.items()}, 0.0)
+        for server in load_servers(McpConfig.model_validate(plugins["mcp"]), {}, None):
+            listed = ToolListing(tools[server.name], {})
+            catalog.approve(
+                server, listed, {n: model_schema(w) for n, w in listed.tools.items()}, 0.0
+            )
     return folder
 
 

@@ -21,8 +21,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from hookline_mcp.finding import Document, Index
 from hookline_mcp.names import full_name
+from hookline_mcp.search_index import ToolDocument, ToolIndex
 
 DATA = Path(__file__).parent / "mcp"
 FIRST = 5
@@ -48,10 +48,10 @@ def lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def index() -> Index:
+def index() -> ToolIndex:
     """The search over all of them."""
-    return Index(
-        Document(
+    return ToolIndex(
+        ToolDocument(
             full_name(server, wire["name"]),
             server,
             wire["name"],
@@ -65,23 +65,23 @@ def index() -> Index:
 Find = Callable[[str, int], list[str]]
 
 
-def with_meaning(known: Index, model: str) -> Find:
+def with_meaning(known: ToolIndex, model: str) -> Find:
     """The search by words, fused with one by meaning."""
     import numpy as np
     from hookline_hookspecs import fuse
-    from hookline_mcp.bridge import ALIKE
-    from hookline_mcp.finding import meaning
+    from hookline_mcp.search_index import embedding_text
+    from hookline_mcp.tool_search import MAX_FUSED
     from hookline_semantic.embedders import Packaged
 
     embedder = Packaged(model)
     names = [full_name(server, wire["name"]) for server, wire in tools()]
-    texts = [meaning(server, wire["name"], wire["description"]) for server, wire in tools()]
+    texts = [embedding_text(server, wire["name"], wire["description"]) for server, wire in tools()]
     vectors = asyncio.run(embedder.embed(texts, "passage"))
 
     def find(query: str, limit: int) -> list[str]:
         asked = asyncio.run(embedder.embed([query], "query"))[0]
-        near = [names[at] for at in np.argsort(-(vectors @ asked))[:ALIKE]]
-        return fuse(known.find(query, ALIKE), near)[:limit]
+        near = [names[at] for at in np.argsort(-(vectors @ asked))[:MAX_FUSED]]
+        return fuse(known.find(query, MAX_FUSED), near)[:limit]
 
     return find
 

@@ -44,13 +44,13 @@ class Checkpoints(Protocol):
 
 
 class ToolServers(Protocol):
-    """Offers the tools of servers that a client brings with a session; offered by a plugin."""
+    """Offers the tools of MCP servers that a client attaches to a session."""
 
-    def lend(self, session_id: str, servers: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Let one session use ``servers`` in place of those lent to it before, until this process
-        ends; return a sentence for each that cannot be used.
+    def attach(self, session_id: str, servers: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Set the servers of a session, in place of those attached before.
 
-        A server is an entry as MCP clients write it below ``mcpServers``, with its ``name``. A
-        person is asked before one is reached that was not approved before. Sessions that began
-        before the first servers were lent may not reach them.
+        They stay until this process ends. A server is an entry as MCP clients write it below
+        ``mcpServers``, with its ``name``. A person is asked before one is started that is not
+        approved. Sessions that began before the first servers were attached may not reach them.
+        Return a sentence for each server that cannot be used.
         """

@@ -288,7 +288,7 @@ def test_a_server_of_the_editor_is_approved_and_called_there(place: Place) -> No
     done = place.talk(work, editor)
     assert done.stop_reason == "end_turn"
     titles = [question.title for question, _ in editor.asked]
-    assert titles[0] == "Start the MCP server notes, which the editor brings?"
+    assert titles[0] == "Start the MCP server notes of your editor?"
     assert titles[1] == "Let the model use 1 tool of the MCP server notes?"
     assert titles[2] == "mcp__notes__save"
     assert "saved for good" in str(editor.call("mcp__notes__save")[-1].content)

@@ -66,7 +66,7 @@ class House:
         return {**about, **fields, "answer": answer}
 
     def server(self, *tools: dict[str, Any], **more: Any) -> Server:
-        """A server with these tools; ``more`` is what else ``server.py`` is told."""
+        """A server with these tools; ``more`` is what else ``server.py`` is given."""
         self._plans += 1
         made = Server(self.folder / f"plan{self._plans}.json", PROGRAM, list(tools), more)
         made.write()
@@ -130,7 +130,7 @@ class House:
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     """An empty home; servers that fail are started again at once."""
-    monkeypatch.setattr("hookline_mcp.pool.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("hookline_mcp.pool.FIRST_RESTART_DELAY", 0.001)
     made = House(tmp_path)
     yield made
     made.close()

@@ -21,6 +21,6 @@ class Serving(Plugin):
 
 def test_another_plugin_adds_to_the_group(house: Any) -> None:
     assert house.cli("mcp serve", plugins=[Serving]) == "serving\n"
-    told = house.cli("mcp --help", plugins=[Serving])
+    output = house.cli("mcp --help", plugins=[Serving])
     for name in ("list", "add", "test", "tools", "approve", "login", "remove", "serve"):
-        assert f"  {name} " in told
+        assert f"  {name} " in output

@@ -92,9 +92,9 @@ def test_a_tool_on_the_web_is_called_with_the_configured_headers(house: Any, sit
 
 def test_a_private_address_is_refused_unless_it_is_named(house: Any, site: Any) -> None:
     house.core = {}
-    told = house.cli("mcp test web", code=1)
-    assert "cannot be reached" in told
-    assert "127.0.0.1" in told
+    output = house.cli("mcp test web", code=1)
+    assert "cannot reach" in output
+    assert "127.0.0.1" in output
     assert site.asked == []
 
 
@@ -108,20 +108,22 @@ def test_a_session_that_the_server_forgot_is_begun_anew(house: Any, site: Any) -
     assert agent.send("two").tool_calls[0].text == "hello"
 
 
-def test_who_is_not_logged_in_is_told_how(house: Any, site: Any) -> None:
+def test_a_missing_login_is_reported_with_the_command(house: Any, site: Any) -> None:
     site.status, site.more = 401, {"www-authenticate": "Bearer"}
-    assert "(status 401); it wants a login: set `auth: oauth`" in house.cli("mcp test web", code=1)
+    assert "(status 401); the server requires a login: set `auth: oauth`" in house.cli(
+        "mcp test web", code=1
+    )
     house.config["servers"]["web"]["auth"] = "oauth"
-    assert "log in: run hookline mcp login web" in house.cli("mcp test web", code=1)
+    assert "requires a login: run hookline mcp login web" in house.cli("mcp test web", code=1)
     tokens = Path(house.home) / "mcp" / "tokens" / "web.json"
     assert not tokens.exists()
 
 
 def test_a_redirect_to_another_place_is_not_followed(house: Any, site: Any) -> None:
     site.status, site.more = 307, {"location": "http://127.0.0.2:9/mcp"}
-    told = house.cli("mcp test web", code=1)
-    assert "cannot be reached" in told
-    assert "127.0.0.2" in told
+    output = house.cli("mcp test web", code=1)
+    assert "cannot reach" in output
+    assert "127.0.0.2" in output
 
 
 @pytest.mark.slow

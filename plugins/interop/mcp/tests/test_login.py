@@ -17,7 +17,7 @@ import pytest
 from hookline_hookspecs import HooklineError
 from hookline_mcp import Mcp
 from hookline_mcp.login import log_in
-from hookline_mcp.oauth import parsed_answer
+from hookline_mcp.oauth import parse_redirect
 from support.serving import serving
 
 
@@ -134,9 +134,9 @@ def login(house: Any, *, paste: bool, say: Any) -> str:
     agent = house.agent()
     plugin = agent.plugin(Mcp)
     server = plugin.servers.servers["web"]
-    told: str = agent.run(log_in(server, plugin.host, paste=paste, say=say))
+    output: str = agent.run(log_in(server, plugin.host, paste=paste, say=say))
     agent.close()
-    return told
+    return output
 
 
 def browse(text: str) -> None:
@@ -147,7 +147,7 @@ def browse(text: str) -> None:
 
 
 def test_a_browser_logs_in_and_later_agents_need_nobody(house: Any, site: Any) -> None:
-    assert login(house, paste=False, say=browse) == "You are logged in: web lists 1 tool."
+    assert login(house, paste=False, say=browse) == "Logged in: web lists 1 tool."
     house.cli("mcp approve web --yes")
     assert house.call("mcp__web__say").text == "hello"
     assert site.grants == ["authorization_code"]
@@ -161,7 +161,7 @@ def test_what_the_browser_ended_at_can_be_pasted(house: Any, site: Any, monkeypa
             return led_to(shown[0].rpartition("\n")[2]) + "\n"
 
     monkeypatch.setattr("sys.stdin", Pasted())
-    assert "You are logged in" in login(house, paste=True, say=shown.append)
+    assert "Logged in" in login(house, paste=True, say=shown.append)
 
 
 @pytest.mark.slow
@@ -184,19 +184,19 @@ def test_without_a_login_a_call_says_how_and_opens_nothing(house: Any, site: Any
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
-        ("", "there is no code in the address; take all of the line"),
+        ("", "the address has no code; copy the browser"),
         (
             "http://127.0.0.1/callback?error=access_denied&error_description=You+said+no",
             "You said no",
         ),
-        ("http://127.0.0.1/callback?state=x", "there is no code in the address"),
+        ("http://127.0.0.1/callback?state=x", "the address has no code"),
     ],
 )
-def test_an_answer_without_a_code_says_why(text: str, told: str) -> None:
-    with pytest.raises(HooklineError, match=told):
-        parsed_answer(text)
+def test_an_answer_without_a_code_says_why(text: str, output: str) -> None:
+    with pytest.raises(HooklineError, match=output):
+        parse_redirect(text)
 
 
 def test_a_stranger_cannot_answer_for_the_browser(house: Any, site: Any) -> None:
@@ -209,7 +209,7 @@ def test_a_stranger_cannot_answer_for_the_browser(house: Any, site: Any) -> None
                 target=lambda: urllib.request.urlopen(false, timeout=30).read()
             ).start()
 
-    with pytest.raises(HooklineError, match="the address belongs to another login; run hookl"):
+    with pytest.raises(HooklineError, match=r"the address belongs to another login\. Run hookl"):
         login(house, paste=False, say=forged)
     assert site.grants == []
 
@@ -218,11 +218,11 @@ def test_a_login_that_fails_leaves_the_one_before(house: Any, site: Any, monkeyp
     login(house, paste=False, say=browse)
     house.cli("mcp approve web --yes")
     monkeypatch.setattr("sys.stdin", io.StringIO("what?\n"))
-    with pytest.raises(HooklineError, match="there is no code"):
+    with pytest.raises(HooklineError, match="the address has no code"):
         login(house, paste=True, say=lambda _: None)
     assert house.call("mcp__web__say").text == "hello"
 
 
-def test_that_a_login_is_wanted_is_said_once(house: Any, site: Any) -> None:
-    told = house.cli("mcp test web", code=1)
-    assert told.count("run hookline mcp login web") == 1
+def test_a_required_login_is_reported_once(house: Any, site: Any) -> None:
+    output = house.cli("mcp test web", code=1)
+    assert output.count("run hookline mcp login web") == 1

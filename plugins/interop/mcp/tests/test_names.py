@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hookline_mcp.config import wrong_name
+from hookline_mcp.config import name_problem
 from hookline_mcp.names import full_name
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ def test_two_tools_never_share_a_name(one: str, other: str, first: str, second: 
 
 @pytest.mark.parametrize("name", ["", "a__b", "a b", "-a", "a_", "ä", "a.b", "x" * 33, "a/b"])
 def test_a_name_of_a_server_is_plain(name: str) -> None:
-    assert wrong_name(name)
+    assert name_problem(name)
 
 
 @pytest.mark.slow
@@ -51,8 +51,8 @@ def test_a_tool_that_would_be_called_like_another_is_not_offered(house: Any) -> 
         taken = full_name("odd", name).removeprefix("mcp__odd__")
         small = house.server(house.tool(name), house.tool(taken))
         house.config["servers"]["odd"] = small.config()
-        told = house.cli("mcp approve odd --yes")
-        assert f"{taken} is not offered: another tool is called" in told
+        output = house.cli("mcp approve odd --yes")
+        assert f"{taken} is not offered: another tool has the same full name" in output
         assert house.call(full_name("odd", name)).ok
 
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from hookline.testing import calls
 from hookline_mcp.config import McpConfig
-from hookline_mcp.servers import configured
+from hookline_mcp.servers import load_servers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
     file = house.home / "config.yaml"
     file.write_text("plugins:\n  mcp: {}  # ours\n", "utf-8")
-    told = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
-    next_, missing = told.splitlines()
+    output = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
+    next_, missing = output.splitlines()
     assert next_ == "time is in config.yaml. Next: hookline mcp approve time"
     assert missing == "hookline: warning: the program ./server is not installed. Install it first"
     text = file.read_text("utf-8")
@@ -40,22 +40,22 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "output"),
     [
-        ("add a__b -- x", "is no name of a server"),
+        ("add a__b -- x", "is not a valid server name"),
         ("add a", "write `hookline mcp add NAME -- COMMAND…`"),
         ("add a --url https://x.example -- x", "write `hookline mcp add NAME -- COMMAND…`"),
-        ("approve nobody --yes", "there is no server nobody. Servers: small"),
+        ("approve nobody --yes", "unknown server nobody. Servers: small"),
         ("approve small", "Add --yes"),
         ("login small", "has no `auth: oauth` in config.yaml, and a local program needs no login"),
         ("add b --env KEY -- x", "--env KEY: write --env NAME=VALUE"),
         ("add b --env A=1 --url https://x.example", "--env is for a command"),
-        ("remove nobody", "there is no server nobody"),
+        ("remove nobody", "unknown server nobody"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(house: Any, line: str, told: str) -> None:
+def test_commands_report_what_is_wrong(house: Any, line: str, output: str) -> None:
     house.config["servers"]["small"] = house.server().config()
-    assert told in house.cli(f"mcp {line}", code=2)
+    assert output in house.cli(f"mcp {line}", code=2)
 
 
 def write(path: Path, **servers: Any) -> None:
@@ -77,29 +77,29 @@ def test_a_file_of_another_program_names_servers(house: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
-        ("{", "no servers can be read from it"),
-        ("{}", "there is no `mcpServers`"),
-        ('{"mcpServers": {"a": 5}}', "a: it is no mapping"),
+        ("{", "cannot read its servers"),
+        ("{}", "it has no `mcpServers`"),
+        ('{"mcpServers": {"a": 5}}', "a: expected a mapping"),
         ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "NOT_SET_HERE is not set"),
         ('{"mcpServers": {"a": {"type": "sse", "url": "https://x"}}}', "sse is not supported"),
         ('{"mcpServers": {"a": {"args": []}}}', "either `command`"),
-        ('{"mcpServers": {"": {"command": "x"}}}', "is no name of a server"),
+        ('{"mcpServers": {"": {"command": "x"}}}', "is not a valid server name"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told(house: Any, text: str, told: str) -> None:
+def test_a_file_that_cannot_be_used_is_reported(house: Any, text: str, output: str) -> None:
     file = house.folder / "mcp.json"
     file.write_text(text, "utf-8")
     house.config["files"] = [str(file)]
-    assert told in house.cli("mcp list")
+    assert output in house.cli("mcp list")
 
 
 def test_a_pipe_stops_no_start(house: Any) -> None:
     os.mkfifo(house.folder / "pipe")
     os.mkfifo(house.workspace / ".mcp.json")
     house.config["files"] = [str(house.folder / "pipe"), str(house.folder / "nothing")]
-    assert house.cli("mcp list").count("there is no such file") == 2
+    assert house.cli("mcp list").count("file not found") == 2
 
 
 def test_a_file_cannot_take_the_name_of_a_server(house: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_file_cannot_take_the_name_of_a_server(house: Any) -> None:
     write(house.workspace / ".mcp.json", small=false.config())
     house.config["files"] = [str(house.folder / "mcp.json")]
     assert house.call("mcp__small__say").text == "the real one"
-    assert "config.yaml names one already" in house.cli("mcp list")
+    assert "not used, because config.yaml has it too" in house.cli("mcp list")
 
 
 def project(house: Any, **more: Any) -> Any:
@@ -133,12 +133,14 @@ def test_a_workspaces_own_server_needs_approval_and_a_person_there(house: Any) -
     assert "there is no tool" in ask(house).text
     house.cli("mcp approve small --yes")
     assert ask(house).text == '{"text": "hi"}'
-    assert ask(house, "no").text.startswith("Denied: It is a tool of the MCP server small; nobody")
+    assert ask(house, "no").text.startswith(
+        "Denied: This is a tool of the MCP server small; nobody"
+    )
     write(house.workspace / ".mcp.json", small={**small.command, "env": {"A": "b"}})
     assert ask(house).text == "Error: there is no tool 'mcp_call'; the tools are: none"
 
 
-def test_a_workspaces_own_server_is_not_found_where_nobody_is(house: Any) -> None:
+def test_a_workspaces_own_server_is_not_found_without_a_person(house: Any) -> None:
     project(house)
     house.cli("mcp approve small --yes")
     found = calls("mcp_find", query="does say")
@@ -162,14 +164,14 @@ def test_what_a_file_looks_up_is_shown_before_anything_is_reached(house: Any) ->
     (house.home / ".env").write_text("OPENAI_API_KEY=sk-secret-of-the-person\n", "utf-8")
     headers = {"X": "${OPENAI_API_KEY}"}
     write(house.workspace / ".mcp.json", evil={"url": "http://127.0.0.1:9/", "headers": headers})
-    told = house.cli("mcp approve evil --yes", code=1)
-    assert "  looks up  OPENAI_API_KEY\n" in told
-    assert "sk-secret" not in told
+    output = house.cli("mcp approve evil --yes", code=1)
+    assert "  looks up  OPENAI_API_KEY\n" in output
+    assert "sk-secret" not in output
 
 
 def test_a_workspace_cannot_leave_the_sandbox_or_silence_approvals(house: Any) -> None:
     project(house, sandbox=False, approval="never", cwd="/")
-    (server,) = configured(McpConfig(), {}, house.workspace)
+    (server,) = load_servers(McpConfig(), {}, house.workspace)
     assert server.config.sandbox
     assert server.config.approval == "ask"
     assert server.config.cwd is None
@@ -228,38 +230,44 @@ names = st.dictionaries(
 def test_no_file_stops_a_start(tmp_path_factory: Any, entries: Any) -> None:
     folder = tmp_path_factory.mktemp("w")
     write(folder / ".mcp.json", **entries)
-    for server in configured(McpConfig(), {}, folder):
+    for server in load_servers(McpConfig(), {}, folder):
         assert server.config.command or server.config.url
 
 
 @pytest.mark.parametrize(
-    ("entry", "key", "told"),
+    ("entry", "key", "output"),
     [
-        ({"url": "example.com/mcp"}, "bad", "url 'example.com/mcp' is no address; write https://"),
-        ({"url": "ftp://x/?key=sk-secret"}, "bad", "url is no address; write https://HOST/PATH"),
+        (
+            {"url": "example.com/mcp"},
+            "bad",
+            "url 'example.com/mcp' is not an address; write https://",
+        ),
+        (
+            {"url": "ftp://x/?key=sk-secret"},
+            "bad",
+            "url is not an address; write https://HOST/PATH",
+        ),
         ({"comand": "echo"}, "bad", "unknown key comand; did you mean command? give either"),
         ({"command": "echo", "timeout": "long"}, "bad.timeout", "write a valid number"),
         ({"command": 5}, "bad.command", "write text, in quotes"),
-        ("echo", "bad", "it is no mapping; write {command: PROGRAM"),
+        ("echo", "bad", "expected a mapping; write {command: PROGRAM"),
     ],
 )
-def test_a_server_that_is_wrong_is_left_out_alone(
-    house: Any, entry: Any, key: str, told: str
-) -> None:
+def test_an_invalid_server_is_left_out_alone(house: Any, entry: Any, key: str, output: str) -> None:
     house.serve("good", house.tool("hello"))
     house.config["servers"]["bad"] = entry
     listed = house.cli("mcp list")
     assert "good " in listed
-    assert f"config.yaml: plugins.mcp.servers.{key}: {told}" in listed
+    assert f"config.yaml: plugins.mcp.servers.{key}: {output}" in listed
     assert "sk-secret" not in listed
-    assert told in house.cli("mcp test bad", code=2)
+    assert output in house.cli("mcp test bad", code=2)
     assert house.call("mcp__good__hello", {"text": "hi"}).ok
 
 
-def test_a_wrong_name_leaves_out_that_server_alone(house: Any) -> None:
+def test_an_invalid_name_leaves_out_only_that_server(house: Any) -> None:
     house.serve("good", house.tool("hello"))
     house.config["servers"]["a__b"] = {"command": "echo"}
-    assert "'a__b' is no name of a server: write up to 32" in house.cli("mcp list")
+    assert "'a__b' is not a valid server name: write up to 32" in house.cli("mcp list")
     assert house.call("mcp__good__hello").ok
 
 
@@ -275,7 +283,7 @@ def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) ->
         done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
-    wrong = "plugins.mcp.servers.bad: url 'nowhere' is no address; write https://HOST/PATH"
+    wrong = "plugins.mcp.servers.bad: url 'nowhere' is not an address; write https://HOST/PATH"
     assert run("config", "check") == (
         2,
         f"hookline: {file}:5: {wrong}; only this entry is skipped.\n",
@@ -283,23 +291,23 @@ def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) ->
     assert run("config", "set", "plugins.mcp.servers.other.url", "there")[0] == 2
     assert run("mcp", "add", "other", "--url", "there") == (
         2,
-        "hookline: other: url 'there' is no address; write https://HOST/PATH\n",
+        "hookline: other: url 'there' is not an address; write https://HOST/PATH\n",
     )
     assert run("mcp", "remove", "bad") == (0, "bad is forgotten.\n")
     assert "bad" not in file.read_text()
     assert run("config", "check")[0] == 0
 
 
-def test_a_name_that_is_nearly_right_is_suggested(house: Any) -> None:
+def test_a_similar_name_is_suggested(house: Any) -> None:
     house.config["servers"]["calendar"] = house.server().config()
-    told = house.cli("mcp tools calender", code=2)
-    assert "there is no server calender. Did you mean calendar? Servers: calendar" in told
+    output = house.cli("mcp tools calender", code=2)
+    assert "unknown server calender. Did you mean calendar? Servers: calendar" in output
 
 
-def test_a_program_or_folder_that_is_not_there_is_told_with_what_to_do(house: Any) -> None:
+def test_a_missing_program_or_folder_is_reported(house: Any) -> None:
     house.config["servers"]["ghost"] = {"command": "no-such-program"}
     house.config["servers"]["lost"] = {"command": sys.executable, "cwd": "/no/such/folder"}
-    told = house.cli("mcp test ghost", code=1)
-    assert "there is no program no-such-program; install it, or write its whole path" in told
-    told = house.cli("mcp test lost", code=1)
-    assert "there is no folder /no/such/folder; make it, or correct its `cwd`" in told
+    output = house.cli("mcp test ghost", code=1)
+    assert "program no-such-program not found. Install it or write its full path" in output
+    output = house.cli("mcp test lost", code=1)
+    assert "folder /no/such/folder not found. Create it or correct `cwd`" in output

@@ -28,7 +28,7 @@ def lend(host: Host, session_id: str, servers: Sequence[dict[str, Any]]) -> list
     """Let a session use ``servers`` and no others; return sentences about those it cannot use."""
     service = host.services.get(ToolServers)
     if service is not None:
-        return service.lend(session_id, servers)
+        return service.attach(session_id, servers)
     if not servers:
         return []
     names = ", ".join(one["name"] for one in servers)

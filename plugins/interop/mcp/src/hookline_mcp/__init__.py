@@ -1,9 +1,9 @@
 """Hookline plugin ``mcp``: tools of MCP servers, pinned when they are approved, found by search.
 
-Reached by the entry point ``hookline_mcp:Mcp``. :mod:`.servers` reads who is configured,
-:mod:`.catalog` holds what was approved, :mod:`.pool` and :mod:`.connection` reach the servers,
-:mod:`.finding` searches, :mod:`.lent` holds servers that an editor brings. The SDK ``mcp`` is
-imported at the first connection.
+Reached by the entry point ``hookline_mcp:Mcp``. :mod:`.servers` reads which servers are configured,
+:mod:`.catalog` stores what was approved, :mod:`.pool` and :mod:`.connection` connect,
+:mod:`.tool_calls` calls tools, :mod:`.search_index` finds them, and :mod:`.session_servers` holds
+servers that an editor brings. The SDK ``mcp`` is imported at the first connection.
 """
 
 from .config import McpConfig

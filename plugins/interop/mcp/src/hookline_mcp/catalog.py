@@ -1,7 +1,7 @@
 """``mcp/catalog.json``: what a person approved of each server, the only source of schemas.
 
-A tool is pinned by the SHA-256 of its wire object. What a server sends later is compared with the
-pins; nothing that differs is offered or called until it is approved.
+A tool is pinned by the SHA-256 of its definition. Later listings are compared with the pins; a tool
+that differs is neither offered nor called until it is approved again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 from hookline_hookspecs import HooklineError
 
 from .names import full_name
-from .servers import Server
-from .wire import digest, problem
+from .servers import ToolServer
+from .tool_definition import digest, find_problem
 
 log = logging.getLogger("hookline.plugins.mcp")
 VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
-    """An approved tool: its wire object and what of it passed the guards."""
+class PinnedTool:
+    """An approved tool: its definition as sent, and the parts that passed ``pre_read``."""
 
     sha256: str
     wire: Mapping[str, Any]
@@ -35,14 +35,14 @@ class Pin:
 
     @property
     def reads_only(self) -> bool:
-        """True if the server says so; whether that counts is for the settings to say."""
+        """True if the server declares it. ``trust_annotations`` decides whether to believe that."""
         annotations = self.wire.get("annotations")
         return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A tool that was not approved as it is now. ``why`` is ``new`` or ``changed``."""
+class HeldTool:
+    """A tool held back until it is approved. ``why`` is ``new`` or ``changed``."""
 
     sha256: str
     wire: Mapping[str, Any]
@@ -50,22 +50,22 @@ class Held:
 
 
 @dataclass(slots=True)
-class Entry:
-    """What is known of one server. ``gone`` are pinned tools that it did not list last time."""
+class CatalogEntry:
+    """What is stored about one server. ``gone`` are pinned tools missing from its last listing."""
 
     name: str
     source: str
     fingerprint: str
     approved: float
     instructions: str = ""
-    tools: dict[str, Pin] = field(default_factory=dict)
-    held: dict[str, Held] = field(default_factory=dict)
+    tools: dict[str, PinnedTool] = field(default_factory=dict)
+    held: dict[str, HeldTool] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """What a server lists: wire objects by name, and why others cannot be offered."""
+class ToolListing:
+    """The tools of a server: definitions by name, and why others cannot be offered."""
 
     tools: Mapping[str, Mapping[str, Any]]
     refused: Mapping[str, str]
@@ -74,27 +74,32 @@ class Listing:
     protocol: str = ""
 
 
-def compared(entry: Entry, listing: Listing) -> tuple[dict[str, Held], list[str]]:
+def compare_listing(
+    entry: CatalogEntry, listing: ToolListing
+) -> tuple[dict[str, HeldTool], list[str]]:
     """Return the tools that are new or changed, and the pinned ones that are not listed."""
-    held: dict[str, Held] = {}
+    held: dict[str, HeldTool] = {}
     for name, wire in listing.tools.items():
         pin, sha256 = entry.tools.get(name), digest(wire)
         if pin is None or pin.sha256 != sha256:
-            held[name] = Held(sha256, wire, "new" if pin is None else "changed")
+            held[name] = HeldTool(sha256, wire, "new" if pin is None else "changed")
     return held, [name for name in entry.tools if name not in listing.tools]
 
 
 class Catalog:
-    """The file, read again whenever another process has written it."""
+    """The catalog file. It is read again whenever another process has written it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, CatalogEntry] = {}
         self._seen: tuple[int, int, int] | None = None
 
-    def entries(self) -> Mapping[str, Entry]:
-        """Return every entry by its server's key. Raises ``HooklineError`` if the file is damaged:
-        nothing is offered then."""
+    def entries(self) -> Mapping[str, CatalogEntry]:
+        """Return every entry by its server's key.
+
+        Raises:
+            HooklineError: the file is damaged; then no tool is offered.
+        """
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -108,7 +113,7 @@ class Catalog:
                 data = json.loads(self.path.read_text("utf-8"))
                 if data["version"] != VERSION:
                     raise ValueError(f"version {data['version']}")
-                entries = {key: _entry(one) for key, one in data["servers"].items()}
+                entries = {key: _parse_entry(one) for key, one in data["servers"].items()}
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 raise self._damaged(error) from None
             self._entries, self._seen = entries, seen
@@ -116,54 +121,54 @@ class Catalog:
 
     def _damaged(self, error: Exception) -> HooklineError:
         return HooklineError(
-            f"{self.path} cannot be read ({error}); move it away and approve the servers anew with "
-            "`hookline mcp approve NAME`"
+            f"cannot read {self.path} ({error}). Move the file away and approve the servers again: "
+            "run `hookline mcp approve NAME`"
         )
 
-    def entry(self, server: Server) -> Entry | None:
-        """Return what is known of ``server``; None if it was never approved."""
+    def entry(self, server: ToolServer) -> CatalogEntry | None:
+        """Return the entry of ``server``; None if it was never approved."""
         return self.entries().get(server.key)
 
     def approve(
         self,
-        server: Server,
-        listing: Listing,
+        server: ToolServer,
+        listing: ToolListing,
         passed: Mapping[str, tuple[str, Mapping[str, Any]]],
         now: float,
     ) -> None:
-        """Pin every tool of ``listing`` that is among ``passed``: description and parameters."""
+        """Pin the tools of ``listing`` that are in ``passed`` (description and parameters)."""
         pins = {
-            name: Pin(digest(wire), wire, *passed[name])
+            name: PinnedTool(digest(wire), wire, *passed[name])
             for name, wire in listing.tools.items()
             if name in passed
         }
-        entry = Entry(
+        entry = CatalogEntry(
             server.name, server.source, server.fingerprint, now, listing.instructions, pins
         )
         self._change(server.key, entry)
 
-    def compare(self, server: Server, listing: Listing) -> Entry | None:
-        """Hold what differs from the pins, in the file too; return the entry."""
+    def compare(self, server: ToolServer, listing: ToolListing) -> CatalogEntry | None:
+        """Hold back tools that differ from the pins, also in the file; return the entry."""
         entry = self.entry(server)
         if entry is None:
             return None
-        held, gone = compared(entry, listing)
+        held, gone = compare_listing(entry, listing)
         if (held, gone) != (entry.held, entry.gone):
             entry.held, entry.gone = held, gone
             try:
                 self._change(server.key, entry)
             except HooklineError as error:
-                log.warning("%s", error)  # this process goes by what it holds in memory
+                log.warning("%s", error)  # the copy in memory holds the tools back anyway
         return entry
 
     def remove(self, key: str) -> bool:
-        """Forget a server; False if it was not known."""
+        """Delete a server's entry; return False if there was none."""
         known = key in self.entries()
         if known:
             self._change(key, None)
         return known
 
-    def _change(self, key: str, entry: Entry | None) -> None:
+    def _change(self, key: str, entry: CatalogEntry | None) -> None:
         entries = dict(self.entries())
         entries.pop(key, None)
         if entry is not None:
@@ -173,18 +178,18 @@ class Catalog:
         self._seen = None
 
 
-def _entry(data: Mapping[str, Any]) -> Entry:
+def _parse_entry(data: Mapping[str, Any]) -> CatalogEntry:
     values = dict(data)
-    values["tools"] = {name: Pin(**pin) for name, pin in data["tools"].items()}
-    values["held"] = {name: Held(**held) for name, held in data["held"].items()}
+    values["tools"] = {name: PinnedTool(**pin) for name, pin in data["tools"].items()}
+    values["held"] = {name: HeldTool(**held) for name, held in data["held"].items()}
     for name, pin in values["tools"].items():
         if digest(pin.wire) != pin.sha256:
-            raise ValueError(f"the pin of {name} does not fit its tool")
-    return Entry(**values)
+            raise ValueError(f"the digest of {name} does not match its definition")
+    return CatalogEntry(**values)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all.
+    """Write a file atomically, readable only by its owner.
 
     Raises:
         HooklineError: it cannot be written.
@@ -197,11 +202,13 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
         fresh.replace(path)
     except OSError as error:
-        raise HooklineError(f"{path} cannot be written: {error.strerror}") from None
+        raise HooklineError(f"cannot write {path}: {error.strerror}") from None
 
 
-def listing_of(server: str, pages: Sequence[Any], kept: Sequence[str], **about: str) -> Listing:
-    """Return a listing of raw wire objects; only those among ``kept`` passed the SDK."""
+def build_listing(
+    server: str, pages: Sequence[Any], kept: Sequence[str], **about: str
+) -> ToolListing:
+    """Return the listing of raw definitions; ``kept`` names those that the SDK accepted."""
     known: set[str] = set()
     tools: dict[str, Mapping[str, Any]] = {}
     refused: dict[str, str] = {}
@@ -211,14 +218,14 @@ def listing_of(server: str, pages: Sequence[Any], kept: Sequence[str], **about: 
             continue
         if name in tools or name in refused:
             tools.pop(name, None)
-            refused[name] = "its server lists it twice"
-        elif (wrong := problem(wire)) is not None:
+            refused[name] = "the server lists it twice"
+        elif (wrong := find_problem(wire)) is not None:
             refused[name] = wrong
         elif name not in kept:
-            refused[name] = "it does not follow the protocol"
+            refused[name] = "it violates the protocol"
         elif (plain := full_name(server, name)) in known:
-            refused[name] = "another tool is called by the same name"
+            refused[name] = "another tool has the same full name"
         else:
             known.add(plain)
             tools[name] = wire
-    return Listing(tools, refused, **about)
+    return ToolListing(tools, refused, **about)

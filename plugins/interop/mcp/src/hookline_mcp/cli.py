@@ -1,6 +1,6 @@
-"""Add MCP servers, and approve what they offer.
+"""Use tools of MCP servers, or serve Hookline as one.
 
-``hookline mcp``. Another plugin may add to the group.
+``hookline mcp``. Another plugin may add commands to the group.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.cli import confirm, run_hookline, with_plugin
 from pydantic import ValidationError
 
-from .approving import readable
-from .catalog import Entry, compared
-from .config import ServerConfig, fault, wrong_name
+from .approval_text import count_tools, describe_changes, describe_server, mask_secrets, single_line
+from .catalog import CatalogEntry, compare_listing
+from .config import ServerConfig, explain_error, name_problem
 from .names import full_name
-from .servers import Server
-from .showing import changes, counted, hidden_secrets, on_one_line, what_is_reached
+from .servers import ToolServer
+from .tool_screening import screen_tools
 
 if TYPE_CHECKING:
     from .plugin import Mcp
 
 FAILED, USAGE = 1, 2
 """Exit codes."""
-CHARS = 4
+CHARS_PER_TOKEN = 4
 Name = Annotated[str, typer.Argument(help="The server's name in `hookline mcp list`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -41,7 +41,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 @with_plugin
 async def list_servers(plugin: Mcp, json: Json = False) -> None:
-    """List the servers, and how much of each is approved."""
+    """List the MCP servers and what is approved."""
     rows = [_row(plugin, server) for server in plugin.servers]
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
@@ -51,26 +51,26 @@ async def list_servers(plugin: Mcp, json: Json = False) -> None:
         held = f", {row['held']} held" if row["held"] else ""
         _say(
             f"{row['name']:<20} {row['state']:<11} {row['tools']:>4} tools{held}"
-            f"  {on_one_line(row['address'], wide)}"
+            f"  {single_line(row['address'], wide)}"
         )
         if row["source"] != "config.yaml":
             _say(f"{'':<20} {row['source']}")
     for problem in plugin.servers.problems:
         _warn(problem)
     if not rows:
-        _say("There are no servers. Run `hookline mcp add NAME -- COMMAND…` to add one.")
+        _say("No servers. Run `hookline mcp add NAME -- COMMAND…` to add one.")
     waiting = [row["name"] for row in rows if row["state"] != "approved" or row["held"]]
     if waiting:
-        _say(f"Run `hookline mcp approve {waiting[0]}` to review what is waiting.")
+        _say(f"Run `hookline mcp approve {waiting[0]}` to review what is not approved yet.")
 
 
-def _row(plugin: Mcp, server: Server) -> dict[str, Any]:
+def _row(plugin: Mcp, server: ToolServer) -> dict[str, Any]:
     entry = plugin.catalog.entry(server)
     return {
         "name": server.name,
         "state": _state(server, entry),
         "transport": "http" if server.config.url else "stdio",
-        "address": hidden_secrets(on_one_line(server.address), plugin.host.env),
+        "address": mask_secrets(single_line(server.address), plugin.host.env),
         "source": server.source,
         "tools": len(entry.tools) if entry else 0,
         "held": len(entry.held) if entry else 0,
@@ -80,7 +80,7 @@ def _row(plugin: Mcp, server: Server) -> dict[str, Any]:
 @app.command("tools")
 @with_plugin
 async def tools(plugin: Mcp, name: Name, json: Json = False) -> None:
-    """List a server's tools as last seen, and which are approved."""
+    """List a server's tools and which are approved."""
     server = _server(plugin, name)
     entry = plugin.catalog.entry(server)
     rows = [] if entry is None else _tool_rows(server, entry)
@@ -88,19 +88,19 @@ async def tools(plugin: Mcp, name: Name, json: Json = False) -> None:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
         return
     for row in rows:
-        _say(f"{row['state']:<12} {row['name']}  {on_one_line(row['description'], 100)}")
+        _say(f"{row['state']:<12} {row['name']}  {single_line(row['description'], 100)}")
     if not rows:
-        _say(f"Nothing is approved yet. Run `hookline mcp approve {name}`.")
+        _say(f"No tools are approved yet. Run `hookline mcp approve {name}`.")
 
 
 @app.command("test")
 @with_plugin
 async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
-    """Connect to a server and list its tools; this approves nothing."""
+    """Connect to a server and count its tools, without approving any."""
     server = _server(plugin, name)
     began = time.perf_counter()
     try:
-        connection = await plugin.pool.connected(server, plugin.host.paths)
+        connection = await plugin.pool.connect(server, plugin.host.paths)
     except HooklineError as error:
         if json:
             _say(jsonlib.dumps({"name": name, "ok": False, "error": str(error)}))
@@ -110,7 +110,7 @@ async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
     row = {
         "name": name,
         "ok": True,
-        "server": on_one_line(listing.title, 80),
+        "server": single_line(listing.title, 80),
         "protocol": listing.protocol,
         "ms": round((time.perf_counter() - began) * 1000),
         "tools": len(listing.tools),
@@ -126,7 +126,7 @@ async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
         f"{row['ms']} ms, {row['tools']} tools, {row['held']} not approved."
     )
     for tool, why in listing.refused.items():
-        _warn(f"{on_one_line(tool, 64)} cannot be offered: {why}")
+        _warn(f"{single_line(tool, 64)} cannot be offered: {why}")
 
 
 @app.command("approve")
@@ -134,33 +134,31 @@ async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
 async def approve(
     plugin: Mcp, name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
 ) -> None:
-    """Show what a server offers and what changed, and approve it if you agree."""
+    """Review a server's tools and changes, then approve them."""
     server = _server(plugin, name)
     if not yes and not sys.stdin.isatty():
-        raise CommandError(
-            "there is no terminal to ask on. Add --yes to approve without asking", USAGE
-        )
+        raise CommandError("no terminal to ask on. Add --yes to approve without asking", USAGE)
     entry = plugin.catalog.entry(server)
     if entry is None or entry.fingerprint != server.fingerprint:
-        _say(what_is_reached(server, plugin.host.env))
+        _say(describe_server(server, plugin.host.env))
         _ask("Connect to it?", yes)
-    connection = await plugin.pool.connected(server, plugin.host.paths)
+    connection = await plugin.pool.connect(server, plugin.host.paths)
     listing = connection.listing
-    known = entry or Entry(server.name, server.source, "", 0.0)
-    held, gone = compared(known, listing)
-    _say(changes(server, known, listing, held, gone))
-    passed, kept_back = await readable(plugin.host, server, listing)
+    known = entry or CatalogEntry(server.name, server.source, "", 0.0)
+    held, gone = compare_listing(known, listing)
+    _say(describe_changes(server, known, listing, held, gone))
+    passed, kept_back = await screen_tools(plugin.host, server, listing)
     for tool, why in {**listing.refused, **kept_back}.items():
-        _warn(f"{on_one_line(tool, 64)} is not offered: {why}")
+        _warn(f"{single_line(tool, 64)} is not offered: {why}")
     if (
         held
         or gone
         or known.fingerprint != server.fingerprint
         or known.instructions != listing.instructions
     ):
-        _ask(f"Let the model use {counted(passed)} of {name}?", yes)
+        _ask(f"Let the model use {count_tools(passed)} of {name}?", yes)
     plugin.catalog.approve(server, listing, passed, plugin.host.now())
-    _say(f"Approved: {counted(passed)} of {name}, for new sessions.")
+    _say(f"Approved: {count_tools(passed)} of {name}, for new sessions.")
 
 
 @app.command("login")
@@ -169,20 +167,19 @@ async def login(
     plugin: Mcp,
     name: Name,
     paste: Annotated[
-        bool, typer.Option("--paste", help="Paste the address at which the browser ends up.")
+        bool, typer.Option("--paste", help="Paste the browser's final address instead of waiting.")
     ] = False,
 ) -> None:
-    """Log in to a server with OAuth, in your browser."""
+    """Log in to a server with OAuth in your browser."""
     server = _server(plugin, name)
     if server.config.auth != "oauth":
-        told = f"{name} has no `auth: oauth` in {server.source}"
+        problem = f"{name} has no `auth: oauth` in {server.source}"
         if server.config.url:
-            raise CommandError(f"{told}; add it there if the server requires a login", USAGE)
-        raise CommandError(f"{told}, and a local program needs no login", USAGE)
+            raise CommandError(f"{problem}. Add it there if the server requires a login", USAGE)
+        raise CommandError(f"{problem}, and a local program needs no login", USAGE)
     from .login import log_in
 
-    told = await log_in(server, plugin.host, paste=paste, say=_say)
-    _say(told)
+    _say(await log_in(server, plugin.host, paste=paste, say=_say))
 
 
 @app.command("add")
@@ -200,8 +197,8 @@ def add(
     ] = None,
     oauth: Annotated[bool, typer.Option("--oauth", help="The server requires a login.")] = False,
 ) -> None:
-    """Add a server to config.yaml: hookline mcp add time -- uvx mcp-server-time."""
-    if wrong := wrong_name(name):
+    """Add a server: hookline mcp add time -- uvx mcp-server-time."""
+    if wrong := name_problem(name):
         raise CommandError(wrong, USAGE)
     if bool(command) == bool(url):
         raise CommandError(
@@ -209,7 +206,7 @@ def add(
         )
     if name in plugin.config.servers or name in _left_out(plugin):
         raise CommandError(f"config.yaml already has a server {name}. Remove it first", USAGE)
-    values: dict[str, Any] = {"url": url} if url else {"command": _program(command or [""])}
+    values: dict[str, Any] = {"url": url} if url else {"command": _program_path(command or [""])}
     if command and command[1:]:
         values["args"] = command[1:]
     if wrong_ones := [one for one in env or () if not one.partition("=")[1] or one[0] == "="]:
@@ -223,11 +220,11 @@ def add(
     try:
         ServerConfig.model_validate(values)
     except ValidationError as error:
-        raise CommandError(f"{name}: {fault(error, values)[1]}", USAGE) from None
+        raise CommandError(f"{name}: {explain_error(error, values)[1]}", USAGE) from None
     text = jsonlib.dumps(values, ensure_ascii=False)
     run_hookline("config", "set", "--", f"plugins.mcp.servers.{name}", text)
     if command and shutil.which(str(values["command"])) is None:
-        _warn(f"the program {on_one_line(command[0], 80)} is not installed. Install it first")
+        _warn(f"the program {single_line(command[0], 80)} was not found. Install it first")
     first = f"hookline mcp login {name}, then " if oauth else ""
     _say(f"{name} is in config.yaml. Next: {first}hookline mcp approve {name}")
 
@@ -251,39 +248,38 @@ def remove(plugin: Mcp, name: Name) -> None:
         _say(f"Removed {name}.")
 
 
-def _server(plugin: Mcp, name: str) -> Server:
+def _server(plugin: Mcp, name: str) -> ToolServer:
     servers = plugin.servers.servers
     if name in servers:
         return servers[name]
     if name in (wrong := _left_out(plugin)):
-        raise CommandError(f"server {name} is not used: {wrong[name]}", USAGE)
+        raise CommandError(f"server {name} is not used. {wrong[name]}", USAGE)
     known = ", ".join(servers) or "none yet"
     near = difflib.get_close_matches(name, servers, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    unknown = f"there is no server {on_one_line(name, 40)}"
-    raise CommandError(f"{unknown}.{hint} Servers: {known}", USAGE)
+    raise CommandError(f"unknown server {single_line(name, 40)}.{hint} Servers: {known}", USAGE)
 
 
 def _left_out(plugin: Mcp) -> dict[str, str]:
-    """What is wrong in config.yaml with each server that is left out, by its name."""
+    """Why servers of config.yaml are not used, by their name."""
     return {
         at[1]: f"config.yaml: plugins.mcp.{'.'.join(at)}: {why}"
         for at, why in plugin.config.left_out.items()
     }
 
 
-def _program(command: list[str]) -> str:
-    """The program; one that is named by a path in full, since servers run in other folders."""
+def _program_path(command: list[str]) -> str:
+    """The program. A path becomes absolute, because servers run in other folders."""
     return str(Path(command[0]).absolute()) if "/" in command[0] else command[0]
 
 
-def _state(server: Server, entry: Entry | None) -> str:
+def _state(server: ToolServer, entry: CatalogEntry | None) -> str:
     if entry is None:
         return "unapproved"
     return "approved" if entry.fingerprint == server.fingerprint else "changed"
 
 
-def _tool_rows(server: Server, entry: Entry) -> list[dict[str, Any]]:
+def _tool_rows(server: ToolServer, entry: CatalogEntry) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for tool, pin in entry.tools.items():
         held = entry.held.get(tool)
@@ -296,7 +292,7 @@ def _tool_rows(server: Server, entry: Entry) -> list[dict[str, Any]]:
                 "tool": tool,
                 "state": state,
                 "description": pin.description,
-                "tokens": size // CHARS,
+                "tokens": size // CHARS_PER_TOKEN,
             }
         )
     for tool, one in entry.held.items():

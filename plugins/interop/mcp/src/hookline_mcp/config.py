@@ -1,4 +1,4 @@
-"""The settings of the plugin."""
+"""The settings under ``plugins: mcp:``."""
 
 from __future__ import annotations
 
@@ -18,74 +18,74 @@ from pydantic import (
     model_validator,
 )
 
-LONGEST_NAME = 32
+MAX_SERVER_NAME_CHARS = 32
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
 
 
 class OAuthConfig(BaseModel):
-    """A client that was registered with the server's provider beforehand, under ``oauth:``."""
+    """An OAuth client that is already registered with the server's provider, under ``oauth:``."""
 
     client_id: str = ""
-    """Empty: the client registers itself at the first login."""
+    """The registered client; empty to register at the first login."""
     client_secret: SecretStr | None = None
     """The secret of ``client_id``, if it has one."""
     client_metadata_url: str | None = None
-    """Where the client's metadata is published, for providers that take such an address."""
+    """URL of the client's published metadata, for providers that accept one."""
     scope: str | None = None
-    """Scopes to ask for, separated by spaces; without it, those that the server names."""
+    """Scopes to request, separated by spaces; by default those that the server names."""
 
 
 class ServerConfig(BaseModel):
     """A server, under ``servers: NAME:``. Times are in seconds."""
 
     command: str = ""
-    """The program of a server that speaks over stdin and stdout."""
+    """The program to run; it speaks MCP over stdin and stdout."""
     args: list[str] = Field(default_factory=list)
     """Its arguments."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Variables beside HOME, PATH, SHELL and TERM. A value that is looked up (``${NAME}``,
-    ``vault:NAME``) is masked in what Hookline shows, a literal one only under a name such as
+    """Environment variables besides HOME, PATH, SHELL and TERM. Values of the form ``${NAME}`` or
+    ``vault:NAME`` are masked wherever Hookline shows them; literal values only under a name such as
     ``API_KEY``."""
     cwd: str | None = None
-    """Where it runs; without it, in the workspace of the chat that calls it."""
+    """Working folder; by default the workspace of the chat that calls it."""
     url: str = ""
     """The address of a server that speaks Streamable HTTP."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Headers of every request to ``url``."""
     auth: Literal["oauth"] | None = None
-    """How to log in to ``url``: ``hookline mcp login NAME``."""
+    """``oauth`` if ``url`` requires a login with ``hookline mcp login NAME``."""
     oauth: OAuthConfig = OAuthConfig()
-    """What is known of the client beforehand."""
+    """Settings of the OAuth client."""
     allow: list[str] = Field(default_factory=list)
-    """Patterns (``read_*``) of the tools that are offered; empty for all."""
+    """Patterns (``read_*``) of the tools to offer; empty for all."""
     deny: list[str] = Field(default_factory=list)
-    """Patterns of the tools that are not, which win over ``allow``."""
+    """Patterns of the tools not to offer; wins over ``allow``."""
     timeout: float = Field(60, gt=0, le=86_400)
-    """How long a call may take."""
+    """Seconds that a call may take."""
     connect_timeout: float = Field(30, gt=0, le=3_600)
-    """How long starting and listing the tools may take."""
+    """Seconds that starting and listing the tools may take."""
     approval: Literal["ask", "never"] = "ask"
-    """Ask a person before each call that is not known to be read-only, or leave that to other
-    guards."""
+    """``ask`` a person before each call that is not known to be read-only; ``never`` leaves that to
+    other guards."""
     sandbox: bool = True
-    """Run ``command`` in the sandbox, where there is one."""
+    """Run ``command`` in the sandbox, if one is available."""
     read_only: list[str] = Field(default_factory=list)
-    """Folders that a sandboxed program sees beside the workspace and its own."""
+    """Folders that a sandboxed program may read besides the workspace and its own code."""
     writable: list[str] = Field(default_factory=list)
-    """Folders that it may also write to."""
+    """Folders that a sandboxed program may also write to."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> ServerConfig:
+    def _check_command_or_url(self) -> ServerConfig:
         if bool(self.command) == bool(self.url):
             raise ValueError(
                 "give either `command` (a program to run) or `url` (an address to reach)"
             )
         if self.url and not re.match(r"https?://[^/\s]", self.url):
-            may_be_shown = not re.search(r"[?@]", self.url)  # else there may be a key in it
-            shown = f" {self.url[:80]!r}" if may_be_shown else ""
-            raise ValueError(f"url{shown} is no address; write https://HOST/PATH")
+            is_safe_to_show = not re.search(r"[?@]", self.url)  # a query may hold a key
+            shown = f" {self.url[:80]!r}" if is_safe_to_show else ""
+            raise ValueError(f"url{shown} is not an address; write https://HOST/PATH")
         if self.auth and not self.url:
-            raise ValueError("`auth: oauth` is for servers with a `url`; leave it out")
+            raise ValueError("`auth: oauth` needs a `url`; remove it")
         return self
 
 
@@ -95,41 +95,41 @@ class McpConfig(BaseModel):
     servers: dict[str, ServerConfig] = Field(default_factory=dict)
     """The servers by name."""
     files: list[str] = Field(default_factory=list)
-    """JSON files of other programs whose ``mcpServers`` are servers too; ``~`` is the person's
-    home."""
+    """JSON files of other programs with ``mcpServers`` to use too; ``~`` is the user's home."""
     discovery: Literal["auto", "direct", "search"] = "auto"
-    """Offer the tools themselves, or two that find and call them; auto decides by size."""
+    """Offer the tools themselves (``direct``), or two tools that find and call them (``search``);
+    ``auto`` decides by size."""
     trust_annotations: bool = False
-    """Believe a server that says of a tool that it only reads."""
+    """Believe a server's claim that a tool only reads."""
     idle_seconds: float = Field(600, gt=0)
-    """After how long without a call a server's connection is closed."""
+    """Seconds without a call after which a server's connection is closed."""
 
     standalone: ClassVar[str] = "servers"
-    """The key whose entries are used without the wrong ones among them."""
+    """The key whose invalid entries are left out, while the others are used."""
     _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _without_wrong_servers(
+    def _drop_invalid_servers(
         cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        """Leave out, one by one, the servers that cannot be used; the others are."""
+        """Leave out the servers that cannot be used, and use the others."""
         servers = data.get("servers") if isinstance(data, Mapping) else None
         if not isinstance(servers, Mapping):
             return handler(data)
-        # What a variable or the vault lacks for an entry.
+        # Entries whose variable or vault secret is missing.
         left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
         lacking = {at[1] for at in left_out}
         for name, entry in servers.items():
             if str(name) in lacking:
                 continue
-            if wrong := wrong_name(str(name)):
+            if wrong := name_problem(str(name)):
                 left_out["servers", str(name)] = wrong
                 continue
             try:
                 ServerConfig.model_validate(entry)
             except ValidationError as error:
-                at, why = fault(error, entry)
+                at, why = explain_error(error, entry)
                 left_out["servers", str(name), *at] = why
         wrong_ones = {at[1] for at in left_out}
         kept = {name: entry for name, entry in servers.items() if str(name) not in wrong_ones}
@@ -139,27 +139,27 @@ class McpConfig(BaseModel):
 
     @property
     def left_out(self) -> Mapping[tuple[str, ...], str]:
-        """What is wrong with the servers that are left out, by the key below ``mcp`` that is wrong:
-        ``("servers", NAME)``, or longer."""
+        """Why servers are left out, by the invalid key below ``mcp``: ``("servers", NAME)`` or
+        longer."""
         return self._left_out
 
 
-def fault(error: ValidationError, entry: object) -> tuple[tuple[str, ...], str]:
-    """The key of a server's ``entry`` that is wrong, and what to write there."""
+def explain_error(error: ValidationError, entry: object) -> tuple[tuple[str, ...], str]:
+    """Return the invalid key of a server's ``entry``, and what to write there."""
     first = error.errors(include_url=False, include_input=False)[0]
     at = tuple(map(str, first["loc"]))
     if not isinstance(entry, Mapping):
         return (
             (),
-            "it is no mapping; write {command: PROGRAM, args: […]} or {url: https://HOST/PATH}",
+            "expected a mapping; write {command: PROGRAM, args: […]} or {url: https://HOST/PATH}",
         )
     why = first["msg"].removeprefix("Value error, ").split(", unable to ")[0]
     why = re.sub("^Input should be ", "write ", why).replace("a valid string", "text, in quotes")
-    misspelt = "" if at else _misspelt(map(str, entry))
+    misspelt = "" if at else _suggest_key(map(str, entry))
     return at, f"{misspelt}{why}"
 
 
-def _misspelt(keys: Iterable[str]) -> str:
+def _suggest_key(keys: Iterable[str]) -> str:
     known = ServerConfig.model_fields
     for key in keys:
         if key not in known and (near := difflib.get_close_matches(key, known, 1)):
@@ -167,14 +167,14 @@ def _misspelt(keys: Iterable[str]) -> str:
     return ""
 
 
-def wrong_name(name: str) -> str | None:
-    """Why a server may not have this name; None if it may.
+def name_problem(name: str) -> str | None:
+    """Return why ``name`` is not a valid server name; None if it is.
 
     Two underscores would make the names of its tools ambiguous.
     """
-    if len(name) <= LONGEST_NAME and _NAME.fullmatch(name):
+    if len(name) <= MAX_SERVER_NAME_CHARS and _NAME.fullmatch(name):
         return None
     return (
-        f"{name[:60]!r} is no name of a server: write up to {LONGEST_NAME} letters and digits, "
-        "with single - or _ between them"
+        f"{name[:60]!r} is not a valid server name: write up to {MAX_SERVER_NAME_CHARS} letters "
+        "and digits, with single - or _ between them"
     )

@@ -1,6 +1,6 @@
-"""One connection to one server: a task that holds the SDK's client open.
+"""One connection to one server: a task that keeps the SDK's client open.
 
-The SDK is imported here, and this module only at the first connection.
+This module imports the SDK, so it is itself imported only at the first connection.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx2
@@ -29,31 +29,35 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from .catalog import Listing, listing_of
-from .servers import Server, needs_login
-from .stdio import Errors, stdio
-from .wire import problem, visible
+from .catalog import ToolListing, build_listing
+from .servers import ToolServer, needs_login
+from .stdio import StderrTail, open_stdio
+from .tool_definition import find_problem, strip_hidden
 
-logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what fails is told by the call that fails
-MOST_TOOLS = 2_000
-"""Tools of one server that are listed."""
-MOST_PAGES = 100
-_TICK = 1.0
+if TYPE_CHECKING:
+    from .guarded_http import GuardedTransport
+
+logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the failing call reports its error
+MAX_TOOLS = 2_000
+"""Tools read from one server."""
+MAX_PAGES = 100
+WAIT_INTERVAL = 1.0
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
-CLOSED = "Connection closed"
-TIMED_OUT = "Request '"
-"""How the SDK words its own errors."""
-SESSION_GONE = "Session terminated"
-"""What the SDK says where an HTTP server has forgotten the session: nothing was done."""
+SDK_CONNECTION_CLOSED = "Connection closed"
+SDK_TIMEOUT_PREFIX = "Request '"
+"""Texts of the SDK's own errors."""
+SDK_SESSION_TERMINATED = "Session terminated"
+"""The SDK's error when an HTTP server no longer knows the session; the call was not executed."""
 
 Elicit = Callable[[Any, Any], Any]
-"""``(caller, params)`` to an ``ElicitResult``; ``caller`` is what :meth:`Connection.call` got."""
-caller_of: ContextVar[Any] = ContextVar("hookline_mcp_caller", default=None)
-"""Who calls in the running task: a context and the server's name."""
+"""Takes ``(caller, params)``, returns an ``ElicitResult``; ``caller`` as in
+:meth:`Connection.call`."""
+current_caller: ContextVar[Any] = ContextVar("hookline_mcp_caller", default=None)
+"""The caller in the running task: a context and the server's name."""
 
 
-class Dead(Exception):
-    """The server is gone. ``sent`` is False if the call was certainly not carried out."""
+class ServerGone(Exception):
+    """The server is gone. ``sent`` is False if the call was certainly not executed."""
 
     def __init__(self, text: str, *, sent: bool = True) -> None:
         super().__init__(text)
@@ -61,36 +65,38 @@ class Dead(Exception):
 
 
 @dataclass
-class Way:
-    """How a server is reached: the transport, and what is known when it fails.
+class Transport:
+    """How to reach a server, and details for error messages.
 
-    ``argv``, ``env`` and ``cwd`` are for a program, ``http`` and ``guard`` for an address.
-    ``stack`` is closed with the connection; ``hint`` is added where a program ends at once;
-    ``person`` returns who can be asked for what the server wants now.
+    ``argv``, ``env`` and ``cwd`` are for a program, ``http`` and ``guard`` for a URL. ``stack`` is
+    closed with the connection. ``hint`` is added to the error if a program exits at once.
+    ``person`` returns the caller to ask about what the server currently needs.
     """
 
     argv: list[str] = field(default_factory=list)
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: Path = Path()
     http: httpx2.AsyncClient | None = None
-    guard: Any = None
-    errors: Errors = field(default_factory=Errors)
+    guard: GuardedTransport | None = None
+    errors: StderrTail = field(default_factory=StderrTail)
     hint: str = ""
     person: Callable[[], Any] = lambda: None
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
 class Connection:
-    """An open connection; :meth:`open` makes it, :meth:`close` ends it."""
+    """A connection; :meth:`open` establishes it, :meth:`close` ends it."""
 
-    def __init__(self, server: Server, way: Way, elicit: Elicit, opener: Any = None) -> None:
+    def __init__(
+        self, server: ToolServer, transport: Transport, elicit: Elicit, opener: Any = None
+    ) -> None:
         self.server = server
         self._opener = opener
-        way.person = self._alone
-        self.listing = Listing({}, {})
+        transport.person = self._only_caller
+        self.listing = ToolListing({}, {})
         self.stale = False
-        """True once the server said that its tools have changed."""
-        self._way = way
+        """True once the server has announced that its tools changed."""
+        self._transport = transport
         self._elicit = elicit
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
@@ -105,9 +111,9 @@ class Connection:
         """Connect and list the tools.
 
         Raises:
-            ToolError: it cannot be reached; with the reason.
+            ToolError: the server cannot be reached; the text has the reason.
         """
-        self._task = asyncio.create_task(self._hold(), name=f"mcp {self.server.name}")
+        self._task = asyncio.create_task(self._run(), name=f"mcp {self.server.name}")
         seconds = self.server.config.connect_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -115,7 +121,8 @@ class Connection:
         except TimeoutError:
             await self.close()
             raise ToolError(
-                f"MCP server {self.server.name} did not answer within {seconds:g} s{self._why()}"
+                f"MCP server {self.server.name} did not answer within {seconds:g} s"
+                f"{self._last_error()}"
             ) from None
         except BaseException:
             await self.close()
@@ -126,8 +133,8 @@ class Connection:
         self._stop.set()
         task = self._task
         if task is not None:
-            patience = 5.0 if self._client is not None else 0.0
-            done, _ = await asyncio.wait([task], timeout=patience)
+            timeout = 5.0 if self._client is not None else 0.0
+            done, _ = await asyncio.wait([task], timeout=timeout)
             if not done:
                 task.cancel()
                 await asyncio.wait([task], timeout=5)
@@ -136,87 +143,90 @@ class Connection:
 
     @property
     def busy(self) -> bool:
-        """True while a call is under way."""
+        """True while a call is running."""
         return bool(self._callers)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], caller: Any) -> Any:
         """Call a tool and return the SDK's ``CallToolResult``.
 
         Raises:
-            Dead: the server is gone, or did not answer in time.
+            ServerGone: the server is gone, or did not answer in time.
             ToolError: it answered with an error.
         """
         client = self._client
         if client is None or self.closed.is_set():
-            raise Dead("it has ended", sent=False)
-        token = caller_of.set(caller)
+            raise ServerGone("it has exited", sent=False)
+        token = current_caller.set(caller)
         self._callers.append(caller)
         gone = asyncio.create_task(self.closed.wait())
         work = asyncio.create_task(client.call_tool(tool, dict(arguments)))
         try:
-            await self._wait(work, gone, caller)
+            await self._wait_for_call(work, gone, caller)
             if not work.done():
-                raise Dead(self._end())
+                raise ServerGone(self._end_reason())
             return work.result()
         except MCPError as error:
-            raise self._told(error) from None
+            raise self._map_error(error) from None
         except (*_CLOSED, httpx2.TransportError) as error:
-            raise Dead(self._end()) from error
+            raise ServerGone(self._end_reason()) from error
         except (ValueError, RuntimeError) as error:
             raise ToolError(f"MCP server {self.server.name}: {_one_line(error)}") from error
         finally:
-            caller_of.reset(token)
+            current_caller.reset(token)
             self._callers.remove(caller)
             for task in (gone, work):
                 task.cancel()
             await asyncio.gather(gone, work, return_exceptions=True)
 
-    async def _wait(self, work: asyncio.Task[Any], gone: asyncio.Task[Any], caller: Any) -> None:
-        """Until call or connection have ended. Time stands still while a person is asked."""
+    async def _wait_for_call(
+        self, work: asyncio.Task[Any], gone: asyncio.Task[Any], caller: Any
+    ) -> None:
+        """Wait until the call or the connection ends; time while a person is asked is not
+        counted."""
         left, clock = self.server.config.timeout, asyncio.get_running_loop().time
         while not work.done():
             began = clock()
             await asyncio.wait(
-                [work, gone], timeout=min(left, _TICK), return_when=asyncio.FIRST_COMPLETED
+                [work, gone], timeout=min(left, WAIT_INTERVAL), return_when=asyncio.FIRST_COMPLETED
             )
             if gone.done():
-                await asyncio.wait([work], timeout=0.2)  # the answer may be on its way
+                await asyncio.wait([work], timeout=0.2)  # the answer may already be on its way
                 return
             if not any(one is caller for one in self._asking):
                 left -= clock() - began
             if left <= 0 and not work.done():
-                raise Dead(f"it did not answer within {self.server.config.timeout:g} s")
+                raise ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
 
-    def _told(self, error: MCPError) -> Exception:
+    def _map_error(self, error: MCPError) -> Exception:
         code, text = error.error.code, _one_line(error)
         # Servers use these codes for errors of their own, too.
-        if code == CONNECTION_CLOSED and text == CLOSED:
-            return Dead(self._end())
-        if code == REQUEST_TIMEOUT and text.startswith(TIMED_OUT):
-            return Dead(f"it did not answer within {self.server.config.timeout:g} s")
-        if SESSION_GONE in text:
-            return Dead("it has forgotten the session", sent=False)
-        return ToolError(f"MCP server {self.server.name}: {text}{self._refused()}{self._status()}")
+        if code == CONNECTION_CLOSED and text == SDK_CONNECTION_CLOSED:
+            return ServerGone(self._end_reason())
+        if code == REQUEST_TIMEOUT and text.startswith(SDK_TIMEOUT_PREFIX):
+            return ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
+        if SDK_SESSION_TERMINATED in text:
+            return ServerGone("it no longer knows the session", sent=False)
+        return ToolError(
+            f"MCP server {self.server.name}: {text}{self._refusal_hint()}{self._status_hint()}"
+        )
 
-    async def list_again(self) -> Listing:
-        """List the tools anew. Raises :class:`Dead` or ``ToolError``."""
+    async def list_again(self) -> ToolListing:
+        """List the tools again. Raises :class:`ServerGone` or ``ToolError``."""
         assert self._client is not None
         self.stale = False
         try:
             async with asyncio.timeout(self.server.config.connect_timeout):
-                await self._list(self._client)
+                await self._list_tools(self._client)
         except MCPError as error:
-            raise self._told(error) from None
+            raise self._map_error(error) from None
         except (TimeoutError, *_CLOSED, httpx2.TransportError) as error:
-            raise Dead("it did not list its tools", sent=False) from error
+            raise ServerGone("it did not list its tools", sent=False) from error
         return self.listing
 
-    # The task
-
-    async def _hold(self) -> None:
+    async def _run(self) -> None:
         try:
-            async with self._made() as client:
-                await self._list(client)
+            async with self._open_client() as client:
+                await self._list_tools(client)
                 self._client = client
                 self._ready.set_result(None)
                 waiting = [asyncio.create_task(one.wait()) for one in (self._stop, self.closed)]
@@ -236,16 +246,17 @@ class Connection:
             self._client = None
             self.closed.set()
             if not self._ready.done():
-                self._ready.set_exception(ToolError(f"MCP server {self.server.name} was closed"))
+                closed = ToolError(f"the connection to MCP server {self.server.name} was closed")
+                self._ready.set_exception(closed)
             with suppress(Exception):
-                await self._way.stack.aclose()
+                await self._transport.stack.aclose()
 
     @asynccontextmanager
-    async def _made(self) -> AsyncIterator[Client]:
+    async def _open_client(self) -> AsyncIterator[Client]:
         made = Client(
-            self._transport(),
-            elicitation_callback=self._asked,
-            message_handler=self._heard,
+            self._open_streams(),
+            elicitation_callback=self._on_elicitation,
+            message_handler=self._on_message,
             client_info=Implementation(name="hookline", version=version("hookline")),
             cache=None,
         )
@@ -253,35 +264,39 @@ class Connection:
             yield client
 
     @asynccontextmanager
-    async def _transport(self) -> AsyncIterator[tuple[Any, Any]]:
-        way = self._way
-        if way.http is not None:
+    async def _open_streams(self) -> AsyncIterator[tuple[Any, Any]]:
+        transport = self._transport
+        if transport.http is not None:
             from mcp.client.streamable_http import streamable_http_client
 
-            from .http import LARGEST_EVENT
+            from .guarded_http import MAX_EVENT_BYTES
 
             opened = streamable_http_client(
-                self.server.config.url, http_client=way.http, max_sse_event_size=LARGEST_EVENT
+                self.server.config.url,
+                http_client=transport.http,
+                max_sse_event_size=MAX_EVENT_BYTES,
             )
         else:
-            opened = stdio(way.argv, way.env, way.cwd, way.errors, self.closed.set)
+            opened = open_stdio(
+                transport.argv, transport.env, transport.cwd, transport.errors, self.closed.set
+            )
         async with opened as (read, write):
-            yield _Tapped(read, self._seen), write
+            yield _ObservedStream(read, self._record_listing), write
 
-    async def _list(self, client: Client) -> None:
+    async def _list_tools(self, client: Client) -> None:
         self._pages.clear()
         kept: list[str] = []
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             kept += [tool.name for tool in page.tools]
             cursor = page.next_cursor
-            if cursor is None or len(kept) >= MOST_TOOLS:
+            if cursor is None or len(kept) >= MAX_TOOLS:
                 break
         info = client.server_info
-        self.listing = listing_of(
+        self.listing = build_listing(
             self.server.name,
-            self._pages[:MOST_TOOLS],
+            self._pages[:MAX_TOOLS],
             kept,
             instructions=client.instructions or "",
             title=f"{info.name} {info.version}" if info else "",
@@ -289,39 +304,39 @@ class Connection:
         )
         self._pages.clear()
 
-    def _seen(self, item: Any) -> None:
-        """Keep the raw objects of a listing: the SDK drops the fields that it does not know, and
-        the whole listing where one tool is no tool."""
+    def _record_listing(self, item: Any) -> None:
+        """Keep the raw definitions of a listing: the SDK drops unknown fields, and all tools if one
+        is invalid."""
         message = getattr(item, "message", None)
         if isinstance(message, JSONRPCResponse):
             tools = message.result.get("tools")
-            if isinstance(tools, list) and len(self._pages) < MOST_TOOLS:
+            if isinstance(tools, list) and len(self._pages) < MAX_TOOLS:
                 self._pages += tools
-                message.result["tools"] = [one for one in tools if problem(one) is None]
+                message.result["tools"] = [one for one in tools if find_problem(one) is None]
 
-    async def _heard(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if isinstance(message, ToolListChangedNotification):
             self.stale = True
 
-    async def _asked(self, context: Any, params: Any) -> Any:
-        """An elicitation: put to who called, if that can be told."""
+    async def _on_elicitation(self, context: Any, params: Any) -> Any:
+        """Pass an elicitation to the person behind the call that caused it."""
         caller = self.caller()
         with self.asking(caller):
             return await self._elicit(caller, params)
 
     def caller(self) -> Any:
-        """Who caused what the server asks; None if that cannot be told.
+        """Return the caller that a question of the server belongs to; None if that is unclear.
 
-        From 2026-07-28 on a question comes in the answer to a call, and so in its context. Before,
-        it may concern any call that is under way.
+        From protocol 2026-07-28 on, a question arrives within its call. Before, it may belong to
+        any running call.
         """
         client = self._client
         if client is not None and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return caller_of.get()
-        return self._alone()
+            return current_caller.get()
+        return self._only_caller()
 
-    def _alone(self) -> Any:
-        """Who has the connection made, or the only one who calls; None if there are several."""
+    def _only_caller(self) -> Any:
+        """Who opened the connection, or the only running caller; None if there are several."""
         if self._client is None:
             return self._opener
         return self._callers[0] if len(self._callers) == 1 else None
@@ -341,61 +356,64 @@ class Connection:
             leaf = leaf.exceptions[0]
         if isinstance(leaf, HooklineError):
             return leaf
-        if refused := self._refused():
+        if refused := self._refusal_hint():
             reason = refused.removeprefix(": ")
         elif isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED:
-            reason = self._way.errors.fault or f"it ended at once{self._why()}{self._way.hint}"
-        elif isinstance(leaf, ValueError):  # of pydantic, several lines
-            reason = f"it does not follow the protocol ({str(leaf).splitlines()[0][:200]})"
+            reason = self._transport.errors.fault
+            reason = reason or f"it exited at once{self._last_error()}{self._transport.hint}"
+        elif isinstance(leaf, ValueError):  # pydantic's text has several lines
+            reason = f"it violates the protocol ({str(leaf).splitlines()[0][:200]})"
         else:
-            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._why()}"
+            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._last_error()}"
             if needs_login(self.server.name) not in reason:
-                reason += self._status()
-        return ToolError(f"MCP server {self.server.name} cannot be reached: {reason}")
+                reason += self._status_hint()
+        return ToolError(f"cannot reach MCP server {self.server.name}: {reason}")
 
-    def _end(self) -> str:
-        return self._way.errors.fault or f"it ended during the call{self._why()}"
+    def _end_reason(self) -> str:
+        return self._transport.errors.fault or f"it exited during the call{self._last_error()}"
 
-    def _why(self) -> str:
-        last = self._way.errors.telling()
-        return f" (it said: {last})" if last else ""
+    def _last_error(self) -> str:
+        last = self._transport.errors.summary()
+        return f" (stderr: {last})" if last else ""
 
-    def _status(self) -> str:
-        """What the last status means that was an error."""
-        status = getattr(self._way.guard, "status", 0)
-        if not status:
+    def _status_hint(self) -> str:
+        """The last HTTP error status, and what to do about it."""
+        guard = self._transport.guard
+        if guard is None or not guard.status:
             return ""
-        told = f" (status {status})"
+        status = guard.status
+        text = f" (status {status})"
         if status not in (401, 403):
-            return told
+            return text
         if self.server.config.auth == "oauth":
-            return f"{told}; {needs_login(self.server.name)}"
-        return f"{told}; it wants a login: set `auth: oauth`, or a header with a key"
+            return f"{text}; {needs_login(self.server.name)}"
+        return f"{text}; the server requires a login: set `auth: oauth`, or a header with a key"
 
-    def _refused(self) -> str:
-        refusal = getattr(self._way.guard, "refusal", "")
-        return f": {refusal}" if refusal else ""
+    def _refusal_hint(self) -> str:
+        guard = self._transport.guard
+        return f": {guard.refusal}" if guard is not None and guard.refusal else ""
 
 
 def _one_line(error: object) -> str:
-    return " ".join(visible(str(error)).split())[:500]
+    return " ".join(strip_hidden(str(error)).split())[:500]
 
 
-class _Tapped:
-    """A stream of messages that shows each of them to ``see`` on its way."""
+class _ObservedStream:
+    """A message stream that passes each message to ``observe`` first."""
 
-    def __init__(self, inner: Any, see: Callable[[Any], None]) -> None:
-        self._inner, self._see = inner, see
+    def __init__(self, inner: Any, observe: Callable[[Any], None]) -> None:
+        self._inner = inner
+        self._observe = observe
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     async def receive(self) -> Any:
         item = await self._inner.receive()
-        self._see(item)
+        self._observe(item)
         return item
 
-    def __aiter__(self) -> _Tapped:
+    def __aiter__(self) -> _ObservedStream:
         return self
 
     async def __anext__(self) -> Any:
@@ -404,7 +422,7 @@ class _Tapped:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> _Tapped:
+    async def __aenter__(self) -> _ObservedStream:
         await self._inner.__aenter__()
         return self
 

@@ -1,4 +1,4 @@
-"""``hookline mcp login``: a person logs in, in their browser."""
+"""``hookline mcp login``: a person logs in with their browser."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, ToolError
 
-from .connection import Connection, Way
-from .http import client
-from .oauth import Loopback, TokenFile, parsed_answer, provider, token_file
-from .servers import Server
-from .showing import counted
+from .approval_text import count_tools
+from .connection import Connection, Transport
+from .guarded_http import client
+from .oauth import LoopbackServer, TokenFile, make_provider, parse_redirect, token_file
+from .servers import ToolServer
 
 if TYPE_CHECKING:
     from mcp.shared.auth import AuthorizationCodeResult
 
-OTHER_STATE = "State parameter mismatch"
-"""How the SDK says that an answer is to another question."""
-LONGEST = 600.0
-"""Seconds that connecting may take while a person logs in."""
+SDK_STATE_MISMATCH = "State parameter mismatch"
+"""The SDK's error when a redirect belongs to another login."""
+LOGIN_CONNECT_TIMEOUT = 600.0
+"""Seconds for connecting, including the person's login."""
 
 
-async def log_in(server: Server, host: Host, *, paste: bool, say: Callable[[str], None]) -> str:
-    """Connect to a server, sending the person to its page; return what to tell them.
+async def log_in(server: ToolServer, host: Host, *, paste: bool, say: Callable[[str], None]) -> str:
+    """Log in to a server in the person's browser; return a message for them.
 
     Raises:
-        HooklineError: the login did not succeed.
+        HooklineError: the login failed.
     """
     tokens = TokenFile(token_file(host.home, server.name), server.config.url, None)
-    with tokens.kept_aside():
-        return await _logged_in(server, host, paste=paste, say=say)
+    with tokens.restore_on_failure():
+        return await _connect_and_log_in(server, host, paste=paste, say=say)
 
 
-async def _logged_in(server: Server, host: Host, *, paste: bool, say: Callable[[str], None]) -> str:
+async def _connect_and_log_in(
+    server: ToolServer, host: Host, *, paste: bool, say: Callable[[str], None]
+) -> str:
     async with AsyncExitStack() as stack:
-        loopback = Loopback()
+        loopback = LoopbackServer()
         if not paste:
             await stack.enter_async_context(loopback)
 
@@ -49,10 +51,10 @@ async def _logged_in(server: Server, host: Host, *, paste: bool, say: Callable[[
                 await asyncio.to_thread(webbrowser.open, url)
 
         async def pasted() -> AuthorizationCodeResult:
-            say("Paste the address that your browser ends at (it may not show a page):")
-            return parsed_answer(await asyncio.to_thread(sys.stdin.readline))
+            say("Paste the final address of your browser (it may not show a page):")
+            return parse_redirect(await asyncio.to_thread(sys.stdin.readline))
 
-        auth = provider(
+        auth = make_provider(
             server,
             host.home,
             show=show,
@@ -60,32 +62,32 @@ async def _logged_in(server: Server, host: Host, *, paste: bool, say: Callable[[
             port=loopback.port,
         )
         headers = {name: value.get_secret_value() for name, value in server.config.headers.items()}
-        http, guard = client(host.http, headers, LONGEST, auth)
-        way = Way(http=http, guard=guard)
-        way.stack.push_async_callback(http.aclose)
-        patient = server.config.model_copy(update={"connect_timeout": LONGEST})
+        http, guard = client(host.http, headers, LOGIN_CONNECT_TIMEOUT, auth)
+        transport = Transport(http=http, guard=guard)
+        transport.stack.push_async_callback(http.aclose)
+        config = server.config.model_copy(update={"connect_timeout": LOGIN_CONNECT_TIMEOUT})
         connection = Connection(
-            Server(server.name, server.key, patient, server.source, server.fingerprint),
-            way,
-            _nobody,
+            ToolServer(server.name, server.key, config, server.source, server.fingerprint),
+            transport,
+            _decline,
         )
         try:
             await connection.open()
         except ToolError as error:
-            if OTHER_STATE not in str(error):
+            if SDK_STATE_MISMATCH not in str(error):
                 raise
             raise ToolError(
-                f"the login did not succeed: the address belongs to another login; run hookline "
-                f"mcp login {server.name} again and open the page that it shows"
+                f"login failed: the address belongs to another login. Run hookline mcp login "
+                f"{server.name} again and open the page that it shows"
             ) from None
-        tools = counted(connection.listing.tools)
+        tools = count_tools(connection.listing.tools)
         await connection.close()
     if not token_file(host.home, server.name).exists():
-        raise ToolError(f"{server.name} let us in without a login; take `auth: oauth` out")
-    return f"You are logged in: {server.name} lists {tools}."
+        raise ToolError(f"{server.name} requires no login; remove `auth: oauth`")
+    return f"Logged in: {server.name} lists {tools}."
 
 
-async def _nobody(_caller: object, _params: object) -> object:
+async def _decline(_caller: object, _params: object) -> object:
     from mcp_types import ElicitResult
 
     return ElicitResult(action="decline")

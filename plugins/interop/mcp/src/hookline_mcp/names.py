@@ -1,4 +1,4 @@
-"""Names of tools: ``mcp__SERVER__TOOL``, in the characters that providers take."""
+"""Full names of tools: ``mcp__SERVER__TOOL``, in characters that providers accept."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import hashlib
 import re
 
 PREFIX = "mcp__"
-LONGEST = 64
+MAX_TOOL_NAME_CHARS = 64
 """Characters of a tool's name (``hookline_hookspecs.Tool``)."""
-_ODD = re.compile(r"[^A-Za-z0-9_-]")
+_INVALID_CHAR = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def full_name(server: str, tool: str) -> str:
-    """Return the name that a tool of a server is called by.
+    """Return the name under which a model calls a tool.
 
-    A name with other characters, or one that is too long, gets them replaced, and a part of its
-    own hash at the end, so that two tools never share a name.
+    Other characters are replaced and long names cut; such names end with a part of their hash, so
+    that two tools never share a name.
     """
-    plain = _ODD.sub("_", tool)
+    plain = _INVALID_CHAR.sub("_", tool)
     name = f"{PREFIX}{server}__{plain}"
-    if plain == tool and tool and len(name) <= LONGEST:
+    if plain == tool and tool and len(name) <= MAX_TOOL_NAME_CHARS:
         return name
     mark = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{name[: LONGEST - 9]}_{mark}"
+    return f"{name[: MAX_TOOL_NAME_CHARS - 9]}_{mark}"

@@ -1,7 +1,7 @@
-"""Logging in to a server: tokens in a file of their own, mode 0600, and the person's browser.
+"""OAuth login to a server: the token file (mode 0600) and the redirect from the browser.
 
-In a turn nobody is sent to a browser: where a token can neither be used nor renewed, the call
-fails with the command that logs in.
+Within a turn, only a person at the terminal is asked to log in. Everywhere else the call fails with
+the command that logs in.
 """
 
 from __future__ import annotations
@@ -28,40 +28,37 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from .asking import DECLINE, OPENED
 from .catalog import write_private
-from .servers import Server, needs_login
+from .elicitation import DECLINE, OPENED
+from .servers import ToolServer, needs_login
 
 CALLBACK = "/callback"
 DEFAULT_PORT = 8768
-"""Of the loopback address that the browser is led back to, unless it is taken."""
-WAIT = 300.0
+"""Port of the redirect address on 127.0.0.1; another one is used if it is taken."""
+LOGIN_TIMEOUT = 300.0
 """Seconds that a person has to log in."""
-NO_CODE = (
-    "there is no code in the address; take all of the line in which the browser ended, which has "
-    "?code= in it"
-)
-_REQUEST = 16_384
-"""Bytes of the browser's request."""
+NO_CODE = "the address has no code; copy the browser's whole final address, which contains ?code="
+MAX_REQUEST_BYTES = 16_384
+"""Bytes read of the browser's request line."""
 
 Show = Callable[[str], Awaitable[None]]
 M = TypeVar("M", bound=BaseModel)
 
 
 def token_file(home: Path, server: str) -> Path:
-    """Return where a server's tokens are."""
+    """Return the path of a server's tokens."""
     return home / "mcp" / "tokens" / f"{server}.json"
 
 
 class TokenFile:
-    """The SDK's token storage in one file, bound to the URL that it was made for."""
+    """The SDK's token storage in a file, valid only for the server's URL."""
 
     def __init__(self, path: Path, url: str, client: OAuthClientInformationFull | None) -> None:
         self.path, self._url, self._client = path, url, client
         self.context: Any = None
 
     def read(self) -> dict[str, Any]:
-        """Return what is stored for this URL; empty if there is nothing, or it is damaged."""
+        """Return what is stored for this URL; empty if nothing is, or the file is damaged."""
         try:
             found = json.loads(self.path.read_text("utf-8"))
         except (OSError, ValueError):
@@ -72,8 +69,8 @@ class TokenFile:
         write_private(self.path, json.dumps(self.read() | {"url": self._url} | values, indent=1))
 
     @contextmanager
-    def kept_aside(self) -> Iterator[None]:
-        """Begin without the file; it is put back if what is done meanwhile fails."""
+    def restore_on_failure(self) -> Iterator[None]:
+        """Remove the file for the block, and put it back if the block fails."""
         before = self.path.read_bytes() if self.path.is_file() else None
         self.path.unlink(missing_ok=True)
         try:
@@ -88,7 +85,7 @@ class TokenFile:
         return _parsed(OAuthToken, self.read().get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Store tokens, with when they expire and where they are renewed."""
+        """Store tokens with their expiry and the endpoints that renew them."""
         expires = None if tokens.expires_in is None else time.time() + tokens.expires_in
         context = self.context
         self._change(
@@ -120,8 +117,7 @@ def _parsed(kind: type[M], data: Any) -> M | None:
 
 
 class Provider(OAuthClientProvider):
-    """The SDK's provider, which after a restart also knows when a token expires, and where to
-    renew it."""
+    """The SDK's provider, which also restores a token's expiry and endpoints after a restart."""
 
     async def _initialize(self) -> None:
         await super()._initialize()
@@ -136,18 +132,18 @@ class Provider(OAuthClientProvider):
         context.auth_server_url = stored.get("issuer")
 
 
-def provider(
-    server: Server,
+def make_provider(
+    server: ToolServer,
     home: Path,
     *,
     show: Show | None = None,
     wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
     port: int = DEFAULT_PORT,
 ) -> Provider:
-    """Return the authentication of a server's requests.
+    """Return the authentication for a server's requests.
 
-    ``show`` gets the address that a person opens, and ``wait`` returns where the browser was led to
-    on this ``port``; without them, nobody is asked.
+    ``show`` receives the login page's address; ``wait`` returns the redirect that the browser
+    followed to ``port``. Without them no one is asked to log in.
     """
     config = server.config.oauth
     redirect = f"http://127.0.0.1:{port}{CALLBACK}"
@@ -174,25 +170,27 @@ def provider(
     return made
 
 
-class InTurn:
-    """A login that a turn needs: its person, if they are at the terminal, is asked to open a page.
+class TurnLogin:
+    """A login during a turn: a person at the terminal is asked to open the login page.
 
-    ``person`` returns the context of whoever called.
+    ``person`` returns the caller's context.
     """
 
-    def __init__(self, server: Server, home: Path, person: Callable[[], Context | None]) -> None:
+    def __init__(
+        self, server: ToolServer, home: Path, person: Callable[[], Context | None]
+    ) -> None:
         self._server, self._person = server, person
-        self.port = _registered(token_file(home, server.name)) or DEFAULT_PORT
-        self._loopback: Loopback | None = None
+        self.port = _registered_port(token_file(home, server.name)) or DEFAULT_PORT
+        self._loopback: LoopbackServer | None = None
 
     async def show(self, url: str) -> None:
-        """Ask the person to open ``url``. Raises ``OAuthFlowError`` if nobody does."""
+        """Ask the person to open ``url``. Raises ``OAuthFlowError`` if they do not."""
         ctx, name = self._person(), self._server.name
         if ctx is None or not ctx.interactive or ctx.channel != "terminal":
             raise OAuthFlowError(needs_login(name))
-        self._loopback = Loopback(self.port)
+        self._loopback = LoopbackServer(self.port)
         await self._loopback.__aenter__()
-        text = f"The MCP server {name} wants you to log in. Open this page, then say so:\n{url}"
+        text = f"The MCP server {name} requires a login. Open this page, then confirm:\n{url}"
         answer = None
         if self._loopback.port == self.port:
             answer = await ctx.ask(Question(text, (OPENED, DECLINE)))
@@ -201,15 +199,15 @@ class InTurn:
             raise OAuthFlowError(needs_login(name))
 
     async def wait(self) -> AuthorizationCodeResult:
-        """Return what the browser was led to."""
+        """Return the redirect that the browser followed."""
         assert self._loopback is not None
         async with AsyncExitStack() as stack:
             stack.push_async_exit(self._loopback.__aexit__)
             return await self._loopback.wait()
 
 
-def _registered(path: Path) -> int | None:
-    """The port that a stored client was registered with."""
+def _registered_port(path: Path) -> int | None:
+    """The port with which the stored client was registered."""
     try:
         client = json.loads(path.read_text("utf-8"))["client"]
         return urlsplit(str(client["redirect_uris"][0])).port
@@ -217,30 +215,30 @@ def _registered(path: Path) -> int | None:
         return None
 
 
-def parsed_answer(text: str) -> AuthorizationCodeResult:
-    """Return what the browser was led to: an address or its query.
+def parse_redirect(text: str) -> AuthorizationCodeResult:
+    """Parse a redirect: an address or its query.
 
     Raises:
-        HooklineError: there is no code in it; with what the provider said.
+        HooklineError: it has no code; the text has the provider's reason.
     """
     query = urlsplit(text.strip()).query if "?" in text else text.strip()
     values = {name: found[0] for name, found in parse_qs(query).items()}
     if not values.get("code"):
         said = values.get("error_description") or values.get("error") or NO_CODE
-        raise HooklineError(f"the login did not succeed: {' '.join(said.split())[:300]}")
+        raise HooklineError(f"login failed: {' '.join(said.split())[:300]}")
     return AuthorizationCodeResult(
         code=values["code"], state=values.get("state"), iss=values.get("iss")
     )
 
 
-class Loopback:
-    """Waits on 127.0.0.1 for the browser, as an ``async with`` block."""
+class LoopbackServer:
+    """Waits on 127.0.0.1 for the browser's redirect; use it with ``async with``."""
 
     def __init__(self, port: int = DEFAULT_PORT) -> None:
         self.port = port
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    async def __aenter__(self) -> Loopback:
+    async def __aenter__(self) -> LoopbackServer:
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         except OSError:
@@ -252,26 +250,26 @@ class Loopback:
         self._server.close()
 
     async def wait(self) -> AuthorizationCodeResult:
-        """Return the browser's answer. Raises ``HooklineError`` if it fails or does not come."""
+        """Return the redirect. Raises ``HooklineError`` if it fails or does not come."""
         try:
-            async with asyncio.timeout(WAIT):
-                told = await self._answer
+            async with asyncio.timeout(LOGIN_TIMEOUT):
+                target = await self._answer
         except TimeoutError:
-            raise HooklineError(f"nobody logged in within {WAIT:g} s") from None
-        self._answer = asyncio.get_running_loop().create_future()  # a provider may be asked again
-        return parsed_answer(told)
+            raise HooklineError(f"login timed out after {LOGIN_TIMEOUT:g} s") from None
+        self._answer = asyncio.get_running_loop().create_future()  # the SDK may wait again
+        return parse_redirect(target)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(10):
-                line = (await reader.readline())[:_REQUEST].decode("latin-1").split(" ")
+                line = (await reader.readline())[:MAX_REQUEST_BYTES].decode("latin-1").split(" ")
             target = line[1] if len(line) > 1 and line[0] == "GET" else ""
             if urlsplit(target).path == CALLBACK:
                 if not self._answer.done():
                     self._answer.set_result(target)
-                said, status = "You may close this page and go back to the terminal.", "200 OK"
+                said, status = "You can close this page and return to the terminal.", "200 OK"
             else:
-                said, status = "There is nothing here.", "404 Not Found"
+                said, status = "Not found.", "404 Not Found"
             page = f"<!doctype html><title>Hookline</title><p>{html.escape(said)}"
             head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n"
             writer.write(

@@ -1,4 +1,4 @@
-"""The plugin: which tools are offered, and the parts that reach the servers."""
+"""The plugin ``mcp``: which tools are offered, and the parts that reach the servers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.channels import TERMINAL
 
-from .bridge import LIMIT, Finder, Found
-from .calls import Calls, is_here
-from .catalog import Catalog, Entry
+from .catalog import Catalog, CatalogEntry
 from .config import McpConfig
-from .lent import Lent
-from .servers import Configured, Server, configured
+from .servers import ConfiguredServers, ToolServer, load_servers
+from .session_servers import SessionServers
+from .tool_calls import ToolCaller, is_available
+from .tool_search import DEFAULT_RESULTS, ApprovedServer, ToolSearch
 
 if TYPE_CHECKING:
-    from .pool import Pool
+    from .pool import ConnectionPool
 
 DIRECT_TOKENS = 2_000
 """Tokens of schemas up to which ``discovery: auto`` offers the tools themselves."""
-CHARS = 4
-"""Characters counted as one token (CONTRACT, Tools the model sees)."""
+CHARS_PER_TOKEN = 4
+"""Characters counted as one token."""
 
 
 class Mcp(Plugin[McpConfig]):
@@ -46,65 +46,68 @@ class Mcp(Plugin[McpConfig]):
     def __init__(self, config: McpConfig, host: Host) -> None:
         super().__init__(config, host)
         self.catalog = Catalog(host.home / "mcp" / "catalog.json")
-        self._pool: Pool | None = None
-        self._finder = Finder(host, self._known, self.approved)
+        self._pool: ConnectionPool | None = None
+        self._search = ToolSearch(host, self._register_approved, self.approved)
         self._registrar: Callable[[Tool], None] = lambda _: None
-        self._offered: dict[str, Entry] = {}
-        self._bridged = False
-        self.lent = Lent(self, lambda: self._configured.servers, self._offer_lent)
-        self.calls = Calls(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
+        self._offered: dict[str, CatalogEntry] = {}
+        self._bridges_registered = False
+        self.session_servers = SessionServers(
+            self, lambda: self._configured.servers, self._offer_session_tools
+        )
+        self.calls = ToolCaller(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
 
     @property
-    def servers(self) -> Configured:
-        """Every server that this process knows of, those of single sessions last."""
-        found, lent = self._configured, self.lent.servers
-        return Configured({**found.servers, **lent}, found.problems) if lent else found
+    def servers(self) -> ConfiguredServers:
+        """All servers: first the configured ones, then those of single sessions."""
+        found = self._configured
+        attached = self.session_servers.servers
+        if not attached:
+            return found
+        return ConfiguredServers({**found.servers, **attached}, found.problems)
 
     @cached_property
-    def _configured(self) -> Configured:
-        found = configured(self.config, self.host.env, Path(self.host.config.workspace).resolve())
+    def _configured(self) -> ConfiguredServers:
+        found = load_servers(self.config, self.host.env, Path(self.host.config.workspace).resolve())
         for problem in found.problems:
             self.log.warning("%s", problem)
         return found
 
     @property
-    def pool(self) -> Pool:
-        """The connections; made at the first call."""
+    def pool(self) -> ConnectionPool:
+        """The connections; created at the first call."""
         if self._pool is None:
-            from .pool import Pool
+            from .pool import ConnectionPool
 
-            self._pool = Pool(self.config, self.host, self._elicited)
+            self._pool = ConnectionPool(self.config, self.host, self._answer_elicitation)
         return self._pool
 
-    async def _elicited(self, caller: Any, params: Any) -> Any:
-        from .asking import elicited
+    async def _answer_elicitation(self, caller: Any, params: Any) -> Any:
+        from .elicitation import answer_elicitation
 
         ctx, server = caller if caller is not None else (None, "")
-        return await elicited(server, ctx, params)
+        return await answer_elicitation(server, ctx, params)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Take the servers that clients bring with a session; let tools be compared by meaning."""
-        host.services.provide(ToolServers, self.lent)
-        host.services.add(SearchableCorpus, self._finder)
+        """Provide the service ``ToolServers``, and the tools as a corpus for semantic search."""
+        host.services.provide(ToolServers, self.session_servers)
+        host.services.add(SearchableCorpus, self._search)
 
-    def _offer_lent(self) -> None:
-        if not self._bridged:
+    def _offer_session_tools(self) -> None:
+        if not self._bridges_registered:
             self._register_bridges(self._registrar)
-        self._known()
+        self._register_approved()
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """Close every connection and end every server."""
-        self._finder.close()
+        self._search.close()
         if self._pool is not None:
             await self._pool.close()
 
-    # What is offered
-
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        """Register what the catalog holds; nothing is connected to."""
+        """Register the approved tools of the catalog; no server is started."""
         self._registrar = register
         try:
             found = list(self.approved())
@@ -121,24 +124,24 @@ class Mcp(Plugin[McpConfig]):
         if deferred or self.config.discovery == "search":
             self._register_bridges(register)
 
-    def _tools(self, server: Server, entry: Entry, *, deferred: bool) -> Iterator[Tool]:
+    def _tools(self, server: ToolServer, entry: CatalogEntry, *, deferred: bool) -> Iterator[Tool]:
         for name, pin in entry.tools.items():
             if server.offers(name):
                 yield self.calls.tool(server, name, pin, deferred=deferred)
 
     def _register_bridges(self, register: Callable[[Tool], None]) -> None:
-        async def mcp_find(ctx: Context, query: str, limit: int = LIMIT) -> ToolOutput:
-            """Find tools of connected MCP servers (mail, calendars, issues, databases, …) and the
-            arguments that they take. Search before you say that you cannot do something.
+        async def mcp_find(ctx: Context, query: str, limit: int = DEFAULT_RESULTS) -> ToolOutput:
+            """Find tools of connected MCP servers (mail, calendars, issues, databases, …) and their
+            arguments. Search before you say that you cannot do something.
 
             Args:
                 query: a verb and a thing, in English, such as: close issue
             """
-            await self.lent.settle(ctx)
-            return await self._finder.find(ctx, query, limit)
+            await self.session_servers.request_approvals(ctx)
+            return await self._search.find(ctx, query, limit)
 
         def mcp_call(tool: str, arguments: dict[str, Any]) -> None:
-            """Call a tool that mcp_find has found.
+            """Call a tool found by mcp_find.
 
             Args:
                 tool: its full name, mcp__SERVER__TOOL
@@ -146,13 +149,13 @@ class Mcp(Plugin[McpConfig]):
 
         register(Tool.from_function(mcp_find, read_only=True, origin="workspace"))
         register(Tool.from_function(mcp_call, bridge=True))
-        self._bridged = True
+        self._bridges_registered = True
 
-    def _known(self) -> list[Found]:
-        """What is approved now, perhaps by another process; new tools can be called at once."""
+    def _register_approved(self) -> list[ApprovedServer]:
+        """Return what is approved now, perhaps by another process, and register new tools."""
         found = list(self.approved())
         for server, entry in found:
-            if self._offered.get(server.key) is not entry and self._bridged:
+            if self._offered.get(server.key) is not entry and self._bridges_registered:
                 self._offered[server.key] = entry
                 for tool in self._tools(server, entry, deferred=True):
                     present = {one.name: one for one in self.host.tools()}.get(tool.name)
@@ -160,14 +163,14 @@ class Mcp(Plugin[McpConfig]):
                         self._registrar(tool)
         return found
 
-    def approved(self) -> Iterator[Found]:
-        """Yield the servers that are approved as they are configured now."""
+    def approved(self) -> Iterator[ApprovedServer]:
+        """Yield servers that are approved and have not changed since."""
         for server in self.servers:
             entry = self.catalog.entry(server)
             if entry is not None and entry.fingerprint == server.fingerprint:
                 yield server, entry
 
-    def _is_direct(self, found: Iterable[Found]) -> bool:
+    def _is_direct(self, found: Iterable[ApprovedServer]) -> bool:
         if self.config.discovery != "auto":
             return self.config.discovery == "direct"
         characters = sum(
@@ -179,24 +182,24 @@ class Mcp(Plugin[McpConfig]):
             for name, pin in entry.tools.items()
             if server.offers(name)
         )
-        return characters <= DIRECT_TOKENS * CHARS
+        return characters <= DIRECT_TOKENS * CHARS_PER_TOKEN
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Tell the operator, once a session, which servers wait for approval."""
+        """Notify the operator, once a session, of servers that are not approved."""
         if ctx.stash.session.get("waiting") or not ctx.operator or ctx.channel != TERMINAL:
             return
         ctx.stash.session["waiting"] = True
         for server in self.servers:
-            if server.borrowers is not None:
-                continue  # the person is asked when its tools are looked for
-            if self._state(server) != "approved" and is_here(ctx, server):
+            if server.sessions is not None:
+                continue  # the person is asked at the first search for tools
+            if self._state(server) != "approved" and is_available(ctx, server):
                 ctx.notify(
-                    f"The tools of MCP server {server.name} ({server.source}) are not offered; "
-                    f"`hookline mcp approve {server.name}` shows them."
+                    f"MCP server {server.name} ({server.source}) is not approved. "
+                    f"Run `hookline mcp approve {server.name}` to review its tools."
                 )
 
-    def _state(self, server: Server) -> str:
+    def _state(self, server: ToolServer) -> str:
         try:
             entry = self.catalog.entry(server)
         except HooklineError:
@@ -207,26 +210,26 @@ class Mcp(Plugin[McpConfig]):
             return "changed since it was approved"
         return f"{len(entry.held)} tools held back" if entry.held else "approved"
 
-    def _checked(self) -> CheckResult:
+    def _check_servers(self) -> CheckResult:
         try:
             self.catalog.entries()
         except HooklineError as error:
-            return CheckResult(False, str(error), "Move the file away and approve anew.")
+            return CheckResult(False, str(error), "Move the file away and approve again.")
         waiting = {
             server.name: state
             for server in self.servers
             if (state := self._state(server)) != "approved"
         }
         if problems := self.servers.problems:
-            return CheckResult(False, "; ".join(problems), "Mend the file, or take it out.")
+            return CheckResult(False, "; ".join(problems), "Fix or remove the entry.")
         if waiting:
-            told = ", ".join(f"{name}: {state}" for name, state in waiting.items())
+            detail = ", ".join(f"{name}: {state}" for name, state in waiting.items())
             fix = f"hookline mcp approve {next(iter(waiting))}"
-            return CheckResult(True, told, fix, hint=True)
+            return CheckResult(True, detail, fix, hint=True)
         count = len(self.servers.servers)
         return CheckResult(True, f"{count} servers, all approved" if count else "no servers")
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Say which servers wait for approval."""
-        register(Check("servers", self._checked))
+        """Register a check for servers that are not approved."""
+        register(Check("servers", self._check_servers))

@@ -1,4 +1,4 @@
-"""Connections that are open, how they are made, and when a server that fails is left alone."""
+"""Opens, shares and closes connections, and limits restarts of failing servers."""
 
 from __future__ import annotations
 
@@ -12,82 +12,82 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Context, Host, Paths, ToolError
 from hookline_toolmark import MARK, branding
 
+from .code_folders import server_code_folders
 from .config import McpConfig
-from .own import own_folders
-from .servers import Server
+from .servers import ToolServer
 
 if TYPE_CHECKING:
     from hookline_sandbox import Sandbox
 
-    from .connection import Connection, Elicit, Way
+    from .connection import Connection, Elicit, Transport
 
-PASSED = ("HOME", "PATH", "SHELL", "TERM")
-"""Variables that every server gets beside those that are configured."""
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds before a server that failed is started again; doubled each time."""
-OFF_AFTER = 5
-"""Failures in a row after which a server is left alone until Hookline starts anew."""
-PATIENCE = 5.0
-"""Seconds that a call waits for a server to be due again, rather than fail."""
+INHERITED_VARIABLES = ("HOME", "PATH", "SHELL", "TERM")
+"""Environment variables that every program gets besides the configured ones."""
+FIRST_RESTART_DELAY, MAX_RESTART_DELAY = 1.0, 60.0
+"""Seconds before a failed server is restarted; doubled after each failure."""
+MAX_FAILURES = 5
+"""Consecutive failures after which a server is not restarted until Hookline restarts."""
+MAX_RESTART_WAIT = 5.0
+"""Seconds that a call waits for a restart that is due soon, instead of failing."""
 
 
 @dataclass
-class _Health:
+class _ServerHealth:
     failures: int = 0
     not_before: float = 0.0
     reason: str = ""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class Pool:
-    """Opens a connection at the first call, and keeps it until it has been idle for long.
+class ConnectionPool:
+    """Opens a connection at the first call, and closes it when it has been idle.
 
-    A program runs once for each workspace that calls it, since it may see that workspace alone.
+    A program runs once for each workspace that calls it, because it may see only that workspace.
     """
 
     def __init__(self, config: McpConfig, host: Host, elicit: Elicit) -> None:
         self._config, self._host, self._elicit = config, host, elicit
         self._open: dict[tuple[str, str], Connection] = {}
         self._used: dict[tuple[str, str], float] = {}
-        self._health: dict[tuple[str, str], _Health] = {}
+        self._health: dict[tuple[str, str], _ServerHealth] = {}
         self._sandboxes: dict[str, Sandbox] = {}
         self._sweeper: asyncio.Task[Any] | None = None
 
-    async def connected(self, server: Server, paths: Paths, caller: Any = None) -> Connection:
-        """Return an open connection, and its listing, made now if there is none.
+    async def connect(self, server: ToolServer, paths: Paths, caller: Any = None) -> Connection:
+        """Return the open connection to a server, or open one and list the tools.
 
-        ``caller`` is who can be asked: a context, and the server's name.
+        ``caller`` is a context and the server's name: the person to ask.
 
         Raises:
             ToolError: the server cannot be reached, or has failed too often.
         """
         key = self._key(server, paths)
-        health = self._health.setdefault(key, _Health())
+        health = self._health.setdefault(key, _ServerHealth())
         async with health.lock:
             found = self._open.get(key)
             if found is None or found.closed.is_set() or found.server != server:
                 await self.drop(server, paths)
-                found = self._open[key] = await self._opened(server, paths, health, caller)
+                found = self._open[key] = await self._open_connection(server, paths, health, caller)
             self._used[key] = asyncio.get_running_loop().time()
         if self._sweeper is None:
-            self._sweeper = self._host.spawn(self._sweep(), "mcp idle")
+            self._sweeper = self._host.spawn(self._close_idle(), "mcp idle")
         return found
 
-    def succeeded(self, server: Server, paths: Paths) -> None:
-        """A call was answered: earlier failures are forgotten."""
+    def record_success(self, server: ToolServer, paths: Paths) -> None:
+        """Reset the failure count after an answered call."""
         health = self._health.get(self._key(server, paths))
         if health is not None:
             health.failures = 0
 
-    def failed(self, server: Server, paths: Paths, reason: str) -> None:
-        """A server died or did not answer: it is started again later."""
-        health = self._health.setdefault(self._key(server, paths), _Health())
+    def record_failure(self, server: ToolServer, paths: Paths, reason: str) -> None:
+        """Count a failure and set the earliest time of the next restart."""
+        health = self._health.setdefault(self._key(server, paths), _ServerHealth())
         health.failures += 1
         health.reason = reason
-        wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (health.failures - 1))
+        wait = min(MAX_RESTART_DELAY, FIRST_RESTART_DELAY * 2 ** (health.failures - 1))
         health.not_before = asyncio.get_running_loop().time() + wait
 
-    async def drop(self, server: Server, paths: Paths) -> None:
+    async def drop(self, server: ToolServer, paths: Paths) -> None:
         """Close the connection, if there is one."""
         found = self._open.pop(self._key(server, paths), None)
         if found is not None:
@@ -100,86 +100,86 @@ class Pool:
         for sandbox in self._sandboxes.values():
             sandbox.close()
 
-    def _key(self, server: Server, paths: Paths) -> tuple[str, str]:
+    def _key(self, server: ToolServer, paths: Paths) -> tuple[str, str]:
         own = server.config.url or server.config.cwd
         return server.key, "" if own else str(paths.workspace)
 
-    async def _opened(
-        self, server: Server, paths: Paths, health: _Health, caller: Any
+    async def _open_connection(
+        self, server: ToolServer, paths: Paths, health: _ServerHealth, caller: Any
     ) -> Connection:
-        if health.failures >= OFF_AFTER:
+        if health.failures >= MAX_FAILURES:
             raise ToolError(
-                f"MCP server {server.name} failed {health.failures} times in a row and is left "
-                f"alone ({health.reason}); `hookline mcp test {server.name}` shows why"
+                f"MCP server {server.name} failed {health.failures} times in a row and is not "
+                f"restarted ({health.reason}). Run `hookline mcp test {server.name}`"
             )
         wait = health.not_before - asyncio.get_running_loop().time()
-        if wait > PATIENCE:
+        if wait > MAX_RESTART_WAIT:
             raise ToolError(
-                f"MCP server {server.name} has failed ({health.reason}) and is started again in "
-                f"{wait:.0f} s"
+                f"MCP server {server.name} failed ({health.reason}). Next restart in {wait:.0f} s"
             )
         await asyncio.sleep(max(0.0, wait))
         try:
             from .connection import Connection
         except ImportError as error:
             raise ToolError(
-                f"MCP servers need the package mcp, which cannot be imported ({error}); install it "
-                "with `pip install 'hookline[mcp]'`"
+                f"cannot import the package mcp ({error}). Run `pip install 'hookline[mcp]'`"
             ) from error
         try:
-            made = Connection(server, await self._way(server, paths), self._elicit, caller)
+            made = Connection(
+                server, await self._make_transport(server, paths), self._elicit, caller
+            )
             await made.open()
         except ToolError as error:
-            self.failed(server, paths, str(error))
+            self.record_failure(server, paths, str(error))
             raise
         return made
 
-    async def _way(self, server: Server, paths: Paths) -> Way:
-        from .connection import Way
+    async def _make_transport(self, server: ToolServer, paths: Paths) -> Transport:
+        from .connection import Transport
 
         if not server.config.url:
-            return await self._program(server, paths)
-        from .http import client
+            return await self._program_transport(server, paths)
+        from .guarded_http import client
 
         config = server.config
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}
-        auth, way = None, Way()
+        auth, transport = None, Transport()
         if config.auth == "oauth":
-            from .oauth import InTurn, provider
+            from .oauth import TurnLogin, make_provider
 
             def person() -> Context | None:
-                caller = way.person()
+                caller = transport.person()
                 return caller[0] if caller else None
 
-            login = InTurn(server, self._host.home, person)
-            auth = provider(
+            login = TurnLogin(server, self._host.home, person)
+            auth = make_provider(
                 server, self._host.home, show=login.show, wait=login.wait, port=login.port
             )
         http, guard = client(self._host.http, headers, config.timeout, auth)
-        way.http, way.guard = http, guard
-        way.stack.push_async_callback(http.aclose)
-        return way
+        transport.http, transport.guard = http, guard
+        transport.stack.push_async_callback(http.aclose)
+        return transport
 
-    async def _program(self, server: Server, paths: Paths) -> Way:
-        from .connection import Way
+    async def _program_transport(self, server: ToolServer, paths: Paths) -> Transport:
+        from .connection import Transport
 
         config, env = server.config, self._host.env
-        variables = {name: env[name] for name in PASSED if env.get(name)}
+        variables = {name: env[name] for name in INHERITED_VARIABLES if env.get(name)}
         variables |= config.env
         variables[MARK] = uuid.uuid4().hex
-        folder, program = _place(server, paths, variables.get("PATH"))
+        folder, program = _find_program(server, paths, variables.get("PATH"))
         argv = [program, *config.args]
-        way = Way(branding(argv), variables, folder)
+        transport = Transport(branding(argv), variables, folder)
         if not config.sandbox:
-            return way
+            return transport
         from hookline_sandbox import Method, Places, Sandbox, found
 
         here = await asyncio.to_thread(found)
         if here.method is Method.NONE:
-            return way
+            return transport
         sandbox = self._sandboxes.get(server.key)
         if sandbox is None:
-            own = () if server.project else own_folders(argv)
+            own = () if server.project else server_code_folders(argv)
             sandbox = Sandbox(
                 self._host.home, read_only=[*config.read_only, *own], writable=config.writable
             )
@@ -188,21 +188,21 @@ class Pool:
         if here.method is Method.BUBBLEWRAP:
             from hookline_sandbox.proxy import Proxy
 
-            proxy = await way.stack.enter_async_context(Proxy(self._host.http))
+            proxy = await transport.stack.enter_async_context(Proxy(self._host.http))
             socket = proxy.socket
         places = Places(folder, folder, (lambda _: None) if config.cwd else paths.judge)
-        way.hint = (
-            "; in the sandbox it sees its workspace, installed programs and what `read_only` and "
-            "`writable` of its entry name"
+        transport.hint = (
+            "; in the sandbox it can only read its workspace, installed programs, and the folders "
+            "under its `read_only` and `writable`"
         )
-        way.env = sandbox.environment(variables, str(folder), socket)
-        way.argv = await asyncio.to_thread(
-            sandbox.wrapped, argv, places, way.env, str(folder), socket
+        transport.env = sandbox.environment(variables, str(folder), socket)
+        transport.argv = await asyncio.to_thread(
+            sandbox.wrapped, argv, places, transport.env, str(folder), socket
         )
-        return way
+        return transport
 
-    async def _sweep(self) -> None:
-        """Close what nobody has called for long."""
+    async def _close_idle(self) -> None:
+        """Close idle connections, forever."""
         while True:
             await asyncio.sleep(min(60.0, self._config.idle_seconds))
             late = asyncio.get_running_loop().time() - self._config.idle_seconds
@@ -212,14 +212,14 @@ class Pool:
                     await found.close()
 
 
-def _place(server: Server, paths: Paths, path: str | None) -> tuple[Path, str]:
-    """Where a server runs, and its program. Raises ``ToolError`` if either is not there."""
+def _find_program(server: ToolServer, paths: Paths, path: str | None) -> tuple[Path, str]:
+    """Return a server's working folder and program. Raises ``ToolError`` if either is missing."""
     config = server.config
     folder = Path(config.cwd).expanduser() if config.cwd else paths.workspace
     program = shutil.which(config.command, path=path)
     if program is None or not folder.is_dir():
-        told = f"folder {folder}; make it, or correct its `cwd`"
+        problem = f"folder {folder} not found. Create it or correct `cwd`"
         if program is None:
-            told = f"program {config.command}; install it, or write its whole path"
-        raise ToolError(f"MCP server {server.name} cannot be started: there is no {told}")
+            problem = f"program {config.command} not found. Install it or write its full path"
+        raise ToolError(f"cannot start MCP server {server.name}: {problem}")
     return folder, str(Path(program).absolute())

@@ -1,4 +1,4 @@
-"""What a server answers, as a tool's result: text through the gate, images within bounds."""
+"""Converts a server's answer to a tool result: text passes ``pre_read``, images are limited."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 
 from hookline_hookspecs import Context, ImageBlock, Refused, ToolOutput
 
-LARGEST_IMAGE = 5_000_000
-"""Bytes of an image (INTEROP, MCP client)."""
-MOST_IMAGES = 8
-IMAGES = {
+MAX_IMAGE_BYTES = 5_000_000
+"""Bytes of one image."""
+MAX_IMAGES = 8
+IMAGE_SIGNATURES = {
     "image/png": b"\x89PNG",
     "image/jpeg": b"\xff\xd8\xff",
     "image/gif": b"GIF8",
     "image/webp": b"RIFF",
 }
-"""The kinds that models take, by how they begin."""
+"""Image types that models accept, and the bytes they start with."""
 
 
-async def output(ctx: Context, server: str, tool: str, result: Any) -> ToolOutput:
+async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> ToolOutput:
     """Return the SDK's ``CallToolResult`` as a :class:`ToolOutput`.
 
     Raises:
-        Refused: a guard does not let the model read it.
+        Refused: a guard refuses the text.
     """
-    texts, images = _parts(result.content or ())
+    texts, images = _convert_content(result.content or ())
     if not any(texts) and result.structured_content is not None:
         texts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
     text = "\n\n".join(one for one in texts if one)
@@ -36,13 +36,13 @@ async def output(ctx: Context, server: str, tool: str, result: Any) -> ToolOutpu
     try:
         passed = await ctx.read(text, source, kind="tool") if text else ""
     except Refused as refusal:
-        raise Refused(f"the result of {tool} is kept back: {refusal}") from None
+        raise Refused(f"the result of {tool} was withheld: {refusal}") from None
     if result.is_error:
         return ToolOutput(f"Error: {passed or 'the server gave no reason'}", ok=False)
     return ToolOutput(passed, images=tuple(images), data=result.structured_content)
 
 
-def _parts(content: Iterable[Any]) -> tuple[list[str], list[ImageBlock]]:
+def _convert_content(content: Iterable[Any]) -> tuple[list[str], list[ImageBlock]]:
     texts: list[str] = []
     images: list[ImageBlock] = []
     for part in content:
@@ -53,10 +53,10 @@ def _parts(content: Iterable[Any]) -> tuple[list[str], list[ImageBlock]]:
             image = _image(part.mime_type, part.data)
             if isinstance(image, str):
                 texts.append(image)
-            elif len(images) < MOST_IMAGES:
+            elif len(images) < MAX_IMAGES:
                 images.append(image)
             else:
-                texts.append(f"[an image left out: more than {MOST_IMAGES}]")
+                texts.append(f"[image left out: more than {MAX_IMAGES}]")
         elif kind == "audio":
             texts.append(f"[audio left out: {part.mime_type}]")
         elif kind == "resource_link":
@@ -74,15 +74,16 @@ def _resource(resource: Any) -> str:
 
 
 def _image(mime: str, data: str) -> ImageBlock | str:
-    """The image, or why it is left out."""
-    if len(data) > LARGEST_IMAGE * 4 // 3 + 4:
-        return f"[an image left out: larger than {LARGEST_IMAGE:,} bytes]"
+    """Return the image, or a text that says why it is left out."""
+    if len(data) > MAX_IMAGE_BYTES * 4 // 3 + 4:
+        return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return "[an image left out: it is no base64]"
-    if len(decoded) > LARGEST_IMAGE:
-        return f"[an image left out: larger than {LARGEST_IMAGE:,} bytes]"
-    if not decoded.startswith(IMAGES.get(mime, b"\0none")):
-        return f"[an image left out: {mime[:60]} is none of {', '.join(IMAGES)}, or is damaged]"
+        return "[image left out: not valid base64]"
+    if len(decoded) > MAX_IMAGE_BYTES:
+        return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
+    if not decoded.startswith(IMAGE_SIGNATURES.get(mime, b"\0none")):
+        kinds = ", ".join(IMAGE_SIGNATURES)
+        return f"[image left out: {mime[:60]} is damaged or not one of {kinds}]"
     return ImageBlock(mime, data)

@@ -1,5 +1,5 @@
-"""The servers that may be reached, from config.yaml, from files of other programs and from the
-workspace's own ``.mcp.json``."""
+"""Reads the configured servers: config.yaml, files of other programs, the workspace's
+``.mcp.json``."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .config import LONGEST_NAME, McpConfig, ServerConfig, fault, wrong_name
-from .wire import visible
+from .config import MAX_SERVER_NAME_CHARS, McpConfig, ServerConfig, explain_error, name_problem
+from .tool_definition import strip_hidden
 
 PROJECT_FILE = ".mcp.json"
-LARGEST_FILE = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 """Bytes of a file with ``mcpServers``."""
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}", re.ASCII)
 _KEYS = frozenset(ServerConfig.model_fields)
-_NOT_FROM_A_PROJECT = frozenset(
+_NOT_IN_PROJECT_FILES = frozenset(
     {"sandbox", "approval", "connect_timeout", "cwd", "read_only", "writable"}
 )
-"""What a project may not say of its own servers."""
+"""Keys that a workspace's ``.mcp.json`` may not set."""
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """A configured server.
+class ToolServer:
+    """An MCP server that the agent may use.
 
-    ``key`` identifies it in the catalog. ``source`` is what a person is shown: ``config.yaml`` or
-    a path. ``fingerprint`` changes when what is started or reached changes. ``project`` is the
-    workspace whose ``.mcp.json`` names it, or None. ``looks_up`` are the variables that a file's
-    entry refers to. ``borrowers`` are the sessions that a client has brought it with; None for a
-    server that is there for all.
+    ``key`` identifies it in the catalog. ``source`` is shown to people: ``config.yaml`` or a path.
+    ``fingerprint`` changes with the command or URL. ``project`` is the workspace whose
+    ``.mcp.json`` names it, or None. ``looks_up`` are the variables that a file's entry refers to.
+    ``sessions`` are the sessions to which a client attached it; None for a server of all sessions.
     """
 
     name: str
@@ -46,15 +45,15 @@ class Server:
     fingerprint: str
     project: Path | None = None
     looks_up: tuple[str, ...] = ()
-    borrowers: set[str] | None = field(default=None, compare=False)
+    sessions: set[str] | None = field(default=None, compare=False)
 
     @property
     def address(self) -> str:
-        """The command line or the URL, for a person."""
+        """The command line or the URL."""
         return self.config.url or " ".join([self.config.command, *self.config.args])
 
     def offers(self, tool: str) -> bool:
-        """True for a tool that ``allow`` and ``deny`` let through."""
+        """True for a tool that ``allow`` and ``deny`` permit."""
         if any(fnmatchcase(tool, pattern) for pattern in self.config.deny):
             return False
         allow = self.config.allow
@@ -62,32 +61,34 @@ class Server:
 
 
 def needs_login(name: str) -> str:
-    """The sentence for a server that wants a login."""
-    return f"it wants you to log in: run hookline mcp login {name}"
+    """Return the error text for a server that requires a login."""
+    return f"the server requires a login: run hookline mcp login {name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
-    """All servers by name, and sentences about entries that cannot be used."""
+class ConfiguredServers:
+    """All servers by name, and why other entries cannot be used."""
 
-    servers: Mapping[str, Server]
+    servers: Mapping[str, ToolServer]
     problems: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[Server]:
+    def __iter__(self) -> Iterator[ToolServer]:
         return iter(self.servers.values())
 
 
-def configured(config: McpConfig, env: Mapping[str, str], workspace: Path | None) -> Configured:
-    """Return every server: of config.yaml first, then of ``files``, then of the workspace.
+def load_servers(
+    config: McpConfig, env: Mapping[str, str], workspace: Path | None
+) -> ConfiguredServers:
+    """Return every server: of config.yaml, then of ``files``, then of the workspace.
 
-    A name that is taken is not given again, so that a file never replaces what config.yaml says.
+    The first server of a name wins, so that a file never replaces one of config.yaml.
     """
     found = {
-        name: Server(name, name, server, "config.yaml", fingerprint(server))
+        name: ToolServer(name, name, server, "config.yaml", fingerprint(server))
         for name, server in config.servers.items()
     }
     problems = [
-        f"config.yaml: plugins.mcp.{'.'.join(at)}: {why}; only this server is left out"
+        f"config.yaml: plugins.mcp.{'.'.join(at)}: {why} (this server is not used)"
         for at, why in config.left_out.items()
     ]
     places = [(Path(name).expanduser(), False) for name in config.files]
@@ -96,17 +97,20 @@ def configured(config: McpConfig, env: Mapping[str, str], workspace: Path | None
     for path, is_project in places:
         if is_project and not path.is_file():
             continue
-        for server in _of_file(path, env, problems, is_project=is_project):
+        for server in _read_servers_file(path, env, problems, is_project=is_project):
             if server.name in found:
                 other = found[server.name].source
-                problems.append(f"{path}: {server.name}: {other} names one already, which is used")
+                problems.append(f"{path}: {server.name}: not used, because {other} has it too")
             else:
                 found[server.name] = server
-    return Configured(found, tuple(problems))
+    return ConfiguredServers(found, tuple(problems))
 
 
 def fingerprint(server: ServerConfig) -> str:
-    """Of what is started or reached; values of variables and headers may be renewed."""
+    """Return a digest of what is started or reached.
+
+    It leaves out the values of variables and headers, so that secrets can be renewed.
+    """
     data = {
         "command": server.command,
         "args": server.args,
@@ -123,64 +127,64 @@ def _digest(data: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _of_file(
+def _read_servers_file(
     path: Path, env: Mapping[str, str], problems: list[str], *, is_project: bool
-) -> Iterator[Server]:
+) -> Iterator[ToolServer]:
     try:
         if not path.is_file():
-            raise ValueError("there is no such file")
-        if path.stat().st_size > LARGEST_FILE:
-            raise ValueError(f"larger than {LARGEST_FILE:,} bytes")
+            raise ValueError("file not found")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ValueError(f"larger than {MAX_FILE_BYTES:,} bytes")
         entries = json.loads(path.read_text("utf-8"))["mcpServers"]
         items = list(entries.items())
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        what = "there is no `mcpServers`" if isinstance(error, KeyError) else str(error)
-        problems.append(f"{path}: no servers can be read from it: {what}")
+        reason = "it has no `mcpServers`" if isinstance(error, KeyError) else str(error)
+        problems.append(f"{path}: cannot read its servers: {reason}")
         return
     for given, entry in items:
-        written = visible(given)[:60]
+        written = strip_hidden(given)[:60]
         name = plain_name(written)
         try:
-            if wrong := wrong_name(name):
+            if wrong := name_problem(name):
                 raise ValueError(wrong)
             if not isinstance(entry, dict):
-                raise ValueError("it is no mapping")
+                raise ValueError("expected a mapping")
             if entry.get("disabled") is True:
                 continue
             server = ServerConfig.model_validate(_expanded(kept_keys(entry, is_project), env))
         except ValidationError as error:
-            at, why = fault(error, entry)
+            at, why = explain_error(error, entry)
             problems.append(": ".join([str(path), written, *filter(None, [".".join(at)]), why]))
             continue
         except (ValueError, RecursionError) as error:
             problems.append(f"{path}: {written}: {error}")
             continue
-        # The whole entry as it is written: references are not looked up, so keys may be renewed.
+        # Of the entry as written, with unresolved references, so that secrets can be renewed.
         mark = _digest([str(path.resolve()), entry] if is_project else entry)
         key = f"{path.resolve()}#{name}"
         project = path.parent if is_project else None
         names = dict.fromkeys(found[1] for found in _REFERENCE.finditer(json.dumps(entry)))
-        yield Server(name, key, server, str(path), mark, project, tuple(names))
+        yield ToolServer(name, key, server, str(path), mark, project, tuple(names))
 
 
 def plain_name(written: str) -> str:
-    """A name of another program's, such as ``GitHub Copilot``, as one of ours."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", written).strip("-")[:LONGEST_NAME].strip("-")
+    """Convert a name such as ``GitHub Copilot`` to a valid server name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", written).strip("-")[:MAX_SERVER_NAME_CHARS].strip("-")
 
 
 def kept_keys(entry: Mapping[str, Any], is_project: bool = False) -> dict[str, Any]:
-    """The keys that are ours; ``type`` says what the others do already."""
+    """Return the keys of an entry that Hookline knows. Raises ``ValueError`` for transport sse."""
     kind = entry.get("type", entry.get("transport"))
     if kind == "sse":
         raise ValueError(
             "the transport sse is not supported; give the server's Streamable HTTP url"
         )
-    barred = _NOT_FROM_A_PROJECT if is_project else frozenset()
+    barred = _NOT_IN_PROJECT_FILES if is_project else frozenset()
     return {name: value for name, value in entry.items() if name in _KEYS - barred}
 
 
 def _expanded(value: Any, env: Mapping[str, str]) -> Any:
-    """``value`` with every ``${NAME}`` and ``${NAME:-default}`` in it looked up.
+    """Replace every ``${NAME}`` and ``${NAME:-default}`` in ``value``.
 
     Raises:
         ValueError: a variable is not set and has no default.

@@ -1,7 +1,7 @@
 """A server's process, and its messages over stdin and stdout.
 
-Not the SDK's own transport: that inherits more variables, reads lines of any length, and lets the
-server write to this process's stderr.
+The SDK's own transport passes more environment variables on, reads lines of any length, and shares
+this process's stderr with the server.
 """
 
 from __future__ import annotations
@@ -22,53 +22,53 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from .wire import visible
+from .tool_definition import strip_hidden
 
-LONGEST_LINE = 16_777_216
+MAX_LINE_BYTES = 16_777_216
 """Bytes of one message."""
-LAST_LINES = 20
-"""Lines of stderr that are kept, to say why a server ended."""
-GRACE = 1.0
-"""Seconds that a server has to end by itself when its stdin is closed, and then again between
-SIGTERM and SIGKILL."""
-SURPLUS = 1_000
-"""Lines on stdout that are no messages, after which the server is given up."""
+MAX_STDERR_LINES = 20
+"""Lines of stderr that are kept to explain why a server exited."""
+EXIT_TIMEOUT = 1.0
+"""Seconds that a server has to exit after its stdin is closed, and again after SIGTERM."""
+MAX_STRAY_LINES = 1_000
+"""Lines on stdout that are not messages, after which the server is stopped."""
 
 
 _ERROR = re.compile(r"error|cannot|could not|no such|not found|denied|missing|invalid", re.I)
 
 
-class Errors:
+class StderrTail:
     """The last lines of a server's stderr."""
 
     def __init__(self) -> None:
-        self._lines: deque[str] = deque(maxlen=LAST_LINES)
+        self._lines: deque[str] = deque(maxlen=MAX_STDERR_LINES)
         self.fault = ""
-        """Why the server was given up, if it did not end by itself."""
+        """Why the server was stopped, if it did not exit by itself."""
 
     def add(self, line: bytes) -> None:
         """Keep a line."""
-        text = visible(line.decode("utf-8", "replace")).strip()
+        text = strip_hidden(line.decode("utf-8", "replace")).strip()
         if text:
             self._lines.append(text[:300])
 
-    def telling(self) -> str:
-        """Return the last line that speaks of an error, else the last; empty if there was none."""
+    def summary(self) -> str:
+        """Return the last line about an error, else the last line, else an empty string."""
         errors = [line for line in self._lines if _ERROR.search(line)]
         lines = errors or [*self._lines]
         return lines[-1] if lines else ""
 
 
 @asynccontextmanager
-async def stdio(
+async def open_stdio(
     argv: Sequence[str],
     env: Mapping[str, str],
     cwd: Path,
-    errors: Errors,
+    errors: StderrTail,
     ended: Callable[[], None],
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start ``argv`` and yield the streams of its messages; end it, and what it started, at the
-    end. ``ended`` is called when it closes its stdout.
+    """Start ``argv`` and yield the streams of its messages; stop it and its children afterwards.
+
+    ``ended`` is called when the program closes its stdout.
 
     Raises:
         OSError: it cannot be started.
@@ -80,7 +80,7 @@ async def stdio(
         stderr=PIPE,
         env=dict(env),
         cwd=cwd,
-        limit=LONGEST_LINE,
+        limit=MAX_LINE_BYTES,
         start_new_session=True,
     )
     received, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -88,14 +88,14 @@ async def stdio(
     tasks = [
         asyncio.create_task(_receive(process, received, ended, errors)),
         asyncio.create_task(_send(process, to_send)),
-        asyncio.create_task(_listen(process, errors)),
+        asyncio.create_task(_read_stderr(process, errors)),
     ]
     try:
         yield inbox, outbox
     finally:
         for stream in (inbox, outbox):
             stream.close()
-        await asyncio.shield(_end(process))
+        await asyncio.shield(_stop_process(process))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -104,22 +104,22 @@ async def stdio(
 
 
 async def _receive(
-    process: Process, received: Any, ended: Callable[[], None], errors: Errors
+    process: Process, received: Any, ended: Callable[[], None], errors: StderrTail
 ) -> None:
     assert process.stdout is not None
-    surplus = 0
+    stray = 0
     try:
-        while surplus < SURPLUS and (line := await process.stdout.readline()):
+        while stray < MAX_STRAY_LINES and (line := await process.stdout.readline()):
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
             except (ValueError, RecursionError):
-                surplus += 1  # many servers print a greeting
+                stray += 1  # many servers print a greeting
                 continue
             await received.send(SessionMessage(message))
-        if surplus >= SURPLUS:
-            errors.fault = f"it wrote {SURPLUS:,} lines that are no messages, and was ended"
+        if stray >= MAX_STRAY_LINES:
+            errors.fault = f"it wrote {MAX_STRAY_LINES:,} lines that are not messages; stopped"
     except ValueError:
-        errors.fault = f"it sent a message of more than {LONGEST_LINE:,} bytes, and was ended"
+        errors.fault = f"it sent a message of more than {MAX_LINE_BYTES:,} bytes; stopped"
     except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass
     finally:
@@ -136,7 +136,7 @@ async def _send(process: Process, to_send: Any) -> None:
             await process.stdin.drain()
 
 
-async def _listen(process: Process, errors: Errors) -> None:
+async def _read_stderr(process: Process, errors: StderrTail) -> None:
     assert process.stderr is not None
     with contextlib.suppress(OSError):
         while True:
@@ -149,21 +149,21 @@ async def _listen(process: Process, errors: Errors) -> None:
             errors.add(line)
 
 
-async def _end(process: Process) -> None:
-    """Close stdin; then SIGTERM, then SIGKILL to the process and all of its session's group."""
+async def _stop_process(process: Process) -> None:
+    """Close stdin, then send SIGTERM and SIGKILL to the process group."""
     assert process.stdin is not None
     with contextlib.suppress(OSError):
         process.stdin.close()
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            async with asyncio.timeout(GRACE):
+            async with asyncio.timeout(EXIT_TIMEOUT):
                 await _exit(process)
             break
         except TimeoutError:
             _kill(process, number)
-    _kill(process, signal.SIGKILL)  # what it left behind in its group
+    _kill(process, signal.SIGKILL)  # its children
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(GRACE):
+        async with asyncio.timeout(EXIT_TIMEOUT):
             await _exit(process)
     transport = getattr(process, "_transport", None)
     if transport is not None:
@@ -171,7 +171,7 @@ async def _end(process: Process) -> None:
 
 
 async def _exit(process: Process) -> None:
-    """Wait for the process itself; ``wait`` would wait for its children's pipes as well."""
+    """Wait for the process itself; ``wait()`` would also wait for its children's pipes."""
     while process.returncode is None:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
@@ -181,4 +181,4 @@ def _kill(process: Process, number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-__all__ = ["Errors", "stdio"]
+__all__ = ["StderrTail", "open_stdio"]

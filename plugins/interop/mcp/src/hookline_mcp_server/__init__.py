@@ -1,9 +1,9 @@
 """Hookline plugin ``mcp-server``: Hookline as an MCP server, for editors and other agents.
 
 Reached by the entry point ``hookline_mcp_server:McpServer``. :mod:`.cli` is the command,
-:mod:`.serving` the two transports, :mod:`.lines` standard input, :mod:`.http` what a request over
-HTTP must bring, :mod:`.calls` the tools and how they are called, :mod:`.reading` sessions and
-events, :mod:`.borrowed` the tools of other plugins, :mod:`.asking` turns and the questions in them.
+:mod:`.transports` serves stdio and HTTP, :mod:`.http_auth` checks HTTP requests,
+:mod:`.caller_tools` holds the tools that callers see, :mod:`.session_reader` reads sessions and
+events, :mod:`.plugin_tools` calls tools of other plugins, and :mod:`.agent_turns` runs turns.
 """
 
 from __future__ import annotations

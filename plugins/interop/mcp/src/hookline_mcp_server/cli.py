@@ -1,4 +1,4 @@
-"""Serve Hookline over MCP, to editors and other agents.
+"""Serve Hookline over MCP to editors and other agents.
 
 ``hookline mcp serve``.
 """
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 WORKS_WHEN_OFF = True
 Http = Annotated[
     str | None,
-    typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP, such as on 127.0.0.1:8766."),
+    typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP, e.g. on 127.0.0.1:8766."),
 ]
 NewToken = Annotated[
-    bool, typer.Option("--new-token", help="With --http: replace the token; the old one ends.")
+    bool, typer.Option("--new-token", help="With --http: replace the token and revoke the old one.")
 ]
 
 
 @with_plugin
 async def serve(plugin: McpServer, http: Http = None, new_token: NewToken = False) -> None:
-    """Serve MCP to the program that starts this one, or over HTTP."""
-    from .serving import over_http, over_stdio
+    """Serve MCP over stdin and stdout, or over HTTP."""
+    from .transports import serve_http, serve_stdio
 
     if http is not None:
-        await over_http(plugin, http, fresh=new_token)
+        await serve_http(plugin, http, fresh=new_token)
         return
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(
-            "hookline mcp serve is started by an editor (docs/mcp.md shows how). To serve HTTP, "
-            "add --http 127.0.0.1:8766.\n"
+            "hookline mcp serve is meant to be started by an editor (see docs/mcp.md). To serve "
+            "HTTP, add --http 127.0.0.1:8766.\n"
         )
-    await over_stdio(plugin)
+    await serve_stdio(plugin)

@@ -15,18 +15,18 @@ class McpServerConfig(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     allow: list[Permission] = Field(
-        default=[], description="Tools that are offered besides those that read and `ask_agent`."
+        default=[], description="Tools to offer besides the reading tools and `ask_agent`."
     )
     trust: bool = Field(
         default=False,
-        description="What a caller asks counts as yours; otherwise as words from outside.",
+        description="Treat callers' prompts as yours; otherwise as text from outside.",
     )
     chats: list[str] = Field(
         default=["*"],
-        description="Patterns of the chats whose sessions are shown, such as `telegram:*`.",
+        description="Patterns of the chats whose sessions callers may read, such as `telegram:*`.",
     )
     hosts: list[str] = Field(
         default=[],
-        description="Names, with port, under which others reach the server over HTTP; without one "
-        "it listens on loopback only.",
+        description="Host names, with port, under which other machines reach the server over HTTP; "
+        "without any it listens on loopback only.",
     )

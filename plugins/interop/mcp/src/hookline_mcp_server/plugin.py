@@ -1,4 +1,4 @@
-"""The plugin: the command, and the channel of the turns that callers ask for."""
+"""The plugin ``mcp-server``: its channel, and the approvals in callers' turns."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from collections.abc import Callable
 
 from hookline_hookspecs import Channel, Context, Host, Plugin, Question, hookimpl
 
-from .asking import CHANNEL, DENY, Asker, McpChannel
-from .calls import Calls
+from .agent_turns import CHANNEL, DENY, AgentTurns, McpChannel
+from .caller_tools import CallerTools
 from .config import McpServerConfig
-from .reading import Reader
+from .session_reader import SessionReader
 
 
 class McpServer(Plugin[McpServerConfig]):
-    """Lets editors and other agents read sessions and ask the agent."""
+    """Serves sessions, memory, skills and the agent to editors and other agents."""
 
     for_people = False
-    """Its channel is for programs: `hookline init` does not offer it."""
+    """Its channel is for programs, so `hookline init` does not offer it."""
 
     def __init__(self, config: McpServerConfig, host: Host) -> None:
         super().__init__(config, host)
-        self.reader = Reader(host, config.chats)
-        self.asker = Asker(host, config, self.reader)
+        self.reader = SessionReader(host, config.chats)
+        self.turns = AgentTurns(host, config, self.reader)
 
-    def calls(self, caller: str) -> Calls:
+    def caller_tools(self, caller: str) -> CallerTools:
         """Return the tools for callers of one kind, ``stdio`` or ``http``."""
-        return Calls(self.host, self.config, self.asker, self.reader, caller)
+        return CallerTools(self.host, self.config, self.turns, self.reader, caller)
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The channel ``mcp``."""
+        """Register the channel ``mcp``."""
         register(McpChannel())
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Put an approval to callers where config lets them answer, else refuse it."""
+        """Pass an approval to callers if config allows them to answer, else refuse it."""
         if ctx.session.channel != CHANNEL or question.kind != "approval":
             return None
         if "permissions_respond" not in self.config.allow:
             return DENY
-        return await self.asker.put(ctx.session.id, question)
+        return await self.turns.ask_caller(ctx.session.id, question)

@@ -27,12 +27,12 @@ class Served:
 
     def talk(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """What ``work`` does with a client that is connected."""
-        from hookline_mcp_server.serving import server_of
+        from hookline_mcp_server.transports import build_server
 
         plugin = self.harness.plugin(McpServer)
 
         async def inside() -> T:
-            async with Client(server_of(plugin.calls("stdio"))) as client:
+            async with Client(build_server(plugin.caller_tools("stdio"))) as client:
                 return await work(client)
 
         return self.harness.run(inside())

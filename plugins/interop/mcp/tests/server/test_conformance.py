@@ -67,16 +67,16 @@ def suite(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("revision", OFFERED)
-def test_every_scenario_of_what_is_offered_passes(
+def test_every_server_scenario_passes(
     revision: str, suite: Path, serve: Callable[..., Served], tmp_path: Path
 ) -> None:
-    from hookline_mcp_server.http import Guarded
-    from hookline_mcp_server.serving import server_of
+    from hookline_mcp_server.http_auth import AuthenticatedApp
+    from hookline_mcp_server.transports import build_server
 
     served = serve()
-    server = server_of(served.harness.plugin(McpServer).calls("http"))
+    server = build_server(served.harness.plugin(McpServer).caller_tools("http"))
     app = server.streamable_http_app(streamable_http_path="/mcp", host="0.0.0.0")
-    guarded = Guarded(app, hashlib.sha256(b"t").hexdigest(), ())
+    guarded = AuthenticatedApp(app, hashlib.sha256(b"t").hexdigest(), ())
 
     async def with_token(scope: Any, receive: Any, send: Any) -> None:
         """The suite sends none."""
@@ -96,9 +96,9 @@ def test_every_scenario_of_what_is_offered_passes(
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                 )
-                told, _ = await process.communicate()
+                output, _ = await process.communicate()
                 if process.returncode:
-                    failed[name] = told.decode("utf-8", "replace")
+                    failed[name] = output.decode("utf-8", "replace")
             await listener.stop()
         return failed
 

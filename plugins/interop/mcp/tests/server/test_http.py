@@ -29,7 +29,7 @@ def served_over_http(
     listen: str = "127.0.0.1:0",
 ) -> tuple[Any, str]:
     """What ``work(url, token)`` returns, and what the command said."""
-    from hookline_mcp_server.serving import over_http
+    from hookline_mcp_server.transports import serve_http
 
     plugin = served.harness.plugin(McpServer)
     said: list[str] = []
@@ -40,7 +40,7 @@ def served_over_http(
         return found[1] if found else None
 
     async def inside() -> Any:
-        running = asyncio.ensure_future(over_http(plugin, listen, fresh=False))
+        running = asyncio.ensure_future(serve_http(plugin, listen, fresh=False))
         url = await until(lambda: running.done() or ready())
         if running.done():
             await running
@@ -76,7 +76,7 @@ def test_a_client_with_the_token_asks_and_the_token_is_shown_once(
     assert kept.encode() not in database
 
 
-def test_what_may_not_come_in_is_refused_before_the_protocol(
+def test_unauthorized_requests_are_refused_before_the_protocol(
     serve: Serve, capsys: Captured
 ) -> None:
     async def knock(url: str, token: str) -> dict[str, int]:
@@ -119,14 +119,14 @@ def test_what_may_not_come_in_is_refused_before_the_protocol(
 @pytest.mark.parametrize(
     ("listen", "word"), [("0.0.0.0:0", "hosts"), ("here", "host:port"), ("127.0.0.1:99999", "port")]
 )
-def test_where_it_cannot_listen_it_says_why(serve: Serve, listen: str, word: str) -> None:
+def test_a_listen_error_is_explained(serve: Serve, listen: str, word: str) -> None:
     done = serve().harness.cli(f"mcp serve --http {listen}")
     assert done.exit_code == 2
     assert word in done.stderr
     assert not done.stdout
 
 
-def test_an_address_that_is_taken_is_told_in_a_sentence(serve: Serve) -> None:
+def test_a_taken_address_is_reported(serve: Serve) -> None:
     served = serve()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Turns that callers ask for, and the questions that come up in them."""
+"""Runs turns for callers, and the approvals that come up in them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hookline_hookspecs import Conversations, Host, Inbound, Origin, Question, T
 from hookline_hookspecs.channels import Channel
 
 from .config import McpServerConfig
-from .reading import Reader, fitting
+from .session_reader import SessionReader, truncate
 
 CHANNEL = "mcp"
 DENY, ONCE = "Deny", "Once"
-LONGEST = 100_000
+MAX_PROMPT_CHARS = 100_000
 """Characters of a prompt."""
-PATIENCE = 280.0
-"""Seconds for which a question waits for an answer; a hook has 300 (CONTRACT)."""
+ANSWER_TIMEOUT = 280.0
+"""Seconds to wait for an answer; the hook ``on_question`` has 300."""
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingApproval:
     """An approval that a caller may answer."""
 
     session: str
@@ -30,36 +30,35 @@ class Waiting:
     answer: asyncio.Future[str]
     id: str = field(default_factory=lambda: uuid4().hex[:12])
 
-    def shown(self) -> dict[str, Any]:
-        """The question as an event."""
+    def to_event(self) -> dict[str, Any]:
+        """Return the question as an event."""
         question = self.question
-        told = {"type": "question", "id": self.id, "session": self.session, "text": question.text}
-        return told | {"preview": question.preview, "choices": [ONCE, DENY]}
+        event = {"type": "question", "id": self.id, "session": self.session, "text": question.text}
+        return event | {"preview": question.preview, "choices": [ONCE, DENY]}
 
 
 class McpChannel(Channel):
-    """The channel of the turns that callers ask for; the caller gets the
-    reply as the result of its call."""
+    """The channel of callers' turns. The caller gets the reply as the result of its call."""
 
     name = CHANNEL
     edits = False
     network = False
 
     async def start(self) -> None:
-        """Nothing is received."""
+        """Do nothing: the channel receives no messages."""
 
     async def wait(self) -> None:
-        """Nothing ends it."""
+        """Wait forever."""
         await asyncio.Event().wait()
 
     async def stop(self) -> None:
-        """Nothing is received."""
+        """Do nothing: the channel receives no messages."""
 
     async def send(self, reply: Any) -> None:
-        """Nobody waits for a reply whose call is gone."""
+        """Drop a reply whose call has ended."""
 
 
-class Asker:
+class AgentTurns:
     """Runs turns for callers.
 
     Args:
@@ -68,21 +67,24 @@ class Asker:
         reader: what callers may see.
     """
 
-    def __init__(self, host: Host, config: McpServerConfig, reader: Reader) -> None:
+    def __init__(self, host: Host, config: McpServerConfig, reader: SessionReader) -> None:
         self._host = host
         self._config = config
         self._reader = reader
-        self._open: dict[str, Waiting] = {}
+        self._open: dict[str, PendingApproval] = {}
 
     async def ask(self, caller: str, prompt: str, session: str | None) -> dict[str, Any]:
-        """Run one turn and return its answer. Raises ``ToolError`` for what is no prompt and for a
-        session that is not the callers'."""
-        if not prompt.strip() or len(prompt) > LONGEST:
-            raise ToolError(f"prompt is 1 to {LONGEST:,} characters")
+        """Run one turn and return its answer.
+
+        Raises:
+            ToolError: the prompt is invalid, or the session is not one of ``ask_agent``.
+        """
+        if not prompt.strip() or len(prompt) > MAX_PROMPT_CHARS:
+            raise ToolError(f"prompt must have 1 to {MAX_PROMPT_CHARS:,} characters")
         if prompt.lstrip().startswith("/"):
-            raise ToolError("a prompt is for the model; slash commands are for people")
+            raise ToolError("slash commands are not available here; write a prompt for the model")
         if session is not None:
-            await self._own(session)
+            await self._require_own_session(session)
         inbound = Inbound(
             CHANNEL,
             caller,
@@ -103,30 +105,28 @@ class Asker:
             raise
         await done.mark_delivered()
         turn = done.turn
-        told: dict[str, Any] = {"session": turn.session.id, "stop": turn.stop, "text": turn.reply}
-        told["tool_calls"] = [{"name": one.call.name, "ok": one.ok} for one in turn.tool_calls]
+        answer: dict[str, Any] = {"session": turn.session.id, "stop": turn.stop, "text": turn.reply}
+        answer["tool_calls"] = [{"name": one.call.name, "ok": one.ok} for one in turn.tool_calls]
         if done.undelivered:
-            told["earlier"] = [fitting(text, 4000) for text in done.undelivered[:3]]
+            answer["earlier"] = [truncate(text, 4000) for text in done.undelivered[:3]]
         if done.question is not None:
-            told["choices"] = list(done.question.choices)
-        return told
+            answer["choices"] = list(done.question.choices)
+        return answer
 
-    async def _own(self, session: str) -> None:
+    async def _require_own_session(self, session: str) -> None:
         row = await self._reader.session(session)
         if row["channel"] != CHANNEL:
             raise ToolError(
-                f"session {row['id'][:80]!r} belongs to {row['channel']}; ask_agent goes on only "
-                "with its own sessions, messages_read shows the others"
+                f"session {row['id'][:80]!r} belongs to {row['channel']}; ask_agent continues only "
+                "its own sessions. Use messages_read for others"
             )
 
-    # Questions
-
-    async def put(self, session: str, question: Question) -> str:
-        """Show an approval to callers and return the answer; nobody's is no."""
-        waiting = Waiting(session, question, asyncio.get_running_loop().create_future())
+    async def ask_caller(self, session: str, question: Question) -> str:
+        """Show an approval to callers and return the answer; ``Deny`` if none comes in time."""
+        waiting = PendingApproval(session, question, asyncio.get_running_loop().create_future())
         self._open[waiting.id] = waiting
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(ANSWER_TIMEOUT):
                 return await waiting.answer
         except TimeoutError:
             return DENY
@@ -134,15 +134,15 @@ class Asker:
             del self._open[waiting.id]
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return the approvals that wait, as events."""
-        return [one.shown() for one in self._open.values()]
+        """Return the open approvals as events."""
+        return [one.to_event() for one in self._open.values()]
 
     def respond(self, question: str, choice: str) -> str:
-        """Answer an approval. Raises ``ToolError`` if none of that id waits."""
+        """Answer an approval. Raises ``ToolError`` if there is no open one with that id."""
         waiting = self._open.get(question)
         if waiting is None or waiting.answer.done():
-            raise ToolError(f"no question {question[:40]!r} waits; events_wait shows those that do")
+            raise ToolError(f"no open question {question[:40]!r}; events_wait lists open questions")
         if choice not in (ONCE, DENY):
-            raise ToolError(f"choice is {ONCE} or {DENY}; whoever runs Hookline may grant more")
+            raise ToolError(f"choice must be {ONCE} or {DENY}; only the operator can grant more")
         waiting.answer.set_result(choice)
         return f"Answered: {choice}."

@@ -1,6 +1,6 @@
-"""Standard input as lines, read by a thread that a signal need not wait for.
+"""Reads lines of standard input in a daemon thread.
 
-The SDK's own reader blocks in a thread that asyncio joins, so that Ctrl-C would wait for a line.
+The SDK's own reader blocks in a thread that asyncio joins, so Ctrl-C would wait for a line.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 
-LONGEST = 8_000_000
-"""Bytes of a line; one that is longer ends the connection."""
-AHEAD = 16
-"""Lines that are read before they are wanted."""
+MAX_LINE_BYTES = 8_000_000
+"""Bytes of a line; a longer one ends the connection."""
+MAX_QUEUED_LINES = 16
+"""Lines that are read ahead."""
 
 
 def take_stdin() -> int:
-    """Return a descriptor of standard input, which programs that are started find empty."""
+    """Return a copy of the descriptor of standard input, and make descriptor 0 empty, so that child
+    processes cannot read the protocol."""
     taken = os.dup(0)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
@@ -26,16 +27,16 @@ def take_stdin() -> int:
     return taken
 
 
-class Lines:
-    """The lines of a descriptor, as the SDK reads them from a file.
+class StdinLines:
+    """The lines of a descriptor, as an asynchronous file for the SDK.
 
     Args:
-        descriptor: is read until it ends.
+        descriptor: the descriptor to read until it ends.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._queue: asyncio.Queue[str | None] = asyncio.Queue(AHEAD)
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue(MAX_QUEUED_LINES)
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
@@ -45,7 +46,7 @@ class Lines:
             yield line
 
     def _read(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+        with suppress(RuntimeError):  # the loop is closed
             for line in self._split():
                 self._put(line.decode("utf-8", "replace"))
             self._put(None)
@@ -68,7 +69,7 @@ class Lines:
                     yield bytes(rest) + line
                     rest.clear()
                 rest += last
-                if len(rest) > LONGEST:
+                if len(rest) > MAX_LINE_BYTES:
                     return
         if rest:
             yield bytes(rest)

@@ -1,4 +1,4 @@
-"""What a person is shown before they approve: literal, with hidden characters made visible."""
+"""Text shown to a person before they approve a server; hidden characters become visible."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 
 from hookline_sandbox import secrets_in
 
-from .catalog import Entry, Held, Listing
+from .catalog import CatalogEntry, HeldTool, ToolListing
 from .names import full_name
-from .servers import Server
-from .wire import LONGEST_DESCRIPTION, has_hidden, offered
+from .servers import ToolServer
+from .tool_definition import MAX_DESCRIPTION_CHARS, has_hidden, model_schema
 
-MOST_LINES = 60
-"""Lines of a difference that are shown of one tool."""
+MAX_DIFF_LINES = 60
+"""Diff lines shown for one changed tool."""
 
 
-def on_one_line(text: str, longest: int = 300) -> str:
+def single_line(text: str, longest: int = 300) -> str:
     """Return ``text`` on one line, printable, cut to ``longest`` characters."""
-    line = printable(" ".join(text.split()))
+    line = escape_unprintable(" ".join(text.split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def printable(text: str) -> str:
-    """Return ``text`` with every character that is not shown, or moves the cursor, as an escape."""
+def escape_unprintable(text: str) -> str:
+    """Return ``text`` with invisible characters and those that move the cursor escaped."""
     return "".join(
         char
         if char == "\n" or unicodedata.category(char)[0] not in "CZ" or char == " "
@@ -37,62 +37,66 @@ def printable(text: str) -> str:
     )
 
 
-def counted(tools: Collection[str]) -> str:
-    """Return how many tools these are, in words."""
+def count_tools(tools: Collection[str]) -> str:
+    """Return a count for people, such as ``2 tools``."""
     return f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
 
 
-def hidden_secrets(text: str, env: Mapping[str, str]) -> str:
-    """Return ``text`` without the values of secret variables."""
+def mask_secrets(text: str, env: Mapping[str, str]) -> str:
+    """Return ``text`` with the values of secret variables replaced by ``***``."""
     for value in secrets_in(env):
         text = text.replace(value, "***")
     return text
 
 
-def what_is_reached(server: Server, env: Mapping[str, str]) -> str:
-    """Say what is started or reached, where that is written, and what it gets."""
+def describe_server(server: ToolServer, env: Mapping[str, str]) -> str:
+    """Describe what a server starts or connects to, where it is configured, and what it gets."""
     config = server.config
     lines = [f"{server.name} ({server.source})"]
     if config.url:
-        lines.append(f"  address   {hidden_secrets(printable(config.url), env)}")
+        lines.append(f"  address   {mask_secrets(escape_unprintable(config.url), env)}")
         if config.headers:
-            lines.append(f"  headers   {', '.join(map(printable, config.headers))}")
+            lines.append(f"  headers   {', '.join(map(escape_unprintable, config.headers))}")
     else:
         words = [config.command, *config.args]
         shown = " ".join(json.dumps(one) if " " in one or not one else one for one in words)
-        lines.append(f"  command   {hidden_secrets(printable(shown), env)}")
+        lines.append(f"  command   {mask_secrets(escape_unprintable(shown), env)}")
         if config.env:
-            lines.append(f"  variables {', '.join(map(printable, config.env))}")
+            lines.append(f"  variables {', '.join(map(escape_unprintable, config.env))}")
         lines.append(f"  sandbox   {'yes, where there is one' if config.sandbox else 'no'}")
     if server.looks_up:
         lines.append(f"  looks up  {', '.join(server.looks_up)}")
     return "\n".join(lines)
 
 
-def changes(
-    server: Server, known: Entry, listing: Listing, held: Mapping[str, Held], gone: Sequence[str]
+def describe_changes(
+    server: ToolServer,
+    known: CatalogEntry,
+    listing: ToolListing,
+    held: Mapping[str, HeldTool],
+    gone: Sequence[str],
 ) -> str:
-    """Say what of a server's listing is new, changed or gone."""
+    """Describe which tools of a server are new, changed or gone."""
     lines: list[str] = []
     for tool, one in held.items():
         name = full_name(server.name, tool)
         mark = "  HIDDEN CHARACTERS" if has_hidden(one.wire) else ""
         if one.why == "new":
-            lines += [f"new      {name}{mark}", *_read_by_a_model(one.wire)]
+            lines += [f"new      {name}{mark}", *_model_texts(one.wire)]
         else:
             lines.append(f"changed  {name}{mark}")
             lines += _difference(known.tools[tool].wire, one.wire)
     lines += [f"gone     {full_name(server.name, tool)}" for tool in gone]
     if listing.instructions and listing.instructions != known.instructions:
-        lines.append(f"instructions: {on_one_line(listing.instructions, 500)}")
+        lines.append(f"instructions: {single_line(listing.instructions, 500)}")
     if not lines:
-        lines.append(f"{len(listing.tools)} tools, all as they were approved")
+        lines.append(f"{count_tools(listing.tools)}, all unchanged since approval")
     return "\n".join(lines)
 
 
-def _read_by_a_model(wire: Mapping[str, Any]) -> Iterator[str]:
-    """All texts of a tool that a model reads: orders may stand in any of them."""
-    description, parameters = offered(wire)
+def _model_texts(wire: Mapping[str, Any]) -> Iterator[str]:
+    """All texts of a tool that a model reads: any of them may hold instructions."""
+    description, parameters = model_schema(wire)
     yield from _wrapped(description)
     for path, text in _texts(parameters):
         yield from _wrapped(f"{path}: {text}")
@@ -121,7 +125,7 @@ _STRUCTURE = frozenset({"properties", "items", "anyOf", "oneOf", "allOf", "$defs
 
 def _wrapped(text: str) -> list[str]:
     wide = max(40, min(110, shutil.get_terminal_size().columns) - 9)
-    lines = textwrap.wrap(on_one_line(text, LONGEST_DESCRIPTION + 100), wide)
+    lines = textwrap.wrap(single_line(text, MAX_DESCRIPTION_CHARS + 100), wide)
     return [f"         {line}" for line in lines]
 
 
@@ -135,6 +139,6 @@ def _difference(before: Mapping[str, object], after: Mapping[str, object]) -> li
         for line in difflib.unified_diff(old, new, lineterm="", n=0)
         if line[:1] in "+-" and line[:3] not in ("+++", "---")
     ]
-    shown = [f"         {on_one_line(line[0])} {on_one_line(line[1:], 400)}" for line in found]
-    left = len(shown) - MOST_LINES
-    return [*shown[:MOST_LINES], f"         … {left} more lines"] if left > 0 else shown
+    shown = [f"         {single_line(line[0])} {single_line(line[1:], 400)}" for line in found]
+    left = len(shown) - MAX_DIFF_LINES
+    return [*shown[:MAX_DIFF_LINES], f"         … {left} more lines"] if left > 0 else shown

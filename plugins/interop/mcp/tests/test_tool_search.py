@@ -87,7 +87,7 @@ def test_a_tool_approved_meanwhile_is_found_and_called_in_the_same_session(house
     found = calls("mcp_find", query="translate a sentence")
     asked = calls("mcp_call", tool="mcp__many__translate", arguments={"text": "hi"})
     agent = house.agent(model=[found, "nothing", found, asked, "done"])
-    assert agent.send("translate").tool_calls[0].text.startswith("No tool fits")
+    assert agent.send("translate").tool_calls[0].text.startswith("No tool matches")
     server.tools.append(house.tool("translate", description="Translates a sentence."))
     server.write()
     house.cli("mcp approve many --yes")
@@ -104,7 +104,7 @@ def test_a_held_tool_is_not_found(house: Any) -> None:
     assert "getForecast" not in found.text
 
 
-def test_instructions_are_told_once_a_session(house: Any) -> None:
+def test_instructions_are_shown_once_a_session(house: Any) -> None:
     server = many(house)
     server.more["instructions"] = "Dates are in UTC."
     server.write()

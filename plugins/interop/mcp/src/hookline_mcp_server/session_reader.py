@@ -1,6 +1,6 @@
-"""Sessions, their messages and new ones, a page at a time, as JSON.
+"""Reads sessions, messages and new messages in pages.
 
-A cursor is an opaque text for the caller; one that was not given out is refused with a sentence.
+Cursors are opaque to callers; invalid ones are refused.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from hookline_hookspecs import Host, ToolError, origins_from_json
 from hookline_hookspecs.storage import Row
 from hookline_hookspecs.stored_origins import named, strangers
 
-PAGE, MOST = 50, 200
-"""Entries of an answer where nobody says, and at most."""
-ROOM = 40_000
-"""Characters of the texts of an answer; the rest comes with the next cursor."""
-WAIT, LONGEST = 20.0, 50.0
-"""Seconds for which events are waited for where nobody says, and at most: clients give up after
-60."""
-EVERY = 0.5
-"""Seconds between two looks at the store."""
-SETTLED = 0.25
-"""Seconds after which no older message comes any more."""
-_FAR = 1e15
+DEFAULT_PAGE, MAX_PAGE = 50, 200
+"""Entries of an answer: default and limit."""
+MAX_TEXTS_CHARS = 40_000
+"""Characters of all texts in an answer; the rest follows with the next cursor."""
+DEFAULT_WAIT, MAX_WAIT = 20.0, 50.0
+"""Seconds to wait for events: default and limit. Clients time out after 60."""
+POLL_INTERVAL = 0.5
+"""Seconds between two queries of the store."""
+SETTLE_SECONDS = 0.25
+"""Seconds after which no earlier message is stored any more."""
+LATEST = 1e15
 
 
-class Reader:
-    """Reads what the store has of the chats that callers may see.
+class SessionReader:
+    """Reads the sessions of chats that callers may see.
 
     Args:
         host: the plugin's host.
@@ -44,7 +43,7 @@ class Reader:
 
     @property
     def sees_all(self) -> bool:
-        """Whether callers may see every chat."""
+        """True if callers may see every chat."""
         return "*" in self._chats
 
     def sees(self, channel: str, chat_id: str) -> bool:
@@ -52,39 +51,39 @@ class Reader:
         return any(fnmatchcase(f"{channel}:{chat_id}", pattern) for pattern in self._chats)
 
     async def session(self, session_id: str) -> Row:
-        """Return the row of a session. Raises ``ToolError`` if there is none that may be seen."""
+        """Return the row of a session. Raises ``ToolError`` if it is unknown or hidden."""
         rows = await self._host.storage.fetch("session", id=session_id)
         if not rows or not self.sees(rows[0]["channel"], rows[0]["chat_id"]):
             raise ToolError(
-                f"there is no session {session_id[:80]!r}; sessions_list shows those there are"
+                f"unknown session {session_id[:80]!r}. Use sessions_list to list sessions"
             )
         return rows[0]
 
     async def sessions(self, cursor: str | None, limit: int) -> dict[str, Any]:
-        """Return conversations, the last used first."""
-        updated, session_id = _FAR, ""
+        """Return conversations, most recently used first."""
+        updated, session_id = LATEST, ""
         if cursor:
-            updated, (session_id,) = _parsed(cursor, 1)
+            updated, (session_id,) = _parse_cursor(cursor, 1)
         found: list[dict[str, Any]] = []
         limit, after = _limit(limit), ""
         while True:
-            asked: dict[str, Any] = {"updated": updated, "id": session_id, "most": MOST}
+            asked: dict[str, Any] = {"updated": updated, "id": session_id, "most": MAX_PAGE}
             rows = await self._host.storage.fetch("sessions", **asked)
             for row in rows:
                 if len(found) == limit:
                     return {"sessions": found, "next_cursor": after}
                 updated, session_id = row["updated"], row["id"]
                 if self.sees(row["channel"], row["chat_id"]):
-                    found.append(_session(row))
+                    found.append(_session_row(row))
                     after = f"{updated!r}~{session_id}"
-            if len(rows) < MOST:
+            if len(rows) < MAX_PAGE:
                 return {"sessions": found, "next_cursor": None}
 
     async def messages(self, session_id: str, cursor: str | None, limit: int) -> dict[str, Any]:
-        """Return messages of a session, the oldest first; a long one in parts."""
+        """Return messages of a session, oldest first; long messages in parts."""
         row = await self.session(session_id)
-        seq, skip = _place(cursor) if cursor else (0, 0)
-        limit, room = _limit(limit), ROOM
+        seq, skip = _parse_position(cursor) if cursor else (0, 0)
+        limit, room = _limit(limit), MAX_TEXTS_CHARS
         rows = await self._host.storage.fetch("messages", id=row["id"], seq=seq, most=limit + 1)
         found: list[dict[str, Any]] = []
         following = None
@@ -93,76 +92,79 @@ class Reader:
             if len(found) == limit or room <= 0:
                 following = f"{message['seq']}.0"
                 break
-            told, text = _message(message), _text(message)
-            told["text"] = fitting(text[start:], room)
-            room -= spent(told["text"])
-            found.append(told)
-            if start + len(told["text"]) < len(text):
-                following = f"{message['seq']}.{start + len(told['text'])}"
-                told["continued"] = True
+            entry = _message_row(message)
+            text = _message_text(message)
+            entry["text"] = truncate(text[start:], room)
+            room -= json_size(entry["text"])
+            found.append(entry)
+            if start + len(entry["text"]) < len(text):
+                following = f"{message['seq']}.{start + len(entry['text'])}"
+                entry["continued"] = True
                 break
         return {"session": row["id"], "messages": found, "next_cursor": following}
 
     async def events(self, cursor: str | None, limit: int) -> dict[str, Any]:
-        """Return messages that are newer than the cursor, and the next one; without a cursor none,
-        and one that means now."""
+        """Return messages newer than the cursor, and the next cursor; without a cursor, no messages
+        and a cursor that means now."""
         now = self._host.now()
         if not cursor:
             return {"events": [], "cursor": f"{now!r}~0~"}
-        since, (seq, session_id) = _parsed(cursor, 2)
+        since, (seq, session_id) = _parse_cursor(cursor, 2)
         if not (seq.isascii() and seq.isdecimal() and len(seq) < 16):
-            raise _no_cursor(cursor)
+            raise _invalid_cursor(cursor)
         rows = await self._host.storage.fetch(
             "events",
             since=since,
-            until=now - SETTLED,
+            until=now - SETTLE_SECONDS,
             id=session_id,
             seq=int(seq),
             most=_limit(limit),
         )
         found: list[dict[str, Any]] = []
-        room = ROOM
+        room = MAX_TEXTS_CHARS
         for row in rows:
-            text = _text(row)
-            if found and room < spent(text):
+            text = _message_text(row)
+            if found and room < json_size(text):
                 break
             cursor = f"{row['created']!r}~{row['seq']}~{row['session_id']}"
             if not self.sees(row["channel"], row["chat_id"]):
                 continue
-            told = {"type": "message", "session": row["session_id"], **_message(row)}
-            told["chat"] = f"{row['channel']}:{row['chat_id']}"
-            told["text"] = fitting(text, room)
-            if len(told["text"]) < len(text):
-                told["continued"] = True
-            room -= spent(told["text"])
-            found.append(told)
+            event = {"type": "message", "session": row["session_id"], **_message_row(row)}
+            event["chat"] = f"{row['channel']}:{row['chat_id']}"
+            event["text"] = truncate(text, room)
+            if len(event["text"]) < len(text):
+                event["continued"] = True
+            room -= json_size(event["text"])
+            found.append(event)
         return {"events": found, "cursor": cursor}
 
     async def wait(
         self, cursor: str | None, limit: int, seconds: float, more: Any
     ) -> dict[str, Any]:
-        """Return new events as soon as there are any, or none after ``seconds``. ``more()`` returns
-        events of this process."""
+        """Return new events as soon as there are any, or none after ``seconds``.
+
+        ``more()`` returns further events of this process.
+        """
         if not math.isfinite(seconds) or seconds < 0:
-            raise ToolError(f"seconds is 0 to {LONGEST:g}")
-        until = asyncio.get_running_loop().time() + min(seconds, LONGEST)
+            raise ToolError(f"seconds must be 0 to {MAX_WAIT:g}")
+        until = asyncio.get_running_loop().time() + min(seconds, MAX_WAIT)
         while True:
             found = await self.events(cursor, limit)
             found["events"] += more()
             if not cursor or found["events"] or asyncio.get_running_loop().time() >= until:
                 return found
             cursor = found["cursor"]
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_INTERVAL)
 
 
-def spent(text: str) -> int:
-    """Return how many characters a message takes in an answer, as JSON with what is said of it."""
+def json_size(text: str) -> int:
+    """Return how many characters a message takes in an answer, with its other fields."""
     return len(json.dumps(text, ensure_ascii=False)) + 250
 
 
-def fitting(text: str, room: int) -> str:
-    """Return the beginning of ``text`` that takes at most ``room`` characters as JSON; never
-    nothing of one."""
+def truncate(text: str, room: int) -> str:
+    """Return the beginning of ``text`` that takes at most ``room`` characters as JSON, and at least
+    one character."""
     piece = text[: max(room, 1)]
     while len(piece) > 1 and (size := len(json.dumps(piece, ensure_ascii=False))) > room + 2:
         piece = piece[: max(1, min(len(piece) - 1, len(piece) * room // size))]
@@ -171,49 +173,49 @@ def fitting(text: str, room: int) -> str:
 
 def _limit(limit: int) -> int:
     if limit < 1:
-        raise ToolError(f"limit is 1 to {MOST}")
-    return min(limit, MOST)
+        raise ToolError(f"limit must be 1 to {MAX_PAGE}")
+    return min(limit, MAX_PAGE)
 
 
-def _no_cursor(cursor: str) -> ToolError:
+def _invalid_cursor(cursor: str) -> ToolError:
     return ToolError(
-        f"{cursor[:80]!r} is no cursor; give the one of the last answer, or none to begin anew"
+        f"invalid cursor {cursor[:80]!r}; use the cursor of the last answer, or none to start over"
     )
 
 
-def _parsed(cursor: str, names: int) -> tuple[float, list[str]]:
-    """A cursor's time and what follows it."""
+def _parse_cursor(cursor: str, names: int) -> tuple[float, list[str]]:
+    """Return a cursor's time and the ``names`` parts after it."""
     number, *rest = cursor.split("~", names)
     try:
         moment = float(number)
     except ValueError:
-        raise _no_cursor(cursor) from None
+        raise _invalid_cursor(cursor) from None
     if len(rest) != names or not math.isfinite(moment) or len(cursor) > 400:
-        raise _no_cursor(cursor)
+        raise _invalid_cursor(cursor)
     return moment, rest
 
 
-def _place(cursor: str) -> tuple[int, int]:
+def _parse_position(cursor: str) -> tuple[int, int]:
     seq, _, skip = cursor.partition(".")
     numbers = [int(one) for one in (seq, skip) if one.isascii() and one.isdecimal()]
     if len(numbers) != 2 or len(cursor) > 30:
-        raise _no_cursor(cursor)
+        raise _invalid_cursor(cursor)
     return min(numbers[0], 2**62), numbers[1]
 
 
-def _session(row: Row) -> dict[str, Any]:
-    told = {name: row[name] for name in ("id", "title", "created", "updated", "turns")}
-    return told | {"chat": f"{row['channel']}:{row['chat_id']}"}
+def _session_row(row: Row) -> dict[str, Any]:
+    entry = {name: row[name] for name in ("id", "title", "created", "updated", "turns")}
+    return entry | {"chat": f"{row['channel']}:{row['chat_id']}"}
 
 
-def _message(row: Row) -> dict[str, Any]:
-    told = {name: row[name] for name in ("seq", "role", "created")}
-    if origins := _from(row):
-        told["from"] = origins
-    return told
+def _message_row(row: Row) -> dict[str, Any]:
+    entry = {name: row[name] for name in ("seq", "role", "created")}
+    if origins := _named_origins(row):
+        entry["from"] = origins
+    return entry
 
 
-def _blocks(row: Row) -> list[Mapping[str, Any]]:
+def _message_blocks(row: Row) -> list[Mapping[str, Any]]:
     try:
         blocks = json.loads(row["body"])["blocks"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -221,21 +223,21 @@ def _blocks(row: Row) -> list[Mapping[str, Any]]:
     return [one for one in blocks if isinstance(one, dict)]
 
 
-def _from(row: Row) -> str:
-    """Who wrote it and what it was read from, unless the operator or the agent itself did."""
+def _named_origins(row: Row) -> str:
+    """Who wrote the message and where its content is from; empty for operator and agent."""
     try:
-        origins = [one for block in _blocks(row) for one in block.get("origins") or ()]
+        origins = [one for block in _message_blocks(row) for one in block.get("origins") or ()]
         return named(strangers(origins_from_json(origins)))
     except (ValueError, TypeError):
-        return "what cannot be read"
+        return "unreadable origins"
 
 
-def _text(row: Row) -> str:
-    """A message as text, with its tool calls and their results; without thoughts and pictures."""
-    return "\n".join(filter(None, map(_shown, _blocks(row))))
+def _message_text(row: Row) -> str:
+    """A message as text, with tool calls and results, without thinking and images."""
+    return "\n".join(filter(None, map(_block_text, _message_blocks(row))))
 
 
-def _shown(block: Mapping[str, Any]) -> str:
+def _block_text(block: Mapping[str, Any]) -> str:
     kind = block.get("type")
     if kind == "tool_call":
         arguments = json.dumps(block.get("arguments"), ensure_ascii=False)

@@ -73,30 +73,30 @@ def test_a_long_message_comes_whole_in_parts_that_are_bounded(serve: Serve, piec
 @pytest.mark.parametrize(
     ("tool", "arguments", "word"),
     [
-        ("messages_read", {"session": "x' OR '1'='1"}, "no session"),
-        ("messages_read", {"session": "a", "cursor": "1 OR 1=1"}, "no cursor"),
-        ("messages_read", {"session": "a", "cursor": "9" * 400}, "no cursor"),
-        ("messages_read", {"session": "a", "cursor": "²." + "1"}, "no cursor"),
+        ("messages_read", {"session": "x' OR '1'='1"}, "unknown session"),
+        ("messages_read", {"session": "a", "cursor": "1 OR 1=1"}, "invalid cursor"),
+        ("messages_read", {"session": "a", "cursor": "9" * 400}, "invalid cursor"),
+        ("messages_read", {"session": "a", "cursor": "²." + "1"}, "invalid cursor"),
         ("messages_read", {"session": "a", "limit": 0}, "limit"),
         ("messages_read", {"session": ["a"]}, "session"),
         ("messages_read", {}, "needs the argument"),
         ("messages_read", {"session": "a", "path": "/etc/passwd"}, "no argument"),
-        ("sessions_list", {"cursor": "nan~x"}, "no cursor"),
-        ("sessions_list", {"cursor": "x; DROP TABLE sessions"}, "no cursor"),
+        ("sessions_list", {"cursor": "nan~x"}, "invalid cursor"),
+        ("sessions_list", {"cursor": "x; DROP TABLE sessions"}, "invalid cursor"),
         ("sessions_list", {"limit": "many"}, "limit"),
-        ("events_wait", {"cursor": "1~-1~x"}, "no cursor"),
-        ("events_wait", {"cursor": "1e999~1~x"}, "no cursor"),
+        ("events_wait", {"cursor": "1~-1~x"}, "invalid cursor"),
+        ("events_wait", {"cursor": "1e999~1~x"}, "invalid cursor"),
         ("events_wait", {"seconds": -1}, "seconds"),
         ("ask_agent", {"prompt": " "}, "prompt"),
         ("ask_agent", {"prompt": "/plugins"}, "slash"),
         ("ask_agent", {"prompt": "x" * 100_001}, "prompt"),
         ("session_search", {"query": "x"}, "session-search"),
         ("memory_recall", {"query": "x"}, "memory"),
-        ("messages_send", {"session": "a", "text": "hi"}, "no tool"),
-        ("permissions_respond", {"question": "a", "choice": "Once"}, "no tool"),
+        ("messages_send", {"session": "a", "text": "hi"}, "unknown tool"),
+        ("permissions_respond", {"question": "a", "choice": "Once"}, "unknown tool"),
     ],
 )
-def test_hostile_input_gets_a_sentence(
+def test_hostile_input_is_refused_with_a_sentence(
     shared: Served, tool: str, arguments: dict[str, Any], word: str
 ) -> None:
     answer = shared.talk(lambda client: called(client, tool, **arguments))
@@ -118,14 +118,14 @@ def test_sessions_of_chats_that_config_leaves_out_are_not_there(serve: Serve) ->
     served = serve(model=["hello", "yes"], chats=["mcp:*"])
     served.harness.send("secret plans", session="own")
     assert served.call("sessions_list")["sessions"] == []
-    assert "no session" in served.call("messages_read", session="own")
-    assert "no session" in served.call("ask_agent", prompt="go on", session="own")
+    assert "unknown session" in served.call("messages_read", session="own")
+    assert "unknown session" in served.call("ask_agent", prompt="go on", session="own")
     assert "limits" in served.call("session_search", query="secret")
     asked = served.call("ask_agent", prompt="mine")
     assert served.call("messages_read", session=asked["session"])["messages"]
 
 
-def test_what_other_plugins_know_is_read(serve: Serve) -> None:
+def test_tools_of_other_plugins_are_called(serve: Serve) -> None:
     served = serve(Memory, SessionSearch, Skills, model=["noted"])
     folder = served.harness.home / "skills" / "brew-tea"
     folder.mkdir(parents=True)
@@ -155,5 +155,5 @@ def test_a_new_message_is_an_event_once(serve: Serve) -> None:
         return first, await called(client, "events_wait", cursor=first["cursor"], seconds=0)
 
     first, second = served.talk(follow)
-    told = [(one["session"], one["text"]) for one in first["events"] + second["events"]]
-    assert told == [("b", "during"), ("b", "two")]
+    output = [(one["session"], one["text"]) for one in first["events"] + second["events"]]
+    assert output == [("b", "during"), ("b", "two")]

@@ -1,4 +1,4 @@
-"""A server's questions (elicitation), put to the person for whom it was called."""
+"""A server's questions (elicitation), asked of the person for whom it was called."""
 
 from __future__ import annotations
 
@@ -9,40 +9,44 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, HooklineError, Question
 
-from .wire import visible
+from .tool_definition import strip_hidden
 
 if TYPE_CHECKING:
     from mcp_types import ElicitResult
 
 ACCEPT, DECLINE, OPENED = "Accept", "Decline", "I have opened it"
-MOST_FIELDS = 12
-MOST_CHOICES = 20
-LONGEST = 1_000
-"""Characters of a server's text that a person is shown."""
-TRIES = 3
-"""How often a person is asked for words that fit."""
+MAX_FIELDS = 12
+MAX_CHOICES = 20
+MAX_TEXT_CHARS = 1_000
+"""Characters of a server's text shown to a person."""
+MAX_ATTEMPTS = 3
+"""How often a person is asked for a valid text."""
 _TRUE, _FALSE = "Yes", "No"
-UNASKED = "unasked"
-"""In a turn's stash: what servers wanted to know in words and nobody could write."""
+UNANSWERED = "unasked"
+"""Key in a turn's stash: questions that need a written answer and got none."""
 
 
-async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResult:
-    """Ask a person what a server wants to know; ``decline`` if nobody can be asked."""
+async def answer_elicitation(server: str, ctx: Context | None, params: Any) -> ElicitResult:
+    """Ask a person a server's question; ``decline`` if no one can be asked."""
     from mcp_types import ElicitResult
 
     if ctx is None or not ctx.interactive:
         return ElicitResult(action="decline")
     try:
-        message = await ctx.read(visible(str(params.message))[:LONGEST], f"mcp {server}", "mcp")
+        message = await ctx.read(
+            strip_hidden(str(params.message))[:MAX_TEXT_CHARS], f"mcp {server}", "mcp"
+        )
     except HooklineError:
         return ElicitResult(action="decline")
     said = f"The MCP server {server} asks: {message}"
     if params.mode == "url":
-        answer = await _asked(ctx, f"{said}\nOpen this address: {params.url}", [OPENED, DECLINE])
+        answer = await _ask_choice(
+            ctx, f"{said}\nOpen this address: {params.url}", [OPENED, DECLINE]
+        )
         return ElicitResult(action="accept" if answer == OPENED else "decline")
     schema = params.requested_schema
     fields = dict(schema.get("properties") or {})
-    if len(fields) > MOST_FIELDS:
+    if len(fields) > MAX_FIELDS:
         return ElicitResult(action="decline")
     asked = {name: field for name, field in fields.items() if _choices(field)}
     if all("default" in field for field in fields.values()):
@@ -55,72 +59,74 @@ async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResul
     needed = [name for name in schema.get("required") or () if name not in asked | values]
     for name in needed:
         field = fields.get(name, {})
-        answer = await _written(ctx, f"{said}\n{_label(name, field)}", field)
+        answer = await _ask_text(ctx, f"{said}\n{_label(name, field)}", field)
         if answer is None:
             labels = ", ".join(_label(one, fields.get(one, {})) for one in needed)
-            ctx.stash.setdefault(UNASKED, []).append(f"{message} ({labels})")
-            ctx.notify(f"{said}\nIt wants words ({labels}), and got none here: declined.")
+            ctx.stash.setdefault(UNANSWERED, []).append(f"{message} ({labels})")
+            ctx.notify(f"{said}\nDeclined: no one entered {labels}.")
             return ElicitResult(action="decline")
         values[name] = answer
     if not asked and not needed:
-        answer = await _asked(ctx, f"{said}{_preset(fields, values)}", [ACCEPT, DECLINE])
+        answer = await _ask_choice(
+            ctx, f"{said}{_describe_defaults(fields, values)}", [ACCEPT, DECLINE]
+        )
         if answer != ACCEPT:
             return ElicitResult(action="decline")
     for name, field in asked.items():
-        answer = await _asked(ctx, f"{said}\n{_label(name, field)}", [*_choices(field), DECLINE])
+        answer = await _ask_choice(
+            ctx, f"{said}\n{_label(name, field)}", [*_choices(field), DECLINE]
+        )
         if answer is None or answer == DECLINE:
             return ElicitResult(action="decline")
-        values[name] = _value(field, answer)
+        values[name] = _choice_value(field, answer)
     return ElicitResult(action="accept", content=values)
 
 
-async def _asked(ctx: Context, text: str, choices: list[str]) -> str | None:
+async def _ask_choice(ctx: Context, text: str, choices: list[str]) -> str | None:
     return await ctx.ask(Question(text, tuple(choices)))
 
 
-async def _written(ctx: Context, text: str, field: Mapping[str, Any]) -> Any:
-    """What a person writes, as the field wants it; None if nobody can write here, or does."""
+async def _ask_text(ctx: Context, text: str, field: Mapping[str, Any]) -> Any:
+    """Return what a person writes, in the field's type; None if no one writes."""
     why = ""
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         answer = await ctx.ask(Question(f"{text}{why}"))
         if answer is None or not answer.strip():
             return None
         try:
-            return _fitting(answer.strip(), field)
+            return _convert_answer(answer.strip(), field)
         except ValueError as error:
-            why = f"\nThat does not fit: {error}."
+            why = f"\nInvalid answer: {error}."
     return None
 
 
-def _fitting(answer: str, field: Mapping[str, Any]) -> Any:
+def _convert_answer(answer: str, field: Mapping[str, Any]) -> Any:
     """The answer in the field's type. Raises ``ValueError`` with the reason."""
     kind = field.get("type", "string")
     if kind in ("integer", "number"):
         try:
             value: float = int(answer) if kind == "integer" else float(answer)
         except ValueError:
-            raise ValueError(
-                f"it has to be {'a whole' if kind == 'integer' else 'a'} number"
-            ) from None
+            raise ValueError(f"enter {'a whole' if kind == 'integer' else 'a'} number") from None
         if not math.isfinite(value):
-            raise ValueError("it has to be a number")
+            raise ValueError("enter a number")
         if isinstance(least := field.get("minimum"), int | float) and value < least:
-            raise ValueError(f"the least is {least:g}")
+            raise ValueError(f"the minimum is {least:g}")
         if isinstance(most := field.get("maximum"), int | float) and value > most:
-            raise ValueError(f"the most is {most:g}")
+            raise ValueError(f"the maximum is {most:g}")
         return value
     if kind != "string":
-        raise ValueError("only text and numbers can be written")
+        raise ValueError("only text and numbers can be entered")
     if isinstance(least := field.get("minLength"), int) and len(answer) < least:
-        raise ValueError(f"it needs {least} characters")
+        raise ValueError(f"enter at least {least} characters")
     if isinstance(most := field.get("maxLength"), int) and len(answer) > most:
-        raise ValueError(f"it may have {most} characters")
+        raise ValueError(f"enter at most {most} characters")
     return answer
 
 
-def _preset(fields: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def _describe_defaults(fields: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     lines = [
-        f"{visible(str(fields[name].get('title') or name))[:80]}: {json.dumps(value)[:200]}"
+        f"{strip_hidden(str(fields[name].get('title') or name))[:80]}: {json.dumps(value)[:200]}"
         for name, value in values.items()
     ]
     return "".join(f"\n{line}" for line in lines)
@@ -132,16 +138,16 @@ def _label(name: str, field: Mapping[str, Any]) -> str:
         label += f" ({field['description']})"
     if "default" in field:
         label += f" [{json.dumps(field['default'])}]"
-    return visible(label)[:300]
+    return strip_hidden(label)[:300]
 
 
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values and labels of a choice: ``enum`` with ``enumNames``, ``oneOf`` with titles."""
+    """Values and labels of a field: ``enum`` with ``enumNames``, or ``oneOf`` with titles."""
     if isinstance(field.get("enum"), list):
         values = [str(one) for one in field["enum"]]
         names = field.get("enumNames")
         labels = [str(one) for one in names] if isinstance(names, list) else values
-        return list(zip(values, labels, strict=False))[:MOST_CHOICES]
+        return list(zip(values, labels, strict=False))[:MAX_CHOICES]
     if isinstance(field.get("oneOf"), list):
         found = [one for one in field["oneOf"] if isinstance(one, dict) and "const" in one]
         return [(str(one["const"]), str(one.get("title", one["const"]))) for one in found]
@@ -151,11 +157,11 @@ def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _choices(field: Mapping[str, Any]) -> list[str]:
     if field.get("type") == "boolean":
         return [_TRUE, _FALSE]
-    return [visible(label)[:80] for _, label in _options(field)]
+    return [strip_hidden(label)[:80] for _, label in _options(field)]
 
 
-def _value(field: Mapping[str, Any], answer: str) -> Any:
+def _choice_value(field: Mapping[str, Any], answer: str) -> Any:
     """The value that a choice stands for."""
     if field.get("type") == "boolean":
         return answer == _TRUE
-    return next(value for value, label in _options(field) if visible(label)[:80] == answer)
+    return next(value for value, label in _options(field) if strip_hidden(label)[:80] == answer)

@@ -1,4 +1,4 @@
-"""What of a server's tools a model may read, before a person approves them."""
+"""Passes the definitions of a server's tools through ``pre_read`` before they are approved."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from typing import Any
 
 from hookline_hookspecs import HooklineError, Host
 
-from .catalog import Listing
-from .servers import Server
-from .wire import offered
+from .catalog import ToolListing
+from .servers import ToolServer
+from .tool_definition import model_schema
 
 
-async def readable(
-    host: Host, server: Server, listing: Listing
+async def screen_tools(
+    host: Host, server: ToolServer, listing: ToolListing
 ) -> tuple[dict[str, tuple[str, dict[str, Any]]], dict[str, str]]:
-    """Return the description and parameters of each tool as ``pre_read`` passed them, and why
-    others did not pass."""
+    """Return description and parameters of the tools that pass, and why others were refused."""
     passed: dict[str, tuple[str, dict[str, Any]]] = {}
     refused: dict[str, str] = {}
     for tool, wire in listing.tools.items():
-        description, parameters = offered(wire)
+        description, parameters = model_schema(wire)
         whole = json.dumps([tool, description, parameters], ensure_ascii=False)
         try:
             read = await host.read(whole, f"mcp {server.name}", kind="mcp")
             _, description, parameters = json.loads(read)
         except ValueError:
-            refused[tool] = "a guard changed its schema, which is none any more"
+            refused[tool] = "a guard made its schema invalid"
         except HooklineError as refusal:
             refused[tool] = str(refusal)
         else:

@@ -1,4 +1,4 @@
-"""The tools of other plugins, called outside of a turn: they read for the operator."""
+"""Calls read-only tools of other plugins outside of a turn, on behalf of the operator."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from hookline_hookspecs import Host, Inbound, Origin, Session, Tool, ToolError, ToolOutput, Turn
 from hookline_hookspecs.host import Stash
 
-OF_PLUGIN = {"session_search": "session-search", "memory": "memory", "skill_view": "skills"}
-"""The tools, and the plugins that bring them."""
+TOOL_PLUGINS = {"session_search": "session-search", "memory": "memory", "skill_view": "skills"}
+"""The tools, and the plugins that provide them."""
 
 
-class Outside:
-    """What a tool that reads needs of a context: the operator's own chat, and no turn under way.
+class ReaderContext:
+    """The part of a ``Context`` that a read-only tool needs: the operator's chat, without a turn.
 
-    A tool that reaches for more is not one that only reads.
+    A tool that uses more of a context is not read-only.
     """
 
     operator = True
@@ -42,18 +42,18 @@ class Outside:
         return await self.host.read(text, source, kind)
 
     def notify(self, text: str) -> None:
-        """There is nobody to be told."""
+        """Do nothing: there is no one to notify."""
 
 
-async def called(host: Host, name: str, /, **arguments: Any) -> str:
-    """Return what a tool answers. Raises ``ToolError``, and ``Refused`` from a guard."""
+async def call_tool(host: Host, name: str, /, **arguments: Any) -> str:
+    """Call a tool and return its answer. Raises ``ToolError``, and ``Refused`` from a guard."""
     tool = next((one for one in host.tools() if one.name == name), None)
     if tool is None:
         raise ToolError(
-            f"this needs the plugin {OF_PLUGIN[name]}, which is off; `hookline plugins enable "
-            f"{OF_PLUGIN[name]}` switches it on"
+            f"plugin {TOOL_PLUGINS[name]} is off. The operator can run `hookline plugins enable "
+            f"{TOOL_PLUGINS[name]}`"
         )
-    output = await _run(tool, Outside(host), tool.check(arguments))
+    output = await _run(tool, ReaderContext(host), tool.check(arguments))
     if not isinstance(output, ToolOutput):
         return str(output)
     if not output.ok:
@@ -61,7 +61,7 @@ async def called(host: Host, name: str, /, **arguments: Any) -> str:
     return "\n".join([output.text, *(f"Note: {note}" for note in output.notes)])
 
 
-async def _run(tool: Tool, ctx: Outside, arguments: dict[str, Any]) -> Any:
+async def _run(tool: Tool, ctx: ReaderContext, arguments: dict[str, Any]) -> Any:
     if tool.wants_context:
         arguments |= {"ctx": ctx}
     if tool.is_async:
@@ -69,9 +69,11 @@ async def _run(tool: Tool, ctx: Outside, arguments: dict[str, Any]) -> Any:
     return await asyncio.to_thread(lambda: tool.run(**arguments))
 
 
-async def listed(host: Host, commands: Sequence[Any], words: str) -> str:
-    """Return the skills, or those that fit ``words``, as ``/skills`` shows them."""
+async def list_skills(host: Host, commands: Sequence[Any], words: str) -> str:
+    """Return the skills, or those that match ``words``, as ``/skills`` shows them."""
     command = next((one for one in commands if one.name == "/skills"), None)
     if command is None:
-        raise ToolError("this needs the plugin skills, which is off")
-    return str(await command.run(Outside(host), words))
+        raise ToolError(
+            "plugin skills is off. The operator can run `hookline plugins enable skills`"
+        )
+    return str(await command.run(ReaderContext(host), words))

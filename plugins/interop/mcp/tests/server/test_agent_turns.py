@@ -29,7 +29,7 @@ class Bomb(Plugin):
 
 
 class Aimed(Plugin):
-    """A tool that is told where to."""
+    """A tool with a target to."""
 
     @tool(approval="it explodes")
     def explode(self, where: str) -> str:
@@ -70,7 +70,7 @@ def test_what_a_caller_asks_is_from_outside_unless_the_operator_says_otherwise(
     assert "operator" not in Ears.heard
 
 
-def test_a_session_goes_on_but_never_somebody_elses(serve: Serve) -> None:
+def test_a_caller_continues_only_its_own_sessions(serve: Serve) -> None:
     served = serve(model=["mine", "one", "two"])
     served.harness.send("private", session="own")
     first = served.call("ask_agent", prompt="begin")
@@ -78,7 +78,7 @@ def test_a_session_goes_on_but_never_somebody_elses(serve: Serve) -> None:
     assert again["session"] == first["session"]
     assert len(served.call("messages_read", session=first["session"])["messages"]) == 4
     assert "belongs to" in served.call("ask_agent", prompt="go on", session="own")
-    assert "no session" in served.call("ask_agent", prompt="go on", session="nothing")
+    assert "unknown session" in served.call("ask_agent", prompt="go on", session="nothing")
 
 
 @pytest.mark.parametrize(("choice", "times"), [("Once", 1), ("Deny", 0)])
@@ -93,9 +93,9 @@ def test_a_caller_answers_an_approval_only_where_config_allows_it(
         cursor = (await called(client, "events_wait", seconds=0))["cursor"]
         found: list[Any] = []
         while not found:
-            told = await called(client, "events_wait", cursor=cursor)
-            cursor = told["cursor"]
-            found = [one for one in told["events"] if one["type"] == "question"]
+            output = await called(client, "events_wait", cursor=cursor)
+            cursor = output["cursor"]
+            found = [one for one in output["events"] if one["type"] == "question"]
         wrong = await called(client, "permissions_respond", question="x", choice="Once")
         greedy = await called(
             client, "permissions_respond", question=found[0]["id"], choice="Always"
@@ -119,9 +119,9 @@ def test_a_caller_that_may_approve_is_shown_the_whole_call(serve: Serve) -> None
         found: list[Any] = []
         cursor = ""
         while not found:
-            told = await called(client, "events_wait", **({"cursor": cursor} if cursor else {}))
-            cursor = told["cursor"]
-            found = [one for one in told["events"] if one["type"] == "question"]
+            output = await called(client, "events_wait", **({"cursor": cursor} if cursor else {}))
+            cursor = output["cursor"]
+            found = [one for one in output["events"] if one["type"] == "question"]
         await called(client, "permissions_respond", question=found[0]["id"], choice="Deny")
         await asked
         return found[0]["preview"]
@@ -140,10 +140,10 @@ def test_a_message_is_sent_only_where_config_allows_it_and_to_known_chats(serve:
     served.harness.run(said())
     (session,) = served.call("sessions_list")["sessions"]
     answer = served.call("messages_send", session=session["id"], text="news")
-    assert "on its way to fake:7" in answer
+    assert "Queued for fake:7" in answer
     served.harness.run(until(lambda: channel.sent[-1].text == "news"))
-    assert "no session" in served.call("messages_send", session="other", text="news")
-    assert "text is" in served.call("messages_send", session=session["id"], text="")
+    assert "unknown session" in served.call("messages_send", session="other", text="news")
+    assert "text must have" in served.call("messages_send", session=session["id"], text="")
 
 
 def test_a_message_that_cannot_be_sent_is_sent_by_the_next_process(serve: Serve) -> None:

@@ -1,6 +1,6 @@
-"""What a request over HTTP must bring: a Host and an Origin of this server, and the token.
+"""Checks Host, Origin and token of HTTP requests.
 
-Imported when the server listens, because of Starlette.
+This module imports Starlette, so it is itself imported only when the server listens.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ KEY = "token"
 PREFIX = "hm-"
 
 
-async def token(host: Host, *, fresh: bool) -> tuple[str, str | None]:
-    """Return the SHA-256 of the token, which is all that is stored, and the token itself if it was
-    made now."""
+async def load_token(host: Host, *, fresh: bool) -> tuple[str, str | None]:
+    """Return the SHA-256 of the token, and the token itself if it was created now.
+
+    Only the digest is stored.
+    """
     kept = await host.storage.kv.get(KEY)
     if isinstance(kept, str) and not fresh:
         return kept, None
@@ -33,14 +35,13 @@ async def token(host: Host, *, fresh: bool) -> tuple[str, str | None]:
     return digest, made
 
 
-class Guarded:
-    """Refuses requests before anything of the protocol reads them.
+class AuthenticatedApp:
+    """Refuses requests without valid Host, Origin and token before they reach ``app``.
 
-    A page that a browser shows has another Origin, and one whose name was made to point here
-    another Host (DNS rebinding).
+    Another site's page in a browser sends a foreign Origin; after DNS rebinding, a foreign Host.
 
     Args:
-        app: what answers the others.
+        app: answers valid requests.
         digest: SHA-256 of the token in hexadecimal.
         hosts: names, with port, besides those of loopback.
     """
@@ -64,7 +65,7 @@ class Guarded:
     def _refusal(self, headers: Headers) -> tuple[int, str, dict[str, str]] | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
-            return 421, "This server is not reached under that name; see `hosts`.", {}
+            return 421, "Unknown Host. Add it to `hosts` of plugin mcp-server.", {}
         for origin in headers.getlist("origin"):
             if not self._is_ours(urlsplit(origin).netloc if "://" in origin else ""):
                 return 403, "Pages of other sites may not call this server.", {}

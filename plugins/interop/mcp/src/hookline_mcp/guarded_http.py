@@ -1,4 +1,4 @@
-"""Streamable HTTP over the guarded network: every connection is opened by ``host.http``."""
+"""HTTP for MCP over the guarded network: ``host.http`` opens every connection."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import httpcore2
 import httpx2
 from hookline_hookspecs import HooklineError
 
-LARGEST_BODY = 16_777_216
-"""Bytes of one answer; a stream of events may be longer, each event not."""
-LARGEST_EVENT = LARGEST_BODY
-CONNECTIONS = 16
-"""To one server at once."""
+MAX_BODY_BYTES = 16_777_216
+"""Bytes of one response. An event stream may be longer, but not a single event."""
+MAX_EVENT_BYTES = MAX_BODY_BYTES
+MAX_CONNECTIONS = 16
+"""Concurrent connections to one server."""
 
 
 class Dialer(Protocol):
-    """Opens connections to judged addresses; ``host.http`` is one."""
+    """Opens connections to addresses that the guard allows; ``host.http`` is one."""
 
     async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
         """Return a connection. Raises ``HooklineError``."""
@@ -32,11 +32,11 @@ class _Stream(httpcore2.AsyncNetworkStream):
         self._reader, self._writer = reader, writer
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
-        with _told(httpcore2.ReadTimeout, httpcore2.ReadError):
+        with _map_errors(httpcore2.ReadTimeout, httpcore2.ReadError):
             return await asyncio.wait_for(self._reader.read(max_bytes), timeout)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        with _told(httpcore2.WriteTimeout, httpcore2.WriteError):
+        with _map_errors(httpcore2.WriteTimeout, httpcore2.WriteError):
             self._writer.write(buffer)
             await asyncio.wait_for(self._writer.drain(), timeout)
 
@@ -51,19 +51,19 @@ class _Stream(httpcore2.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> httpcore2.AsyncNetworkStream:
-        with _told(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+        with _map_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError):
             call = self._writer.start_tls(ssl_context, server_hostname=server_hostname)
             await asyncio.wait_for(call, timeout)
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # an idle connection that can be read was closed
+        if info == "is_readable":  # readable while idle: the peer closed it
             return self._reader.at_eof() or bool(getattr(self._reader, "_buffer", b""))
         return self._writer.get_extra_info(info)
 
 
 @contextmanager
-def _told(late: type[Exception], broken: type[Exception]) -> Any:
+def _map_errors(late: type[Exception], broken: type[Exception]) -> Any:
     try:
         yield
     except TimeoutError as error:
@@ -73,7 +73,7 @@ def _told(late: type[Exception], broken: type[Exception]) -> Any:
 
 
 class _Backend(httpcore2.AsyncNetworkBackend):
-    """``refusal`` is the last sentence with which a connection was refused."""
+    """``refusal`` says why the last refused connection was refused."""
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
@@ -100,7 +100,7 @@ class _Body(httpx2.AsyncByteStream):
             async for chunk in self._response.aiter_stream():
                 taken += len(chunk)
                 if self._limit is not None and taken > self._limit:
-                    raise httpx2.ReadError(f"the answer has more than {self._limit:,} bytes")
+                    raise httpx2.ReadError(f"the response is larger than {self._limit:,} bytes")
                 yield chunk
         except (httpcore2.TimeoutException, httpcore2.NetworkError) as error:
             raise httpx2.ReadError(str(error)) from error
@@ -112,21 +112,21 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests over connections that the dialer opens; follows nothing, reads no proxy."""
+    """Sends requests over connections that the dialer opens, without redirects and proxies."""
 
     def __init__(self, dialer: Dialer, context: ssl.SSLContext | None = None) -> None:
         self.status = 0
-        """The last status that was an error; 0 if none was."""
+        """The last error status; 0 if there was none."""
         self._backend = _Backend(dialer)
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context or ssl.create_default_context(),
-            max_connections=CONNECTIONS,
+            max_connections=MAX_CONNECTIONS,
             network_backend=self._backend,
         )
 
     @property
     def refusal(self) -> str:
-        """The last sentence with which a connection was refused; empty if none was."""
+        """Why the last refused connection was refused; empty if none was."""
         return self._backend.refusal
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -156,7 +156,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(
             response.status,
             headers=response.headers,
-            stream=_Body(response, None if is_stream else LARGEST_BODY),
+            stream=_Body(response, None if is_stream else MAX_BODY_BYTES),
             extensions=response.extensions,
         )
 
@@ -167,7 +167,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 def client(
     dialer: Dialer, headers: Mapping[str, str], timeout: float, auth: httpx2.Auth | None = None
 ) -> tuple[httpx2.AsyncClient, GuardedTransport]:
-    """Return a client for one server, and its transport. ``timeout`` is in seconds, for reading."""
+    """Return a client for one server, and its transport. ``timeout`` is for reading, in seconds."""
     transport = GuardedTransport(dialer)
     made = httpx2.AsyncClient(
         transport=transport,

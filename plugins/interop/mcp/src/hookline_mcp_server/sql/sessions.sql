@@ -1,4 +1,4 @@
--- What core keeps of sessions, read from its tables. A cursor's values are those of the last row.
+-- Reads core's tables of sessions. A cursor holds the values of the last row.
 
 -- name: sessions
 SELECT id, title, channel, chat_id, created, updated, turns FROM sessions
@@ -12,7 +12,7 @@ SELECT id, title, channel, chat_id FROM sessions WHERE id = :id;
 SELECT seq, role, body, text, created FROM messages
 WHERE session_id = :id AND seq >= :seq ORDER BY seq LIMIT :most;
 
--- It is asked for again and again: a CROSS JOIN keeps SQLite from reading every message there is.
+-- Polled often: the CROSS JOIN keeps SQLite from reading every message.
 -- name: events
 SELECT m.session_id, m.seq, m.role, m.body, m.text, m.created, s.channel, s.chat_id
 FROM sessions s CROSS JOIN messages m

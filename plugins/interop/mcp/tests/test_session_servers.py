@@ -17,7 +17,7 @@ YES = ("Start it", "Use them")
 def lend(agent: Harness, session: str, *entries: dict[str, Any]) -> list[str]:
     """What the plugin says to servers for a session."""
     agent.runtime  # noqa: B018
-    return agent.plugin(Mcp).host.services[ToolServers].lend(session, entries)
+    return agent.plugin(Mcp).host.services[ToolServers].attach(session, entries)
 
 
 def entry(server: Server, name: str = "notes") -> dict[str, Any]:
@@ -39,7 +39,7 @@ def test_a_person_is_asked_once_and_what_they_approve_is_called(house: House) ->
     result = agent.send("save it", session="one").tool_calls[-1]
     assert (result.call.name, result.text) == ("mcp__notes__save", "saved")
     start, use, _ = agent.questions
-    assert "which the editor brings" in start.text
+    assert "of your editor" in start.text
     assert str(server.program) in start.preview
     assert "mcp__notes__save" in use.preview
     assert "1 tool" in use.text
@@ -57,7 +57,7 @@ def test_what_is_not_approved_is_not_offered(house: House, answers: tuple[str, .
     agent = house.agent(model=script(), answers=answers)
     lend(agent, "one", entry(server))
     found, called = agent.send("save it", session="one").tool_calls
-    assert "No tool fits" in found.text
+    assert "No tool matches" in found.text
     assert not called.ok
     agent.send("again", session="one")
     assert len(agent.questions) == max(1, len(answers))  # not asked twice in one session
@@ -69,7 +69,7 @@ def test_another_session_does_not_have_it(house: House) -> None:
     lend(agent, "one", entry(server))
     agent.send("save it", session="one")
     found, called = agent.send("save it", session="two").tool_calls
-    assert "No tool fits" in found.text
+    assert "No tool matches" in found.text
     assert called.text.startswith("Denied: ")
     assert "another session" in called.text
 
@@ -97,24 +97,26 @@ def test_config_and_other_sessions_keep_their_names(house: House) -> None:
     server = house.inside(house.tool("save", "of the editor"))
     agent = house.agent(model=script())
     (problem,) = lend(agent, "one", entry(server))
-    assert "config.yaml names another one so" in problem
+    assert "config.yaml has a server of that name" in problem
     assert lend(agent, "one", entry(server, "fresh")) == []
     (problem,) = lend(agent, "two", {"name": "fresh", "url": "https://example.com/mcp"})
-    assert "another session brings another one" in problem
+    assert "another session has a different server" in problem
     lend(agent, "one")
     assert lend(agent, "two", {"name": "fresh", "url": "https://example.com/mcp"}) == []
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "output"),
     [
         ({"name": "x", "type": "sse", "url": "https://example.com"}, "sse is not supported"),
-        ({"name": "", "command": "true"}, "no name of a server"),
+        ({"name": "", "command": "true"}, "not a valid server name"),
         ({"name": "x"}, "give either `command`"),
-        ({"name": "x", "url": "file:///etc/passwd"}, "is no address"),
+        ({"name": "x", "url": "file:///etc/passwd"}, "is not an address"),
     ],
 )
-def test_what_cannot_be_used_is_said(house: House, given: dict[str, Any], told: str) -> None:
+def test_entries_that_cannot_be_used_are_reported(
+    house: House, given: dict[str, Any], output: str
+) -> None:
     (problem,) = lend(house.agent(), "one", given)
-    assert told in problem
+    assert output in problem
     assert "Value error" not in problem

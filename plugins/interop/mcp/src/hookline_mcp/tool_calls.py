@@ -1,4 +1,4 @@
-"""Calls of tools: what was approved is called, and nothing else."""
+"""Creates the tools of approved servers, checks each call against the catalog, and runs it."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Context, Effect, Host, Refused, Tool, ToolCall, ToolError, ToolOutput
 from hookline_hookspecs.channels import TERMINAL
 
-from .asking import UNASKED
-from .catalog import Catalog, Entry, Pin
+from .catalog import Catalog, CatalogEntry, PinnedTool
 from .config import McpConfig
+from .elicitation import UNANSWERED
 from .names import full_name
-from .servers import Configured, Server
-from .wire import given
+from .servers import ConfiguredServers, ToolServer
+from .tool_definition import server_arguments
 
 if TYPE_CHECKING:
     from .connection import Connection
-    from .pool import Pool
+    from .pool import ConnectionPool
 
 _ADDRESS = re.compile(
     r"(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]*://\S+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?)",
     re.IGNORECASE,
 )
-_MOST_ADDRESSES = 50
+MAX_ADDRESSES = 50
 
 
-class Calls:
-    """Makes the tools of the catalog, and runs them.
+class ToolCaller:
+    """Creates the tools of the catalog, and calls them.
 
-    ``servers`` returns who is configured; ``pool`` is asked for at the first call.
+    ``servers`` returns the configured servers; ``pool`` is called at the first call.
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class Calls:
         config: McpConfig,
         host: Host,
         catalog: Catalog,
-        servers: Callable[[], Configured],
-        pool: Callable[[], Pool],
+        servers: Callable[[], ConfiguredServers],
+        pool: Callable[[], ConnectionPool],
     ) -> None:
         self._config, self._host, self._catalog = config, host, catalog
         self._servers, self._pool = servers, pool
 
-    def tool(self, server: Server, name: str, pin: Pin, **options: Any) -> Tool:
-        """Return the tool by which a model reaches a pinned one."""
+    def tool(self, server: ToolServer, name: str, pin: PinnedTool, **options: Any) -> Tool:
+        """Return the tool that the model sees for a pinned one."""
         known = full_name(server.name, name)
 
         async def run(ctx: Context, **arguments: Any) -> ToolOutput:
@@ -60,20 +60,20 @@ class Calls:
             run,
             parameters=pin.parameters,
             read_only=read_only,
-            approval=f"It is a tool of the MCP server {server.name}." if ask else None,
+            approval=f"This is a tool of the MCP server {server.name}." if ask else None,
             origin="outside",
-            effects=_addresses if read_only else None,
+            effects=_find_addresses if read_only else None,
             **options,
         )
 
-    def state(self, ctx: Context, server: Server | None, tool: str) -> Entry:
-        """Return what is approved of a server that offers ``tool``.
+    def require_approved(self, ctx: Context, server: ToolServer | None, tool: str) -> CatalogEntry:
+        """Return the catalog entry of a server whose ``tool`` may be called.
 
         Raises:
-            Refused: the tool may not be called; with the command that changes that.
+            Refused: it may not be called; the text has the command that approves it.
         """
         if server is None:
-            raise Refused("its MCP server is not configured any more")
+            raise Refused("its MCP server is no longer configured")
         entry = self._catalog.entry(server)
         if entry is None:
             raise Refused(f"MCP server {server.name} is not approved; {_approve(server)}")
@@ -81,12 +81,12 @@ class Calls:
             raise Refused(
                 f"MCP server {server.name} changed since it was approved; {_approve(server)}"
             )
-        if not is_here(ctx, server) and server.borrowers is not None:
-            raise Refused(f"MCP server {server.name} is for another session")
-        if not is_here(ctx, server):
+        if not is_available(ctx, server) and server.sessions is not None:
+            raise Refused(f"MCP server {server.name} belongs to another session")
+        if not is_available(ctx, server):
             raise Refused(
-                f"MCP server {server.name} is one of {server.source}, which counts only for a "
-                "person at the terminal in that folder"
+                f"MCP server {server.name} of {server.source} can be used only by a person at the "
+                "terminal in that folder"
             )
         if not server.offers(tool):
             raise Refused(f"config.yaml does not offer {tool} of MCP server {server.name}")
@@ -101,11 +101,11 @@ class Calls:
     async def run(
         self, ctx: Context, name: str, tool: str, arguments: Mapping[str, Any]
     ) -> ToolOutput:
-        """Call a tool of the server ``name``; one that only reads is called again if its server
-        dies.
+        """Call a tool of the server ``name``. A call that only reads is repeated once if the server
+        exits.
 
         Raises:
-            Refused: it is not approved as it is.
+            Refused: the tool is not approved in its current form.
             ToolError: the server cannot be reached, or answers with an error.
         """
         try:
@@ -113,101 +113,104 @@ class Calls:
         except Refused:
             raise
         except ToolError as error:
-            raise ToolError(await _passed(ctx, name, str(error))) from None
+            raise ToolError(await _screen_reason(ctx, name, str(error))) from None
 
     async def _run(
         self, ctx: Context, name: str, tool: str, arguments: Mapping[str, Any]
     ) -> ToolOutput:
         server = self._servers().servers.get(name)
-        entry = self.state(ctx, server, tool)
+        entry = self.require_approved(ctx, server, tool)
         assert server is not None
         pool = self._pool()
         read_only = self._config.trust_annotations and entry.tools[tool].reads_only
         for attempt in (1, 2):
-            connection = await pool.connected(server, ctx.paths, (ctx, name))
-            from .connection import Dead
-            from .results import output
+            connection = await pool.connect(server, ctx.paths, (ctx, name))
+            from .connection import ServerGone
+            from .results import to_tool_output
 
             try:
                 await self._check(ctx, connection, tool)
-                result = await connection.call(tool, given(arguments), (ctx, name))
-            except Dead as dead:
-                reason, unsent = str(dead), not dead.sent
-                pool.failed(server, ctx.paths, reason)
+                result = await connection.call(tool, server_arguments(arguments), (ctx, name))
+            except ServerGone as gone:
+                reason, unsent = str(gone), not gone.sent
+                pool.record_failure(server, ctx.paths, reason)
                 await pool.drop(server, ctx.paths)
                 if attempt == 1 and (read_only or unsent):
                     continue
                 break
-            pool.succeeded(server, ctx.paths)
+            pool.record_success(server, ctx.paths)
             notes = tuple(
-                f"The server wanted to know from the person: {text}. Ask them, and call it again."
-                for text in ctx.stash.pop(UNASKED, ())
+                f"The server needs an answer from the person: {text}. Ask them, then call it again."
+                for text in ctx.stash.pop(UNANSWERED, ())
             )
-            return replace(await output(ctx, name, tool, result), notes=notes)
+            return replace(await to_tool_output(ctx, name, tool, result), notes=notes)
         if read_only or unsent:
             raise ToolError(f"MCP server {name} failed: {reason}")
-        reason = await _passed(ctx, name, reason)
+        reason = await _screen_reason(ctx, name, reason)
         return ToolOutput(
-            f"Interrupted: MCP server {name} failed during the call: {reason}. Whether it was "
-            "carried out is not known; find out before you call it again.",
+            f"Interrupted: MCP server {name} failed during the call: {reason}. It may have been "
+            "executed; find out before you call it again.",
             ok=False,
         )
 
     async def _check(self, ctx: Context, connection: Connection, tool: str) -> None:
-        """Compare what the server lists with what was approved; raise if ``tool`` differs."""
+        """Compare the server's listing with the catalog. Raises ``Refused`` if ``tool`` differs."""
         server = connection.server
         if connection.stale:
             await connection.list_again()
         entry = self._catalog.compare(server, connection.listing)
         if entry is None:
             raise Refused(f"MCP server {server.name} is not approved; {_approve(server)}")
-        told = ctx.stash.session.setdefault("told", set())
-        if entry.held and server.key not in told:
-            told.add(server.key)
+        notified = ctx.stash.session.setdefault("notified", set())
+        if entry.held and server.key not in notified:
+            notified.add(server.key)
             ctx.notify(
-                f"MCP server {server.name}: {len(entry.held)} of its tools are new or have "
-                f"changed and cannot be called; {_shown(server)} shows them."
+                f"MCP server {server.name}: {len(entry.held)} new or changed tools cannot be "
+                f"called until they are approved; {_where_shown(server)} shows them."
             )
-        self.state(ctx, server, tool)
+        self.require_approved(ctx, server, tool)
         if tool in entry.gone:
-            raise Refused(f"MCP server {server.name} does not offer {tool} any more")
+            raise Refused(f"MCP server {server.name} no longer offers {tool}")
 
 
-async def _passed(ctx: Context, name: str, reason: str) -> str:
-    """Why a call failed, which may be a server's own words, if a model may read it."""
+async def _screen_reason(ctx: Context, name: str, reason: str) -> str:
+    """Pass the reason of a failure, which may quote the server, through ``pre_read``."""
     try:
         return await ctx.read(reason, f"mcp {name}", kind="tool")
     except Refused as refusal:
-        return f"MCP server {name} failed, and why is kept back: {refusal}"
+        return f"MCP server {name} failed; its error was withheld: {refusal}"
 
 
-def is_here(ctx: Context, server: Server) -> bool:
-    """True unless the server is a workspace's own and nobody is at a terminal in it, or another
-    session's own."""
-    if server.borrowers is not None:
-        return not server.borrowers.isdisjoint({ctx.session.id, ctx.session.parent_id or ""})
+def is_available(ctx: Context, server: ToolServer) -> bool:
+    """True if this session may use the server.
+
+    A server of a ``.mcp.json`` is only for a person at the terminal in that workspace; one that a
+    client attached is only for its sessions and their sub-agents.
+    """
+    if server.sessions is not None:
+        return not server.sessions.isdisjoint({ctx.session.id, ctx.session.parent_id or ""})
     if server.project is None:
         return True
     at_terminal = ctx.channel == TERMINAL and ctx.approval != "no"
     return at_terminal and ctx.paths.workspace.resolve() == server.project.resolve()
 
 
-def _approve(server: Server) -> str:
-    if server.borrowers is not None:
+def _approve(server: ToolServer) -> str:
+    if server.sessions is not None:
         return "call mcp_find, which asks the person"
     return f"run hookline mcp approve {server.name}"
 
 
-def _shown(server: Server) -> str:
-    lent = server.borrowers is not None
+def _where_shown(server: ToolServer) -> str:
+    lent = server.sessions is not None
     return "the next search for tools" if lent else f"`hookline mcp approve {server.name}`"
 
 
-def _addresses(ctx: Context, call: ToolCall) -> list[Effect]:
-    """What a tool that only reads may reach: the addresses in its arguments."""
+def _find_addresses(ctx: Context, call: ToolCall) -> list[Effect]:
+    """The network effects of a read-only tool: the addresses in its arguments."""
     found: list[str] = []
     pending: list[Any] = [call.arguments]
-    while pending and len(found) < _MOST_ADDRESSES:
+    while pending and len(found) < MAX_ADDRESSES:
         value = pending.pop()
         if isinstance(value, str):
             found += _ADDRESS.findall(value)
@@ -215,4 +218,4 @@ def _addresses(ctx: Context, call: ToolCall) -> list[Effect]:
             pending += value.values()
         elif isinstance(value, list | tuple):
             pending += value
-    return [Effect("network", target) for target in found[:_MOST_ADDRESSES]]
+    return [Effect("network", target) for target in found[:MAX_ADDRESSES]]

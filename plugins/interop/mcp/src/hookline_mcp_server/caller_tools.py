@@ -1,4 +1,4 @@
-"""The tools that callers see, and how a call is answered."""
+"""The tools that callers see."""
 
 from __future__ import annotations
 
@@ -19,44 +19,52 @@ from hookline_hookspecs import (
 from hookline_hookspecs.secrets import redacted
 from pydantic import Field
 
-from .asking import Asker
-from .borrowed import called, listed
+from .agent_turns import AgentTurns
 from .config import McpServerConfig
-from .reading import PAGE, ROOM, WAIT, Reader, fitting
+from .plugin_tools import call_tool, list_skills
+from .session_reader import DEFAULT_PAGE, DEFAULT_WAIT, MAX_TEXTS_CHARS, SessionReader, truncate
 
-MOST = 50_000
-"""Characters of an answer (INTEROP)."""
-CUT = "\n[… {count} characters left out; ask for less, or read the session with messages_read]"
-READING = (
+MAX_ANSWER_CHARS = 50_000
+"""Characters of an answer."""
+CUT_NOTICE = (
+    "\n[… {count} characters left out; ask for less, or read the session with messages_read]"
+)
+READ_TOOLS = (
     *("sessions_list", "messages_read", "session_search", "memory_recall"),
     *("skills_list", "skill_view", "events_wait"),
 )
-SENT = 10_000
-"""Characters of a message to a chat."""
+MAX_MESSAGE_CHARS = 10_000
+"""Characters of a message sent to a chat."""
 
 Cursor = Annotated[str | None, Field(max_length=500)]
 Name = Annotated[str, Field(max_length=500)]
 Query = Annotated[str, Field(max_length=4000)]
 
 
-class Calls:
-    """Answers calls of tools for one kind of caller.
+class CallerTools:
+    """The tools for one kind of caller.
 
     Args:
         host: the plugin's host.
         config: the plugin's settings.
-        asker: runs turns.
-        caller: how the caller is named: ``stdio`` or ``http``.
+        turns: runs turns.
+        reader: reads sessions.
+        caller: ``stdio`` or ``http``.
     """
 
     def __init__(
-        self, host: Host, config: McpServerConfig, asker: Asker, reader: Reader, caller: str
+        self,
+        host: Host,
+        config: McpServerConfig,
+        turns: AgentTurns,
+        reader: SessionReader,
+        caller: str,
     ) -> None:
         self._host = host
-        self._asker = asker
+        self._turns = turns
         self._reader = reader
         self._caller = caller
-        named = (*READING, "ask_agent", *dict.fromkeys(config.allow))
+        named = (*READ_TOOLS, "ask_agent", *dict.fromkeys(config.allow))
         self._tools = {name: Tool.from_function(getattr(self, name)) for name in named}
 
     def tools(self) -> Sequence[Tool]:
@@ -67,9 +75,7 @@ class Calls:
         """Return whether a call succeeded, and its answer without secrets of this home."""
         try:
             if (tool := self._tools.get(name)) is None:
-                raise ToolError(
-                    f"there is no tool {name[:80]!r}; there are {', '.join(self._tools)}"
-                )
+                raise ToolError(f"unknown tool {name[:80]!r}. Tools: {', '.join(self._tools)}")
             answer = await tool.run(**tool.check(arguments))
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
             is_ok = True
@@ -77,28 +83,28 @@ class Calls:
             is_ok, text = False, f"Error: {error}"
         except Exception:
             self._host.log.exception("a call of %s failed", name[:80])
-            is_ok, text = False, f"Error: {name[:80]} failed; Hookline's log says why."
-        return is_ok, _bounded(redacted(text))
+            is_ok, text = False, f"Error: {name[:80]} failed. See Hookline's log."
+        return is_ok, _truncate_answer(redacted(text))
 
-    # Reading
-
-    async def sessions_list(self, cursor: Cursor = None, limit: int = PAGE) -> dict[str, Any]:
-        """List conversations, the last used first.
+    async def sessions_list(
+        self, cursor: Cursor = None, limit: int = DEFAULT_PAGE
+    ) -> dict[str, Any]:
+        """List conversations, most recently used first.
 
         Args:
-            cursor: next_cursor of the answer before
+            cursor: next_cursor of the previous answer
             limit: at most 200
         """
         return await self._reader.sessions(cursor, limit)
 
     async def messages_read(
-        self, session: Name, cursor: Cursor = None, limit: int = PAGE
+        self, session: Name, cursor: Cursor = None, limit: int = DEFAULT_PAGE
     ) -> dict[str, Any]:
         """Read a conversation, oldest message first.
 
         Args:
             session: an id from sessions_list
-            cursor: next_cursor of the answer before
+            cursor: next_cursor of the previous answer
             limit: at most 200
         """
         return await self._reader.messages(session, cursor, limit)
@@ -111,53 +117,51 @@ class Calls:
             around: messages shown before and after each, at most 5
         """
         if not self._reader.sees_all:
-            raise ToolError("config limits which chats are shown, so there is no search over all")
-        return await called(
+            raise ToolError("config limits which chats are shown, so search is not available")
+        return await call_tool(
             self._host, "session_search", query=query, scope="all", limit=limit, around=around
         )
 
     async def memory_recall(self, query: Query) -> str:
         """Find facts that the agent remembers for its operator."""
-        return await called(self._host, "memory", action="recall", query=query)
+        return await call_tool(self._host, "memory", action="recall", query=query)
 
     async def skills_list(self, words: Query = "") -> str:
         """List the agent's skills.
 
         Args:
-            words: only those that fit
+            words: only those that match
         """
-        return await listed(self._host, self._host.services[Conversations].commands(), words)
+        return await list_skills(self._host, self._host.services[Conversations].commands(), words)
 
     async def skill_view(self, name: Name, file: Name | None = None) -> str:
         """Read a skill, or one of its files."""
         more = {} if file is None else {"file": file}
-        return await called(self._host, "skill_view", name=name, **more)
+        return await call_tool(self._host, "skill_view", name=name, **more)
 
     async def events_wait(
-        self, cursor: Cursor = None, limit: int = PAGE, seconds: float = WAIT
+        self, cursor: Cursor = None, limit: int = DEFAULT_PAGE, seconds: float = DEFAULT_WAIT
     ) -> dict[str, Any]:
         """Wait for new messages in any conversation, and for questions of ask_agent's turns.
 
         Args:
-            cursor: cursor of the answer before; without one the answer is a cursor that means now
+            cursor: cursor of the previous answer; without one, returns a cursor that means now
             seconds: at most 50
         """
-        return await self._reader.wait(cursor, limit, seconds, self._asker.questions)
-
-    # Acting
+        return await self._reader.wait(cursor, limit, seconds, self._turns.questions)
 
     async def ask_agent(self, prompt: str, session: Name | None = None) -> dict[str, Any]:
         """Have the agent work on a prompt with its own tools, and return its answer.
 
         Args:
-            session: goes on with that conversation of ask_agent; without it a new one begins
+            session: an earlier conversation of ask_agent to continue; by default a new one
         """
-        told = await self._asker.ask(self._caller, prompt, session)
-        text = told["text"]
-        told["text"] = fitting(text, ROOM)
-        if left := len(text) - len(told["text"]):
-            told["text"] += CUT.format(count=left)
-        return told
+        answer = await self._turns.ask(self._caller, prompt, session)
+        text = answer["text"]
+        answer["text"] = truncate(text, MAX_TEXTS_CHARS)
+        if left := len(text) - len(answer["text"]):
+            answer["text"] += CUT_NOTICE.format(count=left)
+        return answer
 
     async def messages_send(self, session: Name, text: str) -> str:
         """Send a message to the chat of a conversation, in the agent's name.
@@ -166,15 +170,15 @@ class Calls:
             session: an id from sessions_list
         """
         row = await self._reader.session(session)
-        if not text.strip() or len(text) > SENT:
-            raise ToolError(f"text is 1 to {SENT:,} characters")
+        if not text.strip() or len(text) > MAX_MESSAGE_CHARS:
+            raise ToolError(f"text must have 1 to {MAX_MESSAGE_CHARS:,} characters")
         channels = [one for one in self._host.channels() if one.name == row["channel"]]
         channel = next((one for one in channels if one.network), None)
         if channel is None:
-            raise ToolError(f"the channel {row['channel']} of that session sends no messages here")
+            raise ToolError(f"cannot send to channel {row['channel']} of that session here")
         where = Session(row["id"], row["channel"], row["chat_id"], row["title"], self._host.now())
         await self._host.services[GatewayHost].post(Reply(where, redacted(text), kind="notice"))
-        return f"Stored, and on its way to {row['channel']}:{row['chat_id']}."
+        return f"Queued for {row['channel']}:{row['chat_id']}."
 
     async def permissions_respond(self, question: Name, choice: Name) -> str:
         """Answer an approval that a turn of ask_agent waits for.
@@ -183,11 +187,11 @@ class Calls:
             question: its id in events_wait
             choice: Once or Deny
         """
-        return self._asker.respond(question, choice)
+        return self._turns.respond(question, choice)
 
 
-def _bounded(text: str) -> str:
-    if len(text) <= MOST:
+def _truncate_answer(text: str) -> str:
+    if len(text) <= MAX_ANSWER_CHARS:
         return text
-    kept = MOST - 200
-    return text[:kept] + CUT.format(count=len(text) - kept)
+    kept = MAX_ANSWER_CHARS - 200
+    return text[:kept] + CUT_NOTICE.format(count=len(text) - kept)

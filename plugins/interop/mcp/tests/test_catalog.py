@@ -99,8 +99,8 @@ def test_a_new_tool_is_held_back_until_it_is_approved(house: Any) -> None:
     assert "there is no tool" in house.call("mcp__small__erase").text
     rows = json.loads(house.cli("mcp tools small --json"))
     assert {row["tool"]: row["state"] for row in rows} == {"say": "approved", "erase": "new"}
-    told = house.cli("mcp approve small --yes")
-    assert "new      mcp__small__erase" in told
+    output = house.cli("mcp approve small --yes")
+    assert "new      mcp__small__erase" in output
     assert house.call("mcp__small__erase").ok
 
 
@@ -108,7 +108,7 @@ def test_a_tool_that_is_gone_is_denied(house: Any) -> None:
     small = house.serve("small", house.tool("say"), house.tool("other"))
     del small.tools[0]
     small.write()
-    assert "does not offer say any more" in house.call("mcp__small__say").text
+    assert "no longer offers say" in house.call("mcp__small__say").text
 
 
 @pytest.mark.parametrize(
@@ -158,18 +158,18 @@ def test_the_catalog_is_private_and_a_damaged_one_offers_nothing(house: Any) -> 
     data["servers"]["small"]["tools"]["say"]["wire"]["description"] = "Obey."
     catalog.write_text(json.dumps(data), "utf-8")
     assert "there is no tool" in house.call("mcp__small__say").text
-    assert "approve the servers anew" in house.cli("mcp list", code=1)
+    assert "approve the servers again" in house.cli("mcp list", code=1)
 
 
 def test_a_difference_is_shown_before_it_is_approved(house: Any) -> None:
     small = house.serve("small", house.tool("say"))
     small.tools[0]["description"] = "Does say.\u202eHidden\x1b[2J"
     small.write()
-    told = house.cli("mcp approve small --yes")
-    assert "changed  mcp__small__say  HIDDEN CHARACTERS" in told
-    assert '- "description": "Does say."' in told
-    assert "\x1b" not in told
-    assert "\u202e" not in told
+    output = house.cli("mcp approve small --yes")
+    assert "changed  mcp__small__say  HIDDEN CHARACTERS" in output
+    assert '- "description": "Does say."' in output
+    assert "\x1b" not in output
+    assert "\u202e" not in output
 
 
 def test_all_that_a_model_will_read_is_shown_before_it_is_approved(house: Any) -> None:
@@ -179,12 +179,12 @@ def test_all_that_a_model_will_read_is_shown_before_it_is_approved(house: Any) -
     long = "Says it." + " " * 300 + "word " * 300 + "FROM THE END"
     small = house.server(house.tool("say", description=long, inputSchema=schema))
     house.config["servers"]["small"] = small.config()
-    told = " ".join(house.cli("mcp approve small --yes").split())
+    output = " ".join(house.cli("mcp approve small --yes").split())
     for orders in ("PARAMETER", "VALUE", "COMMENT", "THE END"):
-        assert f"FROM {'A ' if orders.isalpha() else ''}{orders}" in told, orders
+        assert f"FROM {'A ' if orders.isalpha() else ''}{orders}" in output, orders
 
 
-def test_a_server_that_waits_for_approval_is_told_once(house: Any) -> None:
+def test_an_unapproved_server_is_reported_once(house: Any) -> None:
     house.config["servers"]["small"] = house.server(house.tool("say")).config()
     agent = house.agent(model=["hello", "hello"])
     first, second = agent.send("hello"), agent.send("hello")
@@ -195,7 +195,7 @@ def test_a_server_that_waits_for_approval_is_told_once(house: Any) -> None:
 def test_a_tool_that_is_listed_twice_is_not_offered(house: Any) -> None:
     small = house.server(house.tool("say"), house.tool("say", description="The other one."))
     house.config["servers"]["small"] = small.config()
-    assert "say is not offered: its server lists it twice" in house.cli("mcp approve small --yes")
+    assert "say is not offered: the server lists it twice" in house.cli("mcp approve small --yes")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_tool_that_is_listed_twice_is_not_offered(house: Any) -> None:
         {"type": "object", "properties": {"x": {"description": "y" * 50_000}}},
     ],
 )
-def test_a_schema_that_is_none_is_not_offered(house: Any, schema: Any) -> None:
+def test_an_invalid_schema_is_not_offered(house: Any, schema: Any) -> None:
     small = house.server(house.tool("bad", inputSchema=schema), house.tool("good"))
     house.config["servers"]["small"] = small.config()
     house.cli("mcp approve small --yes")
