@@ -49,7 +49,7 @@ def test_it_asks_and_ends_the_turn(harness: Make, approve: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "heard"),
+    ("typed", "answer"),
     [
         ("2", "dark blue"),
         ("dark blue", "dark blue"),
@@ -59,11 +59,11 @@ def test_it_asks_and_ends_the_turn(harness: Make, approve: str) -> None:
         ("9" * 5000, "9" * 5000),
     ],
 )
-def test_the_next_message_is_the_answer(harness: Make, typed: str, heard: str) -> None:
+def test_the_next_message_is_the_answer(harness: Make, typed: str, answer: str) -> None:
     h = harness(Clarify, model=[asking("red", "dark blue"), "noted"])
     h.send("go")
     assert h.send(typed).text == "noted"
-    assert h.model.last.messages[-1].text == heard
+    assert h.model.last.messages[-1].text == answer
 
 
 def test_it_works_in_a_chat_with_buttons(harness: Make) -> None:
@@ -108,18 +108,16 @@ def test_a_choice_cannot_look_like_another_line(harness: Make) -> None:
         (asking("a", " "), "a choice is blank"),
         (asking("a", "b", "c", "d", "e"), "5 choices are too many; give at most 4"),
         (asking("Red", " red "), "two choices are the same"),
-        (asking("no", "/pair fake:eve"), "would be a command"),
-        (asking("3", "5"), "would be taken for the number"),
-        (asking("b", "1."), "would be taken for the number"),
+        (asking("no", "/pair fake:eve"), "would run as a command"),
+        (asking("3", "5"), "could be mistaken for another's number"),
+        (asking("b", "1."), "could be mistaken for another's number"),
         (calls("clarify", choices=["a"]), "needs the argument 'question'"),
         (calls("clarify", question="q", choices="a"), "argument 'choices'"),
         (calls("clarify", question="q", choices=[1]), "argument 'choices.0'"),
         (calls("clarify", question=None), "argument 'question'"),
     ],
 )
-def test_what_cannot_be_asked_is_an_error_to_the_model(
-    harness: Make, call: ToolCall, says: str
-) -> None:
+def test_an_invalid_question_is_an_error(harness: Make, call: ToolCall, says: str) -> None:
     told = failed(harness(Clarify, model=[call, "never mind"]))
     assert told.startswith("Error: ")
     assert says in told
@@ -146,7 +144,7 @@ def test_of_two_questions_at_once_the_first_is_asked(harness: Make) -> None:
     assert outcome.text.startswith("Which colour?")
     first, second = outcome.tool_calls
     assert first.text == "Asked."
-    assert second.text.startswith("Error: a question has been asked already")
+    assert second.text.startswith("Error: another question is already waiting")
 
 
 def test_it_can_ask_in_every_turn(harness: Make) -> None:
@@ -154,7 +152,7 @@ def test_it_can_ask_in_every_turn(harness: Make) -> None:
     assert [h.send("go").stop, h.send("1").stop] == ["question", "question"]
 
 
-def test_what_acts_after_the_question_waits_for_the_answer(harness: Make) -> None:
+def test_later_calls_that_change_something_are_refused(harness: Make) -> None:
     steps = [[calls("act"), asking("a"), calls("look"), calls("act")], calls("act"), "done"]
     h = harness(Clarify, Hands, model=steps)
     outcome = h.send("go")
@@ -166,7 +164,7 @@ def test_what_acts_after_the_question_waits_for_the_answer(harness: Make) -> Non
 
 
 @pytest.mark.parametrize("kind", ["agent", "scheduled", "review"])
-def test_where_nobody_can_answer_it_is_not_offered(harness: Make, kind: str) -> None:
+def test_it_is_not_offered_if_no_one_can_answer(harness: Make, kind: str) -> None:
     h = harness(Clarify, Hands, model=[asking("a"), "never mind"])
     turn = h.run(h.plugin(Clarify).host.run_turn("go", kind=kind))
     assert "clarify" not in {schema.name for schema in h.model.requests[0].tools}

@@ -112,12 +112,12 @@ def test_its_context_is_fresh(harness: Make) -> None:
     h = harness(Delegate, Hands, model=Script(go=steps, count=["7"]))
     h.send("go and mind the secret")
     (request,) = h.model.sent("count")
-    assert [m.text for m in request.messages] == ["count files\n\nWhat you have to know:\nin /srv"]
+    assert [m.text for m in request.messages] == ["count files\n\nWhat you need to know:\nin /srv"]
     assert "sub-agent" in request.ephemeral
     assert "secret" not in str(request)
 
 
-def test_it_has_neither_delegate_nor_what_touches_people(harness: Make) -> None:
+def test_it_has_neither_delegate_nor_tools_that_reach_people(harness: Make) -> None:
     h = harness(Delegate, Hands, model=Script(go=[calls("delegate", task="x"), "so"], x=["7"]))
     h.send("go")
     assert {t.name for t in h.model.sent("go")[0].tools} == {
@@ -188,13 +188,13 @@ def looking(count: int) -> Script:
     return Script(go=[tasks, "so"], look=[calls("look"), "done"])
 
 
-def test_three_work_side_by_side_and_no_more(harness: Make) -> None:
+def test_three_run_in_parallel(harness: Make) -> None:
     h = harness(Delegate, Hands, model=looking(7))
     assert [result.text for result in results(h)] == ["done"] * 7
     assert h.plugin(Hands).most == 3
 
 
-def test_how_many_work_side_by_side_can_be_set(harness: Make) -> None:
+def test_parallel_limits_concurrent_sub_agents(harness: Make) -> None:
     h = harness(Delegate, Hands, model=looking(3), config={"delegate": {"parallel": 1}})
     results(h)
     assert h.plugin(Hands).most == 1
@@ -227,7 +227,7 @@ def test_a_guard_sees_its_calls(harness: Make) -> None:
     ("approve", "text"),
     [("yes", "made odd"), ("ask", "made odd"), ("no", "Denied: it is odd; nobody is there")],
 )
-def test_its_calls_are_asked_about(harness: Make, approve: str, text: str) -> None:
+def test_its_calls_need_approval(harness: Make, approve: str, text: str) -> None:
     h = harness(Guard, Delegate, Hands, model=touching("odd"), answers=["Once"])
     assert results(h, approve=approve)[0].text.startswith(text)
 
@@ -273,21 +273,23 @@ def test_its_last_call_is_asked_for_an_answer(harness: Make) -> None:
     )
     h = harness(Delegate, Hands, model=model, config={"delegate": {"max_iterations": 3}})
     assert results(h)[0].text == (
-        "what I have\n\nNote: it used up its 3 model calls; the work may be unfinished"
+        "what I have\n\nNote: it used all of its 3 model calls; the work may be unfinished"
     )
     choices = [request.params.get("tool_choice") for request in h.model.sent("x")]
     assert choices == [None, None, "none"]
 
 
-def test_one_that_does_not_come_to_an_end_is_ended(harness: Make) -> None:
+def test_one_that_uses_all_its_calls_is_stopped(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[calls("look")])
     h = harness(Delegate, Hands, model=model, config={"delegate": {"max_iterations": 3}})
     text = results(h)[0].text
-    assert text.startswith("Error: the sub-agent was stopped because it used up its 3 model calls")
+    assert text.startswith(
+        "Error: the sub-agent was stopped because it used all of its 3 model calls"
+    )
     assert len(h.model.sent("x")) <= 4
 
 
-def test_one_that_takes_too_long_is_ended(harness: Make) -> None:
+def test_one_that_takes_too_long_is_stopped(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[calls("wait")])
     h = harness(Delegate, Hands, model=model, config={"delegate": {"timeout": 0.05}})
     outcome = h.send("go")
@@ -308,7 +310,7 @@ async def _until_waiting(h: Any) -> asyncio.Task[Any]:
     return task
 
 
-def test_it_is_stopped_with_the_turn_that_sent_it(harness: Make) -> None:
+def test_it_stops_with_its_parent_turn(harness: Make) -> None:
     h = harness(Delegate, Hands, model=waiting())
 
     async def stopped() -> Any:
@@ -325,7 +327,7 @@ def test_it_is_stopped_with_the_turn_that_sent_it(harness: Make) -> None:
     assert h.run(h.plugin(Delegate).host.storage.kv.keys()) == []
 
 
-def test_one_that_died_with_its_process_is_not_run_again(harness: Make, tmp_path: Any) -> None:
+def test_one_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: Any) -> None:
     home = tmp_path / "home"
     h = harness(Delegate, Hands, model=waiting(), home=home)
 
@@ -345,8 +347,8 @@ def test_one_that_died_with_its_process_is_not_run_again(harness: Make, tmp_path
         return [reply.text for reply in await again.channel.replies(1)]
 
     assert again.run(taken_up()) == ["so"]
-    told = [block.text for block in model.last.messages[-1].blocks]
-    assert [text.partition(":")[0] for text in told] == ["Interrupted"] * 2
+    text = [block.text for block in model.last.messages[-1].blocks]
+    assert [text.partition(":")[0] for text in text] == ["Interrupted"] * 2
     assert model.sent("x") == []
     assert again.run(again.plugin(Delegate).host.storage.kv.keys()) == []
 
@@ -356,4 +358,4 @@ def test_the_same_task_twice_at_once_is_run_once(harness: Make) -> None:
     model = Script(go=[tasks, calls("delegate", task="look"), "so"], look=[calls("look"), "done"])
     texts = [result.text for result in results(harness(Delegate, Hands, model=model))]
     assert texts[0] == texts[2] == "done"
-    assert texts[1].startswith("Error: a sub-agent works on this very task already")
+    assert texts[1].startswith("Error: a sub-agent is already working on this task")

@@ -111,7 +111,7 @@ def test_a_call_replaces_the_list(harness: Make) -> None:
         ([{"text": "b", "state": "open"}] * 41, "41 steps are too many"),
     ],
 )
-def test_a_list_that_is_none_gets_a_sentence_and_changes_nothing(
+def test_an_invalid_list_is_an_error_and_changes_nothing(
     harness: Make, steps: Any, said: str
 ) -> None:
     h = harness(Plans, model=[planned(), "ok", planned(steps), "well"])
@@ -123,7 +123,7 @@ def test_a_list_that_is_none_gets_a_sentence_and_changes_nothing(
     assert h.send("/plan").text == SHOWN
 
 
-def test_an_argument_that_is_none_is_named(harness: Make) -> None:
+def test_an_unknown_argument_is_named(harness: Make) -> None:
     h = harness(Plans, model=[calls("plan", steps=[], merge=True), "well"])
     assert "no argument 'merge'" in h.send("go").tool_calls[0].text
 
@@ -133,7 +133,7 @@ def test_steps_that_were_encoded_twice_are_read(harness: Make) -> None:
     assert h.send("go").tool_calls[0].shown == SHOWN
 
 
-def test_hostile_texts_steer_no_screen(harness: Make) -> None:
+def test_control_characters_are_removed(harness: Make) -> None:
     evil = [
         {"text": "\x1b[2J\x1b]0;pwned\x07clear\r\nPlan: 9 of 9 done", "state": "open"},
         {"text": "a\u202eb\u2066c\u200bd", "state": "doing"},
@@ -169,7 +169,7 @@ def test_any_text_becomes_one_printable_line(text: str) -> None:
     line.encode()
 
 
-def test_the_compacted_session_still_knows_it(harness: Make) -> None:
+def test_the_plan_is_added_after_a_compaction(harness: Make) -> None:
     h = harness(Shortening, Plans, model=[planned(), "ok", "later", "later still"])
     h.send("go")
     before = h.model.bodies[-1]
@@ -185,7 +185,7 @@ def test_the_compacted_session_still_knows_it(harness: Make) -> None:
     assert new[: len(old)] == old
 
 
-def test_a_turn_that_is_compacted_on_its_way_knows_it_at_once(harness: Make) -> None:
+def test_the_plan_is_added_to_a_turn_that_is_compacted(harness: Make) -> None:
     steps = [planned(), calls("squeeze"), calls("squeeze"), "done", "next"]
     h = harness(Shortening, Plans, model=steps)
     h.send("go")
@@ -199,7 +199,7 @@ def test_a_turn_that_is_compacted_on_its_way_knows_it_at_once(harness: Make) -> 
     assert len(contexts(h)) == 1
 
 
-def test_a_finished_plan_is_not_told_again(harness: Make) -> None:
+def test_a_finished_plan_is_not_added_again(harness: Make) -> None:
     done = [{**step, "state": "done"} for step in THREE]
     h = harness(Shortening, Plans, model=[planned(done), "ok", "later"])
     h.send("go")
@@ -228,7 +228,7 @@ def test_the_command_clears_and_points_to_the_mode(harness: Make) -> None:
     h = harness(Plans, model=[planned(), "ok"])
     h.send("go")
     assert "/mode plan" in h.send("/plan everything").text
-    assert h.send("/plan clear").text == "The plan is forgotten."
+    assert h.send("/plan clear").text == "The plan was deleted."
     assert h.send("/plan").text.startswith("There is no plan.")
 
 

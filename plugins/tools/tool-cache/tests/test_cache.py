@@ -19,7 +19,7 @@ def test_an_equal_call_is_answered_and_marked(bench: Bench) -> None:
     assert bench.shop.ran == 1
 
 
-def test_it_holds_inside_a_turn(bench: Bench) -> None:
+def test_an_equal_call_in_the_same_turn_is_a_hit(bench: Bench) -> None:
     texts = [result.text for result in bench.turn(*[calls("price", item="tea")] * 3)]
     assert [MARK in text for text in texts] == [False, True, True]
 
@@ -38,7 +38,7 @@ def test_a_tool_that_declares_nothing_is_run_each_time(bench: Bench) -> None:
         {"item": "tea", "cold": False},
     ],
 )
-def test_arguments_are_compared_by_what_they_mean(bench: Bench, same: dict[str, Any]) -> None:
+def test_equal_arguments_are_a_hit(bench: Bench, same: dict[str, Any]) -> None:
     bench.call("price", item="tea")
     assert MARK in bench.call("price", **same)
 
@@ -46,12 +46,12 @@ def test_arguments_are_compared_by_what_they_mean(bench: Bench, same: dict[str, 
 @pytest.mark.parametrize(
     "other", [{"item": "tea "}, {"item": "Tea"}, {"item": "tea", "size": 2}, {"item": "té"}]
 )
-def test_other_arguments_are_another_call(bench: Bench, other: dict[str, Any]) -> None:
+def test_other_arguments_are_a_miss(bench: Bench, other: dict[str, Any]) -> None:
     bench.call("price", item="tea")
     assert MARK not in bench.call("price", **other)
 
 
-def test_it_is_good_for_its_time(bench: Bench, clock: Clock) -> None:
+def test_a_result_expires_after_its_ttl(bench: Bench, clock: Clock) -> None:
     bench.call("price", item="tea")
     clock.ahead(50)
     assert f"{MARK}50 s old" in bench.call("price", item="tea")
@@ -59,18 +59,18 @@ def test_it_is_good_for_its_time(bench: Bench, clock: Clock) -> None:
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_a_clock_that_was_set_back_ends_it(bench: Bench, clock: Clock) -> None:
+def test_a_result_expires_if_the_clock_is_set_back(bench: Bench, clock: Clock) -> None:
     bench.call("price", item="tea")
     clock.ahead(-3600)
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_failures_are_not_remembered(bench: Bench) -> None:
+def test_failures_are_not_cached(bench: Bench) -> None:
     assert bench.call("failing", item="tea") == "Error: no tea for the 1. time"
     assert bench.call("failing", item="tea") == "Error: no tea for the 2. time"
 
 
-def test_the_least_recently_used_go_first(make_bench: Callable[..., Bench]) -> None:
+def test_the_least_recently_used_are_dropped_first(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(max_bytes=3_100)  # three results
     for number in (1, 2, 3):
         bench.call("big", number=number)
@@ -82,7 +82,7 @@ def test_the_least_recently_used_go_first(make_bench: Callable[..., Bench]) -> N
 
 
 @pytest.mark.parametrize("room", [0, 900])
-def test_what_is_larger_than_the_room_is_not_remembered(
+def test_a_result_larger_than_the_cache_is_not_cached(
     make_bench: Callable[..., Bench], room: int
 ) -> None:
     bench = make_bench(max_bytes=room)
@@ -99,7 +99,7 @@ def test_notes_pictures_and_values_come_back(bench: Bench) -> None:
     assert bench.turn(calls("rich"))[0].data == {"ran": 1}
 
 
-def test_a_hit_came_from_where_the_result_came_from(bench: Bench) -> None:
+def test_a_hit_has_the_origins_of_the_result(bench: Bench) -> None:
     first = bench.turn(calls("page"))[0]
     again = bench.turn(calls("page"), session="another")[0]
     assert MARK in again.text
@@ -107,13 +107,13 @@ def test_a_hit_came_from_where_the_result_came_from(bench: Bench) -> None:
     assert again.origins[0].source == "https://page.example"
 
 
-def test_a_value_that_cannot_be_copied_is_not_remembered(bench: Bench) -> None:
+def test_a_value_that_is_not_json_is_not_cached(bench: Bench) -> None:
     bench.call("odd")
     assert bench.call("odd") == "text"
     assert bench.shop.ran == 2
 
 
-def test_what_other_plugins_make_of_a_result_is_not_remembered(bench: Bench) -> None:
+def test_changes_by_other_plugins_are_not_cached(bench: Bench) -> None:
     bench.shop.suffix = "!"
     assert bench.call("price", item="tea") == "tea costs 1!"
     assert bench.call("price", item="tea").startswith("tea costs 1!\n\n")
@@ -145,7 +145,7 @@ def test_wrong_arguments_get_their_own_answer(bench: Bench) -> None:
     assert bench.call("price", item="tea", colour="red").startswith("Error: price has no argument")
 
 
-def test_calls_side_by_side_keep_their_own_results(bench: Bench) -> None:
+def test_concurrent_calls_keep_their_own_results(bench: Bench) -> None:
     items = ["tea", "milk", "tea", "bread", "milk"]
     bench.turn(calls("price", item="milk"))
     bench.harness.model.steps[:] = [[calls("price", item=item) for item in items], "done"]
@@ -158,7 +158,7 @@ def test_calls_side_by_side_keep_their_own_results(bench: Bench) -> None:
     ]
 
 
-def test_a_sub_agent_shares_what_its_parent_knows(bench: Bench) -> None:
+def test_a_sub_agent_shares_its_parents_cache(bench: Bench) -> None:
     bench.call("mine")
     model = bench.harness.model
     model.steps[:] = [[calls("hand_over")], [calls("mine")], "done", "done"]
@@ -166,7 +166,7 @@ def test_a_sub_agent_shares_what_its_parent_knows(bench: Bench) -> None:
     assert result.text.startswith("default has 1\n\n" + MARK)
 
 
-def test_a_tool_that_sees_the_chat_is_remembered_for_each_chat(bench: Bench) -> None:
+def test_a_tool_that_takes_ctx_is_cached_for_each_chat(bench: Bench) -> None:
     model, channel = bench.harness.model, bench.harness.channel
 
     async def ask(channel: FakeChannel, chat: str) -> str:

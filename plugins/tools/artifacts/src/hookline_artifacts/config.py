@@ -1,4 +1,4 @@
-"""The settings of the plugin, under ``plugins: artifacts:`` in ``config.yaml``."""
+"""Settings, under ``plugins: artifacts:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pydantic import BaseModel, Field, model_validator
 
 
 class ArtifactsConfig(BaseModel):
-    """How much of a result is shown, and how long all of it is kept. Sizes are code points."""
+    """How much of a result is shown, and how long all of it is stored. Sizes are code points."""
 
-    max_chars: int = Field(4_000, ge=1, description="The longest result that is shown whole.")
-    head: int = Field(1_500, ge=0, description="What a longer one keeps of its beginning.")
-    tail: int = Field(500, ge=0, description="What it keeps of its end.")
-    ttl_hours: float = Field(24, gt=0, description="Hours for which the whole text is kept.")
+    max_chars: int = Field(4_000, ge=1, description="Longest result that is not cut.")
+    head: int = Field(1_500, ge=0, description="Characters shown from its beginning.")
+    tail: int = Field(500, ge=0, description="Characters shown from its end.")
+    ttl_hours: float = Field(24, gt=0, description="Hours for which the whole text is stored.")
 
     @model_validator(mode="after")
-    def _something_is_left_out(self) -> ArtifactsConfig:
+    def _check_sizes(self) -> ArtifactsConfig:
         if self.head + self.tail > self.max_chars:
             raise ValueError("head and tail together may not be larger than max_chars")
         return self

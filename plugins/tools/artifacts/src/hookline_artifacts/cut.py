@@ -1,4 +1,4 @@
-"""Cutting a text that is too long."""
+"""Cuts a text that is too long."""
 
 from __future__ import annotations
 

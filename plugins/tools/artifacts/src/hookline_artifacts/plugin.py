@@ -27,14 +27,14 @@ from hookline_hookspecs.file_origins import origins_of
 
 from .config import ArtifactsConfig
 from .cut import cut, storable
-from .search import Found, search
-from .store import ArtifactStore, Kept
+from .search import SearchResult, search
+from .store import ArtifactStore, StoredText
 
-MOST = 16_000
-"""The most code points that one ``fetch_artifact`` shows (FEATURES, artifacts)."""
-EVERY = 3600.0
-"""Seconds between two deletions of what has expired."""
-STORE_SECONDS = 8.0
+MAX_FETCH_CHARS = 16_000
+"""Code points that one ``fetch_artifact`` returns at most."""
+EXPIRE_INTERVAL = 3600.0
+"""Seconds between two deletions of expired texts."""
+STORE_TIMEOUT = 8.0
 """Seconds that storing may take; the hook's own deadline is 10 s."""
 
 
@@ -45,24 +45,21 @@ class Artifacts(Plugin[ArtifactsConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Set up the plugin's storage, which is opened on first use."""
+        """Create the store, which opens the plugin's storage on first use."""
         self._store = ArtifactStore(lambda: host.storage, host.now, self.config.ttl_hours * 3600)
         host.services.provide(ArtifactKeeper, self._store)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Delete what has expired."""
-        register(Job("expire", self._expire, EVERY, at_start=True))
+        """Register the job that deletes expired texts."""
+        register(Job("expire", self._store.delete_expired, EXPIRE_INTERVAL, at_start=True))
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register ``/artifacts/ID``, a whole text as a file."""
-        from .page import download
+        """Register ``/artifacts/ID``, the whole text as a file."""
+        from .download import download
 
         register(Route("GET", "/{id}", partial(download, self._store), auth="person"))
-
-    async def _expire(self) -> None:
-        await self._store.forget_expired()
 
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
@@ -73,16 +70,16 @@ class Artifacts(Plugin[ArtifactsConfig]):
         if len(text) <= self.config.max_chars:  # joined surrogate pairs
             return None
         try:
-            async with asyncio.timeout(STORE_SECONDS):
+            async with asyncio.timeout(STORE_TIMEOUT):
                 id_ = await self._store.keep(ctx, text, await self._origins(ctx, result))
         except (HooklineError, OSError, TimeoutError) as error:
-            reason = str(error) or f"not done within {STORE_SECONDS:g} s"
-            self.log.warning("a long result is shown whole, as it cannot be kept: %s", reason)
+            reason = str(error) or f"not done within {STORE_TIMEOUT:g} s"
+            self.log.warning("a long result was not cut, because it cannot be stored: %s", reason)
             return None
         return replace(result, text=cut(text, self.config.head, self.config.tail, id_))
 
     async def _origins(self, ctx: Context, result: ToolResult) -> tuple[Origin, ...]:
-        """Where a result came from, the files that its call has read included."""
+        """The origins of a result, including those of the files that its call has read."""
         effects = ctx.effects(result.call) if ctx.tool is not None else ()
         read = [effect.target for effect in effects if effect.kind == "read"]
         files = [ctx.paths.workspace / path for path in read if path]
@@ -92,7 +89,7 @@ class Artifacts(Plugin[ArtifactsConfig]):
     async def fetch_artifact(
         self,
         ctx: Context,
-        id: str,  # noqa: A002 - the contract's name
+        id: str,  # noqa: A002 - what the model calls it
         offset: int | None = None,
         length: int | None = None,
         pattern: str | None = None,
@@ -100,33 +97,33 @@ class Artifacts(Plugin[ArtifactsConfig]):
         """Read what was left out of a long result: characters from offset, or the lines that match
         a regular expression."""
         start = offset or 0
-        size = min(MOST if length is None else length, MOST)
+        size = min(MAX_FETCH_CHARS if length is None else length, MAX_FETCH_CHARS)
         if start < 0 or size < 1:
             raise ToolError("offset counts from 0 at the beginning, and length is at least 1")
-        kept = await self._store.find(ctx, id.strip())
-        if start >= kept.chars:
+        stored = await self._store.find(ctx, id.strip())
+        if start >= stored.chars:
             raise ToolError(
-                f"offset {start} is behind the end: the artifact has {kept.chars} characters"
+                f"offset {start} is past the end: the artifact has {stored.chars} characters"
             )
         if pattern:
-            text = await self._store.read(kept, 0, kept.chars)
+            text = await self._store.read(stored, 0, stored.chars)
             found = await asyncio.to_thread(search, text, pattern, start, size)
-            return _shown(kept, *_listed(found, pattern))
-        stop = min(start + size, kept.chars)
-        text = await self._store.read(kept, start, stop)
-        return _shown(kept, text, _whereabouts(kept, start, stop))
+            return _output(stored, *_format_matches(found, pattern))
+        stop = min(start + size, stored.chars)
+        text = await self._store.read(stored, start, stop)
+        return _output(stored, text, _position_note(stored, start, stop))
 
 
-def _shown(kept: Kept, text: str, note: str) -> ToolOutput:
-    return ToolOutput(text, notes=(note,) if note else (), origins=kept.origins)
+def _output(stored: StoredText, text: str, note: str) -> ToolOutput:
+    return ToolOutput(text, notes=(note,) if note else (), origins=stored.origins)
 
 
-def _whereabouts(kept: Kept, start: int, stop: int) -> str:
-    shown = f"characters {start} to {stop} of {kept.chars}"
-    return f"{shown}; go on with offset={stop}" if stop < kept.chars else f"{shown}, the end"
+def _position_note(stored: StoredText, start: int, stop: int) -> str:
+    shown = f"characters {start} to {stop} of {stored.chars}"
+    return f"{shown}; go on with offset={stop}" if stop < stored.chars else f"{shown}, the end"
 
 
-def _listed(found: Found, pattern: str) -> tuple[str, str]:
+def _format_matches(found: SearchResult, pattern: str) -> tuple[str, str]:
     """Return the matches as lines that begin with their offset, and a note about them."""
     if not found.matches:
         return f"No line matches {pattern!r}.", ""

@@ -1,8 +1,8 @@
 """Hookline plugin ``delegate``: sub-agents with a fresh context, a budget and the same guards.
 
-Reached by the entry point ``hookline_delegate:Delegate``. A sub-agent is a turn of a session of its
-own (``host.run_turn``), so that every hook sees its calls. :mod:`.agent` is one of them under way,
-:mod:`.report` its task and its report as text.
+Reached by the entry point ``hookline_delegate:Delegate``. A sub-agent is a turn in its own session
+(``host.run_turn``), so that every hook sees its calls. :mod:`.sub_agent` is a running one,
+:mod:`.report` formats its task and its report.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from hookline_hookspecs import (
 )
 from pydantic import BaseModel, Field
 
-from .agent import Agent, key_of
 from .report import failure, instruction, prompt, report
+from .sub_agent import SubAgent, task_key
 
 __all__ = ["Delegate", "DelegateConfig"]
 INTERRUPTED = (
     "Interrupted: the process died while the sub-agent worked; the outcome is unknown, check what "
-    "it has done before you send another one"
+    "it has done before you start another one"
 )
-LANES, OPEN = "lanes", "open"
-"""A turn's state: a semaphore that limits its sub-agents, and the tasks under way."""
+SEMAPHORE_KEY = "semaphore"
+"""Key in the turn's stash: the semaphore that limits its sub-agents."""
+OPEN_TASKS_KEY = "open"
+"""Key in the turn's stash: the records of its running tasks."""
 
 
 class DelegateConfig(BaseModel):
-    """What sub-agents may cost."""
+    """Limits of sub-agents."""
 
     parallel: int = Field(default=3, ge=1, le=16, description="Sub-agents at a time, in one turn.")
     max_iterations: int = Field(
@@ -53,11 +55,11 @@ class Delegate(Plugin[DelegateConfig]):
 
     def __init__(self, config: DelegateConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, SubAgent] = {}
         self._tasks: set[str] = set()
 
-    # Read-only, because core runs only such calls concurrently; `_noted` keeps a crash from running
-    # a sub-agent twice.
+    # Read-only, because core runs only such calls concurrently; `_recorded` prevents a second run
+    # after a crash.
     @tool(read_only=True, main_only=True, origin="workspace")
     async def delegate(
         self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
@@ -70,58 +72,60 @@ class Delegate(Plugin[DelegateConfig]):
         """
         if not task.strip():
             raise ToolError("the task is blank; write what the sub-agent is to do and report")
-        agent = Agent(self._allowed(tools), self.config.max_iterations)
-        key = key_of(ctx.turn.id, task, context, tools)
-        async with self._lanes(ctx), self._noted(ctx, key) as known:
+        agent = SubAgent(self._allowed_tools(tools), self.config.max_iterations)
+        key = task_key(ctx.turn.id, task, context, tools)
+        async with self._semaphore(ctx), self._recorded(ctx, key) as known:
             if known:
                 return ToolOutput(INTERRUPTED, ok=False)
             turn = await self._run(ctx, agent, prompt(task, context))
         return _result(turn, agent)
 
-    def _allowed(self, wanted: Sequence[str] | None) -> frozenset[str]:
+    def _allowed_tools(self, requested: Sequence[str] | None) -> frozenset[str]:
         """Return the tools a sub-agent may use. Raises ``ToolError`` for a name that is not one of
         them."""
         offered = {tool.name for tool in self.host.tools() if not tool.main_only}
-        unknown = [name for name in wanted or () if name not in offered]
+        unknown = [name for name in requested or () if name not in offered]
         if unknown:
             raise ToolError(
                 f"a sub-agent has no tool {', '.join(unknown)}; it can have: "
                 f"{', '.join(sorted(offered)) or 'none'}"
             )
-        return frozenset(offered if wanted is None else wanted)
+        return frozenset(offered if requested is None else requested)
 
-    def _lanes(self, ctx: Context) -> asyncio.Semaphore:
+    def _semaphore(self, ctx: Context) -> asyncio.Semaphore:
         """Return the semaphore that limits the turn's sub-agents."""
         new = asyncio.Semaphore(self.config.parallel)
-        lanes: asyncio.Semaphore = ctx.stash.setdefault(LANES, new)
-        return lanes
+        semaphore: asyncio.Semaphore = ctx.stash.setdefault(SEMAPHORE_KEY, new)
+        return semaphore
 
     @asynccontextmanager
-    async def _noted(self, ctx: Context, key: str) -> AsyncIterator[bool]:
-        """Record the task durably until it is done; True if a dead process left a record, so that
-        nothing is run twice. The record of a cancelled task stays until the turn ends."""
+    async def _recorded(self, ctx: Context, key: str) -> AsyncIterator[bool]:
+        """Store a record of the task until it is done; yields True if a dead process left one.
+
+        The record of a cancelled task stays until the turn ends.
+        """
         if key in self._tasks:
-            raise ToolError("a sub-agent works on this very task already; wait for its report")
+            raise ToolError("a sub-agent is already working on this task; wait for its report")
         self._tasks.add(key)
-        notes = self.host.storage.kv
+        records = self.host.storage.kv
         try:
-            known = await notes.get(key, False)
-            await notes.set(key, True)
-            ctx.stash.setdefault(OPEN, []).append(key)
+            known = await records.get(key, False)
+            await records.set(key, True)
+            ctx.stash.setdefault(OPEN_TASKS_KEY, []).append(key)
             try:
                 yield known
             except Exception:
-                await notes.delete(key)
+                await records.delete(key)
                 raise
-            await notes.delete(key)
+            await records.delete(key)
         finally:
             self._tasks.discard(key)
 
-    async def _run(self, ctx: Context, agent: Agent, text: str) -> Turn:
-        """Run the sub-agent's turn. Raises ``ToolError`` when its time or its calls are used up."""
+    async def _run(self, ctx: Context, agent: SubAgent, text: str) -> Turn:
+        """Run the sub-agent's turn. Raises ``ToolError`` if it exceeds its time or its calls."""
         self._agents[agent.session_id] = agent
         try:
-            async with asyncio.timeout(self.config.timeout) as agent.clock:
+            async with asyncio.timeout(self.config.timeout) as agent.timeout:
                 return await self.host.run_turn(
                     text,
                     parent=ctx,
@@ -131,28 +135,27 @@ class Delegate(Plugin[DelegateConfig]):
                     kind="agent",
                 )
         except TimeoutError:
-            if not agent.clock.expired():
+            if not agent.timeout.expired():
                 raise
+            reason = agent.reason or f"after {self.config.timeout:g} s"
             raise ToolError(
-                f"the sub-agent was stopped {agent.reason or self._too_long()}; give it a smaller "
-                f"task, or do the work yourself; what it changed so far stays"
+                f"the sub-agent was stopped {reason}; give it a smaller task, or do the work "
+                "yourself; what it changed so far stays"
             ) from None
         finally:
             del self._agents[agent.session_id]
 
-    def _too_long(self) -> str:
-        return f"after {self.config.timeout:g} s"
-
     @hookimpl(trylast=True)
     def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Restrict a sub-agent to its tools; innermost, so after every plugin that adds some. Its
-        last model call asks for an answer without tools; one more ends it.
+        """Restrict a sub-agent to its tools; last, so after every plugin that adds some.
+
+        Its last model call asks for an answer without tools; one more ends it.
         """
         agent = self._agents.get(ctx.session.id)
         if agent is None or request.purpose != "turn":
             return None
         if ctx.turn.iterations >= agent.limit:
-            agent.end(f"because it used up its {agent.limit} model calls")
+            agent.end(f"because it used all of its {agent.limit} model calls")
         tools = tuple(schema for schema in request.tools if schema.name in agent.tools)
         params = dict(request.params)
         if ctx.turn.iterations == agent.limit - 1:
@@ -164,11 +167,11 @@ class Delegate(Plugin[DelegateConfig]):
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Delete the records of tasks that were stopped with the turn."""
-        for key in ctx.stash.get(OPEN, ()):
+        for key in ctx.stash.get(OPEN_TASKS_KEY, ()):
             await self.host.storage.kv.delete(key)
 
 
-def _result(turn: Turn, agent: Agent) -> ToolOutput:
+def _result(turn: Turn, agent: SubAgent) -> ToolOutput:
     """Return the report of a turn. Raises ``ToolError`` if there is none."""
     reason = failure(turn)
     if reason:
@@ -178,5 +181,5 @@ def _result(turn: Turn, agent: Agent) -> ToolOutput:
     result = ToolOutput(report(turn.reply), data=data, origins=read)
     if turn.iterations < agent.limit:
         return result
-    note = f"it used up its {agent.limit} model calls; the work may be unfinished"
+    note = f"it used all of its {agent.limit} model calls; the work may be unfinished"
     return replace(result, notes=(note,))

@@ -1,7 +1,7 @@
-"""Findings: advisories of the OSV schema (ossf.github.io/osv-schema), one for each flaw.
+"""Findings: one for each flaw, from advisories of the OSV schema (ossf.github.io/osv-schema).
 
-Several databases tell of one flaw under ids of their own and name each other as aliases; such
-advisories are one finding.
+Several databases may describe one flaw under different ids and name each other as aliases; such
+advisories are merged into one finding.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import severity
 from .ecosystems import Ecosystem
-from .severity import Severity
+from .severity import Severity, mappings_in, severity_of
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}")
 _PREFERRED = ("MAL-", "GHSA-", "RUSTSEC-", "GO-", "PYSEC-")
-SUMMARY_CHARS = 160
+MAX_SUMMARY_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One flaw. ``fixed`` are versions without it, ``last`` the last with it where none is."""
+    """One flaw. ``fixed`` are versions without it; else ``last`` are the last with it."""
 
     id: str
     aliases: tuple[str, ...]
@@ -37,7 +36,7 @@ class Finding:
         return any(one.startswith("MAL-") for one in (self.id, *self.aliases))
 
     def to_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The finding as JSON, for programs."""
         return {
             "id": self.id,
             "aliases": list(self.aliases),
@@ -49,16 +48,16 @@ class Finding:
         }
 
 
-def of(
+def findings_from(
     advisories: Iterable[Mapping[str, Any]], ecosystem: Ecosystem, package: str
 ) -> list[Finding]:
-    """The findings, malware first, then the worst first; withdrawn advisories are left out."""
-    valid = [one for one in advisories if _id(one.get("id")) and not one.get("withdrawn")]
-    found = [_finding(group, ecosystem, package) for group in _groups(valid)]
+    """The findings, malware first, then by severity; withdrawn advisories are left out."""
+    valid = [one for one in advisories if _is_id(one.get("id")) and not one.get("withdrawn")]
+    found = [_finding(group, ecosystem, package) for group in _group_by_alias(valid)]
     return sorted(found, key=lambda one: (not one.malware, *one.severity.order, one.id))
 
 
-def _groups(advisories: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def _group_by_alias(advisories: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     """Advisories that share an id or an alias, directly or through others."""
     group_of: dict[str, list[Mapping[str, Any]]] = {}
     for advisory in advisories:
@@ -83,7 +82,7 @@ def _finding(group: list[Mapping[str, Any]], ecosystem: Ecosystem, package: str)
     return Finding(
         first["id"],
         tuple(sorted(names, key=lambda name: (not name.startswith("CVE-"), name))),
-        min((severity.of(one) for one in group), key=lambda one: one.order),
+        min((severity_of(one) for one in group), key=lambda one: one.order),
         next(filter(None, map(_summary, group)), ""),
         fixed,
         () if fixed else last,
@@ -97,37 +96,37 @@ def _preference(id_: str) -> int:
 def _events(
     advisory: Mapping[str, Any], ecosystem: Ecosystem, package: str
 ) -> Iterator[tuple[str, str]]:
-    """``(kind, version)`` of this package's ranges; commits of a GIT range are no versions."""
-    for affected in severity.rows(advisory.get("affected")):
+    """``(kind, version)`` of this package's ranges; commits of a GIT range are skipped."""
+    for affected in mappings_in(advisory.get("affected")):
         named = affected.get("package")
         if not isinstance(named, Mapping):
             continue
-        # The schema lets a registry follow: ``Maven:https://repo…``.
+        # A registry may follow: ``Maven:https://repo…``.
         if str(named.get("ecosystem")).partition(":")[0] != ecosystem.key:
             continue
-        if ecosystem.folded(str(named.get("name"))) != package:
+        if ecosystem.normalize(str(named.get("name"))) != package:
             continue
-        for part in severity.rows(affected.get("ranges")):
+        for part in mappings_in(affected.get("ranges")):
             if part.get("type") == "GIT":
                 continue
-            for event in severity.rows(part.get("events")):
-                yield from ((str(k), v) for k, v in event.items() if _id(v))
+            for event in mappings_in(part.get("events")):
+                yield from ((str(k), v) for k, v in event.items() if _is_id(v))
 
 
 def _aliases(advisory: Mapping[str, Any]) -> list[str]:
     aliases = advisory.get("aliases")
-    return [one for one in aliases if _id(one)] if isinstance(aliases, list) else []
+    return [one for one in aliases if _is_id(one)] if isinstance(aliases, list) else []
 
 
 def _summary(advisory: Mapping[str, Any]) -> str:
-    """One line of what it is about, from the details where there is no summary."""
+    """The summary as one line; the details if there is none."""
     for key in ("summary", "details"):
         text = advisory.get(key)
         line = " ".join(text.split()) if isinstance(text, str) else ""
         if line:
-            return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1] + "…"
+            return line if len(line) <= MAX_SUMMARY_CHARS else line[: MAX_SUMMARY_CHARS - 1] + "…"
     return ""
 
 
-def _id(value: object) -> bool:
+def _is_id(value: object) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None

@@ -1,12 +1,12 @@
 """The plugin: the tool ``plan``, the command ``/plan``, and the plan of each session.
 
-A plan is stored under its session's id. The model reads its own call for as long as the history
-holds it. When the call is gone, after a compaction, the plan is put into the context of the turn:
-at the beginning of the next one, or at once into the running one, whose requests begin anew then
-anyway. So no byte changes that a provider has cached.
+A plan is stored under its session's id. The model reads it in its own call as long as the history
+contains that call. After a compaction has removed it, the plan is added to the context of the next
+turn, or of the running one, whose history has changed anyway. So nothing changes that a provider
+has cached.
 
-The result of the tool carries ``data = {"board": …, "steps": …}`` with the plan in a line, by which
-channels know that :attr:`ToolResult.shown` is a text that takes the place of the one before.
+The tool's result has ``data = {"board": …, "steps": …}``. A ``board`` tells channels that
+:attr:`ToolResult.shown` replaces the text shown before.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from hookline_hookspecs import (
 )
 
 from . import steps as plans
-from .steps import STATES, Step
+from .steps import STATES, PlanStep
 
 TOOL = "plan"
-TAG = "plan"
+CONTEXT_TAG = "plan"
 """The context block that holds a plan."""
-MOST = 1024
-"""Sessions whose plans are remembered in memory."""
+MAX_CACHED_PLANS = 1024
+"""Sessions whose plans are kept in memory."""
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -60,25 +60,25 @@ SCHEMA = {
     },
     "required": ["steps"],
 }
-NONE = "There is no plan. The model makes one for work of several steps; you can ask it to."
-USAGE = "/plan shows the plan, /plan clear forgets it. To plan before anything changes: /mode plan."
+NO_PLAN = "There is no plan. The model makes one for work of several steps; you can ask it to."
+USAGE = "/plan shows the plan, /plan clear deletes it. To plan before anything changes: /mode plan."
 
 
 class Plans(Plugin):
-    """Keeps a plan for each session."""
+    """One plan for each session."""
 
     @hookimpl
     def setup(self, host: Any) -> None:
-        """Begin with nothing; a plan is read when its session goes on."""
-        self._known: OrderedDict[str, tuple[Step, ...]] = OrderedDict()
+        """Create the cache; a plan is loaded when its session resumes."""
+        self._plans: OrderedDict[str, tuple[PlanStep, ...]] = OrderedDict()
         self._compacted: set[str] = set()
         """Sessions whose history was compacted since their last request."""
-        self._writing = asyncio.Lock()
-        host.signals.connect("compacted", self._was_compacted)
+        self._write_lock = asyncio.Lock()
+        host.signals.connect("compacted", self._on_compacted)
 
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        """Register the tool with a schema that is as short as it can be."""
+        """Register the tool with a short schema."""
         about = (
             "Keep a todo list for work of several steps; the person sees it. Give the whole list "
             "each time, and mark a step done at once."
@@ -88,113 +88,110 @@ class Plans(Plugin):
         register(Tool(TOOL, about, self.plan, parameters=SCHEMA, **options))
 
     async def plan(self, ctx: Context, steps: Any = None, **unknown: Any) -> ToolOutput:
-        """Take the model's list in place of the one before."""
+        """Replace the plan by the model's list."""
         if unknown:
             raise ToolError(f"plan has no argument {sorted(unknown)[0]!r}; it takes steps")
-        made = plans.parse(steps)
-        await self._keep(ctx.session.id, made)
-        data = {"board": plans.gist(made), "steps": plans.to_json(made)}
-        if not made:
+        plan_steps = plans.parse(steps)
+        await self._save(ctx.session.id, plan_steps)
+        data = {"board": plans.summary(plan_steps), "steps": plans.to_json(plan_steps)}
+        if not plan_steps:
             return ToolOutput("The plan is empty.", data=data, shown="The plan is empty.")
-        return ToolOutput(f"Plan: {plans.progress(made)}.", data=data, shown=plans.board(made))
+        text = f"Plan: {plans.progress(plan_steps)}."
+        return ToolOutput(text, data=data, shown=plans.board(plan_steps))
 
     @command("/plan", audience="everyone", immediate=True, category="Conversation")
     async def show(self, ctx: Context, args: str) -> str:
-        """Show the plan: /plan, or forget it: /plan clear."""
+        """Show the plan, or delete it: /plan clear."""
         what = args.strip().casefold()
         if what == "clear":
-            await self._keep(ctx.session.id, ())
-            return "The plan is forgotten."
+            await self._save(ctx.session.id, ())
+            return "The plan was deleted."
         if what:
             return USAGE
-        made = await self._of(ctx.session.id) if ctx.session.id else ()
-        if not made:
-            return NONE
-        return plans.board(made) if ctx.channel == "terminal" else plans.as_markdown(made)
-
-    # What the model knows
+        plan_steps = await self._load(ctx.session.id) if ctx.session.id else ()
+        if not plan_steps:
+            return NO_PLAN
+        terminal = ctx.channel == "terminal"
+        return plans.board(plan_steps) if terminal else plans.as_markdown(plan_steps)
 
     @hookimpl
     async def start_of_session(self, ctx: Context, session: Session) -> None:
-        """Read the plan of a session that goes on; a new one has none."""
+        """Load the plan of a resumed session; a new one has none."""
         if not session.resumed:
-            self._remember(session.id, ())
+            self._cache(session.id, ())
         elif session.kind == "chat":
-            self._known.pop(session.id, None)
-            await self._of(session.id)
+            self._plans.pop(session.id, None)
+            await self._load(session.id)
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """Tell the model a plan that its history does not hold any more."""
-        made = await self._of(turn.session.id)
-        return self._block(made) if _is_missing(made, ctx.history) else None
+        """Add the plan to the context if the history no longer contains it."""
+        plan_steps = await self._load(turn.session.id)
+        return self._block(plan_steps) if _is_missing(plan_steps, ctx.history) else None
 
     @hookimpl(trylast=True)
     async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """The same where the history has been compacted within the turn."""
+        """Add the plan if the history was compacted during the turn."""
         if request.purpose != "turn" or ctx.session.id not in self._compacted:
             return None
         self._compacted.discard(ctx.session.id)
-        made = await self._of(ctx.session.id)
-        if not _is_missing(made, request.messages):
+        plan_steps = await self._load(ctx.session.id)
+        if not _is_missing(plan_steps, request.messages):
             return None
-        others = tuple(block for block in request.context if block.tag != TAG)
-        return replace(request, context=(*others, self._block(made)))
+        others = tuple(block for block in request.context if block.tag != CONTEXT_TAG)
+        return replace(request, context=(*others, self._block(plan_steps)))
 
-    def _was_compacted(self, event: Compacted, ctx: Any = None) -> None:
+    def _on_compacted(self, event: Compacted, ctx: Any = None) -> None:
         self._compacted.add(event.session.id)
 
-    def _block(self, made: tuple[Step, ...]) -> ContextBlock:
-        return ContextBlock(TAG, _told(made))
+    def _block(self, plan_steps: tuple[PlanStep, ...]) -> ContextBlock:
+        return ContextBlock(CONTEXT_TAG, _context_text(plan_steps))
 
-    # What is stored
-
-    async def _of(self, session_id: str) -> tuple[Step, ...]:
-        """A session's plan, from memory or the store; none where that cannot be read."""
-        found = self._known.get(session_id)
+    async def _load(self, session_id: str) -> tuple[PlanStep, ...]:
+        """A session's plan, from memory or the store; none if it cannot be read."""
+        found = self._plans.get(session_id)
         if found is None:
             try:
                 value = await self.host.storage.kv.get(session_id)
             except HooklineError as error:
                 self.log.warning("the plan of session %s cannot be read: %s", session_id, error)
                 return ()
-            found = self._remember(session_id, plans.stored(value))
+            found = self._cache(session_id, plans.from_json(value))
         return found
 
-    async def _keep(self, session_id: str, made: tuple[Step, ...]) -> None:
-        """Store a plan; of several calls in one response the last one stands."""
-        async with self._writing:
-            if made:
-                await self.host.storage.kv.set(session_id, plans.to_json(made))
+    async def _save(self, session_id: str, plan_steps: tuple[PlanStep, ...]) -> None:
+        """Store a plan; of several calls in one response the last one counts."""
+        async with self._write_lock:
+            if plan_steps:
+                await self.host.storage.kv.set(session_id, plans.to_json(plan_steps))
             else:
                 await self.host.storage.kv.delete(session_id)
-            self._remember(session_id, made)
+            self._cache(session_id, plan_steps)
 
-    def _remember(self, session_id: str, made: tuple[Step, ...]) -> tuple[Step, ...]:
-        self._known[session_id] = made
-        self._known.move_to_end(session_id)
-        while len(self._known) > MOST:
-            self._known.popitem(last=False)
-        return made
+    def _cache(self, session_id: str, plan_steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
+        self._plans[session_id] = plan_steps
+        self._plans.move_to_end(session_id)
+        while len(self._plans) > MAX_CACHED_PLANS:
+            self._plans.popitem(last=False)
+        return plan_steps
 
 
-def _is_missing(made: tuple[Step, ...], history: tuple[Message, ...]) -> bool:
-    """Whether something is left to do, and the model reads neither its call nor the context block
-    with this very plan."""
-    if not made or plans.is_finished(made):
+def _is_missing(plan_steps: tuple[PlanStep, ...], history: tuple[Message, ...]) -> bool:
+    """Whether the plan is unfinished and not in the history, as a call or a context block."""
+    if not plan_steps or plans.is_finished(plan_steps):
         return False
-    told = escape(_told(made), quote=False)
+    text = escape(_context_text(plan_steps), quote=False)
     for message in reversed(history):
         for call in message.tool_calls:
             if call.name == TOOL and call.error is None:
-                if (given := plans.stored(call.arguments.get("steps"))) == made:
+                if (given := plans.from_json(call.arguments.get("steps"))) == plan_steps:
                     return False
                 if given:
                     return True
-        if told in message.context:
+        if text in message.context:
             return False
     return True
 
 
-def _told(made: tuple[Step, ...]) -> str:
-    return f"Your todo list, as you gave it to the tool {TOOL}:\n{plans.for_model(made)}"
+def _context_text(plan_steps: tuple[PlanStep, ...]) -> str:
+    return f"Your todo list, as you gave it to the tool {TOOL}:\n{plans.for_model(plan_steps)}"

@@ -1,7 +1,7 @@
-"""The steps of a plan: read from what a model sent, made harmless, and written for people.
+"""The steps of a plan: parsed from a model's arguments, cleaned, and formatted for people.
 
-A text is one line without control characters, so that it can stand on any screen; markup in it is
-left to whoever shows it.
+A text is one line without control characters, so that it is safe on any screen. Whoever shows it
+has to escape markup.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from typing import Any
 from hookline_hookspecs import ToolError
 
 STATES = {"open": "○", "doing": "▸", "done": "✓"}
-"""What each state is shown as."""
-MOST_STEPS = 40
-LONGEST = 200
-"""Characters of one step; a longer text is cut."""
-NOW = 60
-"""Characters of the step that the one-line summary names."""
-READ = 4 * LONGEST
-"""Characters of a text that are looked at."""
+"""The symbol of each state."""
+MAX_STEPS = 40
+MAX_TEXT_CHARS = 200
+"""Longer texts are cut."""
+MAX_CURRENT_CHARS = 60
+"""Characters of the current step in the one-line summary."""
+MAX_READ_CHARS = 4 * MAX_TEXT_CHARS
+"""Characters of a text that are examined."""
 _JOINERS = "\u200c\u200d"
 """Invisible, but parts of words and of emoji."""
-MARKS = 4
-"""Marks on one letter, such as accents: more than any language has."""
+MAX_MARKS = 4
+"""Accents and other marks on one letter; no language needs more."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One step; ``state`` is ``open``, ``doing`` or ``done``."""
 
     text: str
     state: str
 
 
-def parse(given: Any) -> tuple[Step, ...]:
+def parse(value: Any) -> tuple[PlanStep, ...]:
     """Return the steps that a model sent.
 
     Raises:
-        ToolError: a sentence for the model: what is wrong, and with which step.
+        ToolError: the message tells the model what is wrong with which step.
     """
-    if isinstance(given, str):  # some models encode nested arguments once more
+    if isinstance(value, str):  # some models encode nested arguments once more
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except (ValueError, RecursionError):
             raise ToolError("steps is a text; give an array of {text, state}") from None
-    if not isinstance(given, Sequence) or isinstance(given, str):
+    if not isinstance(value, Sequence) or isinstance(value, str):
         raise ToolError("steps must be an array of {text, state}")
-    if len(given) > MOST_STEPS:
-        raise ToolError(f"{len(given)} steps are too many; give at most {MOST_STEPS}, larger ones")
-    return tuple(_step(one, number) for number, one in enumerate(given, 1))
+    if len(value) > MAX_STEPS:
+        raise ToolError(f"{len(value)} steps are too many; give at most {MAX_STEPS}, larger ones")
+    return tuple(_parse_step(step, number) for number, step in enumerate(value, 1))
 
 
-def _step(given: Any, number: int) -> Step:
+def _parse_step(given: Any, number: int) -> PlanStep:
     if not isinstance(given, Mapping):
         raise ToolError(f"step {number} must be an object with text and state")
     text, state = given.get("text"), given.get("state")
@@ -66,66 +66,66 @@ def _step(given: Any, number: int) -> Step:
     if not isinstance(state, str) or state not in STATES:
         got = json.dumps(state, default=str)[:40]
         raise ToolError(f"the state of step {number} is {got}; it must be open, doing or done")
-    return Step(line, state)
+    return PlanStep(line, state)
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` as one line of at most :data:`LONGEST` characters that steers no screen:
-    without control characters, marks of direction and other invisible ones."""
-    line = " ".join("".join(_harmless(text[:READ])).split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
+    """Return ``text`` as one line of at most :data:`MAX_TEXT_CHARS` characters, without control
+    characters, direction marks and other invisible ones."""
+    line = " ".join("".join(_visible_characters(text[:MAX_READ_CHARS])).split())
+    return line if len(line) <= MAX_TEXT_CHARS else line[: MAX_TEXT_CHARS - 1].rstrip() + "…"
 
 
-def _harmless(text: str) -> Iterator[str]:
+def _visible_characters(text: str) -> Iterator[str]:
     marks = 0
     for character in text:
         kind = unicodedata.category(character)
         marks = marks + 1 if kind in ("Mn", "Me") else 0
         if kind in ("Cc", "Zl", "Zp", "Zs"):
             yield " "
-        elif marks <= MARKS and (kind not in ("Cf", "Cs", "Co") or character in _JOINERS):
+        elif marks <= MAX_MARKS and (kind not in ("Cf", "Cs", "Co") or character in _JOINERS):
             yield character
 
 
-def board(steps: Sequence[Step]) -> str:
-    """Return the plan as plain lines: a heading, then a step a line."""
+def board(steps: Sequence[PlanStep]) -> str:
+    """Return the plan as plain text: a heading, then one line for each step."""
     return "\n".join([f"Plan: {progress(steps)}", *(f"{STATES[s.state]} {s.text}" for s in steps)])
 
 
-def as_markdown(steps: Sequence[Step]) -> str:
-    """Return the same as Markdown, with whatever would be markup in the texts escaped."""
+def as_markdown(steps: Sequence[PlanStep]) -> str:
+    """Return the plan as Markdown, with markup in the texts escaped."""
     return _MARKUP.sub(r"\\\1", board(steps)).replace("\n", "  \n")
 
 
-def progress(steps: Sequence[Step]) -> str:
-    """Return how far it is: ``2 of 5 done``."""
+def progress(steps: Sequence[PlanStep]) -> str:
+    """Return the progress, such as ``2 of 5 done``."""
     return f"{sum(step.state == 'done' for step in steps)} of {len(steps)} done"
 
 
-def gist(steps: Sequence[Step]) -> str:
-    """Return the plan in a line: how far it is, and what is being done."""
+def summary(steps: Sequence[PlanStep]) -> str:
+    """Return the plan in one line: the progress and the current step."""
     now = next((step.text for step in steps if step.state == "doing"), "")
-    now = now if len(now) <= NOW else now[: NOW - 1].rstrip() + "…"
+    now = now if len(now) <= MAX_CURRENT_CHARS else now[: MAX_CURRENT_CHARS - 1].rstrip() + "…"
     return ", now: ".join(filter(None, [progress(steps), now]))
 
 
-def is_finished(steps: Sequence[Step]) -> bool:
-    """Return whether nothing is left to do."""
+def is_finished(steps: Sequence[PlanStep]) -> bool:
+    """Return whether all steps are done."""
     return all(step.state == "done" for step in steps)
 
 
-def for_model(steps: Sequence[Step]) -> str:
-    """Return the plan as the model reads it where its own call is gone: ``[done] text`` a line."""
+def for_model(steps: Sequence[PlanStep]) -> str:
+    """Return the plan for the model's context: lines such as ``[done] text``."""
     return "\n".join(f"[{step.state}] {step.text}" for step in steps)
 
 
-def to_json(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """Return the steps as the tool takes them."""
+def to_json(steps: Sequence[PlanStep]) -> list[dict[str, str]]:
+    """Return the steps in the form of the tool's argument."""
     return [asdict(step) for step in steps]
 
 
-def stored(value: Any) -> tuple[Step, ...]:
-    """Return the steps of a stored plan; none where it is damaged."""
+def from_json(value: Any) -> tuple[PlanStep, ...]:
+    """Return the steps of a stored plan; none if it is damaged."""
     try:
         return parse(value or [])
     except ToolError:

@@ -1,4 +1,4 @@
-"""The settings of the plugin, under ``plugins: tool-cache:`` in ``config.yaml``."""
+"""Settings, under ``plugins: tool-cache:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class ToolCacheConfig(BaseModel):
-    """How much is remembered."""
+    """The size of the cache."""
 
     max_bytes: int = Field(
         16_000_000, ge=0, description="Bytes of all results together; 0 keeps none."

@@ -24,7 +24,7 @@ class Talks(Plugin):
         return LONG
 
 
-def test_a_long_result_is_had_whole_by_whose_chat_it_is(harness: Callable[..., Harness]) -> None:
+def test_only_people_of_its_chat_can_download_a_result(harness: Callable[..., Harness]) -> None:
     h = harness(Artifacts, Talks, model=[calls("talk"), "done"])
     site = PageClient(h)
     site.say("talk", PERSON)

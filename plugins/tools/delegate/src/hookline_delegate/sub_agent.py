@@ -11,26 +11,26 @@ from uuid import uuid4
 
 
 @dataclass(slots=True, eq=False)
-class Agent:
+class SubAgent:
     """A sub-agent: the tools it may use and how many model calls it may make.
 
-    ``clock`` ends it; ``reason`` says why, if it was not the timeout.
+    ``timeout`` cancels it; ``reason`` says why, if time was not the reason.
     """
 
     tools: frozenset[str]
     limit: int
     session_id: str = field(default_factory=lambda: f"agent-{uuid4().hex}")
-    clock: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
+    timeout: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
     reason: str = ""
 
     def end(self, reason: str) -> None:
-        """End it at its next await."""
+        """Cancel it at its next await."""
         if not self.reason:
             self.reason = reason
-            self.clock.reschedule(asyncio.get_running_loop().time())
+            self.timeout.reschedule(asyncio.get_running_loop().time())
 
 
-def key_of(turn_id: str, task: str, context: str | None, tools: Sequence[str] | None) -> str:
-    """Return the key of a turn's task; it is the same when the turn is resumed after a crash."""
-    told = json.dumps([task, context, tools])
-    return f"running/{turn_id}/{hashlib.sha256(told.encode()).hexdigest()}"
+def task_key(turn_id: str, task: str, context: str | None, tools: Sequence[str] | None) -> str:
+    """Return the key of a turn's task, which stays the same if the turn resumes after a crash."""
+    text = json.dumps([task, context, tools])
+    return f"running/{turn_id}/{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,4 +1,4 @@
-"""The cached results: least recently used first, bounded by their size."""
+"""Cached results, bounded by their size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hookline_hookspecs import ImageBlock, Origin, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What a tool returned. ``data`` is JSON, times are Unix seconds, ``size`` is in bytes."""
+class CachedResult:
+    """A tool's result. ``data`` is JSON, times are Unix seconds, ``size`` is in bytes."""
 
     text: str
     notes: tuple[str, ...]
@@ -24,32 +24,40 @@ class Entry:
     origins: tuple[Origin, ...] = ()
 
     @classmethod
-    def of(cls, result: ToolResult, now: float, ttl: float) -> Entry | None:
-        """Return the entry for a result; None if its ``data`` cannot be copied."""
+    def of(cls, result: ToolResult, now: float, ttl: float) -> CachedResult | None:
+        """Return the entry for a result; None if its ``data`` cannot be stored as JSON."""
         try:
             data = json.dumps(result.data)
         except (TypeError, ValueError, RecursionError):
             return None
         texts = [result.text, *result.notes, data, *(image.data for image in result.images)]
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-        expires, origins = now + ttl, result.origins
-        return cls(result.text, result.notes, result.images, data, now, expires, size, origins)
+        return cls(
+            result.text,
+            result.notes,
+            result.images,
+            data,
+            stored=now,
+            expires=now + ttl,
+            size=size,
+            origins=result.origins,
+        )
 
     def value(self) -> Any:
         """The tool's value for programs, a new copy for each caller."""
         return json.loads(self.data)
 
 
-class Entries:
-    """Entries by key. The least recently used are dropped when they exceed ``max_bytes``."""
+class ResultCache:
+    """Results by key. The least recently used are dropped when all exceed ``max_bytes``."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: OrderedDict[str, CachedResult] = OrderedDict()
         self._bytes = 0
 
-    def get(self, key: str, now: float) -> Entry | None:
-        """Return the entry of ``key`` if it is still valid. It also ends if the clock was set
+    def get(self, key: str, now: float) -> CachedResult | None:
+        """Return the result for ``key`` if it is still valid. It also expires if the clock was set
         back."""
         entry = self._entries.get(key)
         if entry is None:
@@ -60,8 +68,8 @@ class Entries:
         self._entries.move_to_end(key)
         return entry
 
-    def put(self, key: str, entry: Entry) -> None:
-        """Store ``entry``, unless it alone is too large."""
+    def put(self, key: str, entry: CachedResult) -> None:
+        """Store ``entry``, unless it is larger than the whole cache."""
         self._remove(key)
         if entry.size > self._max_bytes:
             return

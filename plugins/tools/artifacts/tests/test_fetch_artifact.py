@@ -64,15 +64,15 @@ def test_null_means_left_out(bench: Bench) -> None:
         ({"offset": -1}, "Error: offset counts from 0"),
         ({"length": 0}, "Error: offset counts from 0"),
         ({"length": -(10**30)}, "Error: offset counts from 0"),
-        ({"offset": 60_000}, "Error: offset 60000 is behind the end: the artifact has 60000"),
-        ({"offset": 10**30}, "Error: offset 1000000000000000000000000000000 is behind the end"),
+        ({"offset": 60_000}, "Error: offset 60000 is past the end: the artifact has 60000"),
+        ({"offset": 10**30}, "Error: offset 1000000000000000000000000000000 is past the end"),
         ({"offset": "here"}, "Error: argument 'offset"),
         ({"offset": 1.5}, "Error: argument 'offset"),
         ({"lenght": 10}, "Error: fetch_artifact has no argument 'lenght'; did you mean 'length'?"),
         ({"pattern": ["x"]}, "Error: argument 'pattern"),
-        ({"pattern": "("}, "Error: the pattern '(' is no regular expression: missing )"),
+        ({"pattern": "("}, "Error: the pattern '(' is not a valid regular expression: missing )"),
         ({"pattern": "a{99999}{99}"}, "Error: the pattern is too large"),
-        ({"pattern": "(?R)?"}, "Error: the pattern '(?R)?' calls itself"),
+        ({"pattern": "(?R)?"}, "Error: the pattern '(?R)?' is recursive"),
         ({"pattern": "x" * 1_001}, "Error: the pattern is too large"),
     ],
 )
@@ -90,7 +90,7 @@ def test_an_unknown_id_is_explained(bench: Bench, id_: str) -> None:
     assert "call the tool again" in result.text
 
 
-def test_what_has_expired_is_gone_at_once(bench: Bench, clock: Clock) -> None:
+def test_an_expired_text_cannot_be_fetched(bench: Bench, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
     clock.ahead(24 * 3600 - 60)
     assert bench.fetch(id_).ok
@@ -98,7 +98,7 @@ def test_what_has_expired_is_gone_at_once(bench: Bench, clock: Clock) -> None:
     assert bench.fetch(id_).text.startswith("Error: there is no artifact")
 
 
-def test_keeping_it_again_begins_its_time_anew(bench: Bench, clock: Clock) -> None:
+def test_storing_it_again_extends_its_time(bench: Bench, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
     clock.ahead(20 * 3600)
     bench.keep(TEXT)
@@ -201,7 +201,7 @@ def test_an_empty_pattern_means_none(bench: Bench) -> None:
 def test_a_pattern_that_never_ends_is_stopped(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_artifacts.search.SECONDS", 0.2)
+    monkeypatch.setattr("hookline_artifacts.search.SEARCH_TIMEOUT", 0.2)
     text = "found\n" + "a" * 5_000 + "b\n"
     id_ = bench.keep(text)
     alone = bench.fetch(id_, pattern="(a|aa)+$")
@@ -211,10 +211,10 @@ def test_a_pattern_that_never_ends_is_stopped(
     assert "the search took too long, go on with offset=6" in beside
 
 
-def test_other_calls_run_beside_a_slow_search(
+def test_other_calls_run_during_a_slow_search(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_artifacts.search.SECONDS", 0.2)
+    monkeypatch.setattr("hookline_artifacts.search.SEARCH_TIMEOUT", 0.2)
     id_ = bench.keep("a" * 5_000 + "b")
     slow = calls("fetch_artifact", id=id_, pattern="(a|aa)+$")
     results = bench.run(slow, calls("fetch_artifact", id=id_, length=1), slow)
@@ -239,7 +239,7 @@ def test_any_pattern_ends_in_matches_or_a_sentence(pattern: str, text: str, data
 
 
 @given(st.text("xy\n\r", max_size=200), st.integers(1, 60))
-def test_going_on_finds_what_one_search_finds(text: str, room: int) -> None:
+def test_continuing_finds_what_one_search_finds(text: str, room: int) -> None:
     whole = search(text, "x", 0, 10**9).matches
     parts, start = [], 0
     while True:
@@ -263,7 +263,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("urls", "expected"), PAGES, ids=["own", "page", "two pages"])
-def test_what_is_fetched_came_from_where_the_whole_came_from(
+def test_a_fetched_part_has_the_origins_of_the_whole(
     bench: Bench, urls: tuple[str, ...], expected: tuple[Origin, ...]
 ) -> None:
     bench.speak(TEXT)

@@ -44,7 +44,7 @@ def test_every_spelling_reaches_the_services_own(
     assert osv.asked[-1]["package"] == {"name": NAMES[key], "ecosystem": key}
 
 
-def test_the_data_is_of_the_ecosystems_that_are_promised() -> None:
+def test_the_data_has_the_documented_ecosystems() -> None:
     assert set(DATA) == set(NAMES)
 
 
@@ -93,10 +93,10 @@ def test_names_are_written_as_the_ecosystem_compares_them(
     [
         ("Maven", "log4j-core", "group:artifact"),
         ("Maven", "a:b:1.0", "group:artifact"),
-        ("npm", "lodash@4.17.15", "a version is an argument of its own"),
+        ("npm", "lodash@4.17.15", "the version is a separate argument"),
         ("npm", "@babel", "@scope/name"),
         ("npm", "a/b", "@scope/name"),
-        ("PyPI", "requests==2.0", "a version is an argument of its own"),
+        ("PyPI", "requests==2.0", "the version is a separate argument"),
         ("PyPI", "-x", "letters, digits"),
         ("crates.io", "9lives", "letters, digits"),
         ("Packagist", "monolog", "vendor/name"),
@@ -149,7 +149,7 @@ def test_a_range_is_refused(osv: Any, check: Check, version: str) -> None:
     ecosystem=st.sampled_from(sorted(DATA)) | st.text(max_size=8),
     version=st.none() | st.text(max_size=10),
 )
-def test_any_words_get_an_answer_or_a_sentence_and_never_a_refusal_of_the_service(
+def test_any_arguments_give_a_result_or_an_own_error(
     osv: Any, check: Check, package: str, ecosystem: str, version: str | None
 ) -> None:
     before = len(osv.asked)
@@ -167,17 +167,17 @@ def test_any_words_get_an_answer_or_a_sentence_and_never_a_refusal_of_the_servic
         (404, {}, b"{}", "check plugins.osv.base_url"),
         (429, {"retry-after": "17"}, b"", "try again in 17 s"),
         (429, {"retry-after": "Wed, 21 Oct"}, b"", "try again in a minute"),
-        (500, {}, b"", "out of order (500)"),
-        (503, {}, b"busy", "out of order (503)"),
+        (500, {}, b"", "OSV failed (500)"),
+        (503, {}, b"busy", "OSV failed (503)"),
         (302, {"location": "http://127.0.0.1:1/"}, b"", "answered 302"),
-        (200, {}, b"<html>", "no OSV answer"),
-        (200, {}, b"[]", "no OSV answer"),
-        (200, {}, b'{"vulns": "many"}', "no OSV answer"),
-        (200, {}, b"\xff\xfe{", "no OSV answer"),
-        (200, {}, b"[" * 100_000, "no OSV answer"),
+        (200, {}, b"<html>", "not return an OSV answer"),
+        (200, {}, b"[]", "not return an OSV answer"),
+        (200, {}, b'{"vulns": "many"}', "not return an OSV answer"),
+        (200, {}, b"\xff\xfe{", "not return an OSV answer"),
+        (200, {}, b"[" * 100_000, "not return an OSV answer"),
     ],
 )
-def test_a_failure_is_a_sentence_and_no_clean_bill(
+def test_a_failure_is_an_error_not_a_clean_result(
     osv: Any, check: Check, status: int, headers: dict[str, str], body: bytes, words: str
 ) -> None:
     osv.next.append((status, headers, body))
@@ -191,7 +191,7 @@ def test_a_failure_is_a_sentence_and_no_clean_bill(
 def test_a_failure_on_a_later_page_is_a_failure(osv: Any, check: Check) -> None:
     osv.endless = True
     osv.next += [(200, {}, b'{"vulns": [], "next_page_token": "at-0"}'), (500, {}, b"")]
-    assert "out of order (500)" in check("lodash", "npm", "4.17.15").text
+    assert "OSV failed (500)" in check("lodash", "npm", "4.17.15").text
 
 
 def test_a_foreign_page_token_is_the_services_refusal(osv: Any, check: Check) -> None:
@@ -199,17 +199,17 @@ def test_a_foreign_page_token_is_the_services_refusal(osv: Any, check: Check) ->
     assert "refused the query: invalid cursor" in check("lodash", "npm", "4.17.15").text
 
 
-def test_a_service_that_does_not_answer_is_left(osv: Any, check: Check) -> None:
+def test_a_service_that_does_not_answer_times_out(osv: Any, check: Check) -> None:
     osv.stall = True
     result = check("lodash", "npm", "4.17.15", timeout_seconds=0.2)
     assert not result.ok
     assert "took longer than 0.2 s" in result.text
 
 
-def test_a_service_that_is_not_there_is_told(check: Check) -> None:
+def test_an_unreachable_service_is_an_error(check: Check) -> None:
     result = check("lodash", "npm", base_url="http://127.0.0.1:9")
     assert not result.ok
-    assert "http://127.0.0.1:9/v1/query cannot be asked" in result.text
+    assert "http://127.0.0.1:9/v1/query cannot be reached" in result.text
 
 
 def test_the_public_service_is_asked_through_the_guarded_client(
@@ -223,7 +223,7 @@ def test_the_public_service_is_asked_through_the_guarded_client(
 
 
 @pytest.mark.parametrize("url", ["api.osv.dev", "ftp://x", "https://", "http://x/?q=1"])
-def test_a_base_url_that_is_none_switches_the_plugin_off(
+def test_an_invalid_base_url_switches_the_plugin_off(
     harness: Callable[..., Harness], url: str
 ) -> None:
     h = harness(Osv, config={"base_url": url}, strict=False)

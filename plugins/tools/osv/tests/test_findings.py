@@ -64,10 +64,10 @@ def test_an_advisory_is_one_line_with_all_that_matters(osv: Any, check: Check) -
     assert json.loads(json.dumps(result.data)) == result.data
 
 
-def test_nothing_known_is_not_called_safe(check: Check) -> None:
+def test_no_finding_is_not_called_safe(check: Check) -> None:
     text = check("left-pad", "npm", "1.3.0").text
     assert text.startswith("npm left-pad 1.3.0: nothing known in OSV.")
-    assert "does not tell whether the package exists" in text
+    assert "does not say whether the package exists" in text
 
 
 def test_the_worst_comes_first_and_malware_before_it(osv: Any, check: Check) -> None:
@@ -99,7 +99,7 @@ def test_the_worst_comes_first_and_malware_before_it(osv: Any, check: Check) -> 
         ("odd", "UNRATED"),
     ],
 )
-def test_a_vector_is_computed_or_shown_as_it_is(
+def test_a_cvss_vector_is_computed_or_shown_as_it_is(
     osv: Any, check: Check, severity: Any, shown: str
 ) -> None:
     osv.vulns[LODASH] = [advisory("GHSA-x", severity=severity)]
@@ -135,7 +135,7 @@ def test_withdrawn_advisories_are_left_out(osv: Any, check: Check) -> None:
     assert "nothing known" in check("lodash", "npm", "4.17.15").text
 
 
-def test_fixes_are_this_packages_own(osv: Any, check: Check) -> None:
+def test_fixes_are_those_of_this_package(osv: Any, check: Check) -> None:
     one = advisory("GHSA-two", fixed="4.0.1")
     one["affected"].append(
         {
@@ -150,7 +150,7 @@ def test_fixes_are_this_packages_own(osv: Any, check: Check) -> None:
     assert "0123456789abcdef" not in text
 
 
-def test_without_a_fix_the_last_affected_version_is_told(osv: Any, check: Check) -> None:
+def test_without_a_fix_the_last_affected_version_is_shown(osv: Any, check: Check) -> None:
     one = advisory("GHSA-last")
     one["affected"][0]["ranges"][0]["events"].append({"last_affected": "4.17.20"})
     osv.vulns[LODASH] = [one, advisory("GHSA-none")]
@@ -174,7 +174,7 @@ def test_every_page_is_fetched(osv: Any, check: Check) -> None:
     assert not result.notes
 
 
-def test_pages_without_end_are_cut_and_the_model_is_told(osv: Any, check: Check) -> None:
+def test_more_pages_than_the_limit_are_noted(osv: Any, check: Check) -> None:
     osv.endless = True
     osv.vulns[LODASH] = [advisory("GHSA-1")]
     result = check("lodash", "npm", "4.17.15", max_pages=3)
@@ -206,9 +206,7 @@ def test_a_summary_is_one_bounded_line(osv: Any, check: Check) -> None:
     assert "GHSA-b: only details" in lines[2]
 
 
-def test_a_summary_passes_the_gate_for_foreign_text(
-    harness: Callable[..., Harness], osv: Any
-) -> None:
+def test_a_summary_passes_pre_read(harness: Callable[..., Harness], osv: Any) -> None:
     class Gate(Plugin[NoConfig]):
         @hookimpl
         def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:

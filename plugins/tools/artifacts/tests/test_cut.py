@@ -39,7 +39,7 @@ def test_settings_that_would_leave_nothing_out_are_refused(make_bench: Any) -> N
         ArtifactsConfig(max_chars=100, head=80, tail=30)
 
 
-def test_a_paged_tool_bounds_itself(bench: Bench) -> None:
+def test_a_paged_result_is_not_cut(bench: Bench) -> None:
     bench.speak(LONG)
     assert bench.run(calls("say_paged"))[0].text == LONG
 
@@ -87,7 +87,7 @@ def test_odd_characters_are_kept(bench: Bench, odd: str) -> None:
     assert shown.startswith("a" * 10 + kept + "b" * 10)
 
 
-def test_calls_side_by_side_are_each_cut(bench: Bench) -> None:
+def test_concurrent_results_are_each_cut(bench: Bench) -> None:
     bench.speak("abcdefghij")
     asked = [calls("say", times=times) for times in (500, 600, 700, 3)]
     results = bench.run(*asked)
@@ -99,7 +99,7 @@ def test_calls_side_by_side_are_each_cut(bench: Bench) -> None:
     ]
 
 
-def test_a_sub_agent_is_bounded_too_and_its_artifact_can_be_read(bench: Bench) -> None:
+def test_a_sub_agents_result_is_cut_and_can_be_fetched(bench: Bench) -> None:
     bench.speak(LONG)
     bench.harness.model.steps += [[calls("hand_over")], [calls("say")], "done", "done"]
     shown = bench.harness.send("go").tool_calls[0].text
@@ -108,13 +108,13 @@ def test_a_sub_agent_is_bounded_too_and_its_artifact_can_be_read(bench: Bench) -
     assert bench.fetch(marker[2]).text.startswith(LONG)
 
 
-def test_a_name_that_is_no_tool_is_bounded_too(bench: Bench) -> None:
+def test_an_unknown_tool_names_error_is_cut(bench: Bench) -> None:
     result = bench.run(ToolCall("", "n" * 9_000, {}))[0]
     assert len(result.text) < 2_200
     assert MARKER.search(result.text)
 
 
-def test_what_cannot_be_stored_is_shown_whole(
+def test_a_result_that_cannot_be_stored_is_not_cut(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.keep(LONG)
@@ -122,7 +122,7 @@ def test_what_cannot_be_stored_is_shown_whole(
         database.execute("DROP TABLE artifacts_texts")
     database.close()
     assert bench.say("x" + LONG) == "x" + LONG
-    assert "a long result is shown whole" in caplog.text
+    assert "a long result was not cut" in caplog.text
 
 
 def test_another_chat_is_refused(bench: Bench) -> None:
