@@ -1,4 +1,4 @@
-"""``hookline vault``, and config.yaml that refers to what it keeps."""
+"""``hookline vault``, and references to it in config.yaml."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def home(tmp_path: Path, harness: Callable[..., Harness]) -> Path:
     return tmp_path / "home"
 
 
-def test_a_plugins_setting_holds_what_its_reference_stands_for(
+def test_a_plugins_setting_holds_the_referenced_value(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     settings = {"token": "vault:bot/token", "headers": {"X-Key": "vault:bot/token"}}
@@ -69,7 +69,7 @@ def test_the_password_of_a_url_is_hidden_without_its_url(
         assert result.text == "password authentication failed: [secret]"
 
 
-def test_a_reference_to_nothing_keeps_only_its_own_plugin_off(
+def test_an_unknown_reference_keeps_only_its_own_plugin_off(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     (home / "config.yaml").write_text('{"plugins": {"keyed": {"token": "vault:other"}}}')
@@ -101,7 +101,7 @@ def test_list_shows_names_and_no_value(home: Path, harness: Callable[..., Harnes
     assert opened.cli("vault get bot/token").exit_code == 2
 
 
-def test_without_a_key_it_is_told_how_to_make_one(harness: Callable[..., Harness]) -> None:
+def test_set_without_a_key_says_how_to_make_one(harness: Callable[..., Harness]) -> None:
     done = harness(VaultPlugin).cli("vault set api", input="something\n")
     assert done.exit_code == 1
     assert "`hookline vault rekey --to file` makes one" in done.stderr
@@ -109,7 +109,7 @@ def test_without_a_key_it_is_told_how_to_make_one(harness: Callable[..., Harness
 
 
 @pytest.mark.parametrize("change", ["vault rotate bot/token", "vault set bot/token"])
-def test_a_new_value_takes_the_place_of_the_old(
+def test_a_new_value_replaces_the_old_one(
     home: Path, harness: Callable[..., Harness], change: str
 ) -> None:
     opened = harness(VaultPlugin, home=home)
@@ -119,7 +119,7 @@ def test_a_new_value_takes_the_place_of_the_old(
     assert [row["version"] for row in json.loads(opened.cli("vault list --json").stdout)] == [2]
 
 
-def test_what_is_removed_is_gone(home: Path, harness: Callable[..., Harness]) -> None:
+def test_a_removed_secret_is_gone(home: Path, harness: Callable[..., Harness]) -> None:
     opened = harness(VaultPlugin, home=home)
     assert opened.cli("vault rm bot/token --yes").exit_code == 0
     assert opened.cli("vault rm bot/token --yes").exit_code == 1
@@ -127,7 +127,7 @@ def test_what_is_removed_is_gone(home: Path, harness: Callable[..., Harness]) ->
         opened.run(opened.plugin(VaultPlugin).secrets.use("bot/token"))
 
 
-def test_a_vault_whose_key_is_lost_is_filled_anew_once_it_is_empty(
+def test_a_vault_without_its_key_can_be_used_again_once_it_is_empty(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     (home / "vault.key").unlink()
@@ -135,7 +135,7 @@ def test_a_vault_whose_key_is_lost_is_filled_anew_once_it_is_empty(
     assert opened.cli("vault rekey --to file").exit_code == 1
     refused = opened.cli("vault set other", input="a value")
     assert refused.exit_code == 1
-    assert "Bring that key back, or `hookline vault rm` the secrets" in refused.stderr
+    assert "Restore that key, or remove the secrets" in refused.stderr
     assert opened.cli("vault rm bot/token --yes").exit_code == 0
     assert opened.cli("vault rekey --to file").exit_code == 0
     assert opened.cli("vault set bot/token", input="the new value").exit_code == 0
@@ -143,9 +143,7 @@ def test_a_vault_whose_key_is_lost_is_filled_anew_once_it_is_empty(
     assert secret.get_secret_value() == "the new value"
 
 
-def test_a_new_key_opens_what_the_old_one_sealed(
-    home: Path, harness: Callable[..., Harness]
-) -> None:
+def test_rekey_keeps_the_secrets_readable(home: Path, harness: Callable[..., Harness]) -> None:
     before = (home / "vault.key").read_bytes()
     opened = harness(VaultPlugin, home=home)
     assert opened.cli("vault rekey").exit_code == 0

@@ -1,4 +1,4 @@
-"""Secrets that go to a host by themselves, and to no other."""
+"""Secrets that are sent to one host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import HooklineError, Plugin, tool
 from hookline_vault import VaultPlugin
-from hookline_vault.hosts import HostHeaders, content_for
+from hookline_vault.host_headers import HostHeaders, content_for
 
 CANARY = "canary-9b1c-of-the-api"
 
@@ -85,7 +85,7 @@ async def fetched(h: Harness, url: str, **more: str) -> None:
     await h.asend(url)
 
 
-def test_a_secret_goes_to_its_host_alone_and_comes_back_to_nobody(
+def test_a_secret_is_sent_only_to_its_host_and_redacted_in_the_result(
     harness: Callable[..., Harness],
     tmp_path: Path,
     certificate: tuple[ssl.SSLContext, ssl.SSLContext],
@@ -101,7 +101,7 @@ def test_a_secret_goes_to_its_host_alone_and_comes_back_to_nobody(
             http: Any = (await made.aopen()).engine.http
             http.policy = type(http.policy)(False, [], [])
             http._resolve, http._ssl_context = here, ours
-            await made.plugin(VaultPlugin).secrets.keep("api", content)
+            await made.plugin(VaultPlugin).secrets.store("api", content)
             for url, carried in (
                 (f"{api}/", [True]),
                 (f"{other}/", [False]),
@@ -140,7 +140,7 @@ def test_a_secret_goes_to_its_host_alone_and_comes_back_to_nobody(
         "--host api.example.com --header 'X {}'",
     ],
 )
-def test_what_is_no_host_or_no_header_is_refused_before_a_value_is_read(
+def test_an_invalid_host_or_header_is_refused_before_the_value_is_read(
     harness: Callable[..., Harness], tmp_path: Path, given: str
 ) -> None:
     made = harness(VaultPlugin, home=tmp_path / "home")
@@ -151,7 +151,7 @@ def test_what_is_no_host_or_no_header_is_refused_before_a_value_is_read(
     assert json.loads(made.cli("vault list --json").stdout) == []
 
 
-def test_a_host_that_is_changed_in_the_table_gets_nothing(
+def test_a_host_changed_in_the_table_is_refused(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     made = harness(VaultPlugin, home=tmp_path / "home")

@@ -1,12 +1,12 @@
-"""Hookline plugin ``vault``: credentials, encrypted at rest and never in the model's sight.
+"""Hookline plugin ``vault``: stores credentials encrypted and never shows them to the model.
 
-Reached by two entry points. ``hookline_vault:VaultPlugin`` has the commands, the service ``Vault``
-and the hooks that keep used values out of what the model reads. ``hookline_vault:open_vault`` is
-called by core before the plugins are made, to resolve ``vault:NAME`` in config.yaml. Sources of
-keys are entry points of the group ``hookline.keys``, see :mod:`.keys`.
+It has two entry points. ``hookline_vault:VaultPlugin`` has the commands, the service ``Vault`` and
+the hooks that keep used values out of what the model reads. Core calls
+``hookline_vault:open_vault`` before it creates the plugins, to resolve ``vault:NAME`` in
+config.yaml. Key sources are entry points of the group ``hookline.keys``; see :mod:`.keys`.
 """
 
-from .opening import open_vault
+from .config_references import open_vault
 from .plugin import VaultPlugin
 
 __all__ = ["VaultPlugin", "open_vault"]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as openai or db/prod.")]
-SHORT = 6
-"""Characters; a shorter value cannot be told from the words around it."""
+MIN_MASKABLE_CHARS = 6
+"""Characters. A shorter value is not masked, because it may be part of ordinary words."""
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -43,10 +43,10 @@ async def set_secret(
     ] = None,
 ) -> None:
     """Store a secret read from standard input; on a terminal, ask for it."""
-    from .hosts import content_for
+    from .host_headers import content_for
 
-    content_for("value", host, header)  # before anybody types a secret
-    version = await plugin.secrets.keep(name, content_for(_value(name), host, header))
+    content_for("value", host, header)  # report errors before the secret is typed
+    version = await plugin.secrets.store(name, content_for(_read_value(name), host, header))
     _say(f"{name} is in the vault (version {version}). In config.yaml: vault:{name}")
     if host is not None:
         _say(f"Tools send it to https://{host} and to no other host.")
@@ -58,15 +58,15 @@ async def list_secrets(
     plugin: VaultPlugin, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
     """List names, versions and hosts; never a value."""
-    found = await plugin.secrets.entries()
+    entries = await plugin.secrets.entries()
     if json:
-        _say(jsonlib.dumps([asdict(entry) for entry in found]))
+        _say(jsonlib.dumps([asdict(entry) for entry in entries]))
         return
-    for entry in found:
-        sent = f"  to {', '.join(entry.hosts)} as {entry.header}" if entry.hosts else ""
+    for entry in entries:
+        target = f"  to {', '.join(entry.hosts)} as {entry.header}" if entry.hosts else ""
         day = datetime.fromtimestamp(entry.created).astimezone().date()
-        _say(f"{entry.name}  version {entry.version}, {day}{sent}")
-    if not found:
+        _say(f"{entry.name}  version {entry.version}, {day}{target}")
+    if not entries:
         _say("The vault is empty. Run `hookline vault set NAME` to store a secret.")
 
 
@@ -88,8 +88,8 @@ async def rm(
 @app.command("rotate")
 @with_plugin
 async def rotate(plugin: VaultPlugin, name: Name) -> None:
-    """Give a secret a new value; its hosts stay."""
-    version = await plugin.secrets.rotate(name, _value(name))
+    """Replace the value of a secret and keep its hosts."""
+    version = await plugin.secrets.rotate(name, _read_value(name))
     _say(f"{name} has a new value (version {version}).")
 
 
@@ -103,12 +103,12 @@ async def rekey(
 ) -> None:
     """Encrypt all secrets with a new key; --to also moves the key."""
     secrets = plugin.secrets
-    told = await secrets.rekey(secrets.keys.source(to) if to else None)
-    _say(f"The vault has a new key. {told}".strip())
+    next_step = await secrets.rekey(secrets.keys.source(to) if to else None)
+    _say(f"The vault has a new key. {next_step}".strip())
 
 
-def _value(name: str) -> str:
-    """The value, from standard input, without the end of its last line."""
+def _read_value(name: str) -> str:
+    """Read the value from standard input, without the final line break."""
     if sys.stdin.isatty():
         with interruptible():
             value = getpass.getpass(f"Value of {name} (not shown): ")
@@ -124,7 +124,7 @@ def _value(name: str) -> str:
         raise CommandError(
             "the value is empty. Pipe it in, as in `pass show api | hookline vault set api`", 2
         )
-    if len(value) < SHORT:
+    if len(value) < MIN_MASKABLE_CHARS:
         sys.stderr.write(
             "hookline: warning: this value is too short to be masked in logs and results\n"
         )

@@ -1,4 +1,4 @@
-"""The settings of the plugin."""
+"""The settings of the plugin, under ``plugins: vault:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pydantic import BaseModel, Field
 
 
 class HashicorpConfig(BaseModel):
-    """A HashiCorp Vault, or OpenBao, that keeps the key. Its token is ``VAULT_TOKEN``."""
+    """A HashiCorp Vault or OpenBao server that holds the key. Its token is in ``VAULT_TOKEN``."""
 
-    address: str | None = Field(default=None, description="Its address; null = VAULT_ADDR.")
+    address: str | None = Field(
+        default=None, description="Address of the server; null = VAULT_ADDR."
+    )
     mode: Literal["transit", "kv"] = Field(
         default="transit",
-        description="transit: it wraps and never gives the key; kv: it stores the key.",
+        description="transit: the server never reveals the key; kv: it stores the key.",
     )
     mount: str | None = Field(
-        default=None, description="The engine's mount; null = transit or secret."
+        default=None, description="Mount of the engine; null = transit or secret."
     )
     name: str = Field(
-        default="hookline", description="The key of transit, or the path in kv (version 2)."
+        default="hookline", description="Name of the transit key, or path in kv (version 2)."
     )
     namespace: str | None = Field(
         default=None, description="The namespace; null = VAULT_NAMESPACE."
@@ -33,7 +35,9 @@ class VaultConfig(BaseModel):
     key: str = Field(
         "auto",
         description="Where the key is: environment, systemd, file, keyring, hashicorp, passphrase, "
-        "or another installed source; auto = the first of them that has it.",
+        "or another installed source; auto = the first source that has it.",
     )
-    file: str | None = Field(None, description="The file of the key; null = vault.key in the home.")
-    hashicorp: HashicorpConfig = Field(default_factory=HashicorpConfig, description="See below.")
+    file: str | None = Field(None, description="The key file; null = vault.key in the home.")
+    hashicorp: HashicorpConfig = Field(
+        default_factory=HashicorpConfig, description="Settings of the source hashicorp."
+    )

@@ -1,4 +1,4 @@
-"""The plugin: commands, the service ``Vault``, and the hooks that keep used values out of sight."""
+"""The plugin: the service ``Vault``, headers for hosts, and a hook that redacts used values."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from hookline_hookspecs import Context, Host, Plugin, ToolResult, Turn, hookimpl
 from .config import VaultConfig
 
 if TYPE_CHECKING:
-    from .hosts import HostHeaders
-    from .secrets import Secrets
+    from .host_headers import HostHeaders
+    from .secret_store import SecretStore
 
 
 class VaultPlugin(Plugin[VaultConfig]):
-    """Keeps credentials, and gives them to plugins that name them."""
+    """Stores credentials and gives them to the plugins that refer to them."""
 
-    _secrets: Secrets | None = None
+    _secrets: SecretStore | None = None
     _headers: HostHeaders | None = None
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the service."""
+        """Provide the service ``Vault``."""
         from hookline_hookspecs.vault import Vault
 
         host.services.provide(Vault, self.secrets)
 
     @property
-    def secrets(self) -> Secrets:
+    def secrets(self) -> SecretStore:
         """The secrets of this home."""
         if self._secrets is None:
-            from .keys import Keys, Place
-            from .secrets import Secrets
+            from .keys import KeyChain, KeyContext
+            from .secret_store import SecretStore
 
-            keys = Keys(Place(self.host.home, self.host.env, self.config))
-            self._secrets = Secrets(self.host.storage, keys, self.host.now, self._tell)
+            keys = KeyChain(KeyContext(self.host.home, self.host.env, self.config))
+            self._secrets = SecretStore(self.host.storage, keys, self.host.now, self._audit)
         return self._secrets
 
-    def _tell(self, name: str, verdict: str) -> None:
+    def _audit(self, name: str, verdict: str) -> None:
         from hookline_hookspecs.audit import note
 
         note(self.host, "vault", name, verdict)
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Have ``host.http`` send what goes to hosts; it is not made before anything does."""
+        """Make ``host.http`` add the headers of hosts, if any secret has a host."""
         if self._headers is None:
-            from .hosts import HostHeaders
+            from .host_headers import HostHeaders
 
             self._headers = HostHeaders(self.host, self.secrets)
-        if await self._headers.any():
+        if await self._headers.has_hosts():
             self.host.http.credentials = self._headers.headers  # type: ignore[attr-defined]
 
     @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Replace values that were used in a result, before anybody keeps it."""
+        """Replace used values in a result, before anything stores it."""
         from hookline_hookspecs.secrets import redacted
 
         text = redacted(result.text)

@@ -1,11 +1,20 @@
-"""Where the key of the vault comes from: sources, by entry points of the group ``hookline.keys``.
+"""The sources of the vault's key, which are entry points of the group ``hookline.keys``.
 
-A source is a class with the methods of :class:`KeySource`, made with a :class:`Place`. Several may
-hold keys at once: every secret names the key it is under, and :class:`Keys` finds that one.
+A source is a class with the methods of :class:`KeySource`, created with a :class:`KeyContext`.
+Several sources may hold keys at the same time: every secret names its key, and :class:`KeyChain`
+finds that one.
 """
 
-from .chain import Keys
-from .local import LocalKey, LocalSource, parse_key
-from .source import KeyFault, KeySource, Place
+from .key_chain import KeyChain
+from .key_source import KeyContext, KeySource, KeyUnavailable
+from .local_key import LocalKey, LocalSource, parse_key
 
-__all__ = ["KeyFault", "KeySource", "Keys", "LocalKey", "LocalSource", "Place", "parse_key"]
+__all__ = [
+    "KeyChain",
+    "KeyContext",
+    "KeySource",
+    "KeyUnavailable",
+    "LocalKey",
+    "LocalSource",
+    "parse_key",
+]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ..envelope import Key
-from .local import MAKE, LocalKey, LocalSource, parse_key
-from .source import KeyFault, Place
+from ..envelope import WrappingKey
+from .key_source import KeyContext, KeyUnavailable
+from .local_key import HOW_TO_MAKE_KEY, LocalKey, LocalSource, parse_key
 
-VARIABLE, NEXT = "HOOKLINE_VAULT_KEY", "HOOKLINE_VAULT_NEXT_KEY"
+VARIABLE = "HOOKLINE_VAULT_KEY"
+NEXT_VARIABLE = "HOOKLINE_VAULT_NEXT_KEY"
 
 
 class EnvironmentKeys(LocalSource):
@@ -18,39 +19,40 @@ class EnvironmentKeys(LocalSource):
 
     def read(self, *, pending: bool) -> LocalKey | None:
         """Return the key in the variable."""
-        variable = NEXT if pending else VARIABLE
-        text = self.place.env.get(variable, "")
+        variable = NEXT_VARIABLE if pending else VARIABLE
+        text = self.context.env.get(variable, "")
         if not text:
             return None
-        if _is_in_dotenv(self.place, variable):
-            raise KeyFault(
-                f"{variable} stands in {self.place.home / '.env'}, beside what it protects; "
-                "take it out, and set it in the environment, or keep it with another source "
+        if _is_in_dotenv(self.context, variable):
+            raise KeyUnavailable(
+                f"{variable} is in {self.context.home / '.env'}, next to the secrets it protects. "
+                "Remove it there and set it in the environment, or use another source "
                 "(`hookline vault rekey --to file`)."
             )
-        return parse_key(text, f"The variable {variable}")
+        return parse_key(text, variable)
 
-    def prepare(self) -> Key:
+    def prepare(self) -> WrappingKey:
         """Return the key in ``HOOKLINE_VAULT_NEXT_KEY``."""
         key = self.read(pending=True)
         if key is None:
-            raise KeyFault(
-                f"An environment cannot be written: set {NEXT} to the new key ({MAKE}) beside "
-                f"{VARIABLE}, and run this again; or name another source with --to."
+            raise KeyUnavailable(
+                f"The environment cannot be changed from here. Set {NEXT_VARIABLE} to a new key "
+                f"({HOW_TO_MAKE_KEY}) in addition to {VARIABLE} and run this again, or name "
+                "another source with --to."
             )
         return key
 
-    def promote(self, key: Key) -> str:
-        """Tell which variables have to change."""
+    def promote(self, key: WrappingKey) -> str:
+        """Return which variables to change."""
         present = self.read(pending=False)
         if present is not None and present.reference == key.reference:
             return ""
-        return f"Now set {VARIABLE} to what {NEXT} holds, everywhere, and take {NEXT} away."
+        return f"Now move the value of {NEXT_VARIABLE} to {VARIABLE}, everywhere."
 
 
-def _is_in_dotenv(place: Place, variable: str) -> bool:
+def _is_in_dotenv(context: KeyContext, variable: str) -> bool:
     try:
-        text = (place.home / ".env").read_text("utf-8", "replace")
+        text = (context.home / ".env").read_text("utf-8", "replace")
     except OSError:
         return False
     return re.search(rf"^\s*(?:export\s+)?{variable}\s*=", text, re.MULTILINE) is not None

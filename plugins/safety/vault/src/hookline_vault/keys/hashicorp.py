@@ -1,7 +1,7 @@
-"""The key in a HashiCorp Vault or OpenBao: it wraps (transit), or it stores the key (kv version 2).
+"""The key in HashiCorp Vault or OpenBao: the transit engine, or stored in kv (version 2).
 
-With transit the key never leaves that server: to lose this machine and the database is not to lose
-the secrets, and the token can be withdrawn.
+With transit the key never leaves that server. If this machine and its database are stolen, revoking
+the token protects the secrets.
 """
 
 from __future__ import annotations
@@ -12,29 +12,39 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..envelope import KEY, BadSeal, Key
-from .local import LocalKey, LocalSource, parse_key
-from .source import KeyFault, Place
+from ..envelope import KEY_BYTES, DecryptionFailed, WrappingKey
+from .key_source import KeyContext, KeyUnavailable
+from .local_key import LocalKey, LocalSource, parse_key
 
-LARGEST = 1_000_000
-"""Bytes of an answer."""
+MAX_RESPONSE_BYTES = 1_000_000
 
 
-class Server:
-    """Calls of the HTTP API. Raises :class:`KeyFault` for all but an answer of 200 or 204."""
+class HashicorpError(KeyUnavailable):
+    """The server refused a request with an HTTP ``status``."""
 
-    def __init__(self, place: Place) -> None:
-        config, env = place.config.hashicorp, place.env
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class HashicorpClient:
+    """A client of the HTTP API."""
+
+    def __init__(self, context: KeyContext) -> None:
+        config, env = context.config.hashicorp, context.env
         self.address = (config.address or env.get("VAULT_ADDR", "")).rstrip("/")
         self._token = env.get("VAULT_TOKEN", "")
         self._namespace = config.namespace or env.get("VAULT_NAMESPACE", "")
         self._timeout = config.timeout
 
     def call(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
-        """Return the ``data`` of an answer; None if there is nothing at ``path``."""
+        """Return the ``data`` of a response; None if nothing is at ``path``.
+
+        Raises :class:`KeyUnavailable`, as :class:`HashicorpError` for a refused request.
+        """
         import httpx2
 
-        self._require_safe()
+        self._check_connection()
         headers = {"X-Vault-Token": self._token, "X-Vault-Request": "true"}
         headers |= {"X-Vault-Namespace": self._namespace} if self._namespace else {}
         url = f"{self.address}/v1/{path}"
@@ -42,92 +52,92 @@ class Server:
             with httpx2.Client(timeout=self._timeout, follow_redirects=False) as client:
                 response = client.request(method, url, json=body, headers=headers)
         except httpx2.HTTPError as error:
-            told = f"{type(error).__name__}: {error}"
-            raise KeyFault(
-                f"{self.address} cannot be reached ({told}); see that it runs."
+            reason = f"{type(error).__name__}: {error}"
+            raise KeyUnavailable(
+                f"Cannot reach {self.address} ({reason}). Check that it is running."
             ) from None
         if response.status_code == 404:
             return None
-        if response.status_code not in (200, 204) or len(response.content) > LARGEST:
-            raise KeyFault(self._refusal(response, path))
-        found = response.json().get("data") if response.content else {}
-        return found if isinstance(found, dict) else {}
+        if response.status_code not in (200, 204) or len(response.content) > MAX_RESPONSE_BYTES:
+            raise HashicorpError(self._refusal(response, path), response.status_code)
+        data = response.json().get("data") if response.content else {}
+        return data if isinstance(data, dict) else {}
 
     def _refusal(self, response: Any, path: str) -> str:
         try:
-            said = "; ".join(map(str, response.json()["errors"])) or "no reason"
-        except Exception:  # no JSON, or another shape
-            said = "no reason"
-        mend = {
-            403: "give VAULT_TOKEN a token whose policy allows it",
-            503: "unseal it",
-            400: "see `plugins.vault.hashicorp`",
-        }.get(response.status_code, "see its log")
+            reason = "; ".join(map(str, response.json()["errors"])) or "no reason given"
+        except Exception:  # not JSON, or another shape
+            reason = "no reason given"
+        advice = {
+            403: "Set VAULT_TOKEN to a token whose policy allows it",
+            503: "Unseal it",
+            400: "Check `plugins.vault.hashicorp`",
+        }.get(response.status_code, "See its log")
         status = response.status_code
-        return f"{self.address} answers {status} to {path} ({said[:200]}); {mend}."
+        return f"{self.address} answered {status} to {path} ({reason[:200]}). {advice}."
 
-    def _require_safe(self) -> None:
+    def _check_connection(self) -> None:
         parts = urlsplit(self.address)
-        is_here = (parts.hostname or "") in ("localhost", "127.0.0.1", "::1")
-        if parts.scheme != "https" and not (parts.scheme == "http" and is_here):
-            raise KeyFault(f"{self.address!r} is no https address, so that no token is sent there.")
+        is_local = (parts.hostname or "") in ("localhost", "127.0.0.1", "::1")
+        if parts.scheme != "https" and not (parts.scheme == "http" and is_local):
+            raise KeyUnavailable(f"Refusing to send a token to {self.address!r}: use https.")
         if not self._token:
-            raise KeyFault(f"VAULT_TOKEN is not set, which {self.address} asks for.")
+            raise KeyUnavailable(f"Set VAULT_TOKEN, which {self.address} requires.")
 
 
 class TransitKey:
-    """A key of the transit engine, which wraps and unwraps there."""
+    """A key of the transit engine; the server wraps and unwraps."""
 
-    def __init__(self, server: Server, mount: str, name: str) -> None:
+    def __init__(self, server: HashicorpClient, mount: str, name: str) -> None:
         self.reference = f"transit:{mount}/{name}"
         self._server, self._mount, self._name = server, mount, name
 
     def wrap(self, data_key: bytes, aad: bytes) -> bytes:
-        """Return ``data_key`` as the server encrypts it."""
-        sent = {"plaintext": _base64(data_key), "associated_data": _base64(aad)}
+        """Return ``data_key`` encrypted by the server."""
+        body = {"plaintext": _base64(data_key), "associated_data": _base64(aad)}
         path = f"{self._mount}/encrypt/{self._name}"
-        data = self._server.call("POST", path, sent) or {}
+        data = self._server.call("POST", path, body) or {}
         text = data.get("ciphertext")
         if not isinstance(text, str) or not text.startswith("vault:"):
-            raise KeyFault(f"{self._server.address} gives no ciphertext for {path}.")
+            raise KeyUnavailable(f"{self._server.address} returned no ciphertext for {path}.")
         return text.encode()
 
     def unwrap(self, wrapped: bytes, aad: bytes) -> bytes:
-        """Return the data key. Raises ``BadSeal`` if the server takes it for changed."""
-        sent = {"ciphertext": wrapped.decode("ascii", "replace"), "associated_data": _base64(aad)}
+        """Return the data key. Raises ``DecryptionFailed`` if the server rejects the ciphertext."""
+        body = {"ciphertext": wrapped.decode("ascii", "replace"), "associated_data": _base64(aad)}
         try:
-            data = self._server.call("POST", f"{self._mount}/decrypt/{self._name}", sent) or {}
+            data = self._server.call("POST", f"{self._mount}/decrypt/{self._name}", body) or {}
             key = base64.b64decode(data.get("plaintext", ""), validate=True)
-        except KeyFault as fault:
-            if " answers 400 " in str(fault):
-                raise BadSeal from None
+        except HashicorpError as error:
+            if error.status == 400:
+                raise DecryptionFailed from None
             raise
         except ValueError:
-            raise BadSeal from None
-        if len(key) != KEY:
-            raise BadSeal
+            raise DecryptionFailed from None
+        if len(key) != KEY_BYTES:
+            raise DecryptionFailed
         return key
 
 
 class HashicorpKeys(LocalSource):
-    """The engine that ``plugins.vault.hashicorp.mode`` names; off without an address."""
+    """The engine of ``plugins.vault.hashicorp.mode``; it has no keys without an address."""
 
     name = "hashicorp"
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
-        config = place.config.hashicorp
-        self._server = Server(place)
+    def __init__(self, context: KeyContext) -> None:
+        super().__init__(context)
+        config = context.config.hashicorp
+        self._server = HashicorpClient(context)
         self._is_transit = config.mode == "transit"
         self._mount = (config.mount or ("transit" if self._is_transit else "secret")).strip("/")
         self._name = config.name.strip("/")
         if not re.fullmatch(r"[\w./-]+", self._mount + self._name):
-            raise KeyFault(
-                "plugins.vault.hashicorp: mount and name hold letters, digits, . _ - and /."
+            raise KeyUnavailable(
+                "plugins.vault.hashicorp: mount and name may contain letters, digits, . _ - and /."
             )
 
-    def find(self, reference: str) -> Key | None:
-        """Return the key of transit, or one that kv has."""
+    def find(self, reference: str) -> WrappingKey | None:
+        """Return the transit key, or one of the keys in kv."""
         if not self._server.address:
             return None
         if not self._is_transit:
@@ -135,40 +145,42 @@ class HashicorpKeys(LocalSource):
         key = TransitKey(self._server, self._mount, self._name)
         return key if key.reference == reference else None
 
-    def current(self) -> Key | None:
-        """Return the key that is there; transit makes one that is not."""
+    def current(self) -> WrappingKey | None:
+        """Return the existing key; transit creates a missing one."""
         if not self._server.address:
             return None
         return self._transit(rotate=False) if self._is_transit else super().current()
 
-    def prepare(self) -> Key:
-        """Have transit make a new version of its key, or keep a next key in kv."""
+    def prepare(self) -> WrappingKey:
+        """Make transit rotate its key, or store a next key in kv."""
         if not self._server.address:
-            raise KeyFault("Set VAULT_ADDR, or plugins.vault.hashicorp.address, and VAULT_TOKEN.")
+            raise KeyUnavailable(
+                "Set VAULT_ADDR, or plugins.vault.hashicorp.address, and VAULT_TOKEN."
+            )
         if self._is_transit:
             return self._transit(rotate=True)
-        if (left := self.read(pending=True)) is not None:
-            return left
-        found, version = self._stored()
-        key = os.urandom(KEY)
-        self._store({**found, "next": _base64(key)}, version)
+        if (pending := self.read(pending=True)) is not None:
+            return pending
+        stored, version = self._read_kv()
+        key = os.urandom(KEY_BYTES)
+        self._write_kv({**stored, "next": _base64(key)}, version)
         return LocalKey(key)
 
-    def promote(self, key: Key) -> str:
-        """Make the next key in kv the present one; transit has nothing left to do."""
+    def promote(self, key: WrappingKey) -> str:
+        """Make the next key in kv the current one; transit needs nothing more."""
         if not self._is_transit:
-            found, version = self._stored()
-            following = found.get("next")
-            if following and parse_key(following, "kv").reference == key.reference:
-                self._store({"key": following}, version)
-        return f"The key is kept by {self._server.address}."
+            stored, version = self._read_kv()
+            next_key = stored.get("next")
+            if next_key and parse_key(next_key, "kv").reference == key.reference:
+                self._write_kv({"key": next_key}, version)
+        return f"The key is in {self._server.address}."
 
     def read(self, *, pending: bool) -> LocalKey | None:
-        """Return the present or the next key in kv."""
-        text = self._stored()[0].get("next" if pending else "key")
+        """Return the current or the next key in kv."""
+        text = self._read_kv()[0].get("next" if pending else "key")
         return parse_key(text, f"{self._mount}/{self._name}") if text else None
 
-    def _transit(self, *, rotate: bool) -> Key:
+    def _transit(self, *, rotate: bool) -> WrappingKey:
         path = f"{self._mount}/keys/{self._name}"
         if self._server.call("GET", path) is None:
             self._server.call("POST", path, {"type": "aes256-gcm96"})
@@ -176,13 +188,13 @@ class HashicorpKeys(LocalSource):
             self._server.call("POST", f"{path}/rotate", {})
         return TransitKey(self._server, self._mount, self._name)
 
-    def _stored(self) -> tuple[dict[str, str], int]:
-        """What kv has, and its version for compare-and-set; 0 for nothing."""
-        found = self._server.call("GET", f"{self._mount}/data/{self._name}") or {}
-        version = (found.get("metadata") or {}).get("version", 0)
-        return dict(found.get("data") or {}), version
+    def _read_kv(self) -> tuple[dict[str, str], int]:
+        """The data in kv and its version for compare-and-set, which is 0 if there is none."""
+        response = self._server.call("GET", f"{self._mount}/data/{self._name}") or {}
+        version = (response.get("metadata") or {}).get("version", 0)
+        return dict(response.get("data") or {}), version
 
-    def _store(self, data: dict[str, str], version: int) -> None:
+    def _write_kv(self, data: dict[str, str], version: int) -> None:
         body = {"options": {"cas": version}, "data": data}
         self._server.call("POST", f"{self._mount}/data/{self._name}", body)
 

@@ -1,4 +1,4 @@
-"""A key made of a passphrase by scrypt; its salt is part of the key's reference."""
+"""A key derived from a passphrase with scrypt; its salt is part of the key's reference."""
 
 from __future__ import annotations
 
@@ -6,95 +6,102 @@ import getpass
 import os
 import sys
 
-from ..envelope import KEY, Key
-from .local import LocalKey
-from .source import KeyFault, Place
+from ..envelope import KEY_BYTES, WrappingKey
+from .key_source import KeyContext, KeyUnavailable
+from .local_key import LocalKey
 
-VARIABLE, NEXT = "HOOKLINE_VAULT_PASSPHRASE", "HOOKLINE_VAULT_NEXT_PASSPHRASE"
-SALT = 16
-"""Bytes of a salt."""
-COST, BLOCK, PARALLEL = 2**16, 8, 1
-"""scrypt's N, r and p: 64 MiB of memory for each guess."""
-SHORTEST = 12
-"""Characters of a new passphrase."""
+VARIABLE = "HOOKLINE_VAULT_PASSPHRASE"
+NEXT_VARIABLE = "HOOKLINE_VAULT_NEXT_PASSPHRASE"
+SALT_BYTES = 16
+SCRYPT_N = 2**16
+"""64 MiB of memory for each attempt, with r = 8 and p = 1."""
+SCRYPT_R = 8
+SCRYPT_P = 1
+MIN_PASSPHRASE_CHARS = 12
 
 
 class PassphraseKeys:
-    """Takes the passphrase from ``HOOKLINE_VAULT_PASSPHRASE``, or asks for it on a terminal."""
+    """Reads the passphrase from ``HOOKLINE_VAULT_PASSPHRASE`` or asks for it on a terminal."""
 
     name = "passphrase"
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self._prepared: Key | None = None
+    def __init__(self, context: KeyContext) -> None:
+        self.context = context
 
-    def find(self, reference: str) -> Key | None:
-        """Return the key, if a passphrase makes it with the reference's salt."""
+    def find(self, reference: str) -> WrappingKey | None:
+        """Return the key if a passphrase and the salt of the reference give it."""
         kind, _, rest = reference.partition(":")
         if kind != "scrypt":
             return None
-        salt, variables = rest.partition(":")[0], (VARIABLE, NEXT)
-        for phrase in [self.place.env[name] for name in variables if self.place.env.get(name)]:
-            key = _derived(phrase, salt)
+        salt = rest.partition(":")[0]
+        in_environment = [
+            phrase for name in (VARIABLE, NEXT_VARIABLE) if (phrase := self.context.env.get(name))
+        ]
+        for phrase in in_environment:
+            key = _derive(phrase, salt)
             if key.reference == reference:
                 return key
-        phrase = _asked("Passphrase of the vault: ") if _has_terminal() else ""
-        if phrase and (key := _derived(phrase, salt)).reference == reference:
+        phrase = _ask("Passphrase of the vault: ") if _has_terminal() else ""
+        if phrase and (key := _derive(phrase, salt)).reference == reference:
             return key
-        wrong = phrase or any(map(self.place.env.get, variables))
-        told = "is not the one" if wrong else f"is missing: set {VARIABLE}"
-        raise KeyFault(f"The passphrase of the vault {told}.")
+        if phrase or in_environment:
+            raise KeyUnavailable("The passphrase of the vault is wrong.")
+        raise KeyUnavailable(f"The passphrase of the vault is missing. Set {VARIABLE}.")
 
-    def current(self) -> Key | None:
-        """Return a new key of the passphrase, with a salt of its own."""
-        phrase = self.place.env.get(VARIABLE, "")
-        if not phrase and self.place.config.key == self.name and _has_terminal():
-            phrase = _asked_twice()
-        return _new(phrase, VARIABLE) if phrase else None
+    def current(self) -> WrappingKey | None:
+        """Return a new key from the passphrase, with a new salt."""
+        phrase = self.context.env.get(VARIABLE, "")
+        if not phrase and self.context.config.key == self.name and _has_terminal():
+            phrase = _ask_twice()
+        return _new_key(phrase, VARIABLE) if phrase else None
 
-    def prepare(self) -> Key:
-        """Return a key of the next passphrase, which stands in a variable or is asked for."""
-        phrase = self.place.env.get(NEXT, "")
+    def prepare(self) -> WrappingKey:
+        """Return a key from the next passphrase, read from a variable or asked for."""
+        phrase = self.context.env.get(NEXT_VARIABLE, "")
         if not phrase and _has_terminal():
-            phrase = _asked_twice()
+            phrase = _ask_twice()
         if not phrase:
-            raise KeyFault(f"Set {NEXT} to the new passphrase, and run this again.")
-        return _new(phrase, NEXT)
+            raise KeyUnavailable(f"Set {NEXT_VARIABLE} to the new passphrase and run this again.")
+        return _new_key(phrase, NEXT_VARIABLE)
 
-    def promote(self, key: Key) -> str:
-        """Tell which variables have to change."""
-        return f"Now set {VARIABLE} to the new passphrase, and take {NEXT} away."
-
-
-def _new(phrase: str, where: str) -> LocalKey:
-    if len(phrase) < SHORTEST:
-        raise KeyFault(f"The passphrase ({where}) needs at least {SHORTEST} characters.")
-    return _derived(phrase, os.urandom(SALT).hex())
+    def promote(self, key: WrappingKey) -> str:
+        """Return which variables to change."""
+        return f"Now set {VARIABLE} to the new passphrase and unset {NEXT_VARIABLE}."
 
 
-def _derived(phrase: str, salt: str) -> LocalKey:
+def _new_key(phrase: str, where: str) -> LocalKey:
+    if len(phrase) < MIN_PASSPHRASE_CHARS:
+        raise KeyUnavailable(
+            f"The passphrase ({where}) needs at least {MIN_PASSPHRASE_CHARS} characters."
+        )
+    return _derive(phrase, os.urandom(SALT_BYTES).hex())
+
+
+def _derive(phrase: str, salt: str) -> LocalKey:
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     try:
-        made = Scrypt(salt=bytes.fromhex(salt), length=KEY, n=COST, r=BLOCK, p=PARALLEL)
+        scrypt = Scrypt(
+            salt=bytes.fromhex(salt), length=KEY_BYTES, n=SCRYPT_N, r=SCRYPT_R, p=SCRYPT_P
+        )
     except ValueError:
-        raise KeyFault(f"The vault names a salt that is none: {salt[:40]!r}.") from None
-    return LocalKey(made.derive(phrase.encode()), f"scrypt:{salt}")
+        raise KeyUnavailable(f"Invalid salt in the vault: {salt[:40]!r}.") from None
+    return LocalKey(scrypt.derive(phrase.encode()), f"scrypt:{salt}")
 
 
 def _has_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _asked(question: str) -> str:
+def _ask(question: str) -> str:
     try:
         return getpass.getpass(question)
     except (EOFError, OSError):
         return ""
 
 
-def _asked_twice() -> str:
-    phrase = _asked("New passphrase of the vault: ")
-    if phrase and _asked("Once more: ") != phrase:
-        raise KeyFault("The two passphrases differ; nothing was changed.")
+def _ask_twice() -> str:
+    phrase = _ask("New passphrase of the vault: ")
+    if phrase and _ask("Repeat the passphrase: ") != phrase:
+        raise KeyUnavailable("The passphrases differ. Nothing was changed.")
     return phrase
