@@ -20,7 +20,7 @@ LINE = 10**8
 
 
 class Editor:
-    """The client's side: it keeps what it is told, and answers as ``answer`` says.
+    """The client's side: it keeps updates, and answers as ``answer`` says.
 
     ``answer`` is the id of the option that is chosen, ``cancelled``, or a function of the request.
     """
@@ -53,7 +53,7 @@ class Editor:
         chosen = schema.AllowedOutcome(outcome="selected", option_id=answer)
         return schema.RequestPermissionResponse(outcome=chosen)
 
-    # What was told
+    # Updates
 
     def of(self, kind: str) -> list[Any]:
         """The updates of one kind."""
@@ -66,7 +66,7 @@ class Editor:
 
     @property
     def thought(self) -> str:
-        """What was told beside it."""
+        """The thoughts."""
         return "".join(one.content.text for one in self.of("agent_thought_chunk"))
 
     def call(self, title: str) -> list[Any]:
@@ -102,7 +102,7 @@ class Editor:
 @asynccontextmanager
 async def connected(editor: Editor, agent: Harness, mode: str = "") -> AsyncIterator[Editor]:
     """An editor that has started the agent, in this process."""
-    from hookline_acp.serving import serve
+    from hookline_acp.agent_server import serve
 
     await agent.aopen()
     host = agent.plugin(Acp).host

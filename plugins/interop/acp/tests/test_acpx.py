@@ -87,11 +87,11 @@ def test_a_change_is_approved_and_shown(acpx: list[str], place: Place) -> None:
 
 def test_a_change_that_is_refused_is_not_made(acpx: list[str], place: Place) -> None:
     done = run(acpx, place, "--deny-all", "--format", "json", "exec", "write it")
-    told = messages(done)
+    updates = messages(done)
     assert not (place.workspace / "a.txt").exists()
-    outcomes = [one["result"]["outcome"] for one in told if "outcome" in one.get("result", {})]
+    outcomes = [one["result"]["outcome"] for one in updates if "outcome" in one.get("result", {})]
     assert [one["optionId"] for one in outcomes] == ["Deny"]
-    assert [one["result"]["stopReason"] for one in told if "stopReason" in one.get("result", {})]
+    assert [one["result"]["stopReason"] for one in updates if "stopReason" in one.get("result", {})]
 
 
 def test_a_session_of_its_own_goes_on_and_is_closed(acpx: list[str], place: Place) -> None:

@@ -207,7 +207,7 @@ def test_a_line_that_is_too_long_is_skipped(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_what_prints_does_not_print_into_the_protocol(place: Place) -> None:
+def test_prints_do_not_reach_the_protocol(place: Place) -> None:
     site = place.home.parent / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(LOUD, "utf-8")
@@ -265,8 +265,8 @@ def test_an_editor_that_dies_leaves_a_session_that_goes_on(place: Place, way: An
         await editor.agent.load_session(cwd=str(place.workspace), session_id=session)
         return list(editor.updates), await editor.say(session, "and now?")
 
-    told, done = place.talk(again, editor)
-    calls = [one for one in told if one.session_update == "tool_call_update"]
+    updates, done = place.talk(again, editor)
+    calls = [one for one in updates if one.session_update == "tool_call_update"]
     assert done.stop_reason == "end_turn"
     assert "Done." in editor.said
     assert way == signal.SIGKILL or [one.status for one in calls] == ["failed"]

@@ -67,7 +67,7 @@ class Knobs(Plugin):
         return "Strict."
 
 
-def test_a_session_is_listed_and_told_again_with_what_it_changed(house: House) -> None:
+def test_a_session_is_listed_and_replayed_with_its_changes(house: House) -> None:
     change = [
         calls("edit_file", path="a.txt", old_string="two", new_string="2"),
         calls("write_file", path="b.txt", content="all"),
@@ -84,17 +84,17 @@ def test_a_session_is_listed_and_told_again_with_what_it_changed(house: House) -
         (known,) = listed.sessions
         cwd = str(house.workspace)
         await editor.agent.load_session(cwd=cwd, session_id=known.session_id)
-        told = list(editor.updates)
+        updates = list(editor.updates)
         done = await editor.say(known.session_id, "and now?")
-        return known, elsewhere.sessions, told, done
+        return known, elsewhere.sessions, updates, done
 
     session, _ = house.talk(begin, Hands, model=[["I do.", *change], "Changed."])
     model = ScriptedModel(["Still here."])
-    (known, elsewhere, told, done), _ = house.talk(again, Hands, model=model)
+    (known, elsewhere, updates, done), _ = house.talk(again, Hands, model=model)
     assert (known.session_id, known.cwd) == (session, str(house.workspace))
     assert known.title == "change it"
     assert elsewhere == []
-    kinds = [one.session_update for one in told]
+    kinds = [one.session_update for one in updates]
     assert kinds == [
         "user_message_chunk",
         "agent_message_chunk",
@@ -105,19 +105,19 @@ def test_a_session_is_listed_and_told_again_with_what_it_changed(house: House) -
         "agent_message_chunk",
         "available_commands_update",
     ]
-    edited, written = told[4].content[0], told[5].content[0]
+    edited, written = updates[4].content[0], updates[5].content[0]
     assert (edited.path, edited.old_text, edited.new_text) == (
         str(house.workspace / "a.txt"),
         "two",
         "2",
     )
     assert (written.old_text, written.new_text) == (None, "all")
-    assert [told[2].status, told[4].status] == ["pending", "completed"]
+    assert [updates[2].status, updates[4].status] == ["pending", "completed"]
     assert done.stop_reason == "end_turn"
     assert len(model.requests[0].messages) > 4  # the conversation went on
 
 
-def test_resuming_tells_nothing_again(house: House) -> None:
+def test_resuming_replays_nothing(house: House) -> None:
     async def begin(editor: Editor) -> str:
         session = await editor.begin(house.workspace)
         await editor.say(session, "hello")
@@ -132,7 +132,7 @@ def test_resuming_tells_nothing_again(house: House) -> None:
     assert kinds == ["available_commands_update"]
 
 
-def test_going_back_by_a_command_goes_on_there(house: House) -> None:
+def test_resume_command_continues_the_other_session(house: House) -> None:
     async def work(editor: Editor) -> Any:
         first, second = [await editor.begin(house.workspace) for _ in range(2)]
         await editor.say(first, "my name is Ada")
@@ -148,7 +148,7 @@ def test_going_back_by_a_command_goes_on_there(house: House) -> None:
 
 
 def test_a_list_comes_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline_acp.agent.PAGE", 2)
+    monkeypatch.setattr("hookline_acp.agent.PAGE_SIZE", 2)
 
     async def work(editor: Editor) -> Any:
         for _ in range(5):
@@ -188,12 +188,12 @@ def test_closing_stops_and_forgets(house: House) -> None:
     assert found == ("cancelled", True)
 
 
-def test_modes_are_offered_and_changes_are_told(house: House) -> None:
+def test_modes_are_offered_and_changes_reported(house: House) -> None:
     async def work(editor: Editor) -> Any:
         made = await editor.agent.new_session(cwd=str(house.workspace))
         with pytest.raises(RequestError, match="no planning here"):
             await editor.agent.set_session_mode(session_id=made.session_id, mode_id="plan")
-        with pytest.raises(RequestError, match="no mode 'yolo'"):
+        with pytest.raises(RequestError, match="unknown mode 'yolo'"):
             await editor.agent.set_session_mode(session_id=made.session_id, mode_id="yolo")
         await editor.say(made.session_id, "/strict")
         return made.modes
@@ -252,7 +252,7 @@ def test_a_session_needs_a_folder(house: House, cwd: str) -> None:
 
 
 @pytest.mark.parametrize("session", ["nobody", "", "x" * 500, "a\nb"])
-def test_a_session_that_is_not_there_is_said(house: House, session: str) -> None:
+def test_an_unknown_session_is_refused(house: House, session: str) -> None:
     async def work(editor: Editor) -> Any:
         with pytest.raises(RequestError) as caught:
             await editor.agent.load_session(cwd=str(house.workspace), session_id=session)

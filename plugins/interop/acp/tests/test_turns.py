@@ -110,9 +110,7 @@ def test_a_question_has_the_id_of_its_call_and_the_diff_comes_with_the_result(ho
     assert (first.new_text, second.new_text) == ("one\n2\nthree", "nine\nten")
 
 
-def test_an_editor_shows_what_cannot_be_seen_and_takes_no_command_for_markdown(
-    house: House,
-) -> None:
+def test_hidden_characters_are_shown_and_commands_are_not_markdown(house: House) -> None:
     async def work(editor: Editor) -> Any:
         return await editor.say(await editor.begin(house.workspace), "go")
 
@@ -127,7 +125,7 @@ def test_an_editor_shows_what_cannot_be_seen_and_takes_no_command_for_markdown(
 
 
 @pytest.mark.parametrize("answer", ["Deny", "cancelled", "something else"])
-def test_what_is_not_allowed_does_not_run(house: House, answer: str) -> None:
+def test_a_denied_call_does_not_run(house: House, answer: str) -> None:
     async def work(editor: Editor) -> Any:
         return await editor.say(await editor.begin(house.workspace), "go")
 
@@ -139,7 +137,7 @@ def test_what_is_not_allowed_does_not_run(house: House, answer: str) -> None:
     )
 
 
-def test_what_a_plugin_denies_is_not_asked_about(house: House) -> None:
+def test_a_call_denied_by_a_plugin_is_not_asked_about(house: House) -> None:
     async def work(editor: Editor) -> Any:
         return await editor.say(await editor.begin(house.workspace), "go")
 
@@ -163,13 +161,13 @@ def test_a_plan_is_shown_as_one(house: House) -> None:
 
     model = [calls("plan", steps=steps), "Planned."]
     (live, loaded), _ = house.talk(work, Hands, model=model)
-    for (told,) in (live, loaded):
-        assert [(one.content, one.status) for one in told.entries] == [
+    for (update,) in (live, loaded):
+        assert [(one.content, one.status) for one in update.entries] == [
             ("look", "completed"),
             ("act", "in_progress"),
             ("rest", "pending"),
         ]
-        assert {one.priority for one in told.entries} == {"medium"}
+        assert {one.priority for one in update.entries} == {"medium"}
 
 
 def test_cancelling_stops_the_turn_and_every_call_has_an_end(house: House) -> None:
@@ -190,7 +188,7 @@ def test_cancelling_stops_the_turn_and_every_call_has_an_end(house: House) -> No
     assert editor.said == "Hereagain."
 
 
-def test_cancelling_while_it_asks(house: House) -> None:
+def test_cancelling_during_a_question(house: House) -> None:
     async def work(editor: Editor) -> Any:
         never = asyncio.Event()
 
@@ -242,17 +240,17 @@ def test_pictures_and_files_reach_the_model(house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "told"),
+    ("block", "expected"),
     [
-        (schema.AudioContentBlock(type="audio", data="", mime_type="audio/wav"), "sound"),
+        (schema.AudioContentBlock(type="audio", data="", mime_type="audio/wav"), "audio"),
         (schema.ImageContentBlock(type="image", data="?", mime_type="image/png"), "base64"),
         (schema.TextContentBlock(type="text", text=" "), "empty"),
     ],
 )
-def test_what_is_not_taken_is_said(house: House, block: Any, told: str) -> None:
+def test_unsupported_content_is_refused(house: House, block: Any, expected: str) -> None:
     async def work(editor: Editor) -> Any:
         session = await editor.begin(house.workspace)
-        with pytest.raises(RequestError, match=told) as caught:
+        with pytest.raises(RequestError, match=expected) as caught:
             await editor.say(session, block)
         return caught.value.code
 
@@ -336,7 +334,7 @@ def test_thousands_of_pieces_arrive_whole(house: House) -> None:
     assert editor.said == "".join(words)
 
 
-def test_what_the_editor_reads_late_is_joined(house: House) -> None:
+def test_chunks_for_a_slow_editor_are_joined(house: House) -> None:
     """A turn does not wait for an editor that does not read."""
     response = ModelResponse((TextBlock("x " * 20_000),), "end", Usage(input=1))
 

@@ -1,11 +1,10 @@
-"""Hookline plugin ``acp``: Hookline as the agent of an editor, by the Agent Client Protocol.
+"""Hookline plugin ``acp``: serves editors over the Agent Client Protocol.
 
-Reached by the entry point ``hookline_acp:Acp``. :mod:`.cli` is the command, :mod:`.serving` what it
-runs, :mod:`.pipes` the lines over standard input and output, :mod:`.agent` the protocol's methods,
-:mod:`.sessions` what is open, :mod:`.prompts` what an editor sends, :mod:`.feed` what it is told of
-a turn, :mod:`.calls` how tool calls look, :mod:`.asking` questions to the person, :mod:`.replay` a
-stored conversation, :mod:`.servers` the MCP servers that an editor passes, and
-:mod:`.unsaved` what it has not saved.
+Reached by the entry point ``hookline_acp:Acp``. The command :mod:`.cli` runs :mod:`.agent_server`,
+which connects :mod:`.agent` (the protocol's methods) to :mod:`.stdio`. :mod:`.prompts` reads
+prompts, :mod:`.feed` sends updates, :mod:`.call_updates` renders tool calls, :mod:`.replay` renders
+stored conversations, :mod:`.permission_requests` asks the person, :mod:`.mcp_servers` attaches the
+editor's MCP servers, and :mod:`.unsaved_changes` compares files with the editor's buffers.
 """
 
 from __future__ import annotations

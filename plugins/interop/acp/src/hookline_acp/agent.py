@@ -1,4 +1,4 @@
-"""The agent that an editor talks to: the methods of the protocol."""
+"""The methods of the Agent Client Protocol."""
 
 from __future__ import annotations
 
@@ -28,57 +28,58 @@ from hookline_hookspecs import (
     Usage,
 )
 
-from .calls import fenced
-from .feed import Feed
-from .pipes import Pipes
-from .prompts import Said, read_prompt, wrong
-from .replay import replayed
-from .servers import entries, lend
-from .sessions import CHANNEL, CHAT, EditorSession, Open, Prompt
-from .unsaved import Unsaved
+from .call_updates import fence_text
+from .feed import EditorFeed
+from .mcp_servers import attach_servers, server_entries
+from .prompts import ParsedPrompt, invalid_params, read_prompt
+from .replay import replay_updates
+from .sessions import CHANNEL, CHAT, ActivePrompt, EditorSession, OpenSessions
+from .stdio import StdioTransport
+from .unsaved_changes import UnsavedChanges
 
-MEANING: dict[Mode, str] = {
-    "ask": "Every call that changes anything asks first.",
-    "auto": "Only what is risky asks.",
-    "plan": "Nothing is changed; it plans.",
+MODE_DESCRIPTIONS: dict[Mode, str] = {
+    "ask": "Asks before every call that changes something.",
+    "auto": "Asks only before risky calls.",
+    "plan": "Plans without changing anything.",
 }
-"""The modes that an editor offers; ``yolo`` is for the command line only."""
-STOPS: dict[str, schema.StopReason] = {
+"""The modes that an editor can set; ``yolo`` is for the command line only."""
+STOP_REASONS: dict[str, schema.StopReason] = {
     "stopped": "cancelled",
     "max_iterations": "max_turn_requests",
     "denied": "refusal",
 }
 STOPPED = "Stopped."
-"""What core says of a turn that was stopped; the stop reason tells it."""
+"""Core's reply of a stopped turn; it is not shown, because the stop reason says it."""
 NOT_FOUND, FAILED = -32002, -32603
-"""The protocol's codes for what is not there, and for what went wrong."""
-NOT_IN_THIS = (
-    "This session began without MCP servers, and its tools stay as they were; a new session "
-    "has those of the editor's servers."
+"""The protocol's error codes."""
+NEW_SESSION_NEEDED = (
+    "The tools of a session cannot change. Start a new session to use the editor's MCP servers."
 )
-PAGE = 50
-"""Sessions of one answer of ``session/list``."""
-PATIENCE = 10.0
-"""Seconds in which a turn ends whose editor is gone."""
-LONGEST_NAME = 200
+PAGE_SIZE = 50
+"""Sessions in one answer of ``session/list``."""
+STOP_TIMEOUT = 10.0
+"""Seconds that a turn may take to stop after the editor has gone."""
+MAX_SESSION_ID_CHARS = 200
 
 
-class Agent:
+class EditorAgent:
     """Answers the requests of one editor.
 
     Args:
         host: the plugin's host.
         pipes: the connection.
-        feed: tells the editor what happens.
-        opened: the sessions that it has open.
-        mode: the mode of new sessions; empty for the one that config chooses.
+        feed: sends updates to the editor.
+        sessions: the open sessions.
+        mode: the mode of new sessions; empty for the configured one.
     """
 
-    def __init__(self, host: Host, pipes: Pipes, feed: Feed, opened: Open, mode: str) -> None:
-        self._host, self._pipes, self._feed, self._open = host, pipes, feed, opened
+    def __init__(
+        self, host: Host, pipes: StdioTransport, feed: EditorFeed, sessions: OpenSessions, mode: str
+    ) -> None:
+        self._host, self._pipes, self._feed, self._sessions = host, pipes, feed, sessions
         self._mode = mode
-        self.unsaved: Unsaved | None = None
-        """Learns whether the editor offers its files."""
+        self.unsaved: UnsavedChanges | None = None
+        """Set to offer reading files, if the editor does."""
         self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -94,7 +95,7 @@ class Agent:
         client_capabilities: schema.ClientCapabilities | None = None,
         **_: Any,
     ) -> schema.InitializeResponse:
-        """Say what this agent can do; the version is the one there is."""
+        """Return the agent's capabilities."""
         fs = client_capabilities.fs if client_capabilities is not None else None
         if self.unsaved is not None:
             self.unsaved.offered = bool(fs and fs.read_text_file)
@@ -120,127 +121,122 @@ class Agent:
             ),
         )
 
-    # Sessions
-
     async def new_session(
         self, cwd: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> schema.NewSessionResponse:
-        """Begin a session; nothing of it is stored before the first prompt."""
-        workspace = _folder(cwd)
+        """Start a session; nothing is stored before the first prompt."""
+        workspace = _working_folder(cwd)
         self._check_model()
         now = time.localtime(self._host.now())
         session_id = f"{time.strftime('%Y%m%d', now)}-{uuid4().hex[:8]}"
         session = EditorSession(session_id, workspace, session_id, session_id)
-        session.servers = entries(mcp_servers)
-        problems = lend(self._host, session_id, session.servers)
+        session.servers = server_entries(mcp_servers)
+        problems = attach_servers(self._host, session_id, session.servers)
         if self._mode:
-            await self._give_mode(session, self._mode)
+            await self._set_mode(session, self._mode)
         modes = await self._modes(session)
-        self._open.add(session)
-        self._pipes.after(session_id, lambda: self._greet(session, problems))
+        self._sessions.add(session)
+        self._pipes.after(session_id, lambda: self._send_initial_updates(session, problems))
         return schema.NewSessionResponse(session_id=session_id, modes=modes)
 
     async def load_session(
         self, cwd: str, session_id: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> schema.LoadSessionResponse:
-        """Open a stored session, and tell all of it."""
-        session, problems = await self._opened(cwd, session_id, mcp_servers)
+        """Open a stored session and replay its messages."""
+        session, problems = await self._open_session(cwd, session_id, mcp_servers)
         messages = await self._host.messages(session.current)
-        for update in replayed(messages, session.workspace):
+        for update in replay_updates(messages, session.workspace):
             self._feed.send(session, update)
-        self._greet(session, problems)
+        self._send_initial_updates(session, problems)
         return schema.LoadSessionResponse(modes=await self._modes(session))
 
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> schema.ResumeSessionResponse:
-        """Open a stored session whose messages the editor has."""
-        session, problems = await self._opened(cwd, session_id, mcp_servers)
-        self._greet(session, problems)
+        """Open a stored session without replaying its messages."""
+        session, problems = await self._open_session(cwd, session_id, mcp_servers)
+        self._send_initial_updates(session, problems)
         return schema.ResumeSessionResponse(modes=await self._modes(session))
 
-    async def _opened(
+    async def _open_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[Any] | None
     ) -> tuple[EditorSession, list[str]]:
-        workspace = _folder(cwd)
-        rows = await self._host.storage.fetch("conversation", id=_name(session_id))
-        known = self._open.get(session_id)
+        workspace = _working_folder(cwd)
+        rows = await self._host.storage.fetch("conversation", id=_check_session_id(session_id))
+        known = self._sessions.get(session_id)
         if known is not None and known.prompts:
-            raise wrong(f"session {session_id} is answering a prompt; cancel it first")
+            raise invalid_params(f"session {session_id} is answering a prompt. Cancel it first")
         if not rows and known is None:
-            raise RequestError(
-                NOT_FOUND,
-                f"there is no session {session_id[:80]}; session/list has those there are",
-            )
+            raise RequestError(NOT_FOUND, f"unknown session {session_id[:80]}. Use session/list")
         self._check_model()
         if rows:
             await self._conversations.reopen(session_id)
         if known is not None:
-            self._open.drop(known)
+            self._sessions.drop(known)
         session = EditorSession(session_id, workspace, session_id, session_id)
         session.title = rows[0]["title"] if rows else None
-        session.servers = entries(mcp_servers)
-        problems = lend(self._host, session_id, session.servers)
-        if session.servers and not problems and not await self._reaches_servers(session_id):
-            problems = [NOT_IN_THIS]
-        self._open.add(session)
+        session.servers = server_entries(mcp_servers)
+        problems = attach_servers(self._host, session_id, session.servers)
+        if session.servers and not problems and not await self._has_tool_search(session_id):
+            problems = [NEW_SESSION_NEEDED]
+        self._sessions.add(session)
         return session, problems
 
-    async def _reaches_servers(self, session_id: str) -> bool:
-        """Whether the tools of a session, which stay as they were, find those of MCP servers."""
+    async def _has_tool_search(self, session_id: str) -> bool:
+        """True if the session's frozen tools include the search for MCP tools."""
         stable = await self._host.services[Inspection].prompt(session_id)
         return stable is None or any(one.name == "mcp_find" for one in stable.tools)
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
     ) -> schema.ListSessionsResponse:
-        """Return stored sessions, those of the terminal too, the last used first."""
-        updated, after = _place(cursor)
-        workspace = str(_real(cwd)) if cwd else ""
+        """Return stored sessions, including the terminal's, most recently used first."""
+        updated, after = _parse_cursor(cursor)
+        workspace = str(_real_path(cwd)) if cwd else ""
         rows = await self._host.storage.fetch(
-            "conversations", workspace=workspace, updated=updated, id=after, most=PAGE + 1
+            "conversations", workspace=workspace, updated=updated, id=after, most=PAGE_SIZE + 1
         )
         shown = [
             schema.SessionInfo(
                 session_id=row["id"],
                 cwd=row["workspace"] or str(self._host.paths.workspace),
-                title=_line(row["title"] or row["first_words"] or ""),
+                title=_title_line(row["title"] or row["first_words"] or ""),
                 updated_at=datetime.fromtimestamp(row["updated"], UTC).isoformat(),
             )
-            for row in rows[:PAGE]
+            for row in rows[:PAGE_SIZE]
         ]
-        last = rows[PAGE - 1] if len(rows) > PAGE else None
+        last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
         following = f"{last['updated']!r}~{last['id']}" if last else None
         return schema.ListSessionsResponse(sessions=shown, next_cursor=following)
 
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
-        """End what is under way in a session and forget it; what was said stays stored."""
+        """Stop a session's turn and close it; its messages stay stored."""
         session = self._session(session_id)
         await self._stop(session)
         for name in {session_id, session.current}:
-            lend(self._host, name, ())
-        self._open.drop(session)
+            attach_servers(self._host, name, ())
+        self._sessions.drop(session)
         return schema.CloseSessionResponse()
 
-    def _greet(self, session: EditorSession, problems: Sequence[str]) -> None:
+    def _send_initial_updates(self, session: EditorSession, problems: Sequence[str]) -> None:
         self._feed.commands(session, self._feed.all_commands)
         for problem in problems:
             self._feed.think(session, f"{problem}\n")
 
-    # Modes
-
     async def set_session_mode(
         self, mode_id: str, session_id: str, **_: Any
     ) -> schema.SetSessionModeResponse:
-        """Change how freely the session acts; a turn under way follows at its next call."""
-        await self._give_mode(self._session(session_id), mode_id)
+        """Set the session's mode; a running turn follows from its next call on."""
+        await self._set_mode(self._session(session_id), mode_id)
         return schema.SetSessionModeResponse()
 
-    async def _give_mode(self, session: EditorSession, mode: str) -> None:
+    async def _set_mode(self, session: EditorSession, mode: str) -> None:
         modes = self._host.services.get(Modes)
-        if modes is None or mode not in MEANING:
-            known = ", ".join(MEANING) if modes is not None else "none: the plugin modes is off"
-            raise wrong(f"there is no mode {mode[:40]!r}; there are {known}")
+        if modes is None or mode not in MODE_DESCRIPTIONS:
+            known = (
+                ", ".join(MODE_DESCRIPTIONS) if modes is not None else "none, plugin modes is off"
+            )
+            raise invalid_params(f"unknown mode {mode[:40]!r}. Modes: {known}")
         try:
             for name in dict.fromkeys((session.target, session.current)):
                 await modes.set(name, mode)
@@ -253,66 +249,68 @@ class Agent:
         if modes is None:
             return None
         session.mode = await modes.get(session.current)
-        names = MEANING if session.mode in MEANING else {**MEANING, "yolo": "Nothing asks."}
+        names = (
+            MODE_DESCRIPTIONS
+            if session.mode in MODE_DESCRIPTIONS
+            else {**MODE_DESCRIPTIONS, "yolo": "Never asks."}
+        )
         shown = [
             schema.SessionMode(id=one, name=one.capitalize(), description=meaning)
             for one, meaning in names.items()
         ]
         return schema.SessionModeState(current_mode_id=session.mode, available_modes=shown)
 
-    # Prompts
-
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> schema.PromptResponse:
-        """Answer a prompt; another one in the same session waits for it."""
+        """Answer a prompt; further prompts of the same session wait."""
         session = self._session(session_id)
-        asked = Prompt(self._inbound(session))
-        session.prompts.add(asked)
+        active = ActivePrompt(self._inbound(session))
+        session.prompts.add(active)
         try:
-            said = await read_prompt(prompt, session.workspace, self._media)
-            asked.embedded = tuple(said.embedded)
-            if session.prompt is not None and self._is_immediate(said.text):
-                return await self._beside(session, asked, said)
+            parsed = await read_prompt(prompt, session.workspace, self._media)
+            active.embedded = tuple(parsed.embedded)
+            if session.prompt is not None and self._is_immediate(parsed.text):
+                return await self._run_immediate(session, active, parsed)
             async with session.turn:
-                if asked.cancelled:
+                if active.cancelled:
                     return schema.PromptResponse(stop_reason="cancelled")
-                asked.inbound = self._inbound(session, asked.inbound.message_id, said)
-                session.prompt = asked
+                active.inbound = self._inbound(session, active.inbound.message_id, parsed)
+                session.prompt = active
                 try:
-                    return await self._answer(session, asked)
+                    return await self._answer(session, active)
                 finally:
                     session.prompt = None
         finally:
-            session.prompts.discard(asked)
+            session.prompts.discard(active)
 
     def _is_immediate(self, text: str) -> bool:
-        """True for a command that does not wait for the turn under way, such as ``/stop``."""
+        """True for a command that does not wait for the running turn, such as ``/stop``."""
         word = text.split(None, 1)[0].casefold() if text.startswith("/") else ""
         return any(
             one.immediate and word in (one.name, *one.aliases)
             for one in self._conversations.commands()
         )
 
-    async def _beside(
-        self, session: EditorSession, asked: Prompt, said: Said
+    async def _run_immediate(
+        self, session: EditorSession, active: ActivePrompt, parsed: ParsedPrompt
     ) -> schema.PromptResponse:
-        inbound = self._inbound(session, asked.inbound.message_id, said)
+        inbound = self._inbound(session, active.inbound.message_id, parsed)
         submission = await self._conversations.submit(inbound, "ask")
         if text := submission.turn.reply:
-            self._feed.say(session, fenced(text) if "\n" in text else text, str(uuid4()))
+            self._feed.say(session, fence_text(text) if "\n" in text else text, str(uuid4()))
         await submission.mark_delivered()
-        await self._feed.settle(session)
+        await self._feed.send_mode_and_title(session)
         return schema.PromptResponse(stop_reason="end_turn")
 
     def _inbound(
-        self, session: EditorSession, message_id: str = "", said: Said | None = None
+        self, session: EditorSession, message_id: str = "", parsed: ParsedPrompt | None = None
     ) -> Inbound:
         return Inbound(
             CHANNEL,
             CHAT,
             self._user,
             message_id or uuid4().hex,
-            said.text if said else "",
-            attachments=tuple(said.attachments) if said else (),
+            parsed.text if parsed else "",
+            attachments=tuple(parsed.attachments) if parsed else (),
             received=self._host.now(),
             session_id=session.target,
             private=True,
@@ -320,58 +318,58 @@ class Agent:
             workspace=session.workspace,
         )
 
-    async def _answer(self, session: EditorSession, asked: Prompt) -> schema.PromptResponse:
-        work = asyncio.ensure_future(self._conversations.submit(asked.inbound, "ask"))
+    async def _answer(self, session: EditorSession, active: ActivePrompt) -> schema.PromptResponse:
+        work = asyncio.ensure_future(self._conversations.submit(active.inbound, "ask"))
         try:
             submission = await asyncio.shield(work)
         except asyncio.CancelledError:
-            # The editor is gone: nobody reads the answer, and nobody could approve.
-            asked.cancelled = True
-            await self._conversations.stop(asked.inbound)
-            await asyncio.wait([work], timeout=PATIENCE)
+            # The editor has gone: no one could read the answer or approve.
+            active.cancelled = True
+            await self._conversations.stop(active.inbound)
+            await asyncio.wait([work], timeout=STOP_TIMEOUT)
             raise
         except HooklineError as error:
             raise RequestError(FAILED, str(error)) from None
         finally:
-            self._feed.interrupted(session, asked)
-        return await self._told(session, asked, submission)
+            self._feed.fail_open_calls(session, active)
+        return await self._finish_prompt(session, active, submission)
 
-    async def _told(
-        self, session: EditorSession, asked: Prompt, submission: Submission
+    async def _finish_prompt(
+        self, session: EditorSession, active: ActivePrompt, submission: Submission
     ) -> schema.PromptResponse:
         turn = submission.turn
         for text in submission.undelivered:
             self._feed.say(session, f"{text}\n\n", str(uuid4()))
-        left = asked.left_of(turn.reply)
+        left = active.unsent_part(turn.reply)
         if turn.stop == "command" and "\n" in left:
-            left = fenced(left)  # what a command prints is no Markdown: its lines stay
-        failed = asked.failure is not None and turn.stop in ("error", "budget")
-        is_stopped = left.strip() == STOPPED and (asked.cancelled or turn.stop == "stopped")
+            left = fence_text(left)  # output of a command is not Markdown
+        failed = active.failure is not None and turn.stop in ("error", "budget")
+        is_stopped = left.strip() == STOPPED and (active.cancelled or turn.stop == "stopped")
         if left.strip() and not (failed or is_stopped):
-            if asked.is_over and left == turn.reply:
-                asked.begin_text()
-            self._feed.say(session, left, asked.message_id)
+            if active.is_over and left == turn.reply:
+                active.begin_text()
+            self._feed.say(session, left, active.message_id)
         await submission.mark_delivered()
-        await self._feed.settle(session)
-        if failed and asked.failure is not None and not asked.cancelled:
-            raise RequestError(FAILED, asked.failure.text, {"kind": asked.failure.kind})
-        reason = "cancelled" if asked.cancelled else STOPS.get(turn.stop, "end_turn")
+        await self._feed.send_mode_and_title(session)
+        if failed and active.failure is not None and not active.cancelled:
+            raise RequestError(FAILED, active.failure.text, {"kind": active.failure.kind})
+        reason = "cancelled" if active.cancelled else STOP_REASONS.get(turn.stop, "end_turn")
         return schema.PromptResponse(stop_reason=reason, usage=_usage(turn.usage))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        """Stop what is under way in a session; its prompts answer ``cancelled``."""
-        session = self._open.get(session_id)
+        """Stop a session's turn; its prompts are answered with ``cancelled``."""
+        session = self._sessions.get(session_id)
         if session is not None:
             await self._stop(session)
 
     async def stop_all(self) -> None:
-        """Stop what is under way in every session: the editor is gone."""
-        for session in self._open.all():
+        """Stop the turns of all sessions, because the editor has gone."""
+        for session in self._sessions.all():
             await self._stop(session)
 
     async def _stop(self, session: EditorSession) -> None:
-        for asked in session.prompts:
-            asked.cancelled = True
+        for active in session.prompts:
+            active.cancelled = True
         if session.prompt is not None:
             await self._conversations.stop(session.prompt.inbound)
 
@@ -380,14 +378,12 @@ class Agent:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # Helpers
-
     def _session(self, session_id: str) -> EditorSession:
-        session = self._open.get(session_id)
+        session = self._sessions.get(session_id)
         if session is None:
             raise RequestError(
                 NOT_FOUND,
-                f"session {session_id[:80]} is not open; session/load or session/resume opens it",
+                f"session {session_id[:80]} is not open. Use session/load or session/resume",
             )
         return session
 
@@ -399,43 +395,43 @@ class Agent:
             raise RequestError(FAILED, str(error)) from None
 
 
-def _folder(cwd: str) -> Path:
-    """The folder that an editor works in. Raises ``RequestError`` if it is none."""
-    folder = _real(cwd)
+def _working_folder(cwd: str) -> Path:
+    """Return the editor's working folder. Raises ``RequestError`` if it is not a folder."""
+    folder = _real_path(cwd)
     if not folder.is_dir():
-        raise wrong(f"cwd {cwd[:200]} is no folder")
+        raise invalid_params(f"cwd {cwd[:200]} is not a folder")
     return folder
 
 
-def _real(cwd: str) -> Path:
+def _real_path(cwd: str) -> Path:
     try:
         if not os.path.isabs(cwd):  # noqa: PTH117
-            raise wrong(f"cwd {cwd[:200]!r} is not absolute")
+            raise invalid_params(f"cwd {cwd[:200]!r} is not absolute")
         return Path(os.path.realpath(cwd))
     except ValueError:
-        raise wrong("cwd is no path") from None
+        raise invalid_params("cwd is not a valid path") from None
 
 
-def _name(session_id: str) -> str:
-    if not 0 < len(session_id) <= LONGEST_NAME or not session_id.isprintable():
-        raise RequestError(NOT_FOUND, f"there is no session {session_id[:40]!r}")
+def _check_session_id(session_id: str) -> str:
+    if not 0 < len(session_id) <= MAX_SESSION_ID_CHARS or not session_id.isprintable():
+        raise RequestError(NOT_FOUND, f"unknown session {session_id[:40]!r}")
     return session_id
 
 
-def _line(text: str) -> str | None:
+def _title_line(text: str) -> str | None:
     line = " ".join(text.split())
     return (line if len(line) <= 80 else line[:79] + "…") or None
 
 
-def _place(cursor: str | None) -> tuple[float, str]:
-    """When and where the page before ended."""
+def _parse_cursor(cursor: str | None) -> tuple[float, str]:
+    """Return time and id of the last session of the previous page."""
     if cursor is None:
         return 1e15, ""
     moment, tilde, after = cursor.partition("~")
     with suppress(ValueError):
         if tilde and len(cursor) <= 300 and after.isprintable():
             return float(moment), after
-    raise wrong("cursor is not one of an answer of session/list")
+    raise invalid_params("cursor is invalid. Use the one from the last answer of session/list")
 
 
 def _usage(usage: Usage) -> schema.Usage:

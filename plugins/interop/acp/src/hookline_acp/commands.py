@@ -1,4 +1,4 @@
-"""Slash commands as an editor offers them."""
+"""The slash commands that an editor offers."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterable
 from acp import schema
 from hookline_hookspecs import Command
 
-NOT_HERE = frozenset({"/copy", "/expand", "/resume", "/approve", "/deny"})
-"""Commands of the terminal's own screen, and what an editor has its own ways for."""
+HIDDEN_COMMANDS = frozenset({"/copy", "/expand", "/resume", "/approve", "/deny"})
+"""Commands of the terminal's screen, and commands that an editor has buttons for."""
 
 
-def advertised(commands: Iterable[Command]) -> list[schema.AvailableCommand]:
-    """Return the commands that are of use in an editor, without their slashes."""
-    return [_shown(one) for one in commands if one.name not in NOT_HERE]
+def available_commands(commands: Iterable[Command]) -> list[schema.AvailableCommand]:
+    """Return the commands that are useful in an editor, without their slashes."""
+    return [_describe(one) for one in commands if one.name not in HIDDEN_COMMANDS]
 
 
-def _shown(command: Command) -> schema.AvailableCommand:
-    """A command; what its help shows after its name is the hint for its argument."""
+def _describe(command: Command) -> schema.AvailableCommand:
+    """Convert a command; the text after its name in its help becomes the argument's hint."""
     written = re.search(rf"{re.escape(command.name)} ([^.;,:)]+)", command.help)
-    hint = written[1].strip() if written else "more, if the command takes any"
+    hint = written[1].strip() if written else "arguments, if any"
     return schema.AvailableCommand(
         name=command.name.removeprefix("/"),
         description=command.help or command.name,

@@ -1,4 +1,4 @@
-"""What happens in a turn, told to the editor: text, thoughts, calls, plans, modes, cost."""
+"""Sends what happens in a turn to the editor: text, thoughts, calls, plans, modes, cost."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from hookline_hookspecs import (
     Turn,
 )
 
-from . import calls
-from .commands import advertised
-from .pipes import Pipes
-from .servers import lend
-from .sessions import CHANNEL, EditorSession, Open, Prompt
+from . import call_updates
+from .commands import available_commands
+from .mcp_servers import attach_servers
+from .sessions import CHANNEL, ActivePrompt, EditorSession, OpenSessions
+from .stdio import StdioTransport
 
-AGAIN = "The connection broke; the answer begins again."
-REFUSED = " was refused: "
-"""What core puts into a notice that a call's result tells as well."""
-RESUME = "/resume"
-NOTHING = "Interrupted: it has no result."
+RESTART_NOTICE = "The connection broke; the answer starts over."
+REFUSAL_MARKER = " was refused: "
+"""Part of core's notices about refusals, which the call's result shows too."""
+RESUME_COMMAND = "/resume"
+NO_RESULT = "Interrupted: no result."
 
 
-class Feed:
-    """Turns signals of core into updates for the editor.
+class EditorFeed:
+    """Converts core's signals to updates for the editor.
 
     Args:
         host: the plugin's host.
-        pipes: where the updates go.
-        opened: the sessions that the editor has open.
+        pipes: the connection to the editor.
+        sessions: the open sessions.
     """
 
-    def __init__(self, host: Host, pipes: Pipes, opened: Open) -> None:
-        self._host, self._pipes, self._open = host, pipes, opened
+    def __init__(self, host: Host, pipes: StdioTransport, sessions: OpenSessions) -> None:
+        self._host, self._pipes, self._sessions = host, pipes, sessions
         self._prices: Any = None
         self.stop: Callable[[EditorSession], Any] = lambda session: None
-        """Stops the turn of a session whose prompt was cancelled before it began."""
+        """Stops the turn of a session whose prompt was cancelled before the turn began."""
 
     @property
     def receivers(self) -> dict[str, Callable[..., None]]:
-        """What is to be connected to signals."""
+        """The receivers to connect, by signal."""
         return {
             "start_of_turn": self._started,
             "end_of_turn": self._ended,
@@ -64,10 +64,8 @@ class Feed:
             "resumed": self._resumed,
         }
 
-    # Sending
-
     def send(self, session: EditorSession, update: Any) -> None:
-        """Tell the editor something of a session, after all that was told before."""
+        """Send an update about a session; updates keep their order."""
         self._send(session, update.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def _send(self, session: EditorSession, update: dict[str, Any]) -> None:
@@ -75,7 +73,7 @@ class Feed:
         self._pipes.push({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
     def say(self, session: EditorSession, text: str, message_id: str) -> None:
-        """Show a text as the agent's."""
+        """Show a text as the agent's answer."""
         self._send(session, _chunk("agent_message_chunk", text, message_id))
 
     def think(self, session: EditorSession, text: str, message_id: str = "") -> None:
@@ -83,14 +81,12 @@ class Feed:
         message_id = message_id or str(uuid4())
         self._send(session, _chunk("agent_thought_chunk", text, message_id))
 
-    # Signals
-
-    def _at(self, ctx: Any) -> tuple[Context, EditorSession, Prompt] | None:
-        """Where a signal belongs; None if no prompt of the editor is about it."""
+    def _locate(self, ctx: Any) -> tuple[Context, EditorSession, ActivePrompt] | None:
+        """Return context, session and prompt of a signal; None if it belongs to no prompt."""
         view: Context | None = ctx.of(self._host.plugin) if hasattr(ctx, "of") else ctx
         if view is None:
             return None
-        session = self._open.shown_in(view.session.id)
+        session = self._sessions.find(view.session.id)
         if session is None or session.prompt is None:
             return None
         return view, session, session.prompt
@@ -100,17 +96,17 @@ class Feed:
         if own.channel != CHANNEL:
             return
         if own.kind == "agent":
-            above = self._open.shown_in(own.parent_id)
+            above = self._sessions.find(own.parent_id)
             if above is not None:
-                self._open.lead(own.id, above)
+                self._sessions.show_in(own.id, above)
             return
-        session = self._open.get(turn.inbound.session_id) or self._open.shown_in(own.id)
+        session = self._sessions.get(turn.inbound.session_id) or self._sessions.find(own.id)
         if own.kind != "chat" or session is None or session.prompt is None:
             return
-        self._open.lead(own.id, session)
+        self._sessions.show_in(own.id, session)
         if session.current != own.id:
             session.current = own.id
-            lend(self._host, own.id, session.servers)
+            attach_servers(self._host, own.id, session.servers)
         session.prompt.begun = True
         session.prompt.begin_text()
         if session.prompt.cancelled:
@@ -118,10 +114,10 @@ class Feed:
 
     def _ended(self, turn: Turn, ctx: Any = None) -> None:
         if turn.session.kind == "agent":
-            self._open.unlead(turn.session.id)
+            self._sessions.hide(turn.session.id)
 
     def _delta(self, delta: Delta, ctx: Any = None) -> None:
-        found = self._at(ctx)
+        found = self._locate(ctx)
         if found is None or found[0].session.kind != "chat":
             return
         _, session, prompt = found
@@ -131,93 +127,91 @@ class Feed:
             prompt.said += delta.text
             self.say(session, delta.text, prompt.message_id)
         elif delta.kind == "restart":
-            self.think(session, AGAIN)
+            self.think(session, RESTART_NOTICE)
             prompt.begin_text()
         elif delta.text:
             self.think(session, delta.text, prompt.message_id)
 
     def _responded(self, response: ModelResponse, ctx: Any = None) -> None:
-        found = self._at(ctx)
+        found = self._locate(ctx)
         if found is None:
             return
         view, session, prompt = found
-        self._spent(session, view, response)
+        self._report_usage(session, view, response)
         if view.session.kind == "chat":
             prompt.is_over = True
         for call in response.message.tool_calls:
-            if calls.plan_of(call) is None:
+            if call_updates.plan_update(call) is None:
                 self.announce(session, prompt, view, call)
 
     def announce(
-        self, session: EditorSession, prompt: Prompt, view: Context, call: ToolCall
+        self, session: EditorSession, prompt: ActivePrompt, view: Context, call: ToolCall
     ) -> str:
-        """Tell of a call, once; return the id by which the editor knows it."""
-        call_id = id_of(view, call)
+        """Show a call if it is not shown yet; return its id in the editor."""
+        call_id = editor_call_id(view, call)
         if call_id not in prompt.calls:
             prompt.calls.add(call_id)
-            self.send(session, calls.started(call_id, call, view.paths.workspace))
+            self.send(session, call_updates.start_update(call_id, call, view.paths.workspace))
         return call_id
 
-    def runs(self, ctx: Context, call: ToolCall) -> None:
-        """A call that was allowed begins to run."""
-        found = self._at(ctx)
-        if found is not None and calls.plan_of(call) is None:
+    def report_running(self, ctx: Context, call: ToolCall) -> None:
+        """Show that an allowed call starts to run."""
+        found = self._locate(ctx)
+        if found is not None and call_updates.plan_update(call) is None:
             view, session, prompt = found
             call_id = self.announce(session, prompt, view, call)
-            self.send(session, calls.progress(call_id, "in_progress"))
+            self.send(session, call_updates.status_update(call_id, "in_progress"))
 
     def _result(self, result: ToolResult, ctx: Any = None) -> None:
-        found = self._at(ctx)
+        found = self._locate(ctx)
         if found is None:
             return
         view, session, prompt = found
-        plan = calls.plan_of(result.call)
-        known = id_of(view, result.call) in prompt.calls
+        plan = call_updates.plan_update(result.call)
+        known = editor_call_id(view, result.call) in prompt.calls
         if plan is not None and result.ok:
             if view.session.kind == "chat":
                 self.send(session, plan)
             if not known:
                 return
         call_id = self.announce(session, prompt, view, result.call)
-        self.send(session, calls.finished(call_id, result, view.paths.workspace))
+        self.send(session, call_updates.result_update(call_id, result, view.paths.workspace))
         prompt.calls.discard(call_id)
 
-    def interrupted(self, session: EditorSession, prompt: Prompt) -> None:
-        """The turn is over: what has no result gets none."""
+    def fail_open_calls(self, session: EditorSession, prompt: ActivePrompt) -> None:
+        """Show calls without a result as failed, at the end of a turn."""
         for call_id in sorted(prompt.calls):
-            update = calls.progress(call_id, "failed")
-            update.content = [calls.text_content(NOTHING)]
+            update = call_updates.status_update(call_id, "failed")
+            update.content = [call_updates.text_content(NO_RESULT)]
             self.send(session, update)
         prompt.calls.clear()
 
     def _notice(self, notice: Notice, ctx: Any = None) -> None:
-        if REFUSED in notice.text and ctx is not None:
-            return  # the call's result says it
+        if REFUSAL_MARKER in notice.text and ctx is not None:
+            return  # the call's result shows it
         text = f"[{notice.plugin}] {notice.text}\n"
-        found = self._at(ctx) if ctx is not None else None
+        found = self._locate(ctx) if ctx is not None else None
         if found is not None:
             self.think(found[1], text)
-        elif ctx is None:  # a session that another process works in: its prompt waits
-            for session in self._open.all():
+        elif ctx is None:  # another process works in the session, so the prompt waits
+            for session in self._sessions.all():
                 if session.prompt is not None and not session.prompt.begun:
                     self.think(session, text)
 
     def _failed(self, failure: Failure, ctx: Any = None) -> None:
-        found = self._at(ctx)
+        found = self._locate(ctx)
         if found is not None and found[0].session.kind == "chat":
             found[2].failure = failure
 
     def _resumed(self, session_id: str, ctx: Any = None) -> None:
-        """``/resume`` was typed: what is said next belongs to that session."""
-        for session in self._open.all():
+        """Switch to another session after ``/resume``."""
+        for session in self._sessions.all():
             prompt = session.prompt
-            if prompt is not None and prompt.inbound.text.casefold().startswith(RESUME):
+            if prompt is not None and prompt.inbound.text.casefold().startswith(RESUME_COMMAND):
                 session.target = session.current = session_id
-                self._open.lead(session_id, session)
+                self._sessions.show_in(session_id, session)
 
-    # What stands beside the conversation
-
-    def _spent(self, session: EditorSession, view: Context, response: ModelResponse) -> None:
+    def _report_usage(self, session: EditorSession, view: Context, response: ModelResponse) -> None:
         if self._prices is None:
             from hookline_hookspecs.prices import Prices
 
@@ -233,14 +227,14 @@ class Feed:
         self.send(session, update)
 
     def commands(self, session: EditorSession, found: list[Command]) -> None:
-        """Tell which slash commands there are."""
+        """Send the slash commands."""
         update = schema.AvailableCommandsUpdate(
-            session_update="available_commands_update", available_commands=advertised(found)
+            session_update="available_commands_update", available_commands=available_commands(found)
         )
         self.send(session, update)
 
-    async def settle(self, session: EditorSession) -> None:
-        """Tell what has changed beside the conversation: the mode, and the title."""
+    async def send_mode_and_title(self, session: EditorSession) -> None:
+        """Send the session's mode and title if they have changed."""
         modes = self._host.services.get(Modes)
         if modes is not None and (mode := await modes.get(session.current)) != session.mode:
             session.mode = mode
@@ -263,11 +257,11 @@ class Feed:
 
 
 def _chunk(kind: str, text: str, message_id: str) -> dict[str, Any]:
-    """A piece of text, as the SDK's models write it; they take too long for each of thousands."""
+    """Return an update with a piece of text, without the SDK's models, which are too slow."""
     content = {"type": "text", "text": text}
     return {"sessionUpdate": kind, "content": content, "messageId": message_id}
 
 
-def id_of(view: Context, call: ToolCall) -> str:
-    """The id of a call for the editor: a model's own are unique in a turn only."""
+def editor_call_id(view: Context, call: ToolCall) -> str:
+    """Return a call's id for the editor. The model's ids are unique only within a turn."""
     return f"{view.turn.id[:16]}.{call.id}"

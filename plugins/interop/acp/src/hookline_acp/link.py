@@ -1,20 +1,20 @@
-"""What the plugin's hooks reach of the agent, while it serves."""
+"""The parts of the running agent, for the plugin's hooks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .asking import Desk
-    from .feed import Feed
-    from .sessions import Open
-    from .unsaved import Unsaved
+    from .feed import EditorFeed
+    from .permission_requests import EditorQuestions
+    from .sessions import OpenSessions
+    from .unsaved_changes import UnsavedChanges
 
 
-class Link:
-    """The parts of the agent; None in a process that serves no editor."""
+class EditorLink:
+    """The parts of the running agent; None in a process that serves no editor."""
 
-    feed: Feed | None = None
-    desk: Desk | None = None
-    opened: Open | None = None
-    unsaved: Unsaved | None = None
+    feed: EditorFeed | None = None
+    questions: EditorQuestions | None = None
+    sessions: OpenSessions | None = None
+    unsaved: UnsavedChanges | None = None

@@ -1,4 +1,4 @@
-"""The plugin: its command, and the hooks through which a turn reaches the editor."""
+"""The plugin ``acp``: the hooks that connect turns with the editor."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
-from .link import Link
+from .link import EditorLink
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.turn import CallTool, ToolMiddleware
 
 TAG = "attached-context"
-"""The element of the turn's context that holds what was attached (CONTRACT)."""
+"""The context element of attached files."""
 
 
 class Acp(Plugin[NoConfig]):
-    """Lets editors talk with the agent."""
+    """Serves editors as their agent."""
 
     def __init__(self, config: NoConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._link = Link()
+        self._link = EditorLink()
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Let the command find this plugin."""
-        host.services.provide(Link, self._link)
+        """Provide the link that the command fills."""
+        host.services.provide(EditorLink, self._link)
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """Give the model the files that the editor has put into the prompt."""
-        opened = self._link.opened
-        session = opened.shown_in(turn.session.id) if opened is not None else None
+        """Add the files that the editor embedded in the prompt to the context."""
+        sessions = self._link.sessions
+        session = sessions.find(turn.session.id) if sessions is not None else None
         if session is None or session.prompt is None or turn.session.kind != "chat":
             return None
         prompt = session.prompt
@@ -55,7 +55,7 @@ class Acp(Plugin[NoConfig]):
             try:
                 items.append((one.name, await ctx.read(one.text, one.name)))
             except HooklineError as error:
-                items.append((one.name, f"(left out: {error})"))
+                items.append((one.name, f"(not attached: {error})"))
                 ctx.notify(f"{one.name} was not attached: {error}")
             origins.append(one.origin)
         if not items:
@@ -64,14 +64,13 @@ class Acp(Plugin[NoConfig]):
 
     @hookimpl
     def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware | None:
-        """Tell the editor when a call that was allowed begins, and keep it from working past what
-        the editor has not saved."""
+        """Report an allowed call to the editor, and refuse writes that would lose unsaved text."""
         feed, unsaved = self._link.feed, self._link.unsaved
         if feed is None or unsaved is None:
             return None
 
-        async def told(call: ToolCall, call_next: CallTool) -> ToolResult:
-            feed.runs(ctx, call)
+        async def run(call: ToolCall, call_next: CallTool) -> ToolResult:
+            feed.report_running(ctx, call)
             difference = await unsaved.changes(ctx, call)
             if not difference:
                 return await call_next(call)
@@ -81,11 +80,11 @@ class Acp(Plugin[NoConfig]):
             note = await unsaved.note(ctx, call, difference)
             return replace(result, notes=(*result.notes, note))
 
-        return told
+        return run
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Ask the person at the editor; None if the question is not about its sessions."""
-        if self._link.desk is None or not ctx.interactive:
+        """Ask the person at the editor; None if the question belongs to no session of it."""
+        if self._link.questions is None or not ctx.interactive:
             return None
-        return await self._link.desk.ask(ctx, question)
+        return await self._link.questions.ask(ctx, question)

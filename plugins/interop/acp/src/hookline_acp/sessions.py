@@ -1,4 +1,4 @@
-"""The sessions that an editor has open, and the prompts that are under way in them."""
+"""The sessions that an editor has open, and their prompts."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from uuid import uuid4
 
 from hookline_hookspecs import Failure, Inbound
 
-from .prompts import Embedded
+from .prompts import EmbeddedFile
 
 CHANNEL, CHAT = "terminal", "default"
-"""An editor is the operator's own, as the terminal is: it shares the terminal's conversations."""
+"""An editor belongs to the operator, like the terminal: it shares the terminal's conversations."""
 
 
 @dataclass(eq=False)
-class Prompt:
+class ActivePrompt:
     """A prompt that is being answered.
 
-    ``message_id`` is that of the text that is growing, ``said`` what the editor has of it; a new
-    response begins anew once ``is_over`` says so. ``calls`` are those that have no result yet.
+    ``message_id`` and ``said`` are id and text of the message that is being streamed; after
+    ``is_over`` the next text starts another message. ``calls`` are the ids of calls without a
+    result.
     """
 
     inbound: Inbound
-    embedded: tuple[Embedded, ...] = ()
+    embedded: tuple[EmbeddedFile, ...] = ()
     cancelled: bool = False
     begun: bool = False
     failure: Failure | None = None
@@ -35,12 +36,16 @@ class Prompt:
     calls: set[str] = field(default_factory=set)
 
     def begin_text(self) -> None:
-        """The next text belongs to another response."""
-        self.message_id, self.said, self.is_over = str(uuid4()), "", False
+        """Start another message."""
+        self.message_id = str(uuid4())
+        self.said = ""
+        self.is_over = False
 
-    def left_of(self, reply: str) -> str:
-        """What of the reply the editor does not have: all of it if it is another text. Spaces and
-        line ends do not make it another."""
+    def unsent_part(self, reply: str) -> str:
+        """Return the part of the reply that was not streamed yet.
+
+        That is all of it if it does not start with the streamed text, whitespace aside.
+        """
         said, whole = self.said.strip(), reply.strip()
         if not said or whole.startswith(said):
             return whole[len(said) :] if said else reply
@@ -59,63 +64,63 @@ class Prompt:
 class EditorSession:
     """A session that the editor has open.
 
-    ``id`` is the name that the editor knows, ``target`` the session that its messages are sent to,
-    another one after ``/resume``. ``current`` is where they led to last, another one after ``/new``
-    or long silence. ``cost`` is in US dollars since this process began, None where it is not known;
-    ``used`` are the tokens of the last request and its answer.
+    ``id`` is the editor's id. Messages are sent to core's session ``target``, which changes with
+    ``/resume``; ``current`` is the session that answered last, which changes with ``/new`` or after
+    a long pause. ``cost`` is in US dollars since this process started, None if unknown; ``used``
+    are the tokens of the last request and response.
     """
 
     id: str
     workspace: Path
     target: str
     current: str
-    prompt: Prompt | None = None
+    prompt: ActivePrompt | None = None
     title: str | None = None
     mode: str = ""
     cost: float | None = 0.0
     used: int = 0
     servers: tuple[dict[str, Any], ...] = ()
-    """The MCP servers that the editor passed with it."""
+    """The editor's MCP servers for this session."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    prompts: set[Prompt] = field(default_factory=set)
-    """Those under way and those that wait."""
+    prompts: set[ActivePrompt] = field(default_factory=set)
+    """The running prompt and those that wait."""
 
 
-class Open:
-    """Every session that is open, by the names that the editor and core know."""
+class OpenSessions:
+    """The open sessions, by the editor's ids and by core's."""
 
     def __init__(self) -> None:
         self._known: dict[str, EditorSession] = {}
-        self._leads: dict[str, EditorSession] = {}
-        """Sessions of core, those of sub-agents too, to the one that the editor sees."""
+        self._by_core_id: dict[str, EditorSession] = {}
+        """By id of core's session, including those of sub-agents."""
 
     def add(self, session: EditorSession) -> None:
-        """The editor has opened a session."""
+        """Add a session that the editor opened."""
         self._known[session.id] = session
-        self._leads[session.current] = session
+        self._by_core_id[session.current] = session
 
     def drop(self, session: EditorSession) -> None:
-        """The editor has closed a session."""
+        """Remove a session that the editor closed."""
         self._known.pop(session.id, None)
-        for core_id in [name for name, led in self._leads.items() if led is session]:
-            del self._leads[core_id]
+        for core_id in [name for name, shown in self._by_core_id.items() if shown is session]:
+            del self._by_core_id[core_id]
 
     def get(self, name: str | None) -> EditorSession | None:
-        """The session that the editor calls ``name``."""
+        """Return the session with the editor's id ``name``."""
         return self._known.get(name) if name is not None else None
 
     def all(self) -> list[EditorSession]:
-        """Every session."""
+        """Return every open session."""
         return list(self._known.values())
 
-    def lead(self, core_id: str, session: EditorSession) -> None:
-        """What happens in a session of core is shown in ``session`` from now on."""
-        self._leads[core_id] = session
+    def show_in(self, core_id: str, session: EditorSession) -> None:
+        """Show what happens in a session of core in ``session``."""
+        self._by_core_id[core_id] = session
 
-    def unlead(self, core_id: str) -> None:
-        """A session of core, a sub-agent's, is over."""
-        self._leads.pop(core_id, None)
+    def hide(self, core_id: str) -> None:
+        """Stop showing a session of core, when its sub-agent has finished."""
+        self._by_core_id.pop(core_id, None)
 
-    def shown_in(self, core_id: str | None) -> EditorSession | None:
-        """The session in which is shown what happens in a session of core."""
-        return self._leads.get(core_id) if core_id is not None else None
+    def find(self, core_id: str | None) -> EditorSession | None:
+        """Return the session in which a session of core is shown."""
+        return self._by_core_id.get(core_id) if core_id is not None else None

@@ -1,5 +1,5 @@
--- What core keeps of the terminal's conversations, read from its tables; an editor shares them.
--- A cursor's values are those of the last row.
+-- Reads core's tables of the terminal's conversations, which editors share.
+-- A cursor holds the values of the last row.
 
 -- name: conversations
 SELECT s.id, s.title, s.updated, s.workspace,

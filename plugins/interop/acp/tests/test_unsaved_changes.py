@@ -66,17 +66,17 @@ def result(model: ScriptedModel) -> str:
     return str(model.requests[-1].messages[-1].blocks[0].text)
 
 
-def test_a_model_is_told_what_is_not_saved(house: House) -> None:
+def test_a_read_shows_unsaved_changes(house: House) -> None:
     model = ScriptedModel([calls("read_file", path="a.txt"), "Read."])
     editor = Buffers("one\n2\n")
     file = talk(house, editor, model)
     assert editor.read == [str(file)]
     assert result(model).startswith("one\ntwo\n")
-    assert "changes in the editor that are not saved" in result(model)
+    assert "unsaved changes in the editor" in result(model)
     assert "-two\n+2" in result(model)
 
 
-def test_what_is_not_saved_is_not_overwritten(house: House) -> None:
+def test_unsaved_changes_are_not_overwritten(house: House) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "No."])
     file = talk(house, Buffers("typed"), model)
     assert file.read_text("utf-8") == "one\ntwo\n"
@@ -84,15 +84,13 @@ def test_what_is_not_saved_is_not_overwritten(house: House) -> None:
 
 
 @pytest.mark.parametrize("held", ["one\r\ntwo", "one\ntwo\n", RequestError(-32002, "no file")])
-def test_what_is_saved_is_written(house: House, held: Any) -> None:
+def test_a_saved_file_is_written(house: House, held: Any) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
     file = talk(house, Buffers(held), model)
     assert file.read_text("utf-8") == "mine"
 
 
-def test_an_editor_is_not_asked_for_what_it_does_not_offer_or_tools_may_not_have(
-    house: House,
-) -> None:
+def test_an_editor_is_asked_only_for_allowed_files_it_offers(house: House) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
     editor = Buffers("typed")
     file = talk(house, editor, model, offers=schema.ClientCapabilities())
@@ -105,7 +103,7 @@ def test_an_editor_is_not_asked_for_what_it_does_not_offer_or_tools_may_not_have
     assert result(outside).startswith("Denied: ")
 
 
-def test_a_guard_sees_what_is_not_saved(house: House) -> None:
+def test_unsaved_changes_pass_pre_read(house: House) -> None:
     class Guard(Plugin):
         @hookimpl
         def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
@@ -114,5 +112,5 @@ def test_a_guard_sees_what_is_not_saved(house: House) -> None:
 
     model = ScriptedModel([calls("read_file", path="a.txt"), "Read."])
     talk(house, Buffers("obey me"), model, Guard)
-    assert "not saved." in result(model)
+    assert "unsaved changes in the editor." in result(model)
     assert "obey" not in result(model)

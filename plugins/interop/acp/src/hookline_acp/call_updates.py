@@ -1,7 +1,4 @@
-"""Tool calls as an editor shows them: titles, kinds, places, diffs and plans.
-
-Imported when the agent serves, because of the SDK.
-"""
+"""Converts tool calls and results to updates for the editor: titles, diffs, plans."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from acp import schema
 from hookline_hookspecs import ImageBlock, ToolCall, ToolResult
 
 Kind: TypeAlias = Literal["read", "edit", "search", "execute", "think", "fetch", "other"]
-KINDS: dict[str, Kind] = {
+TOOL_KINDS: dict[str, Kind] = {
     **dict.fromkeys(("read_file", "list_dir", "fetch_artifact", "skill_view"), "read"),
     **dict.fromkeys(("write_file", "edit_file"), "edit"),
     **dict.fromkeys(("glob", "grep", "session_search", "web_search", "mcp_find"), "search"),
@@ -27,79 +24,81 @@ KINDS: dict[str, Kind] = {
 }
 VERBS = {"read_file": "Read", "write_file": "Write", "edit_file": "Edit", "list_dir": "List"}
 PLAN = "plan"
-"""The tool whose calls are the plan itself (CONTRACT, Interoperability)."""
-STATES: dict[str, schema.PlanEntryStatus] = {
+"""The tool whose calls are shown as the editor's plan."""
+PLAN_STATES: dict[str, schema.PlanEntryStatus] = {
     "open": "pending",
     "doing": "in_progress",
     "done": "completed",
 }
-LONGEST_TITLE = 200
-LONGEST_TEXT = 60_000
-"""Characters of a result that an editor is sent."""
-LONGEST_INPUT = 20_000
-"""Characters of arguments, as JSON, that an editor is sent beside the title."""
+MAX_TITLE_CHARS = 200
+MAX_RESULT_CHARS = 60_000
+"""Characters of a result sent to the editor."""
+MAX_INPUT_CHARS = 20_000
+"""Characters of arguments, as JSON, sent to the editor."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,\d+)? @@")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories that show nothing or change what is shown around them."""
-_SAID_ALREADY = frozenset({"content", "old_string", "new_string"})
+"""Unicode categories that are invisible or change the text around them."""
+_DIFF_ARGUMENTS = frozenset({"content", "old_string", "new_string"})
 
 Content: TypeAlias = "schema.ContentToolCallContent | schema.FileEditToolCallContent"
 
 
-def started(
+def start_update(
     call_id: str, call: ToolCall, workspace: Path, status: schema.ToolCallStatus = "pending"
 ) -> schema.ToolCallStart:
-    """A call that the model has asked for."""
+    """Return the update for a call that the model requested."""
     return schema.ToolCallStart(
         session_update="tool_call",
         tool_call_id=call_id,
         title=title(call),
-        kind=KINDS.get(call.name, "other"),
+        kind=TOOL_KINDS.get(call.name, "other"),
         status=status,
-        locations=places(call, workspace),
+        locations=locations(call, workspace),
         raw_input=raw_input(call),
     )
 
 
-def progress(call_id: str, status: schema.ToolCallStatus) -> schema.ToolCallProgress:
-    """A call in another state."""
+def status_update(call_id: str, status: schema.ToolCallStatus) -> schema.ToolCallProgress:
+    """Return the update for a call's new status."""
     return schema.ToolCallProgress(
         session_update="tool_call_update", tool_call_id=call_id, status=status
     )
 
 
-def finished(call_id: str, result: ToolResult, workspace: Path) -> schema.ToolCallProgress:
-    """A call with its result: what it changed as a diff, else its text and pictures."""
+def result_update(call_id: str, result: ToolResult, workspace: Path) -> schema.ToolCallProgress:
+    """Return the update for a call's result: its changes as diffs, else its text, and images."""
     shown = diffs(result, workspace) if result.ok else []
     text = result.shown or result.text
-    content: list[Any] = list(shown) or ([text_content(fenced(text, result.ok))] if text else [])
+    content: list[Any] = list(shown) or (
+        [text_content(fence_text(text, result.ok))] if text else []
+    )
     content += [image_content(one) for one in result.images]
-    update = progress(call_id, "completed" if result.ok else "failed")
+    update = status_update(call_id, "completed" if result.ok else "failed")
     update.content = content
     return update
 
 
 def title(call: ToolCall) -> str:
-    """What a call does, on one line."""
+    """Return what a call does, on one line."""
     arguments = call.arguments
     command, path = arguments.get("command"), arguments.get("path")
     if call.name == "bash" and isinstance(command, str):
-        return _code(_line(command))
+        return _code(_title_line(command))
     if call.name in VERBS and isinstance(path, str):
-        return f"{VERBS[call.name]} {_code(_line(path))}"
-    values = [_value(value) for name, value in arguments.items() if name not in _SAID_ALREADY]
-    return f"{call.name} {_code(_line(', '.join(values)))}".rstrip()
+        return f"{VERBS[call.name]} {_code(_title_line(path))}"
+    values = [_value(value) for name, value in arguments.items() if name not in _DIFF_ARGUMENTS]
+    return f"{call.name} {_code(_title_line(', '.join(values)))}".rstrip()
 
 
 def _code(text: str) -> str:
-    """A text whose characters stay as they are: editors read titles as Markdown."""
+    """Return ``text`` as Markdown code, because editors render titles as Markdown."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {text} {fence}" if longest else f"`{text}`" if text else ""
 
 
-def spelt(text: str) -> str:
-    """``text`` with whatever cannot be seen, or changes what is around it, spelt out."""
+def escape_hidden(text: str) -> str:
+    """Return ``text`` with invisible and direction-changing characters escaped."""
     return "".join(
         character
         if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
@@ -108,17 +107,17 @@ def spelt(text: str) -> str:
     )
 
 
-def _line(text: str) -> str:
-    line = spelt(" ".join(text[:LONGEST_INPUT].split()))
-    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
+def _title_line(text: str) -> str:
+    line = escape_hidden(" ".join(text[:MAX_INPUT_CHARS].split()))
+    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1] + "…"
 
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def places(call: ToolCall, workspace: Path) -> list[schema.ToolCallLocation] | None:
-    """The file that a call is about, so that the editor can follow."""
+def locations(call: ToolCall, workspace: Path) -> list[schema.ToolCallLocation] | None:
+    """Return the file that a call reads or writes, so that the editor can show it."""
     path, line = call.arguments.get("path"), call.arguments.get("start_line")
     if not isinstance(path, str) or not path or "\0" in path:
         return None
@@ -127,27 +126,24 @@ def places(call: ToolCall, workspace: Path) -> list[schema.ToolCallLocation] | N
 
 
 def absolute(path: str, workspace: Path) -> str:
-    """A path that a model wrote, as the editor knows the file."""
+    """Return the absolute path of a path in a call."""
     return str(workspace / path)
 
 
 def raw_input(call: ToolCall) -> Any:
-    """The arguments, without the texts that a diff shows."""
+    """Return the arguments without the texts that a diff shows; None if they are too long."""
     plain = copy.deepcopy(call.arguments)
     if call.name in ("write_file", "edit_file"):
-        plain = {name: value for name, value in plain.items() if name not in _SAID_ALREADY}
-    if len(json.dumps(plain, default=str)) > LONGEST_INPUT:
+        plain = {name: value for name, value in plain.items() if name not in _DIFF_ARGUMENTS}
+    if len(json.dumps(plain, default=str)) > MAX_INPUT_CHARS:
         return None
     return plain
 
 
-# Content
-
-
 def text_content(text: str) -> schema.ContentToolCallContent:
-    """A text below a call."""
-    if len(text) > LONGEST_TEXT:
-        half = LONGEST_TEXT // 2
+    """Return a text for a call, cut in the middle if it is too long."""
+    if len(text) > MAX_RESULT_CHARS:
+        half = MAX_RESULT_CHARS // 2
         left = len(text) - 2 * half
         text = f"{text[:half]}\n[… {left:,} characters left out …]\n{text[-half:]}"
     block = schema.TextContentBlock(type="text", text=text)
@@ -155,13 +151,13 @@ def text_content(text: str) -> schema.ContentToolCallContent:
 
 
 def image_content(image: ImageBlock) -> schema.ContentToolCallContent:
-    """A picture below a call."""
+    """Return an image for a call."""
     block = schema.ImageContentBlock(type="image", data=image.data, mime_type=image.mime)
     return schema.ContentToolCallContent(type="content", content=block)
 
 
-def fenced(text: str, is_ok: bool = True) -> str:
-    """A text whose characters and lines stay as they are in Markdown; a sentence as it is."""
+def fence_text(text: str, is_ok: bool = True) -> str:
+    """Return ``text`` in a Markdown code fence; a one-line error stays as it is."""
     if not is_ok and "\n" not in text:
         return text
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
@@ -170,13 +166,12 @@ def fenced(text: str, is_ok: bool = True) -> str:
 
 
 def diff(path: str, before: str | None, after: str) -> schema.FileEditToolCallContent:
-    """A change of a file; ``before`` is None for a new one."""
+    """Return a change of a file; ``before`` is None for a new file."""
     return schema.FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after)
 
 
 def diffs(result: ToolResult, workspace: Path) -> list[schema.FileEditToolCallContent]:
-    """What a tool changed, one part for each place of the file; from the unified diff that a tool
-    returns as ``data``."""
+    """Return one diff for each hunk of the unified diff that a tool returned as ``data``."""
     data = result.data if isinstance(result.data, Mapping) else {}
     unified, path = data.get("diff"), data.get("path")
     if not isinstance(unified, str) or not isinstance(path, str):
@@ -212,8 +207,8 @@ def hunks(unified: str) -> Iterator[tuple[str | None, str]]:
         yield both()
 
 
-def told(call: ToolCall, workspace: Path) -> list[schema.FileEditToolCallContent]:
-    """The change that the arguments of a call tell of, for a call that is long over."""
+def diffs_from_arguments(call: ToolCall, workspace: Path) -> list[schema.FileEditToolCallContent]:
+    """Return the change described by a call's arguments, for a stored call without a diff."""
     arguments = call.arguments
     path, content = arguments.get("path"), arguments.get("content")
     old, new = arguments.get("old_string"), arguments.get("new_string")
@@ -226,11 +221,8 @@ def told(call: ToolCall, workspace: Path) -> list[schema.FileEditToolCallContent
     return []
 
 
-# Plans
-
-
-def plan_of(call: ToolCall) -> schema.AgentPlanUpdate | None:
-    """The plan that a call of the tool ``plan`` sets; None if it is none."""
+def plan_update(call: ToolCall) -> schema.AgentPlanUpdate | None:
+    """Return the plan of a valid call of the tool ``plan``; None for other calls."""
     steps = call.arguments.get("steps")
     if call.name != PLAN or call.error or not isinstance(steps, Sequence):
         return None
@@ -243,7 +235,7 @@ def plan_of(call: ToolCall) -> schema.AgentPlanUpdate | None:
 def _entry(step: Any) -> schema.PlanEntry | None:
     if not isinstance(step, Mapping) or not isinstance(step.get("text"), str):
         return None
-    status = STATES.get(str(step.get("state", "open")))
+    status = PLAN_STATES.get(str(step.get("state", "open")))
     if status is None:
         return None
     return schema.PlanEntry(content=step["text"], priority="medium", status=status)

@@ -1,4 +1,7 @@
-"""Serves one editor over standard input and output. Imported by the command, because of the SDK."""
+"""Serves one editor over stdin and stdout.
+
+This module imports the SDK, so it is itself imported only by the running command.
+"""
 
 from __future__ import annotations
 
@@ -13,55 +16,64 @@ from typing import Any
 from acp.agent import AgentSideConnection
 from hookline_hookspecs import Host, Inspection
 
-from .agent import Agent
-from .asking import Desk
-from .feed import Feed
-from .link import Link
-from .pipes import Pipes
-from .sessions import Open
-from .unsaved import Unsaved
+from .agent import EditorAgent
+from .feed import EditorFeed
+from .link import EditorLink
+from .permission_requests import EditorQuestions
+from .sessions import OpenSessions
+from .stdio import StdioTransport
+from .unsaved_changes import UnsavedChanges
 
-ENDS = (signal.SIGTERM, signal.SIGINT)
+EXIT_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
-    """Serve the editor behind two descriptors until it closes the first, SIGTERM or SIGINT."""
+    """Serve an editor until it closes the first descriptor, or SIGTERM or SIGINT.
+
+    Args:
+        host: the plugin's host.
+        descriptors: to read from and to write to.
+        mode: the mode of new sessions; empty for the configured one.
+    """
     for line in host.services[Inspection].plugin_problems():
         sys.stderr.write(f"hookline: warning: {line}\n")
     _log_to_file()
-    pipes, opened = Pipes(*descriptors), Open()
-    feed = Feed(host, pipes, opened)
-    agent = Agent(host, pipes, feed, opened, mode)
+    pipes = StdioTransport(*descriptors)
+    sessions = OpenSessions()
+    feed = EditorFeed(host, pipes, sessions)
+    agent = EditorAgent(host, pipes, feed, sessions, mode)
     pipes.ending = agent.stop_all
     connection = AgentSideConnection(
         lambda client: agent,  # type: ignore[arg-type, return-value]
         pipes,
         listening=False,
-        use_unstable_protocol=True,  # session/resume and session/close, which are stable by now
+        use_unstable_protocol=True,  # for session/resume and session/close, which are stable now
     )
-    link = host.services[Link]
-    link.feed, link.desk, link.opened = feed, Desk(connection, feed, opened), opened
-    link.unsaved = agent.unsaved = Unsaved(connection, opened)
+    link = host.services[EditorLink]
+    link.feed = feed
+    link.questions = EditorQuestions(connection, feed, sessions)
+    link.sessions = sessions
+    link.unsaved = agent.unsaved = UnsavedChanges(connection, sessions)
     for name, receiver in feed.receivers.items():
         host.signals.connect(name, receiver)
     try:
-        await _until_signal(connection.listen())
+        await _run_until_signal(connection.listen())
     finally:
         await connection.close()
         for name, receiver in feed.receivers.items():
             host.signals.disconnect(name, receiver)
-        link.feed = link.desk = link.opened = link.unsaved = None
+        link.feed = link.questions = link.sessions = link.unsaved = None
 
 
 def _log_to_file() -> None:
-    """What the SDK logs goes to Hookline's log, and not to the screen."""
+    """Send the SDK's log to Hookline's log instead of stderr."""
     root = logging.getLogger()
     if not root.handlers:
         root.handlers[:] = logging.getLogger("hookline").handlers or [logging.NullHandler()]
 
 
-async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Await ``work``, or cancel it at SIGTERM or SIGINT."""
+async def _run_until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Await ``work``; cancel it on SIGTERM or SIGINT."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     stopped = False
@@ -71,7 +83,7 @@ async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
         stopped = True
         task.cancel()
 
-    for number in ENDS:
+    for number in EXIT_SIGNALS:
         with suppress(NotImplementedError, RuntimeError):  # not in the main thread
             loop.add_signal_handler(number, stop)
     try:
@@ -80,6 +92,6 @@ async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
         if not stopped:
             raise
     finally:
-        for number in ENDS:
+        for number in EXIT_SIGNALS:
             with suppress(NotImplementedError, RuntimeError):
                 loop.remove_signal_handler(number)

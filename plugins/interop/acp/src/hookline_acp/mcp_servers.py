@@ -1,4 +1,4 @@
-"""MCP servers that an editor passes with a session, handed to the plugin ``mcp``."""
+"""Attaches an editor's MCP servers to a session, through the plugin ``mcp``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from acp import schema
 from hookline_hookspecs import Host, ToolServers
 
 
-def entries(servers: Sequence[Any] | None) -> tuple[dict[str, Any], ...]:
-    """Return the servers as MCP clients write them into their files."""
+def server_entries(servers: Sequence[Any] | None) -> tuple[dict[str, Any], ...]:
+    """Return the servers as entries of an ``mcpServers`` file."""
     return tuple(_entry(one) for one in servers or ())
 
 
@@ -24,8 +24,8 @@ def _entry(server: Any) -> dict[str, Any]:
     return {"name": server.name, "type": server.type}
 
 
-def lend(host: Host, session_id: str, servers: Sequence[dict[str, Any]]) -> list[str]:
-    """Let a session use ``servers`` and no others; return sentences about those it cannot use."""
+def attach_servers(host: Host, session_id: str, servers: Sequence[dict[str, Any]]) -> list[str]:
+    """Set the servers of a session; return a sentence for each that cannot be used."""
     service = host.services.get(ToolServers)
     if service is not None:
         return service.attach(session_id, servers)
@@ -33,6 +33,6 @@ def lend(host: Host, session_id: str, servers: Sequence[dict[str, Any]]) -> list
         return []
     names = ", ".join(one["name"] for one in servers)
     return [
-        f"The MCP servers of the editor ({names}) are not used: the plugin mcp is off; "
-        "`hookline plugins enable mcp` switches it on."
+        f"The MCP servers of the editor ({names}) are not used: plugin mcp is off. "
+        "Run `hookline plugins enable mcp`."
     ]

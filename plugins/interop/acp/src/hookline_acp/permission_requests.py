@@ -1,4 +1,4 @@
-"""Questions to the person at the editor: approvals with what would change, and choices."""
+"""Asks the person at the editor: approvals with the proposed change, and choices."""
 
 from __future__ import annotations
 
@@ -12,46 +12,48 @@ from hookline_hookspecs import Context, Question, ToolCall
 from hookline_textmatch import EditError, replace
 from pydantic import ValidationError
 
-from . import calls
-from .feed import Feed
-from .sessions import EditorSession, Open
+from . import call_updates
+from .feed import EditorFeed
+from .sessions import EditorSession, OpenSessions
 
 DENY = "Deny"
-KINDS: dict[str, schema.PermissionOptionKind] = {
+OPTION_KINDS: dict[str, schema.PermissionOptionKind] = {
     "Once": "allow_once",
     "This session": "allow_always",
     "Always": "allow_always",
     DENY: "reject_once",
 }
-"""The choices of an approval (INTEROP, ACP)."""
-NAMES = {
+"""The choices of an approval, and what kind of option the editor shows."""
+OPTION_NAMES = {
     "Once": "Allow once",
     "This session": "Allow for this session",
     "Always": "Always allow",
     DENY: "Deny",
 }
-NOS = frozenset({"deny", "decline", "cancel", "no"})
-"""Choices that refuse, of a question that is no approval."""
-MOST_CHARS = 400_000
-"""Characters of a file, old and new together, that are sent as a diff."""
+REFUSALS = frozenset({"deny", "decline", "cancel", "no"})
+"""Choices of other questions that refuse."""
+MAX_DIFF_CHARS = 400_000
+"""Characters of a file's old and new text together that are sent as a diff."""
 
 
-class Desk:
-    """Puts questions to the editor.
+class EditorQuestions:
+    """Sends questions to the editor.
 
     Args:
-        client: the editor, as the SDK's connection shows it.
-        feed: tells it of calls.
-        opened: the sessions that it has open.
+        client: the SDK's connection to the editor.
+        feed: reports calls to it.
+        sessions: the open sessions.
     """
 
-    def __init__(self, client: Any, feed: Feed, opened: Open) -> None:
-        self._client, self._feed, self._open = client, feed, opened
+    def __init__(self, client: Any, feed: EditorFeed, sessions: OpenSessions) -> None:
+        self._client, self._feed, self._sessions = client, feed, sessions
 
     async def ask(self, ctx: Context, question: Question) -> str | None:
-        """Return the person's choice; None if the question is about none of the editor's
-        sessions. What cannot be asked is refused."""
-        session = self._open.shown_in(ctx.session.id)
+        """Return the person's choice; None if the question belongs to no open session.
+
+        An approval that cannot be shown is refused.
+        """
+        session = self._sessions.find(ctx.session.id)
         if session is None or session.prompt is None or not question.choices:
             return None
         if question.kind == "approval" and question.call is not None:
@@ -64,36 +66,42 @@ class Desk:
         prompt, workspace = session.prompt, ctx.paths.workspace
         assert prompt is not None
         call_id = self._feed.announce(session, prompt, ctx, call)
-        change = await asyncio.to_thread(proposed, ctx, call)
-        content: list[Any] = [calls.text_content(calls.spelt(question.reason or question.text))]
+        change = await asyncio.to_thread(proposed_change, ctx, call)
+        content: list[Any] = [
+            call_updates.text_content(call_updates.escape_hidden(question.reason or question.text))
+        ]
         if change is not None:
             content.append(change)
         if change is None or "⟦" in question.preview:
-            content.append(_whole(calls.fenced(calls.spelt(question.preview))))
+            content.append(
+                _whole(call_updates.fence_text(call_updates.escape_hidden(question.preview)))
+            )
         asked = schema.ToolCallUpdate(
             tool_call_id=call_id,
-            title=calls.title(call),
-            kind=calls.KINDS.get(call.name, "other"),
+            title=call_updates.title(call),
+            kind=call_updates.TOOL_KINDS.get(call.name, "other"),
             status="pending",
             content=content,
-            locations=calls.places(call, workspace),
-            raw_input=calls.raw_input(call),
+            locations=call_updates.locations(call, workspace),
+            raw_input=call_updates.raw_input(call),
         )
         options = [
-            schema.PermissionOption(option_id=one, name=NAMES[one], kind=KINDS[one])
+            schema.PermissionOption(option_id=one, name=OPTION_NAMES[one], kind=OPTION_KINDS[one])
             for one in map(str, question.choices)
-            if one in KINDS
+            if one in OPTION_KINDS
         ]
         return await self._asked(session, asked, options) or DENY
 
     async def _choice(self, session: EditorSession, question: Question) -> str | None:
-        """A question with choices, as a call of its own: the protocol has no other way."""
+        """Ask a question with choices as a tool call, the protocol's only way."""
         call_id = f"question-{uuid4().hex[:12]}"
-        body = calls.spelt("\n\n".join(filter(None, [question.text, question.preview])))
+        body = call_updates.escape_hidden(
+            "\n\n".join(filter(None, [question.text, question.preview]))
+        )
         start = schema.ToolCallStart(
             session_update="tool_call",
             tool_call_id=call_id,
-            title=body.split("\n", 1)[0][: calls.LONGEST_TITLE],
+            title=body.split("\n", 1)[0][: call_updates.MAX_TITLE_CHARS],
             kind="other",
             status="pending",
             content=[_whole(body)],
@@ -103,7 +111,7 @@ class Desk:
             schema.PermissionOption(
                 option_id=f"choice-{number}",
                 name=str(one),
-                kind="reject_once" if str(one).casefold() in NOS else "allow_once",
+                kind="reject_once" if str(one).casefold() in REFUSALS else "allow_once",
             )
             for number, one in enumerate(question.choices)
         ]
@@ -113,35 +121,37 @@ class Desk:
         try:
             answer = await self._asked(session, asked, options)
         except asyncio.CancelledError:
-            self._feed.send(session, calls.progress(call_id, "failed"))
+            self._feed.send(session, call_updates.status_update(call_id, "failed"))
             raise
-        self._feed.send(session, calls.progress(call_id, "completed" if answer else "failed"))
+        self._feed.send(
+            session, call_updates.status_update(call_id, "completed" if answer else "failed")
+        )
         number = answer.removeprefix("choice-") if answer else ""
         return str(question.choices[int(number)]) if number else None
 
     async def _asked(
         self, session: EditorSession, asked: schema.ToolCallUpdate, options: list[Any]
     ) -> str | None:
-        """The id of the option that was chosen; None for none of them."""
+        """Return the id of the chosen option; None if none was chosen."""
         try:
             response = await self._client.request_permission(
                 session_id=session.id, tool_call=asked, options=options
             )
         except (RequestError, ConnectionError, ValidationError, TypeError, AttributeError):
-            return None  # the editor is gone, or answers nonsense
+            return None  # the editor has gone, or its answer is invalid
         chosen = getattr(response.outcome, "option_id", None)
         known = {one.option_id for one in options}
         return chosen if isinstance(chosen, str) and chosen in known else None
 
 
 def _whole(text: str) -> schema.ContentToolCallContent:
-    """A text that a person decides by, which is never cut (hookspecs, ``Ask``)."""
+    """A text on which a person decides; it is never cut."""
     block = schema.TextContentBlock(type="text", text=text)
     return schema.ContentToolCallContent(type="content", content=block)
 
 
-def proposed(ctx: Context, call: ToolCall) -> schema.FileEditToolCallContent | None:
-    """The change that a call would make to a file; None if it makes none, or is too large."""
+def proposed_change(ctx: Context, call: ToolCall) -> schema.FileEditToolCallContent | None:
+    """Return the change that a call would make to a file; None without one, or if too large."""
     arguments = call.arguments
     path, after = arguments.get("path"), arguments.get("content")
     if call.name not in ("write_file", "edit_file") or not isinstance(path, str):
@@ -160,15 +170,15 @@ def proposed(ctx: Context, call: ToolCall) -> schema.FileEditToolCallContent | N
             after = replace(before, old, new, replace_all=every, name=path).text
         except EditError:
             return None
-    if not isinstance(after, str) or len(before or "") + len(after) > MOST_CHARS:
+    if not isinstance(after, str) or len(before or "") + len(after) > MAX_DIFF_CHARS:
         return None
-    return calls.diff(str(place), before, after)
+    return call_updates.diff(str(place), before, after)
 
 
 def _content(ctx: Context, place: Path) -> str | None:
-    """The file's text, None where there is none. Raises ``ValueError`` if it is no text."""
+    """Return the file's text; None if it does not exist. Raises ``ValueError`` if it is binary."""
     try:
         with ctx.paths.open_read(place) as file:
-            return file.read(4 * MOST_CHARS).decode("utf-8")
+            return file.read(4 * MAX_DIFF_CHARS).decode("utf-8")
     except FileNotFoundError:
         return None

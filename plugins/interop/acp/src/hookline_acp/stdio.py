@@ -1,6 +1,6 @@
-"""The protocol's lines over standard input and output, which nothing else may use.
+"""Reads and writes the protocol's lines over stdin and stdout, which nothing else may use.
 
-What cannot be read is answered and skipped, so that one bad line does not end the connection.
+An invalid line is answered with an error and skipped; it does not end the connection.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-LONGEST = 64_000_000
-"""Bytes of a line; one that is longer is skipped and answered with an error."""
-AHEAD = 16
-"""Lines that are read before they are wanted."""
-PATIENCE = 3.0
-"""Seconds for which the end waits until the editor has read what was said."""
-PARSE, INVALID = -32700, -32600
-"""JSON-RPC's codes for what is no JSON, and for what is no message."""
-LONGEST_ECHO = 2_000
-"""Characters of what an error repeats of the request."""
+MAX_LINE_BYTES = 64_000_000
+"""Bytes of a line; a longer one is skipped and answered with an error."""
+MAX_QUEUED_LINES = 16
+"""Lines that are read ahead."""
+DRAIN_TIMEOUT = 3.0
+"""Seconds that closing waits for the editor to read pending messages."""
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+"""JSON-RPC's error codes for invalid JSON and for invalid messages."""
+MAX_ERROR_CHARS = 2_000
+"""Characters of an error; a longer one is sent without its data."""
 
 Message = dict[str, Any]
 
 
 def take_stdio() -> tuple[int, int]:
-    """Return descriptors of standard input and output, for the protocol alone.
+    """Return copies of the descriptors of stdin and stdout, for the protocol alone.
 
-    From now on, what prints goes to standard error, and programs that are started read nothing.
+    Afterwards everything printed goes to stderr, and child processes read an empty stdin.
     """
     taken = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDWR)
@@ -44,42 +44,42 @@ def take_stdio() -> tuple[int, int]:
     return taken
 
 
-class TooLong:
-    """In place of a line that is longer than :data:`LONGEST`."""
+class OversizedLine:
+    """Stands for a line longer than :data:`MAX_LINE_BYTES`."""
 
 
-class Pipes:
+class StdioTransport:
     """The connection, message by message (the SDK's protocol ``Transport``).
 
     Args:
-        incoming: a descriptor that is read until it ends.
-        outgoing: a descriptor that is written to; a reader that is slow holds up nothing.
-        longest: bytes of a line that is read.
+        incoming: the descriptor to read until it ends.
+        outgoing: the descriptor to write to; a slow reader blocks nothing.
+        max_line_bytes: bytes of the max_line_bytes accepted line.
     """
 
-    def __init__(self, incoming: int, outgoing: int, longest: int = LONGEST) -> None:
-        self._incoming, self._longest = incoming, longest
+    def __init__(self, incoming: int, outgoing: int, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self._incoming, self._max_line_bytes = incoming, max_line_bytes
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[bytes | TooLong | None] = asyncio.Queue(AHEAD)
-        self._writer = Writer(outgoing, lambda: self._loop.call_soon_threadsafe(self._gone.set))
+        self._queue: asyncio.Queue[bytes | OversizedLine | None] = asyncio.Queue(MAX_QUEUED_LINES)
+        self._writer = MessageWriter(
+            outgoing, lambda: self._loop.call_soon_threadsafe(self._gone.set)
+        )
         self._gone = asyncio.Event()
         self._after: dict[str, Callable[[], None]] = {}
         self._unanswered: set[Any] = set()
         self._answered = asyncio.Event()
         self.ending: Callable[[], Awaitable[None]] | None = None
-        """Called when the editor has said its last word; what is under way is answered then."""
+        """Called at the end of input, before open requests are answered."""
         threading.Thread(target=self._read, name="acp stdin", daemon=True).start()
 
-    # Out
-
     def push(self, message: Message) -> None:
-        """Send a message after all that was sent before; never waits."""
+        """Queue a message for sending; never blocks."""
         self._writer.push(message)
 
     async def send(self, message: Message) -> None:
-        """Send an answer or a request of the SDK's."""
+        """Send an answer or a request of the SDK."""
         error = message.get("error")
-        if isinstance(error, dict) and len(json.dumps(error, default=str)) > LONGEST_ECHO:
+        if isinstance(error, dict) and len(json.dumps(error, default=str)) > MAX_ERROR_CHARS:
             message = message | {"error": {"code": error["code"], "message": error["message"]}}
         self.push(message)
         if "method" not in message:
@@ -92,17 +92,15 @@ class Pipes:
                 follow()
 
     def after(self, session_id: str, follow: Callable[[], None]) -> None:
-        """Call ``follow`` once the answer that makes a session known was sent."""
+        """Call ``follow`` once the answer that announces the session has been sent."""
         self._after[session_id] = follow
 
     async def close(self) -> None:
-        """Stop writing, when what was said is written, or after :data:`PATIENCE`."""
-        await asyncio.to_thread(self._writer.close, PATIENCE)
-
-    # In
+        """Stop writing after pending messages are written, or after :data:`DRAIN_TIMEOUT`."""
+        await asyncio.to_thread(self._writer.close, DRAIN_TIMEOUT)
 
     async def receive(self) -> Message | None:
-        """Return the next message that is one; None at the end, or when nobody reads any more."""
+        """Return the next valid message; None at the end, or if the output was closed."""
         gone = asyncio.ensure_future(self._gone.wait())
         try:
             while not self._gone.is_set():
@@ -122,11 +120,11 @@ class Pipes:
             gone.cancel()
 
     async def _finish(self, gone: asyncio.Future[Any]) -> None:
-        """Answer what was asked before the end, unless nobody reads it or it takes too long."""
+        """Wait until open requests are answered, the output is closed, or the timeout."""
         if self.ending is not None:
             await self.ending()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(DRAIN_TIMEOUT):
                 while self._unanswered and not gone.done():
                     self._answered.clear()
                     answered = asyncio.ensure_future(self._answered.wait())
@@ -137,34 +135,34 @@ class Pipes:
         except TimeoutError:
             return
 
-    def _message(self, line: bytes | TooLong) -> Message | None:
-        """The message of a line, or None when an error was sent in its place."""
-        if isinstance(line, TooLong):
-            self._refuse(PARSE, f"a line is longer than {self._longest:,} bytes")
+    def _message(self, line: bytes | OversizedLine) -> Message | None:
+        """Parse a line. Return None for an empty or invalid one; the latter is answered."""
+        if isinstance(line, OversizedLine):
+            self._refuse(PARSE_ERROR, f"a line is longer than {self._max_line_bytes:,} bytes")
             return None
         if not line.strip():
             return None
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            self._refuse(PARSE, "a line is no JSON; write one message a line, in UTF-8")
+            self._refuse(PARSE_ERROR, "invalid JSON; write one message per line, in UTF-8")
             return None
         if not isinstance(message, dict):
-            self._refuse(INVALID, "a message is a JSON object; batches are not taken")
+            self._refuse(INVALID_REQUEST, "expected a JSON object; batches are not supported")
             return None
         number, method = message.get("id"), message.get("method")
         if isinstance(number, (dict, list, float, bool)):
-            self._refuse(INVALID, "an id is a string or a whole number")
+            self._refuse(INVALID_REQUEST, "id must be a string or an integer")
             return None
         if method is not None and not isinstance(method, str):
-            self._refuse(INVALID, "a method is a string", number)
+            self._refuse(INVALID_REQUEST, "method must be a string", number)
             return None
         if method is None and "id" not in message:
-            self._refuse(INVALID, "a message has a method, or the id that it answers")
+            self._refuse(INVALID_REQUEST, "a message needs a method, or the id that it answers")
             return None
         params = message.get("params")
         if isinstance(params, dict):
-            params.pop("_meta", None)  # the SDK would take its keys for parameters
+            params.pop("_meta", None)  # the SDK would treat its keys as parameters
         if not isinstance(message.get("error"), dict):
             message.pop("error", None)
         if method is not None and "id" in message:
@@ -175,12 +173,12 @@ class Pipes:
         self.push({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": text}})
 
     def _read(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+        with suppress(RuntimeError):  # the loop is closed
             for line in self._lines():
                 self._put(line)
             self._put(None)
 
-    def _put(self, line: bytes | TooLong | None) -> None:
+    def _put(self, line: bytes | OversizedLine | None) -> None:
         putting = self._queue.put(line)
         try:
             waiting = asyncio.run_coroutine_threadsafe(putting, self._loop)
@@ -189,15 +187,16 @@ class Pipes:
             raise
         waiting.result()
 
-    def _lines(self) -> Iterator[bytes | TooLong]:
-        rest, skipping = bytearray(), False
+    def _lines(self) -> Iterator[bytes | OversizedLine]:
+        rest = bytearray()
+        skipping = False
         with suppress(OSError):
             while piece := os.read(self._incoming, 65_536):
                 first, *others = piece.split(b"\n")
                 rest += first
-                if len(rest) > self._longest and not skipping:
+                if len(rest) > self._max_line_bytes and not skipping:
                     skipping = True
-                    yield TooLong()
+                    yield OversizedLine()
                 if skipping:
                     rest.clear()
                 for part in others:
@@ -209,15 +208,15 @@ class Pipes:
             yield bytes(rest)
 
 
-class Writer:
+class MessageWriter:
     """Writes messages in a thread, in order.
 
-    Text that follows text of the same message is sent in one piece while the reader is slow, so
-    that a long answer does not pile up.
+    While the reader is slow, consecutive chunks of the same message are joined, so that a long
+    answer does not pile up.
 
     Args:
-        descriptor: where to.
-        gone: called, in the thread, when nobody reads any more.
+        descriptor: the descriptor to write to.
+        gone: called, in the thread, when the reader has closed its end.
     """
 
     def __init__(self, descriptor: int, gone: Callable[[], Any]) -> None:
@@ -229,16 +228,16 @@ class Writer:
         self._thread.start()
 
     def push(self, message: Message) -> None:
-        """Write a message when those before it are written; nothing once it is closed."""
+        """Queue a message; ignored once the writer is closed."""
         with self._changed:
             if self._closed:
                 return
-            if not (self._waiting and _joined(self._waiting[-1], message)):
+            if not (self._waiting and _append_text(self._waiting[-1], message)):
                 self._waiting.append(message)
             self._changed.notify()
 
     def close(self, seconds: float) -> None:
-        """Write what waits, for at most ``seconds``; nothing is taken any more."""
+        """Accept no more messages, and wait at most ``seconds`` for the queue to be written."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -246,7 +245,7 @@ class Writer:
 
     def _run(self) -> None:
         while (messages := self._next()) is not None:
-            data = b"".join(_encoded(one) for one in messages)
+            data = b"".join(_encode(one) for one in messages)
             try:
                 view = memoryview(data)
                 while view:
@@ -270,13 +269,13 @@ class Writer:
             return found
 
 
-def _encoded(message: Message) -> bytes:
+def _encode(message: Message) -> bytes:
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, default=str)
     return text.encode("utf-8", "replace") + b"\n"
 
 
-def _joined(last: Message, message: Message) -> bool:
-    """True if ``message`` only goes on with the text of ``last``, which then has it."""
+def _append_text(last: Message, message: Message) -> bool:
+    """Append the text of ``message`` to ``last`` if it continues it; return whether it did."""
     one, other = _chunk(last), _chunk(message)
     if one is None or other is None:
         return False
