@@ -19,7 +19,7 @@ from statistics import median
 from time import perf_counter, process_time
 
 from hookline_redact.redactor import Redactor
-from hookline_threat_scan.scanner import Audience, Scanner
+from hookline_threat_scan.scanner import TextUse, ThreatScanner
 from run import surroundings
 
 KB = 1024
@@ -69,18 +69,18 @@ class Row:
 
 def jobs() -> dict[str, Callable[[str], object]]:
     """What is measured, warmed up: tables are read and patterns compiled at the first use."""
-    redactor, scanner = Redactor(), Scanner()
+    redactor, scanner = Redactor(), ThreatScanner()
     found: dict[str, Callable[[str], object]] = {
         "redact": redactor.redact,
-        "threat-scan, guidance": lambda text: checked(scanner, text, Audience.GUIDANCE),
-        "threat-scan, data": lambda text: checked(scanner, text, Audience.DATA),
+        "threat-scan, guidance": lambda text: checked(scanner, text, TextUse.GUIDANCE),
+        "threat-scan, data": lambda text: checked(scanner, text, TextUse.DATA),
     }
     for job in found.values():
         job(MIXED)
     return found
 
 
-def checked(scanner: Scanner, text: str, audience: Audience) -> None:
+def checked(scanner: ThreatScanner, text: str, audience: TextUse) -> None:
     """Scan; end if a threat was found, because the scan was shorter then."""
     finding = scanner.scan(text, audience)
     if finding is not None:

@@ -17,8 +17,8 @@ from pathlib import Path
 from time import process_time
 
 import yaml
-from hookline_threat_scan.audience import Audience
-from hookline_threat_scan.scanner import Scanner
+from hookline_threat_scan.scanner import ThreatScanner
+from hookline_threat_scan.text_use import TextUse
 
 CORPUS = Path(__file__).parents[1] / "plugins/safety/threat-scan/tests/data/corpus"
 KB = 1024
@@ -42,19 +42,19 @@ def main() -> None:
     """Print the rates and, if asked, the times."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--time", action="store_true", help="measure the time as well")
-    scanner = Scanner()
+    scanner = ThreatScanner()
     for name in ("hostile", "hostile-held-out", "benign", "benign-held-out"):
         rates(scanner, name)
     if parser.parse_args().time:
         times(scanner)
 
 
-def rates(scanner: Scanner, name: str) -> None:
+def rates(scanner: ThreatScanner, name: str) -> None:
     """Print how many texts of a file are found, in all, by class and by language."""
     found, total = Counter[str](), Counter[str]()
     for language, classes in yaml.safe_load((CORPUS / f"{name}.yaml").read_text("utf-8")).items():
         for kind, texts in classes.items():
-            hits = sum(scanner.scan(text, Audience.GUIDANCE) is not None for text in texts)
+            hits = sum(scanner.scan(text, TextUse.GUIDANCE) is not None for text in texts)
             for key in ("all", kind, language):
                 found[key] += hits
                 total[key] += len(texts)
@@ -63,14 +63,14 @@ def rates(scanner: Scanner, name: str) -> None:
     say("   " + ", ".join(rows))
 
 
-def times(scanner: Scanner) -> None:
+def times(scanner: ThreatScanner) -> None:
     """Print the time of a scan for two lengths; the second is sixteen times the first."""
     for name, unit in HARD.items():
         spent = []
         for size in (64 * KB, KB * KB):
             text = (unit * (size // len(unit) + 1))[:size]
             start = process_time()
-            for _ in scanner.findings(text, Audience.GUIDANCE):
+            for _ in scanner.findings(text, TextUse.GUIDANCE):
                 pass
             spent.append((process_time() - start) * 1000)
         say(f"{name:12} {spent[0]:8.1f} ms {spent[1]:9.1f} ms   x{spent[1] / spent[0]:.0f}")

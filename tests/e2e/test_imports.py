@@ -23,7 +23,7 @@ UNUSED = {
     "hookline_session_search.search",
     "hookline_skills.pages",
     "hookline.store.sqlite.fulltext",
-    "hookline_threat_scan.words",
+    "hookline_threat_scan.vocabulary",
     "hookline_user_model.pages",
     "hookline_hookspecs.web",
 }

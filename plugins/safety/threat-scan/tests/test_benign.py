@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hookline_threat_scan.audience import Audience
-from hookline_threat_scan.scanner import Scanner
+from hookline_threat_scan.scanner import ThreatScanner
+from hookline_threat_scan.text_use import TextUse
 from support.matrices import sampled
 
 DATA = Path(__file__).parent / "data"
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[4]
 BENIGN: dict[str, list[str]] = yaml.load(
     (DATA / "benign.yaml").read_text("utf-8"), yaml.CSafeLoader
 )
-scanner = Scanner()
+scanner = ThreatScanner()
 
 
 def test_the_corpus_is_wide() -> None:
@@ -25,8 +25,8 @@ def test_the_corpus_is_wide() -> None:
 
 
 @sampled("name", sorted(BENIGN))
-@sampled("audience", list(Audience))
-def test_an_ordinary_text_passes(name: str, audience: Audience) -> None:
+@sampled("audience", list(TextUse))
+def test_an_ordinary_text_passes(name: str, audience: TextUse) -> None:
     for text in BENIGN[name]:
         assert scanner.scan(text, audience) is None, text
 
@@ -37,14 +37,14 @@ def test_two_ordinary_texts_in_a_row_pass(name: str) -> None:
         assert scanner.scan(f"{first}\n{second}") is None, first
 
 
-def test_all_of_it_together_passes() -> None:
+def test_all_ordinary_texts_together_pass() -> None:
     everything = "\n\n".join(text for found in BENIGN.values() for text in found)
     assert scanner.scan(everything) is None
 
 
 @pytest.mark.slow
-def test_the_pages_of_this_project_can_be_read() -> None:
+def test_the_docs_of_this_project_pass() -> None:
     pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*/README.md")]
     assert len(pages) > 50
-    found = {page: scanner.scan(page.read_text("utf-8"), Audience.DATA) for page in pages}
+    found = {page: scanner.scan(page.read_text("utf-8"), TextUse.DATA) for page in pages}
     assert [(page.relative_to(ROOT), one) for page, one in found.items() if one is not None] == []

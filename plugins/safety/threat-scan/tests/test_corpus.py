@@ -1,4 +1,4 @@
-"""The labelled corpus: what it holds, and what the filter makes of it."""
+"""The labelled corpus and the rates of the scanner on it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hookline_threat_scan.audience import Audience
 from hookline_threat_scan.grammar import grammar
-from hookline_threat_scan.patterns import groups
-from hookline_threat_scan.scanner import Scanner
+from hookline_threat_scan.patterns import pattern_groups
+from hookline_threat_scan.scanner import ThreatScanner
+from hookline_threat_scan.text_use import TextUse
 
 DATA = Path(__file__).parent / "data" / "corpus"
 CLASSES = {
@@ -21,7 +21,7 @@ CLASSES = {
     "hidden-comment", "spread", "persistence", "guard", "run", "template", "invisible", "disguise",
     "theft",
 }  # fmt: skip
-scanner = Scanner()
+scanner = ThreatScanner()
 
 
 def texts(name: str) -> Iterator[tuple[str, str, str]]:
@@ -58,13 +58,13 @@ def test_every_language_is_found(language: str) -> None:
     assert [text for text in said if scanner.scan(text) is None] == []
 
 
-@pytest.mark.parametrize("audience", list(Audience))
-def test_ordinary_texts_pass(audience: Audience) -> None:
+@pytest.mark.parametrize("audience", list(TextUse))
+def test_ordinary_texts_pass(audience: TextUse) -> None:
     refused = [text for _, _, text in BENIGN if scanner.scan(text, audience) is not None]
     assert refused == []
 
 
-def test_the_rates_of_the_readme_hold_for_what_was_held_out() -> None:
+def test_the_held_out_rates_match_the_readme() -> None:
     found = sum(scanner.scan(text) is not None for _, _, text in HOSTILE_OUT)
     refused = sum(scanner.scan(text) is not None for _, _, text in BENIGN_OUT)
     assert found >= 0.95 * len(HOSTILE_OUT)
@@ -83,8 +83,8 @@ def repeats(parsed: Any, inside: bool = False) -> Iterator[bool]:
                     yield from repeats(one, inside or unbounded)
 
 
-def test_no_expression_repeats_a_repetition_without_a_bound() -> None:
-    sources = [p.pattern for group in groups() for p in group.patterns]
+def test_no_expression_nests_unbounded_repetitions() -> None:
+    sources = [p.pattern for group in pattern_groups() for p in group.patterns]
     sources += [p.pattern for rule in grammar() for p in rule.patterns]
     assert len(sources) > 100
     for source in sources:

@@ -6,11 +6,10 @@ from pydantic import BaseModel, Field
 
 
 class ThreatScanConfig(BaseModel):
-    """What is read more leniently, and what is not scanned at all."""
+    """What is scanned less strictly, or not at all."""
 
     allow: list[str] = Field(
-        [],
-        description="Patterns of sources that pass pre_read unscanned, such as tests/fixtures/*.",
+        [], description="Patterns of sources that pre_read does not scan, such as tests/fixtures/*."
     )
     installers: list[str] = Field(
         [], description="Hosts, or hosts with a path, whose scripts may be downloaded and run."

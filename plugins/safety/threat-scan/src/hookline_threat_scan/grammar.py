@@ -1,4 +1,4 @@
-"""The rules of ``grammar.yaml``: which concepts, near each other in a sentence, are an attack."""
+"""The rules of ``grammar.yaml``: concepts that form an attack if near each other in a sentence."""
 
 from __future__ import annotations
 
@@ -7,66 +7,72 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from .data import Patterns, expression, load
+from .data_files import LazyPatterns, expression, load_yaml
+from .disguises import RestoredText
 from .mentions import is_mention
-from .restoring import Restored
-from .words import Event, Sentence, vocabulary
+from .vocabulary import ConceptMatch, ScannedSentence, vocabulary
 
-NEAR = 110
-"""Characters between two concepts that belong together, unless a rule says another number."""
-WINDOW = (200, 420)
-"""Characters in front of a cue and behind it in which an expression is looked for."""
-AROUND = 240
-"""Characters around a match in which a concept of ``never`` speaks against it."""
+DEFAULT_DISTANCE = 110
+"""Maximum characters between two concepts of a rule without ``near``."""
+PATTERN_CHARS_BEFORE = 200
+"""Characters before a concept that are searched for an expression."""
+PATTERN_CHARS_AFTER = 420
+"""Characters after a concept that are searched for an expression."""
+VETO_DISTANCE = 240
+"""Characters around a match in which a concept of ``never`` rules it out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """``parts`` (each a choice of concepts) near each other; or ``patterns`` where all of them are.
+class GrammarRule:
+    """An attack: all ``parts`` near each other, each a choice of concepts, or one of ``patterns``
+    near them.
 
-    ``joined``: the first two stand in one clause, none of ``between`` parts the first from the
-    last. ``ordered``: the first part in front of the second. ``never``: concepts near by that
-    speak against it. ``followed``: only counts in what is followed.
+    ``near`` is the maximum distance in characters, and ``never`` lists concepts that rule the match
+    out. Options: ``joined`` (the first two parts are in one clause, and none of ``between`` is
+    between the first and the last), ``undenied`` (not after a negation in the same clause) and
+    ``followed`` (only in texts that are followed).
     """
 
     rule: str
     parts: tuple[tuple[str, ...], ...]
-    near: int = NEAR
+    near: int = DEFAULT_DISTANCE
     options: frozenset[str] = frozenset()
     never: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
-    patterns: Patterns = Patterns((), {})  # noqa: RUF009 - it is never changed
+    patterns: LazyPatterns = LazyPatterns((), {})  # noqa: RUF009 - immutable
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A rule, and from where to where in the text it matched."""
+class GrammarMatch:
+    """A rule that matched from ``start`` to ``end``."""
 
-    rule: Rule
+    rule: GrammarRule
     start: int
     end: int
 
 
 @cache
-def grammar() -> tuple[Rule, ...]:
+def grammar() -> tuple[GrammarRule, ...]:
     """The rules of ``grammar.yaml``."""
-    data = load("grammar.yaml")
+    data = load_yaml("grammar.yaml")
     return tuple(
-        Rule(
+        GrammarRule(
             rule=one["rule"],
             parts=tuple(tuple(part.split("|")) for part in one["parts"]),
-            near=int(one.get("near", NEAR)),
+            near=int(one.get("near", DEFAULT_DISTANCE)),
             options=frozenset(one.get("options", ())),
             never=tuple(one.get("never", ())),
             between=tuple(one.get("between", ())),
-            patterns=Patterns([_blank(each) for each in one.get("patterns", ())], data["names"]),
+            patterns=LazyPatterns(
+                [_flexible_spaces(each) for each in one.get("patterns", ())], data["names"]
+            ),
         )
         for one in data["rules"]
     )
 
 
-def _blank(pattern: str) -> str:
-    """Any white space for each blank outside of a character class."""
+def _flexible_spaces(pattern: str) -> str:
+    """Let each space outside a character class match any white space or hyphens."""
     return re.sub(
         r"(\[[^\]]*\])|( )(\?|\{0,2\})?",
         lambda m: m[1] or (r"[\s-]{0,4}" if m[3] else r"[\s-]{1,4}"),
@@ -74,40 +80,43 @@ def _blank(pattern: str) -> str:
     )
 
 
-def find_phrases(restored: Restored, *, hidden: bool = False) -> Iterator[Match]:
-    """Attacks in words that are said and not mentioned; what was ``hidden`` is always said."""
+def find_phrases(restored: RestoredText, *, hidden: bool = False) -> Iterator[GrammarMatch]:
+    """Find attacks in sentences; those that are only mentioned count if ``hidden`` or disguised."""
     text, start = restored.text, 0
-    for end in _ends(text):
-        sentence, rules = _read(text, start, end)
-        for match in (match for rule in rules for match in _matches(rule, sentence)):
-            disguised = hidden or restored.disguised(match.start, match.end)
-            if disguised or not is_mention(sentence, match.start, match.end):
+    for end in _sentence_ends(text):
+        sentence, rules = _parse_sentence(text, start, end)
+        for match in (match for rule in rules for match in _find_matches(rule, sentence)):
+            is_hidden = hidden or restored.is_disguised(match.start, match.end)
+            if is_hidden or not is_mention(sentence, match.start, match.end):
                 yield match
         start = end
 
 
-def _read(text: str, start: int, end: int) -> tuple[Sentence, tuple[Rule, ...]]:
-    """A sentence, and the rules that may match in it. "Ignore. All." is one sentence."""
-    events = list(vocabulary().events(text, start, end))
-    sentence = Sentence(text, start, end)
-    rules = _live(frozenset(event.concept for event in events))
+def _parse_sentence(
+    text: str, start: int, end: int
+) -> tuple[ScannedSentence, tuple[GrammarRule, ...]]:
+    """A sentence and the rules that may match in it."""
+    events = list(vocabulary().find(text, start, end))
+    sentence = ScannedSentence(text, start, end)
+    rules = _candidate_rules(frozenset(event.concept for event in events))
     if rules:
         for found in expression("address").finditer(text, start, end):
             if not expression("own").search(found[0]):
-                events.append(Event(*found.span(), "address"))
+                events.append(ConceptMatch(*found.span(), "address"))
         for event in sorted(events):
-            sentence.events.setdefault(event.concept, []).append(event)
+            sentence.concepts.setdefault(event.concept, []).append(event)
     return sentence, rules
 
 
 @lru_cache(maxsize=10_000)
-def _live(concepts: frozenset[str]) -> tuple[Rule, ...]:
-    """The rules all of whose parts may be there; addresses are looked for after that."""
+def _candidate_rules(concepts: frozenset[str]) -> tuple[GrammarRule, ...]:
+    """The rules whose parts may all be present; addresses are searched later."""
     known = concepts | {"address"}
     return tuple(rule for rule in grammar() if all(known & set(part) for part in rule.parts))
 
 
-def _ends(text: str) -> Iterator[int]:
+def _sentence_ends(text: str) -> Iterator[int]:
+    """The ends of the sentences; very short ones, as in "Ignore. All.", are joined."""
     start = 0
     for found in expression("stop").finditer(text):
         short = text.isascii() and found.start() - start <= 40
@@ -117,26 +126,28 @@ def _ends(text: str) -> Iterator[int]:
     yield len(text)
 
 
-def _matches(rule: Rule, sentence: Sentence) -> Iterator[Match]:
+def _find_matches(rule: GrammarRule, sentence: ScannedSentence) -> Iterator[GrammarMatch]:
     searched = 0
     for anchor in sentence.of(rule.parts[0]):
         if rule.patterns:
-            begin = max(sentence.start, anchor.start - WINDOW[0])
+            begin = max(sentence.start, anchor.start - PATTERN_CHARS_BEFORE)
             if anchor.start < searched:
                 continue
-            searched = min(sentence.end, anchor.end + WINDOW[1])
+            searched = min(sentence.end, anchor.end + PATTERN_CHARS_AFTER)
             spans = [
                 m.span() for p in rule.patterns if (m := p.search(sentence.text, begin, searched))
             ]
         else:
-            span = _together(rule, sentence, anchor)
+            span = _nearby_span(rule, sentence, anchor)
             spans = [] if span is None else [span]
         for start, end in spans:
-            if not _speaks_against(rule, sentence, start, end):
-                yield Match(rule, start, end)
+            if not _is_vetoed(rule, sentence, start, end):
+                yield GrammarMatch(rule, start, end)
 
 
-def _together(rule: Rule, sentence: Sentence, anchor: Event) -> tuple[int, int] | None:
+def _nearby_span(
+    rule: GrammarRule, sentence: ScannedSentence, anchor: ConceptMatch
+) -> tuple[int, int] | None:
     events = [anchor]
     for part in rule.parts[1:]:
         event = sentence.nearest(part, anchor, rule.near)
@@ -146,15 +157,15 @@ def _together(rule: Rule, sentence: Sentence, anchor: Event) -> tuple[int, int] 
     start, end = min(e.start for e in events), max(e.end for e in events)
     if end - start > 2 * rule.near:
         return None
-    if "joined" in rule.options and not _belong(rule, sentence, events):
+    if "joined" in rule.options and not _are_joined(rule, sentence, events):
         return None
     return start, end
 
 
-def _belong(rule: Rule, sentence: Sentence, events: list[Event]) -> bool:
-    """True if "previous" says which "instructions", and the verb is about them.
+def _are_joined(rule: GrammarRule, sentence: ScannedSentence, events: list[ConceptMatch]) -> bool:
+    """Whether "previous" qualifies "instructions", and the verb applies to them.
 
-    A verb behind them must not be of another clause: "do as told above and ignore …".
+    A verb after them must not be in another clause: "do as told above and ignore …".
     """
     first, second = sorted(events[:2])
     gap = sentence.text[first.end : second.start]
@@ -171,16 +182,16 @@ def _belong(rule: Rule, sentence: Sentence, events: list[Event]) -> bool:
     )
 
 
-def _speaks_against(rule: Rule, sentence: Sentence, start: int, end: int) -> bool:
+def _is_vetoed(rule: GrammarRule, sentence: ScannedSentence, start: int, end: int) -> bool:
     if "undenied" in rule.options and _is_denied(sentence, start):
         return True
     return any(
-        event.end > start - AROUND and event.start < end + AROUND
+        event.end > start - VETO_DISTANCE and event.start < end + VETO_DISTANCE
         for event in sentence.of(rule.never)
     )
 
 
-def _is_denied(sentence: Sentence, start: int) -> bool:
-    """True behind a negation in the same clause: "never send mail without telling the user"."""
-    gaps = sentence.gaps("negation", start, AROUND)
+def _is_denied(sentence: ScannedSentence, start: int) -> bool:
+    """Whether a negation precedes in the same clause: "never send without telling the user"."""
+    gaps = sentence.gaps("negation", start, VETO_DISTANCE)
     return any(not expression("freed").search(gap.rstrip(" ,")) for gap in gaps)

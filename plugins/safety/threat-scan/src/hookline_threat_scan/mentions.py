@@ -1,32 +1,32 @@
-"""What only speaks of an attack: a quotation, a warning, a prohibition.
+"""Tells sentences that mention an attack from those that carry it out.
 
-A sentence may *mention* "ignore previous instructions" and not say it. It counts as a mention if
+A sentence mentions "ignore previous instructions" if
 
-- the words are forbidden right there ("never ignore your instructions"), or
-- something in front says that they are to be expected, refused or found ("beware of pages that tell
-  you to …", "test that … is blocked"), with no new clause between, or
-- they stand in quotation marks or in code and a word near by says what they are ("attack",
-  "phrase", "such as"), and nothing outside of the marks tells to obey them, or
+- it forbids the words ("never ignore your instructions"), or
+- words before them say that they are expected, refused or found ("beware of pages that tell you to
+  …", "test that … is blocked"), without a new clause between, or
+- they are in quotation marks or code, a word nearby says what they are ("attack", "phrase", "such
+  as"), and nothing outside the quotation says to obey them, or
 - the next word makes them a name ("ignore-previous-instructions attacks").
 
-What was disguised is no mention: nobody needs to hide a warning.
+Disguised words are never a mention: a warning has no reason to hide.
 """
 
 from __future__ import annotations
 
 import re
 
-from .data import expression
-from .words import Sentence, vocabulary
+from .data_files import expression
+from .vocabulary import ScannedSentence, vocabulary
 
-NEAR = 260
-"""Characters around a quotation in which a word says what it is."""
+MARKER_DISTANCE = 260
+"""Characters around a quotation that are searched for a word that says what it is."""
 _ENGLISH = frozenset({"not", "never", "no", "avoid", "without"})
-"""English forbids in front of the verb alone."""
+"""English negations, which precede the verb."""
 
 
-def is_mention(sentence: Sentence, start: int, end: int) -> bool:
-    """True if what stands from ``start`` to ``end`` is spoken of, not said."""
+def is_mention(sentence: ScannedSentence, start: int, end: int) -> bool:
+    """Whether the words from ``start`` to ``end`` are only mentioned."""
     return (
         _is_forbidden(sentence, start, end)
         or _is_expected(sentence, start)
@@ -35,10 +35,10 @@ def is_mention(sentence: Sentence, start: int, end: int) -> bool:
     )
 
 
-def _is_forbidden(sentence: Sentence, start: int, end: int) -> bool:
-    """True if a negation stands right before the words, or right behind their verb.
+def _is_forbidden(sentence: ScannedSentence, start: int, end: int) -> bool:
+    """Whether a negation directly precedes the words or follows their verb.
 
-    A negation that is part of the verb ("do not follow", "ne tiens pas compte") is none of it.
+    A negation that is part of the verb ("do not follow", "ne tiens pas compte") does not count.
     """
     verbs = sentence.of(("dismiss", "silence", "silence_whole", "unknowing"))
     for event in sentence.of(("negation",)):
@@ -54,25 +54,25 @@ def _is_forbidden(sentence: Sentence, start: int, end: int) -> bool:
     return False
 
 
-def _is_expected(sentence: Sentence, start: int) -> bool:
-    gaps = sentence.gaps("defend", start + 1, NEAR)
+def _is_expected(sentence: ScannedSentence, start: int) -> bool:
+    gaps = sentence.gaps("defend", start + 1, MARKER_DISTANCE)
     return any(not expression("mentions-clause").search(gap) for gap in gaps)
 
 
-def _is_name(sentence: Sentence, end: int) -> bool:
+def _is_name(sentence: ScannedSentence, end: int) -> bool:
     starts = (event.start for event in sentence.of(("marker_after",)))
     gaps = (sentence.text[end:start] for start in starts if end <= start < end + 4)
     return any(not gap.strip(" \n\t-\"'”`") for gap in gaps)
 
 
 def is_quoted(text: str, start: int, concepts: set[str]) -> bool:
-    """True for words in quotation marks or code beside one of the concepts, and not obeyed."""
-    inside = _quotation(text, start) or _fence(text, start)
-    if inside is None:
+    """Whether the words are quoted near one of the concepts, and nothing says to obey them."""
+    quotation = _quotation(text, start) or _fence(text, start)
+    if quotation is None:
         return False
-    first, last = inside
-    front = text[max(0, first - NEAR) : first]
-    behind = text[last + 1 : last + 1 + NEAR].partition("\n\n")[0]
+    first, last = quotation
+    front = text[max(0, first - MARKER_DISTANCE) : first]
+    behind = text[last + 1 : last + 1 + MARKER_DISTANCE].partition("\n\n")[0]
     near = vocabulary().concepts(front) | vocabulary().concepts(behind)
     if text[first : first + 1] in "\n`":
         near |= vocabulary().concepts(text[first:start])
@@ -81,17 +81,17 @@ def is_quoted(text: str, start: int, concepts: set[str]) -> bool:
 
 
 def _quotation(text: str, start: int) -> tuple[int, int] | None:
-    """Where the marks stand that a place is between, the first on the same line."""
-    begin = max(0, start - NEAR, text.rfind("\n", 0, start) + 1)
+    """The range of the quotation around an index; it starts on the same line."""
+    begin = max(0, start - MARKER_DISTANCE, text.rfind("\n", 0, start) + 1)
     for name in ("quotation", "quotation-double", "quotation-single"):
-        for found in expression(name).finditer(text, begin, start + 4 * NEAR):
+        for found in expression(name).finditer(text, begin, start + 4 * MARKER_DISTANCE):
             if found.start() <= start < found.end():
                 return found.start(), found.end() - 1
     return None
 
 
 def _fence(text: str, start: int) -> tuple[int, int] | None:
-    """Where the code block that holds a place begins and ends."""
+    """The range of the code block around an index."""
     marks = list(expression("fence").finditer(text, max(0, start - 4_000), start))
     if len(marks) % 2 == 0:
         return None
@@ -100,6 +100,6 @@ def _fence(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _is_ordered(part: str) -> bool:
-    """True if somebody is told to do what the quotation says."""
+    """Whether a text says to do what the quotation says."""
     orders = (found.start() for found in expression("obey").finditer(part))
     return any(not expression("forbid").search(part[:at]) for at in orders)

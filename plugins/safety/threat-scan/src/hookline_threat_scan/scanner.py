@@ -1,4 +1,4 @@
-"""``Scanner``: a text in, the first threat out."""
+"""``ThreatScanner``: finds the threats of a text."""
 
 from __future__ import annotations
 
@@ -6,86 +6,92 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from .audience import Audience
 from .characters import find_characters, find_stray_characters
-from .data import expression
-from .encoded import payloads
-from .finding import Finding
+from .data_files import expression
+from .disguises import undo_disguises
 from .grammar import find_phrases
 from .markup import find_comments, find_tags, is_shown
 from .mentions import is_quoted
-from .patterns import Shape, find_shapes, is_known
-from .restoring import restore
+from .patterns import PatternMatch, find_patterns, is_known_installer
+from .payloads import decode_payloads
+from .text_use import TextUse
+from .threat_finding import ThreatFinding
 
-DEPTH = 3
-"""How many times what was decoded is decoded again."""
+MAX_DECODING_DEPTH = 3
+"""Levels of encoding that are undone."""
 
 
-class Scanner:
-    """Looks for threats. Scripts of ``installers`` may be run, beside those of known ones."""
+class ThreatScanner:
+    """Finds threats.
+
+    Args:
+        installers: addresses whose scripts may be run, in addition to the packaged ones.
+    """
 
     def __init__(self, installers: Collection[str] = ()) -> None:
         self._installers = tuple(installers)
 
-    def scan(self, text: str, audience: Audience = Audience.GUIDANCE) -> Finding | None:
-        """The first threat, None if there is none. Time grows with the length of the text."""
-        return next(self.findings(text, audience), None)
+    def scan(self, text: str, use: TextUse = TextUse.GUIDANCE) -> ThreatFinding | None:
+        """The first threat, or None. The time is proportional to the length of the text."""
+        return next(self.findings(text, use), None)
 
-    def findings(self, text: str, audience: Audience = Audience.GUIDANCE) -> Iterator[Finding]:
+    def findings(self, text: str, use: TextUse = TextUse.GUIDANCE) -> Iterator[ThreatFinding]:
         """All threats, in the order of the rules."""
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         yield from find_characters(text)
-        if audience is Audience.GUIDANCE:
+        if use is TextUse.GUIDANCE:
             yield from find_stray_characters(text)
-        yield from self._shapes(_visible(text), audience)
-        yield from self._words(text, audience)
-        yield from self._decoded(text, audience, 1)
+        yield from self._pattern_findings(_visible(text), use)
+        yield from self._sentence_findings(text, use)
+        yield from self._decoded_findings(text, use, 1)
 
-    def _shapes(self, text: str, audience: Audience) -> Iterator[Finding]:
-        """Commands, tokens and markup, those aside that are quoted as an attack."""
-        lines = "\n" + text  # so that every line begins behind a break
-        for shape in self._all_shapes(lines, audience):
-            if shape.rule == "hidden-html" and is_shown(shape.words):
+    def _pattern_findings(self, text: str, use: TextUse) -> Iterator[ThreatFinding]:
+        """Commands, tokens and markup, except those quoted as an example of an attack."""
+        lines = "\n" + text  # so that every line starts after a line break
+        for match in self._pattern_matches(lines, use):
+            if match.rule == "hidden-html" and is_shown(match.words):
                 continue
-            if not is_quoted(lines, shape.start, {"attack", "defend"}):
-                start = max(1, shape.start)
-                yield Finding.at(shape.rule, text, start - 1, max(start, shape.end) - 1)
+            if not is_quoted(lines, match.start, {"attack", "defend"}):
+                start = max(1, match.start)
+                yield ThreatFinding.at(match.rule, text, start - 1, max(start, match.end) - 1)
 
-    def _all_shapes(self, text: str, audience: Audience) -> Iterator[Shape]:
-        yield from find_shapes(text, audience, self._installers)
-        yield from find_comments(text, audience)
-        if audience is Audience.GUIDANCE:
+    def _pattern_matches(self, text: str, use: TextUse) -> Iterator[PatternMatch]:
+        yield from find_patterns(text, use, self._installers)
+        yield from find_comments(text, use)
+        if use is TextUse.GUIDANCE:
             yield from find_tags(text)
 
-    def _words(self, text: str, audience: Audience, *, hidden: bool = False) -> Iterator[Finding]:
-        """What sentences say."""
-        restored = restore(text)
+    def _sentence_findings(
+        self, text: str, use: TextUse, *, hidden: bool = False
+    ) -> Iterator[ThreatFinding]:
+        """Attacks in sentences."""
+        restored = undo_disguises(text)
         for match in find_phrases(restored, hidden=hidden):
             words = restored.text[match.start : match.end]
             if "followed" in match.rule.options and (
-                not audience.is_followed or is_known(words, self._installers)
+                not use.is_followed or is_known_installer(words, self._installers)
             ):
                 continue
-            found = Finding.at(match.rule.rule, restored.text, match.start, match.end)
-            how = "disguised letters" if restored.disguised(match.start, match.end) else ""
-            yield replace(found, disguise=how)
+            finding = ThreatFinding.at(match.rule.rule, restored.text, match.start, match.end)
+            is_disguised = restored.is_disguised(match.start, match.end)
+            yield replace(finding, disguise="disguised letters" if is_disguised else "")
 
-    def _decoded(self, text: str, audience: Audience, depth: int) -> Iterator[Finding]:
-        """What is hidden in another encoding, with the line where it begins."""
-        for payload in payloads(text):
+    def _decoded_findings(self, text: str, use: TextUse, depth: int) -> Iterator[ThreatFinding]:
+        """Threats hidden in another encoding, with the line where the encoded text starts."""
+        for payload in decode_payloads(text):
             line = text.count("\n", 0, payload.start) + 1
-            for finding in self._hidden(payload.text, audience, depth):
-                yield replace(finding, line=line, disguise=payload.how)
+            for finding in self._payload_findings(payload.text, use, depth):
+                yield replace(finding, line=line, disguise=payload.encoding)
 
-    def _hidden(self, text: str, audience: Audience, depth: int) -> Iterator[Finding]:
-        yield from self._words(text, audience, hidden=True)
-        if audience.is_followed:
-            for shape in find_shapes("\n" + text, Audience.PROGRAM):
-                yield Finding(shape.rule, 1, shape.words)
-        if depth < DEPTH:
-            yield from self._decoded(text, audience, depth + 1)
+    def _payload_findings(self, text: str, use: TextUse, depth: int) -> Iterator[ThreatFinding]:
+        yield from self._sentence_findings(text, use, hidden=True)
+        if use.is_followed:
+            for match in find_patterns("\n" + text, TextUse.PROGRAM):
+                yield ThreatFinding(match.rule, 1, match.words)
+        if depth < MAX_DECODING_DEPTH:
+            yield from self._decoded_findings(text, use, depth + 1)
 
 
 def _visible(text: str) -> str:
-    """The text as a tokenizer reads it, with what is invisible taken out."""
+    """The text as a tokenizer reads it, without invisible characters."""
     return expression("invisible").sub("", unicodedata.normalize("NFKC", text))

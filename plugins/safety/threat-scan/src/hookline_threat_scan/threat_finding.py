@@ -1,19 +1,19 @@
-"""What a scan has found, and the sentence that tells it."""
+"""A threat that a scan found, and the text that describes it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .data import load
+from .data_files import load_yaml
 
-EXCERPT = 48
-"""Characters of the text that are repeated in the reason."""
+MAX_EXCERPT_CHARS = 48
+"""Characters of the text that the reason quotes."""
 _MARKUP = str.maketrans("<>[]|“”", "‹›()¦''")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A rule of ``rules.yaml`` that matched on a line (from 1); ``words`` is what stands there.
+class ThreatFinding:
+    """A rule of ``rules.yaml`` that matched on a line (from 1); ``words`` is the matched text.
 
     ``disguise`` says how the text was hidden, such as ``base64``; empty if it was plain.
     """
@@ -24,16 +24,16 @@ class Finding:
     disguise: str = ""
 
     @classmethod
-    def at(cls, rule: str, text: str, start: int, end: int) -> Finding:
-        """A rule that matched between two places of a text."""
+    def at(cls, rule: str, text: str, start: int, end: int) -> ThreatFinding:
+        """A finding between two indexes of a text."""
         return cls(rule, text.count("\n", 0, start) + 1, text[start:end])
 
     def reason(self, outside: str = "") -> str:
-        """A sentence for people and models: the rule, the line, the words, what to do.
+        """The reason for people and models: the rule, the line, the words, what to do.
 
-        ``outside`` names the place of a text that whoever reads it cannot change.
+        ``outside`` is the source of a text that the reader cannot change, else empty.
         """
-        rule = load("rules.yaml")[self.rule]
+        rule = load_yaml("rules.yaml")[self.rule]
         hidden = f", hidden as {self.disguise}" if self.disguise else ""
         where = f"(rule {self.rule}, line {self.line}{hidden}: “{escaped(self.words)}”)"
         if not outside:
@@ -43,10 +43,10 @@ class Finding:
 
 
 def escaped(words: str) -> str:
-    """At most :data:`EXCERPT` characters on one line in which nothing is invisible or markup."""
+    """At most :data:`MAX_EXCERPT_CHARS` characters on one line, all visible, without markup."""
     words = words.strip()
     shown = "".join(
         char if char.isprintable() or char.isspace() else f"U+{ord(char):04X} "
-        for char in words[:EXCERPT].translate(_MARKUP)
+        for char in words[:MAX_EXCERPT_CHARS].translate(_MARKUP)
     )
-    return " ".join(shown.split()) + "…" * (len(words) > EXCERPT)
+    return " ".join(shown.split()) + "…" * (len(words) > MAX_EXCERPT_CHARS)
