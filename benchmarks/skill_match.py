@@ -24,8 +24,8 @@ from typing import Any
 
 import yaml
 from hookline_skills.config import SkillsConfig
-from hookline_skills.library import Library
-from hookline_skills.matching import least
+from hookline_skills.library import SkillLibrary
+from hookline_skills.matcher import match_threshold
 
 DATA = Path(__file__).parents[1] / "plugins" / "learning" / "skills" / "tests" / "data"
 SIZES = (50, 200, 1_000)
@@ -88,7 +88,7 @@ def timed(texts: Iterable[str], work: Callable[[str], object]) -> Samples:
 def measured(root: Path, size: int, rounds: int) -> list[tuple[str, ...]]:
     """The rows for a library of ``size`` skills."""
     fill(root, size)
-    library = Library(root, logging.getLogger("skills"))
+    library = SkillLibrary(root, logging.getLogger("skills"))
     load = timed([""], lambda _: library.skills())
     sleep(SETTLED)
     texts = [text for _, text in requests()] * rounds
@@ -96,7 +96,7 @@ def measured(root: Path, size: int, rounds: int) -> list[tuple[str, ...]]:
     found = {
         "match": timed(texts, lambda text: library.match(text, most)),
         "look": timed(texts, lambda _: library.skills()),
-        "rank": timed(texts, lambda text: library.matcher.query(text, most)),
+        "rank": timed(texts, lambda text: library.index.search(text, most)),
         "load": load,
     }
     return [row(size, what, samples) for what, samples in found.items()]
@@ -116,13 +116,13 @@ def row(size: int, what: str, samples: Samples) -> tuple[str, ...]:
 def quality(root: Path) -> str:
     """Recall and precision of the labelled set, as a sentence."""
     fill(root, len(labelled("skills")))
-    library = Library(root, logging.getLogger("skills"))
+    library = SkillLibrary(root, logging.getLogger("skills"))
     settings = SkillsConfig()
     hits = shown = wrong = 0
     pairs = requests()
     for wanted, text in pairs:
         found = library.match(text, settings.matches)
-        enough = least([score for _, score in found], settings.threshold)
+        enough = match_threshold([score for _, score in found], settings.threshold)
         names = [skill.name for skill, score in found if score >= enough]
         if wanted:
             hits += wanted in names

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hookline_teamskills import Entry, Signer, digests
+from hookline_teamskills import Signer, TeamEntry, digests
 from support.machine import Machine
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ def victim(machine: Machine) -> Machine:
     ben = Signer.open(machine.home / "plugins/skills/team/member.json", "ben")
     machine.config(CONFIG.format(bare=bare, key=ben.key))
     eve = Signer.open(folder / "eve.json", "eve")
-    entry = Entry(
+    entry = TeamEntry(
         "ship-it", 1, "proposed", 1, "", "", "eve", eve.key, files=digests({"SKILL.md": EVIL})
     )
     work = folder / "clone" / "skills/ship-it/1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hookline_hookspecs import HooklineError
-from hookline_skills import lock
+from hookline_skills import lockfile
 
 from .conftest import Bench, skill_text
 from .gitserver import GitServer, git, serving
@@ -68,7 +68,7 @@ def local(make_bench: Callable[..., Bench]) -> Bench:
 def test_a_skill_of_a_repository(local: Bench, server: GitServer) -> None:
     assert install(local, server.url) == ["tidy-up"]
     assert local.text("tidy-up") == skill_text("tidy-up")
-    entry = lock.read(local.root)["tidy-up"]
+    entry = lockfile.read(local.root)["tidy-up"]
     assert entry.source == server.url
     assert len(entry.revision) == 40
     assert not list((local.root / ".quarantine").iterdir())
@@ -78,7 +78,7 @@ def test_a_skill_of_a_repository(local: Bench, server: GitServer) -> None:
 def test_a_branch(local: Bench, server: GitServer) -> None:
     assert install(local, f"{server.url}#next") == ["tidy-up"]
     assert local.text("tidy-up", "NEWS.md") == "news"
-    with pytest.raises(HooklineError, match="git could not fetch it"):
+    with pytest.raises(HooklineError, match="git could not fetch the repository"):
         install(local, f"{server.url}#no-such-branch", replace=True)
 
 
@@ -136,6 +136,6 @@ def test_configuration_hooks_filters_and_credentials_are_left_alone(
 
 def test_a_redirect_is_not_followed(local: Bench, server: GitServer) -> None:
     server.redirect = "https://localhost:1"
-    with pytest.raises(HooklineError, match="git could not fetch it"):
+    with pytest.raises(HooklineError, match="git could not fetch the repository"):
         install(local, server.url)
     assert len(server.asked) == 1

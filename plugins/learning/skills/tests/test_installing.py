@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import HooklineError
-from hookline_skills import lock
-from hookline_skills.installing import Installer, Wish
+from hookline_skills import lockfile
+from hookline_skills.installer import InstallRequest, SkillInstaller
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,8 +34,8 @@ def install(bench: Bench, source: object, *names: str, **options: Any) -> list[s
     """What ``hookline skills install`` does."""
     skills = bench.skills
     skills.library.root.mkdir(parents=True, exist_ok=True)
-    installer = Installer(skills.host, skills.library, skills.history, skills.editor)
-    return bench.harness.run(installer.install(Wish(str(source), names, **options)))
+    installer = SkillInstaller(skills.host, skills.library, skills.history, skills.editor)
+    return bench.harness.run(installer.install(InstallRequest(str(source), names, **options)))
 
 
 def refused(bench: Bench, source: object, *names: str, **options: Any) -> str:
@@ -111,8 +111,10 @@ BAD_NAMES = ["../evil", "/etc/evil", "a/../../evil", "~/evil", "C:/evil", "a\\..
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_names_that_lead_out(bench: Bench, tmp_path: Path, name: str) -> None:
-    assert "acceptable" in refused(bench, tar(tmp_path, ("SKILL.md", TEXT.encode()), (name, b"x")))
-    assert "acceptable" in refused(bench, zipped(tmp_path, {**FILES, name: b"x"}))
+    archive = tar(tmp_path, ("SKILL.md", TEXT.encode()), (name, b"x"))
+    assert "invalid path" in refused(bench, archive)
+    reason = refused(bench, zipped(tmp_path, {**FILES, name: b"x"}))
+    assert "invalid path" in reason or "not an allowed name" in reason
     assert not list(tmp_path.rglob("evil"))
 
 
@@ -155,7 +157,7 @@ def test_links_and_pipes_in_a_folder(bench: Bench, tmp_path: Path) -> None:
     assert "link" in refused(bench, source)
     (source / "link").unlink()
     os.mkfifo(source / "pipe")
-    assert "no plain file" in refused(bench, source)
+    assert "not a regular file" in refused(bench, source)
 
 
 @pytest.mark.slow
@@ -182,7 +184,7 @@ def test_a_zip_that_lies_about_its_directory(bench: Bench, tmp_path: Path) -> No
     struct.pack_into("<I", data, at + 12, 50_000_000)
     lying = tmp_path / "lying.zip"
     lying.write_bytes(data)
-    assert "names more than" in refused(bench, lying)
+    assert "lists more than" in refused(bench, lying)
 
 
 def test_a_zip_that_lies_about_sizes(bench: Bench, tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_a_zip_that_lies_about_sizes(bench: Bench, tmp_path: Path) -> None:
 
 def test_names_that_are_one_on_some_file_systems(bench: Bench, tmp_path: Path) -> None:
     for other in ("skill.MD", "Scripts/run.sh"):
-        assert "told apart" in refused(bench, zipped(tmp_path, {**FILES, other: b"x"}))
+        assert "look the same" in refused(bench, zipped(tmp_path, {**FILES, other: b"x"}))
 
 
 def test_what_is_no_archive(bench: Bench, tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_what_is_no_archive(bench: Bench, tmp_path: Path) -> None:
         file = tmp_path / f"{number}.zip"
         file.write_bytes(data)
         refused(bench, file)
-    assert "no folder and no archive" in refused(bench, tmp_path / "missing")
+    assert "neither a folder nor an archive" in refused(bench, tmp_path / "missing")
 
 
 @given(st.data())
@@ -247,8 +249,8 @@ def test_poison_is_refused_wherever_it_stands(bench: Bench, tmp_path: Path) -> N
 def test_several_skills_in_one_source(bench: Bench, tmp_path: Path) -> None:
     files = {f"skills/{n}/SKILL.md": skill_text(n).encode() for n in ("one", "two", "three")}
     source = folder(tmp_path, {**files, "README.md": b"x"})
-    assert "name those you want: one, three, two" in refused(bench, source)
-    assert "holds no skill four" in refused(bench, source, "one", "four")
+    assert "choose from: one, three, two" in refused(bench, source)
+    assert "has no skill four" in refused(bench, source, "one", "four")
     assert install(bench, source, "two", "one") == ["two", "one"]
     assert set(bench.skills.library.skills()) == {"one", "two"}
 
@@ -256,11 +258,11 @@ def test_several_skills_in_one_source(bench: Bench, tmp_path: Path) -> None:
 def test_what_is_there_is_replaced_only_when_wanted(bench: Bench, tmp_path: Path) -> None:
     bench.write("tidy-up", "Mine.", "my own words")
     source = folder(tmp_path)
-    assert "--replace takes its place" in refused(bench, source)
+    assert "use --replace" in refused(bench, source)
     assert install(bench, source, replace=True) == ["tidy-up"]
     assert [v.action for v in bench.versions("tidy-up")] == ["found", "install"]
     look_alike = folder(tmp_path, {"SKILL.md": skill_text("tidyup").encode()}, "other")
-    assert "can be taken for the skill 'tidy-up'" in refused(bench, look_alike)
+    assert "looks like the skill 'tidy-up'" in refused(bench, look_alike)
 
 
 @pytest.mark.slow
@@ -270,7 +272,7 @@ def test_changes_since_are_told(
     bench.harness.close()
     installed = hookline("skills", "install", str(folder(tmp_path)))
     assert (installed.returncode, installed.stdout) == (0, "Installed the skill tidy-up.\n")
-    assert lock.changes(bench.root, "tidy-up") == []
+    assert lockfile.describe_changes(bench.root, "tidy-up") == []
     (bench.root / "tidy-up" / "scripts" / "run.sh").write_text("rm -rf /")
     (bench.root / "tidy-up" / "new.md").write_text("x")
     rows = json.loads(hookline("skills", "list", "--json").stdout)
@@ -289,7 +291,7 @@ def test_a_damaged_lock_file_breaks_nothing(bench: Bench, tmp_path: Path) -> Non
     install(bench, folder(tmp_path))
     for text in ("", "[]", "{", '{"skills": 3}', '{"skills": {"tidy-up": {"no": 1}}}'):
         (bench.root / ".lock.json").write_text(text)
-        assert lock.read(bench.root) == {}
+        assert lockfile.read(bench.root) == {}
         assert "1. Sort." in bench.view("tidy-up").text
 
 

@@ -60,8 +60,8 @@ def test_a_refused_text_changes_nothing(bench: Bench) -> None:
         ("---\nname: other\ndescription: x\n---\nx", "must match skill name"),
         ("---\nname: deploy-shop\ndescription: x\nversion: 1\n---\nx", "version"),
         ("---\nname: deploy-shop\ndescription: [x\n---\nx", "not valid"),
-        ("---\nname: deploy-shop\ndescription: x\n---\n", "nothing after the front matter"),
-        (f"---\nname: deploy-shop\ndescription: x\n---\n{'x' * 24_000}", "at most 24,000"),
+        ("---\nname: deploy-shop\ndescription: x\n---\n", "nothing follows the front matter"),
+        (f"---\nname: deploy-shop\ndescription: x\n---\n{'x' * 24_000}", "the limit is 24,000"),
     ],
 )
 def test_bad_content_is_refused_with_the_reason(
@@ -185,7 +185,7 @@ def test_sub_agents_change_no_skills(bench: Bench) -> None:
         "Sub-agent done.",
         "Done.",
     ]
-    assert "a sub-agent changes no skills" in bench.harness.send("go").tool_calls[0].text
+    assert "a sub-agent cannot change skills" in bench.harness.send("go").tool_calls[0].text
 
 
 def test_only_the_operator_writes_where_that_is_set(make_bench: Callable[..., Bench]) -> None:
@@ -246,7 +246,7 @@ def test_an_edit_may_not_become_another_skill(bench: Bench) -> None:
     bench.create("water-plants", "Water the plants on the balcony.")
     content = skill_text("water-plants", DEPLOY)
     result = bench.manage("edit", "water-plants", content=content)
-    assert "the skill deploy-shop says this already" in result.text
+    assert "the skill deploy-shop already covers this" in result.text
     assert bench.manage(
         "edit", "water-plants", content=skill_text("water-plants", "Water all plants.", "More.")
     ).ok
@@ -277,15 +277,15 @@ def test_a_full_disk_leaves_every_file_as_it_was(
 KILLED = """
 import sys
 from pathlib import Path
-from hookline_skills.editing import place
-from hookline_skills.safely import write_bytes
+from hookline_skills.editor import place
+from hookline_skills.safe_files import write_bytes
 root = Path(sys.argv[1])
 print("ready", flush=True)
 for number in range(10**9):
     body = (str(number % 10) * 200_000).encode()
     write_bytes(root, "SKILL.md", body)
     if number < 200:
-        place(root, f"skill-{number}", {"SKILL.md": body, "references/a.md": body})
+        place_folder(root, f"skill-{number}", {"SKILL.md": body, "references/a.md": body})
 """
 
 

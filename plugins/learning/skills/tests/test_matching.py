@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from hookline_skills.bm25 import TermIndex
 from hookline_skills.config import SkillsConfig
-from hookline_skills.matching import Matcher, least
-from hookline_skills.words import words
+from hookline_skills.matcher import match_threshold
+from hookline_skills.tokenizer import tokenize
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +17,11 @@ from .conftest import Bench, labelled
 
 
 @pytest.fixture(scope="module")
-def matcher() -> Matcher:
+def matcher() -> TermIndex:
     """The labelled skills."""
-    found = Matcher()
+    found = TermIndex()
     for skill in labelled("skills"):
-        found.put(skill["name"], fields(skill))
+        found.add(skill["name"], fields(skill))
     return found
 
 
@@ -40,10 +41,10 @@ def requests() -> list[tuple[str, str]]:
     return [(name, text) for group in groups for name, texts in group.items() for text in texts]
 
 
-def shown(matcher: Matcher, text: str) -> list[str]:
+def shown(matcher: TermIndex, text: str) -> list[str]:
     """What would be injected."""
-    found = matcher.query(text, SkillsConfig().matches)
-    enough = least([match.score for match in found], SkillsConfig().threshold)
+    found = matcher.search(text, SkillsConfig().matches)
+    enough = match_threshold([match.score for match in found], SkillsConfig().threshold)
     return [match.name for match in found if match.score >= enough]
 
 
@@ -52,7 +53,7 @@ def shown(matcher: Matcher, text: str) -> list[str]:
     [([], 0), ([0.3, 0.2, 0.1], 2), ([0.12, 0.05], 1), ([0.12, 0.1], 0), ([0.1], 0), ([0.12], 1)],
 )
 def test_what_stands_out_fits_below_the_threshold(scores: list[float], fit: int) -> None:
-    assert sum(score >= least(scores, 0.18) for score in scores) == fit
+    assert sum(score >= match_threshold(scores, 0.18) for score in scores) == fit
 
 
 def test_the_set_is_large_enough() -> None:
@@ -60,19 +61,19 @@ def test_the_set_is_large_enough() -> None:
     assert len(requests()) >= 200
 
 
-def test_recall_at_three(matcher: Matcher) -> None:
+def test_recall_at_three(matcher: TermIndex) -> None:
     found = [name in shown(matcher, text) for name, text in requests()]
     assert sum(found) / len(found) >= 0.9
 
 
-def test_precision(matcher: Matcher) -> None:
+def test_precision(matcher: TermIndex) -> None:
     pairs = [(name, one) for name, text in requests() for one in shown(matcher, text)]
     assert sum(name == one for name, one in pairs) / len(pairs) >= 0.9
     none = labelled("queries")["none"]
     assert sum(bool(shown(matcher, text)) for text in none) / len(none) <= 0.1
 
 
-def test_each_language_is_found(matcher: Matcher) -> None:
+def test_each_language_is_found(matcher: TermIndex) -> None:
     scripts = {"CJK": "一", "HIRAGANA": "ぁ", "HANGUL": "가", "CYRILLIC": "а"}
     for first in scripts.values():
         near = range(ord(first), ord(first) + 0x5000 if first == "一" else ord(first) + 0x60)
@@ -82,7 +83,7 @@ def test_each_language_is_found(matcher: Matcher) -> None:
         assert sum(found) >= 0.85 * len(found)
 
 
-def test_the_front_door_agrees(bench: Bench, matcher: Matcher) -> None:
+def test_the_front_door_agrees(bench: Bench, matcher: TermIndex) -> None:
     for skill in labelled("skills"):
         bench.write(skill["name"], skill["description"], skill["body"])
     for number, (_, text) in enumerate(requests()[::20]):
@@ -91,24 +92,24 @@ def test_the_front_door_agrees(bench: Bench, matcher: Matcher) -> None:
 
 
 def test_a_removed_skill_is_forgotten() -> None:
-    matcher = Matcher()
-    matcher.put("a", {"name": "deploy shop", "description": "Deploys."})
-    matcher.put("b", {"name": "water plants", "description": "Waters."})
-    matcher.put("a", {"name": "bake bread", "description": "Bakes."})
-    assert [match.name for match in matcher.query("bake")] == ["a"]
-    assert matcher.query("deploy") == []
+    matcher = TermIndex()
+    matcher.add("a", {"name": "deploy shop", "description": "Deploys."})
+    matcher.add("b", {"name": "water plants", "description": "Waters."})
+    matcher.add("a", {"name": "bake bread", "description": "Bakes."})
+    assert [match.name for match in matcher.search("bake")] == ["a"]
+    assert matcher.search("deploy") == []
     matcher.remove("a")
-    assert matcher.query("bake") == []
+    assert matcher.search("bake") == []
     assert len(matcher) == 1
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_text_is_a_query(description: str, text: str) -> None:
-    matcher = Matcher()
-    matcher.put("a", {"name": "a", "description": description})
-    assert all(0 < match.score <= 1 for match in matcher.query(text))
-    if words(description):
-        assert [match.name for match in matcher.query(description)] == ["a"]
+    matcher = TermIndex()
+    matcher.add("a", {"name": "a", "description": description})
+    assert all(0 < match.score <= 1 for match in matcher.search(text))
+    if tokenize(description):
+        assert [match.name for match in matcher.search(description)] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -124,4 +125,4 @@ def test_any_text_is_a_query(description: str, text: str) -> None:
     ],
 )
 def test_words(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert tokenize(text) == expected

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from hookline.testing import Harness
-from hookline_skills.team import shared
+from hookline_skills.team import team_skills
 
 from .conftest import POISON, SECRET
-from .teamwork import BODY, SKILL, Crew
+from .team_crew import BODY, SKILL, Crew
 
 STORES = ("git", pytest.param("postgres", marks=pytest.mark.slow))
 
@@ -23,7 +23,7 @@ def crew(
     harness: Callable[..., Harness],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Crew:
-    monkeypatch.setattr(shared, "FRESH", 0.0)
+    monkeypatch.setattr(team_skills, "GIT_REFRESH_INTERVAL", 0.0)
     url = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
     return Crew(tmp_path, harness, url)
 
@@ -67,7 +67,7 @@ def test_nobody_approves_their_own(crew: Crew) -> None:
     crew.trust(crew.keys["ann"], crew.keys["ben"])
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
-    assert "you have proposed it yourself" in crew.ann.fails("review --approve ship-it")
+    assert "you proposed it; another reviewer" in crew.ann.fails("review --approve ship-it")
     assert crew.cid.log("ship-it") == [(1, "proposed")]
 
 
@@ -108,7 +108,7 @@ def test_a_reviewer_cannot_approve_what_a_gate_refuses(
 
     crew.ann.write("ship-it", f"1. Do it.\n\n{POISON}\n")
     with monkeypatch.context() as patched:
-        patched.setattr("hookline_skills.team.doors.Doors.check", open_door)
+        patched.setattr("hookline_skills.team.proposal_checks.ProposalChecks.check", open_door)
         crew.ann.do("propose ship-it")
     assert "It cannot be approved: skills/ship-it/SKILL.md was refused" in crew.ben.do("review")
     for _ in range(2):
@@ -135,7 +135,7 @@ def test_what_is_no_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], w
         (folder / path).write_bytes(data)
     if SKILL not in files and "references/x.md" in files:
         (folder / SKILL).unlink()
-        why = "there is no skill"
+        why = "no skill"
     assert "was not" not in crew.ann.fails("propose ship-it")
     assert "There are no proposals." in crew.ben.do("review")
     assert why
@@ -144,7 +144,7 @@ def test_what_is_no_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], w
 def test_what_the_team_says_already_is_not_proposed(crew: Crew) -> None:
     crew.share()
     crew.cid.write("ship-this", description="Does ship it.")
-    assert "the team's skill ship-it says this already" in crew.cid.fails("propose ship-this")
+    assert "the team's skill ship-it already covers this" in crew.cid.fails("propose ship-this")
 
 
 def test_scripts_need_a_person(crew: Crew) -> None:
@@ -152,7 +152,7 @@ def test_scripts_need_a_person(crew: Crew) -> None:
     crew.ann.do("propose ship-it")
     assert "contains a script: scripts/ship.sh" in crew.ben.do("review")
     said = crew.ben.fails("review --approve ship-it")
-    assert "a person has to say yes at a terminal" in said
+    assert "a person must confirm it at a terminal" in said
     assert crew.cid.loaded("ship-it") == ""
 
 
@@ -188,7 +188,7 @@ def test_a_revoked_skill_is_refused_at_once_everywhere(crew: Crew) -> None:
     assert "revoked by ben" in cid.doctor()
     assert "was revoked" in ben.fails("revoke ship-it")
     ann.write("ship-it")  # as it was: it is put away again
-    assert "there is no skill" in ann.fails("propose ship-it")
+    assert "no skill" in ann.fails("propose ship-it")
 
 
 @pytest.mark.slow
@@ -248,7 +248,7 @@ def test_changes_in_different_places_are_joined(crew: Crew) -> None:
         "review --approve ship-it"
     )
     crew.ben.do("review --approve ship-it@3")
-    assert "version 2 joined with version 3" in crew.ben.do("review --approve ship-it@2")
+    assert "version 2 merged with version 3" in crew.ben.do("review --approve ship-it@2")
     text = crew.cid.loaded("ship-it")
     assert "Build all" in text
     assert "Look twice" in text
@@ -341,6 +341,6 @@ def test_who_did_what_goes_to_the_audit(crew: Crew) -> None:
 def test_a_skill_is_proposed_from_a_chat(crew: Crew) -> None:
     crew.ann.write("ship-it")
     assert "Proposed ship-it version 1" in crew.ann.harness.send("/skills propose ship-it").text
-    assert "Write /skills propose" in crew.ann.harness.send("/skills propose").text
+    assert "Usage: /skills propose" in crew.ann.harness.send("/skills propose").text
     assert "was not proposed: there is no" in crew.ann.harness.send("/skills propose none").text
     assert crew.ben.log("ship-it") == [(1, "proposed")]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from hookline.testing import Harness
-from hookline_skills.team import shared
+from hookline_skills.team import team_skills
 
 from . import gitserver
-from .teamwork import Crew
+from .team_crew import Crew
 
 SSH = """#!{python}
 import os, sys
@@ -39,7 +39,7 @@ def wire(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Wire]:
     bare, log, refuse = (tmp_path / name for name in ("team.git", "ssh.log", "refuse"))
-    monkeypatch.setattr(shared, "FRESH", 0.0)
+    monkeypatch.setattr(team_skills, "GIT_REFRESH_INTERVAL", 0.0)
     if request.param == "ssh":
         folder = tmp_path / "bin"
         folder.mkdir()

@@ -1,8 +1,8 @@
 """Hookline plugin ``skills``: procedures that the agent finds, follows, learns and repairs.
 
-Reached by the entry point ``hookline_skills:Skills``. :mod:`.library` reads the skills on disk,
-:mod:`.matching` finds those that match a message, :mod:`.editing` makes the agent's changes,
-:mod:`.installing` installs other people's skills.
+:mod:`.library` reads the skills on disk, :mod:`.matcher` finds those that match a message,
+:mod:`.injector` adds them to the turn, :mod:`.editor` makes the agent's changes, :mod:`.installer`
+installs other people's skills, :mod:`.team` shares skills with other homes.
 """
 
 from .config import SkillsConfig

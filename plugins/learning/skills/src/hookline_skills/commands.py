@@ -1,6 +1,6 @@
 """List, install and manage skills.
 
-``hookline skills``; :mod:`.team.commands` adds those that are about the team.
+``hookline skills``; :mod:`.team.commands` adds the commands for a team.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill's name.")]
 SPEC = "A folder, an archive or an https address; after a git address, #BRANCH or #TAG."
-FAILED = 1
+EXIT_FAILED = 1
 
 
 app = typer.Typer(no_args_is_help=True)
@@ -44,9 +44,9 @@ async def list_skills(plugin: Skills, json: Json = False) -> None:
     for row in rows:
         _print(_line(row))
     for name, reason in plugin.parts.library.left_out().items():
-        _print(f"{name}: not used: {reason}")
+        _print(f"{name}: cannot be used: {reason}")
     if not rows:
-        _print("There are no skills yet.")
+        _print("No skills yet.")
 
 
 @app.command("show")
@@ -84,7 +84,7 @@ async def history(plugin: Skills, name: Name, json: Json = False) -> None:
     if json:
         _print(jsonlib.dumps(rows, ensure_ascii=False))
     elif not rows:
-        _fail(f"nothing is recorded about a skill {name!r}")
+        _fail(f"no versions of a skill {name!r}")
     else:
         for row in rows:
             _print(_version_line(row))
@@ -96,13 +96,13 @@ def validate_folder(
     json: Json = False,
 ) -> None:
     """Check a skill's folder against the rules of agentskills.io; exit with 1 on errors."""
-    from . import lock
+    from . import lockfile
     from .validation import validate
 
     folder = folder.absolute()
     folder = folder.parent if folder.name.lower() == "skill.md" and folder.is_file() else folder
     verdict = validate(folder)
-    changed = lock.changes(folder.parent, folder.name) if folder.is_dir() else []
+    changed = lockfile.describe_changes(folder.parent, folder.name) if folder.is_dir() else []
     warnings = [*verdict.warnings, *(f"since it was installed, {one}" for one in changed)]
     if json:
         found = {"ok": verdict.ok, "errors": list(verdict.errors), "warnings": warnings}
@@ -113,7 +113,7 @@ def validate_folder(
                 _print(f"{kind}: {sentence}")
         _print("Valid." if verdict.ok else f"Not valid: {folder}")
     if not verdict.ok:
-        raise SystemExit(FAILED)
+        raise SystemExit(EXIT_FAILED)
 
 
 @app.command("install")
@@ -133,37 +133,37 @@ async def install(
     ] = False,
 ) -> None:
     """Validate, scan and install a skill from a folder, an archive or an https git address."""
-    from .installing import Installer, Wish
+    from .installer import InstallRequest, SkillInstaller
 
     parts = plugin.parts
     await asyncio.to_thread(parts.library.root.mkdir, 0o700, True, True)
-    installer = Installer(parts.host, parts.library, parts.history, parts.editor)
-    wish = Wish(source, tuple(names or ()), replace, lenient)
-    for name in await _or_fail(installer.install(wish)):
+    installer = SkillInstaller(parts.host, parts.library, parts.history, parts.editor)
+    request = InstallRequest(source, tuple(names or ()), replace, lenient)
+    for name in await _or_fail(installer.install(request)):
         _print(f"Installed the skill {name}.")
 
 
 @app.command("archive")
 @with_plugin
 async def archive(plugin: Skills, name: Name) -> None:
-    """Archive a skill; `restore` brings it back."""
-    from .keeping import put_away
+    """Archive a skill; undo with `restore`."""
+    from .archive import archive_skill
 
-    await _or_fail(put_away(plugin.parts, name))
-    _print(f"Archived the skill {name}; `hookline skills restore {name}` brings it back.")
+    await _or_fail(archive_skill(plugin.parts, name))
+    _print(f"Archived the skill {name}. Restore it with `hookline skills restore {name}`.")
 
 
 @app.command("restore")
 @with_plugin
-async def restore_skill(
+async def restore(
     plugin: Skills,
     name: Name,
     version: Annotated[int | None, typer.Argument(metavar="VERSION")] = None,
 ) -> None:
     """Restore an archived skill, or an earlier version of one."""
-    from .keeping import restore
+    from .archive import restore_skill
 
-    _print(await _or_fail(restore(plugin.parts, name, version)))
+    _print(await _or_fail(restore_skill(plugin.parts, name, version)))
 
 
 @app.command("pin")
@@ -172,7 +172,7 @@ async def pin(plugin: Skills, name: Name) -> None:
     """Keep the agent from changing or archiving a skill."""
     skill = plugin.parts.library.find(name)
     if skill is None:
-        _fail(f"there is no skill {name!r}")
+        _fail(f"no skill {name!r}")
         return
     await plugin.parts.records.pin(skill.name)
     _print(f"Pinned {skill.name}.")
@@ -225,4 +225,4 @@ def _print(text: str) -> None:
 
 def _fail(text: str) -> None:
     typer.echo(text, err=True)
-    raise SystemExit(FAILED)
+    raise SystemExit(EXIT_FAILED)

@@ -1,6 +1,6 @@
-"""The front matter of a ``SKILL.md``: split by line, read as YAML whose scalars are all text.
+"""The front matter of a ``SKILL.md``: YAML between two lines ``---``, all scalars read as text.
 
-:func:`read` is lenient, for loading; the strict reading of the reference is in :mod:`.validation`.
+:func:`parse_document` is lenient, for loading; :mod:`.validation` is as strict as the reference.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 FENCE = "---"
-LONGEST = 16_000
-"""Characters of a front matter; a longer one is no front matter."""
-NATIVE = 4_000
-"""Up to this many characters libyaml composes it: its recursion has no limit of its own."""
+MAX_FRONT_MATTER_CHARS = 16_000
+"""A longer front matter is refused."""
+MAX_LIBYAML_CHARS = 4_000
+"""Longer ones are not parsed by libyaml, whose recursion has no limit."""
 FIELDS = frozenset({"name", "description", "license", "allowed-tools", "metadata", "compatibility"})
-"""What agentskills.io knows; anything else is an error when validated, a warning when loaded."""
+"""The fields of agentskills.io; others are an error when validated, a warning when loaded."""
 _PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(.*\S)[ \t]*")
 
 
-class BadFrontMatter(ValueError):
-    """The text cannot be read as a skill; the text of the error is a sentence."""
+class InvalidFrontMatter(ValueError):
+    """The text cannot be read as a skill; the error text says why."""
 
 
 class FrontMatter(BaseModel):
-    """The fields of a skill. Unknown ones are kept as extras; ``keywords`` help to find it."""
+    """The fields of a skill. Unknown ones are kept as extras."""
 
     model_config = ConfigDict(extra="allow", populate_by_name=True)
 
@@ -46,7 +46,7 @@ class FrontMatter(BaseModel):
     @field_validator("allowed_tools", mode="before")
     @classmethod
     def _joined(cls, value: Any) -> Any:
-        if isinstance(value, list):  # written as a list by some other programs
+        if isinstance(value, list):  # some other programs write a list
             return " ".join(one for one in value if isinstance(one, str))
         return value
 
@@ -59,7 +59,7 @@ class FrontMatter(BaseModel):
 
     @property
     def keywords(self) -> str:
-        """Words by which it should be found, from ``metadata`` or as some other programs do."""
+        """Words to find it by, from ``metadata`` or from the fields of other programs."""
         extras = self.model_extra or {}
         found = [self.metadata.get(name) for name in ("keywords", "tags")]
         found += [_scalars(extras.get(name, "")) for name in ("keywords", "tags", "triggers")]
@@ -67,48 +67,52 @@ class FrontMatter(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A ``SKILL.md`` that was read: its fields, its body, and what is odd about it."""
+class SkillDocument:
+    """A parsed ``SKILL.md``: its fields, its body, and what was accepted with a warning."""
 
     front: FrontMatter
     body: str
     warnings: tuple[str, ...] = ()
 
 
-def split(text: str) -> tuple[str, str]:
-    """The YAML between the two lines ``---``, and the body without white space around it.
+def split_front_matter(text: str) -> tuple[str, str]:
+    """Return the YAML between the two lines ``---``, and the stripped body.
 
     Raises:
-        BadFrontMatter: there are no such lines at the start of the text.
+        InvalidFrontMatter: the text does not start with front matter.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].rstrip() != FENCE:
-        raise BadFrontMatter("it must begin with a line --- and the fields name and description")
+        raise InvalidFrontMatter(
+            "it must begin with a line --- and the fields name and description"
+        )
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() == FENCE:
             front = "\n".join(lines[1:number])
-            if len(front) > LONGEST:
-                raise BadFrontMatter(f"its front matter has more than {LONGEST} characters")
+            if len(front) > MAX_FRONT_MATTER_CHARS:
+                raise InvalidFrontMatter(
+                    f"its front matter has more than {MAX_FRONT_MATTER_CHARS} characters"
+                )
             return front, "\n".join(lines[number + 1 :]).strip()
-    raise BadFrontMatter("its front matter is not closed by a second line ---")
+    raise InvalidFrontMatter("its front matter has no closing line ---")
 
 
-def read(text: str) -> Document:
-    """A skill's text, read leniently: what can be used is used, and warned about.
+def parse_document(text: str) -> SkillDocument:
+    """Parse a ``SKILL.md`` leniently, with warnings.
 
     Raises:
-        BadFrontMatter: there is no front matter, it is no YAML, or it has no description.
+        InvalidFrontMatter: the front matter is missing, not YAML, or has no description.
     """
-    front, body = split(text)
+    front, body = split_front_matter(text)
     values, warnings = _loaded(front)
     unknown = sorted(set(values) - FIELDS)
     if unknown:
-        warnings.append(f"fields that agentskills.io does not know: {', '.join(unknown)}")
+        warnings.append(f"fields unknown to agentskills.io: {', '.join(unknown)}")
     try:
-        return Document(FrontMatter.model_validate(values), body, tuple(warnings))
+        return SkillDocument(FrontMatter.model_validate(values), body, tuple(warnings))
     except ValidationError as error:
         fields = ", ".join(str(one["loc"][0]) for one in error.errors(include_url=False))
-        raise BadFrontMatter(f"these fields are missing, empty or no text: {fields}") from None
+        raise InvalidFrontMatter(f"fields that are missing, empty or not text: {fields}") from None
 
 
 def _loaded(front: str) -> tuple[dict[str, Any], list[str]]:
@@ -119,25 +123,26 @@ def _loaded(front: str) -> tuple[dict[str, Any], list[str]]:
         try:
             values = _yaml(_quoted(front))
         except yaml.YAMLError:
-            raise BadFrontMatter(f"its front matter is no YAML: {said(error)}") from None
-        warnings = ["a value holds a colon and needs quotes around it"]
+            raise InvalidFrontMatter(
+                f"its front matter is not valid YAML: {yaml_problem(error)}"
+            ) from None
+        warnings = ["a value contains a colon and needs quotes"]
     if not isinstance(values, dict):
-        raise BadFrontMatter("its front matter must be fields, a line `name: value` each")
+        raise InvalidFrontMatter("its front matter must consist of lines `field: value`")
     return {str(key): value for key, value in values.items() if isinstance(key, str)}, warnings
 
 
 def _yaml(text: str) -> Any:
-    native = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    loader = native if len(text) <= NATIVE else yaml.BaseLoader
+    fast_loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    loader = fast_loader if len(text) <= MAX_LIBYAML_CHARS else yaml.BaseLoader
     try:
-        return yaml.load(text, Loader=loader)  # noqa: S506 - it makes texts, lists and dicts alone
+        return yaml.load(text, Loader=loader)  # noqa: S506 - creates only strings, lists and dicts
     except (RecursionError, ValueError, TypeError) as error:
-        raise yaml.YAMLError("it is nested too deeply, or has keys that are no text") from error
+        raise yaml.YAMLError("it is nested too deeply, or has keys that are not text") from error
 
 
 def _quoted(front: str) -> str:
-    """The front matter with quotes around the plain values of its lines, which often hold a colon
-    that their author did not mean as YAML."""
+    """The front matter with quotes around plain values, which often contain a colon."""
     lines = []
     for line in front.split("\n"):
         found = _PLAIN.fullmatch(line)
@@ -154,8 +159,8 @@ def _scalars(value: Any) -> str:
     return " ".join(one for one in items if isinstance(one, str))
 
 
-def said(error: Exception) -> str:
-    """The first line of what a YAML error says, and where."""
+def yaml_problem(error: Exception) -> str:
+    """The first line of a YAML error, with its line number."""
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     mark = getattr(error, "problem_mark", None)
     return f"{problem}, line {mark.line + 1}" if mark is not None else str(problem)

@@ -1,4 +1,4 @@
-"""The versions of each skill: its files after every change, kept apart from its folder."""
+"""The versions of each skill: its files after every change, stored in the database."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from pathlib import Path
 from hookline_hookspecs import Origin, Storage, Transaction, merge_origins
 from hookline_hookspecs.stored_origins import kept, read, stored
 
-from . import safely
-from .records import Source
+from . import safe_files
+from .records import ChangeSource
 
-AFRESH = ("create", "install")
-"""Actions after which nothing is left of what was there before."""
-FILE_BYTES, FILES = 5_000_000, 500
-"""Size of a file that is kept, and how many of one skill."""
+RESET_ACTIONS = ("create", "install")
+"""Actions that replace everything, so that earlier origins no longer apply."""
+MAX_FILE_BYTES = 5_000_000
+"""A larger file is not stored."""
+MAX_FILES = 500
+"""Files stored of one skill."""
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """A state of a skill. ``files`` is path to SHA-256 (hexadecimal), empty after a deletion.
+class SkillVersion:
+    """The state of a skill after a change.
 
-    ``origins`` are those of all that it was made from since it was created.
+    ``files`` is path to SHA-256 (hexadecimal), empty after a deletion. ``origins`` are merged over
+    all changes since it was created. ``at`` is Unix time in seconds.
     """
 
     name: str
@@ -41,86 +44,90 @@ class Version:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """The files of a skill's folder; none if it is not there. Links are passed over."""
+    """The files of a skill's folder, without links; empty if there is no folder."""
     found = {}
-    for path, status in safely.walk(folder, FILES):
-        if status.st_size <= FILE_BYTES:
-            found[path] = safely.read_bytes(folder, path, FILE_BYTES)
+    for path, status in safe_files.list_files(folder, MAX_FILES):
+        if status.st_size <= MAX_FILE_BYTES:
+            found[path] = safe_files.read_bytes(folder, path, MAX_FILE_BYTES)
     return found
 
 
-class History:
+class SkillHistory:
     """The plugin's tables of versions.
 
     Args:
-        storage: gives the plugin's own, when it is first used.
-        now: the clock, Unix time in seconds.
-        most: versions that are kept of each skill.
+        storage: returns the plugin's storage; called on each use.
+        now: returns Unix time in seconds.
+        max_versions: versions kept of each skill.
     """
 
-    def __init__(self, storage: Callable[[], Storage], now: Callable[[], float], most: int) -> None:
+    def __init__(
+        self, storage: Callable[[], Storage], now: Callable[[], float], max_versions: int
+    ) -> None:
         self._open = storage
         self._now = now
-        self._most = most
+        self._max_versions = max_versions
 
-    async def versions(self, name: str) -> list[Version]:
-        """The kept versions of a skill, oldest first."""
+    async def versions(self, name: str) -> list[SkillVersion]:
+        """The stored versions of a skill, oldest first."""
         rows = await self._open().fetch("versions", name=name)
         return [
-            Version(**{**row, "files": json.loads(row["files"]), "origins": read(row["origins"])})
+            SkillVersion(
+                **{**row, "files": json.loads(row["files"]), "origins": read(row["origins"])}
+            )
             for row in rows
         ]
 
     async def origins(self) -> dict[str, tuple[Origin, ...]]:
-        """What each skill was made from, by name."""
+        """The origins of each skill by name."""
         rows = await self._open().fetch("newest_versions")
         return {row["name"]: read(row["origins"]) for row in rows}
 
-    async def changed(self) -> dict[str, float]:
-        """When each skill that has a version was last changed, deleted ones included."""
+    async def last_changes(self) -> dict[str, float]:
+        """When each skill was last changed (Unix time in seconds), deleted ones included."""
         return {row["name"]: row["at"] for row in await self._open().fetch("newest_versions")}
 
-    async def add(
+    async def record(
         self,
         name: str,
         before: Mapping[str, bytes],
         after: Mapping[str, bytes],
         action: str,
-        source: Source,
+        source: ChangeSource,
     ) -> int:
-        """Record a change, and what was there before it if no version holds that; its number."""
-        at, most = self._now(), self._most
-        found = _digests(before)
-        new = _digests(after)
-        bodies = {
-            sha: data
-            for digests, files in ((found, before), (new, after))
-            for sha, data in ((digests[path], files[path]) for path in files)
-        }
+        """Record a change and return the number of its version.
+
+        If ``before`` differs from the last version, as after an edit by hand, it becomes a version
+        of its own first.
+        """
+        at = self._now()
+        old, new = digests(before), digests(after)
+        contents = {old[path]: data for path, data in before.items()}
+        contents |= {new[path]: data for path, data in after.items()}
 
         def work(store: Transaction) -> int:
             known = store.fetch("versions", name=name)
             number = known[-1]["number"] if known else 0
-            for sha, data in bodies.items():
+            for sha, data in contents.items():
                 if not store.fetch("has_blob", sha=sha):
-                    store.execute("add_blob", sha=sha, body=_packed(data))
-            if found and (not known or json.loads(known[-1]["files"]) != found):
+                    store.execute("add_blob", sha=sha, body=_compress(data))
+            if old and (not known or json.loads(known[-1]["files"]) != old):
                 number += 1
-                _put(store, name, number, "found", Source("person"), at, found)
+                _insert_version(store, name, number, "found", ChangeSource("person"), at, old)
             number += 1
-            before_ = read(known[-1]["origins"]) if known and action not in AFRESH else ()
-            made_from = replace(source, origins=kept(merge_origins(before_, source.origins)))
-            _put(store, name, number, action, made_from, at, new)
-            store.execute("forget_versions", name=name, first=number - most + 1)
+            earlier = read(known[-1]["origins"]) if known and action not in RESET_ACTIONS else ()
+            merged = replace(source, origins=kept(merge_origins(earlier, source.origins)))
+            _insert_version(store, name, number, action, merged, at, new)
+            store.execute("forget_versions", name=name, first=number - self._max_versions + 1)
             return number
 
         return await self._open().transact(work)
 
-    async def files(self, version: Version) -> dict[str, bytes]:
+    async def files(self, version: SkillVersion) -> dict[str, bytes]:
         """The files of a version.
 
         Raises:
-            KeyError: a file's content is not kept any more.
+            KeyError: a file's content is no longer stored.
         """
         found = {}
         for path, sha in version.files.items():
@@ -131,27 +138,27 @@ class History:
         return found
 
     async def prune(self) -> None:
-        """Forget contents that no version has."""
+        """Delete contents that no version uses."""
 
         def work(store: Transaction) -> None:
-            kept = {
+            used = {
                 sha
                 for row in store.fetch("kept_files")
                 for sha in json.loads(row["files"]).values()
             }
             for row in store.fetch("blobs"):
-                if row["sha"] not in kept:
+                if row["sha"] not in used:
                     store.execute("forget_blob", sha=row["sha"])
 
         await self._open().transact(work)
 
 
-def _put(
+def _insert_version(
     store: Transaction,
     name: str,
     number: int,
     action: str,
-    source: Source,
+    source: ChangeSource,
     at: float,
     files: Mapping[str, str],
 ) -> None:
@@ -169,9 +176,10 @@ def _put(
     )
 
 
-def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
-    return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+def digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 in hexadecimal by path."""
+    return {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())}
 
 
-def _packed(data: bytes) -> str:
+def _compress(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data)).decode("ascii")

@@ -1,8 +1,8 @@
-"""The skills on disk: ``home/skills/<name>/SKILL.md``, kept in memory and compared by status.
+"""The skills on disk, ``home/skills/NAME/SKILL.md``, cached in memory until a file changes.
 
-A skill is known by the name of its folder. What is odd about one is told once, in the log; what
-cannot be used is left out, and stays on disk. Below those of the home lie the skills that plugins
-bring along; one of the home takes the place of a plugin's of the same name.
+A skill is identified by the name of its folder. Problems are logged once; a folder that cannot be
+used is left out and stays on disk. Plugins and the team bring further skills; a skill of the home
+replaces one of those with the same name.
 """
 
 from __future__ import annotations
@@ -18,28 +18,32 @@ from pathlib import Path
 
 from hookline_hookspecs.skill_folders import SkillFolder
 
-from . import names, safely
-from .frontmatter import BadFrontMatter, FrontMatter, read
-from .matching import Matcher
-from .validation import FILES
+from . import names, safe_files
+from .bm25 import TermIndex
+from .frontmatter import FrontMatter, InvalidFrontMatter, parse_document
+from .validation import MAIN_FILES
 
-SKILL_BYTES = 1_000_000
-"""Bytes of a SKILL.md; a larger one is not read."""
-LISTED = 200
-"""Files of one skill that are listed."""
-SETTLED = 1_000_000_000
-"""Nanoseconds after which a folder's time stamp would tell of another change."""
-KINDS = ("scripts", "references", "assets")
-"""The folders of a skill (agentskills.io)."""
+MAX_SKILL_BYTES = 1_000_000
+"""A larger SKILL.md is not read."""
+MAX_LISTED_FILES = 200
+"""Files listed of one skill."""
+TIMESTAMP_SETTLE_NS = 1_000_000_000
+"""Age in ns from which a folder's time stamp is sure to differ after another change."""
+SKILL_SUBFOLDERS = ("scripts", "references", "assets")
+"""The subfolders of a skill (agentskills.io)."""
 
-Stamp = tuple[int, int, int, int]
+FileStamp = tuple[int, int, int, int]
+"""Modification time (ns), size, inode and status change time (ns) of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill. ``body`` is the Markdown after the front matter; ``file`` its main file's name;
-    ``plugin`` who brings it along, empty for one of the home; ``team`` the version of the team's
-    that it is, 0 for none."""
+    """One skill.
+
+    ``file`` is the name of its main file, ``body`` the Markdown after the front matter. ``plugin``
+    is the plugin that brings it, empty for others. ``team`` is its version if it is the team's,
+    else 0.
+    """
 
     name: str
     folder: Path
@@ -48,29 +52,29 @@ class Skill:
     front: FrontMatter
     body: str
     problems: tuple[str, ...]
-    stamp: Stamp
+    stamp: FileStamp
     plugin: str = ""
     team: int = 0
 
     @property
     def description(self) -> str:
-        """What it does and when it is used, in one line."""
+        """The description of the front matter, in one line."""
         return " ".join(self.front.description.split())
 
     @property
     def purpose(self) -> str:
-        """What a comparison by meaning looks at."""
-        called = self.name.replace("-", " ").replace("_", " ")
-        return ". ".join(part for part in (called, self.description, self.front.keywords) if part)
+        """Name, description and keywords: the text for semantic search."""
+        name = self.name.replace("-", " ").replace("_", " ")
+        return ". ".join(part for part in (name, self.description, self.front.keywords) if part)
 
     def files(self) -> list[tuple[str, int]]:
-        """The other files, with their sizes in bytes."""
-        found = safely.walk(self.folder, LISTED)
-        return [(path, status.st_size) for path, status in found if path not in FILES]
+        """The other files as path and size in bytes."""
+        found = safe_files.list_files(self.folder, MAX_LISTED_FILES)
+        return [(path, status.st_size) for path, status in found if path not in MAIN_FILES]
 
     @property
     def fields(self) -> dict[str, str]:
-        """Its texts as they are compared with a message."""
+        """The texts that are indexed, by field."""
         lines = self.body.splitlines()
         return {
             "name": self.name.replace("-", " ").replace("_", " "),
@@ -81,92 +85,103 @@ class Skill:
         }
 
 
-class Library:
-    """The skills below ``root`` and those that plugins bring, and the matcher that follows them."""
+class SkillLibrary:
+    """The skills below ``root``, those of plugins and the team, and an index of all.
+
+    Args:
+        root: the folder of the home's own skills.
+        plugin_folders: returns the folders of skills that plugins and the team bring.
+        withheld: returns the reasons, by name, why skills of the team are not loaded.
+    """
 
     name = "skills"
-    """The corpus, where texts are compared by meaning."""
+    """The name of the corpus for semantic search."""
 
     def __init__(
         self,
         root: Path,
         log: logging.Logger,
-        brought: Callable[[], Sequence[SkillFolder]] = list,
+        plugin_folders: Callable[[], Sequence[SkillFolder]] = list,
         withheld: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.root = root
-        self._brought = brought
+        self._plugin_folders = plugin_folders
         self._withheld = withheld
-        self._folders_below: tuple[SkillFolder, ...] = ()
-        self._below: dict[str, Skill] = {}
-        self.matcher = Matcher()
+        self._known_plugin_folders: tuple[SkillFolder, ...] = ()
+        self._plugin_skills: dict[str, Skill] = {}
+        self.index = TermIndex()
         self._log = log
         self._skills: dict[str, Skill] = {}
-        self._left_out: dict[str, tuple[Stamp, str]] = {}
-        self._told: set[tuple[str, str]] = set()
-        self._listed: tuple[int, list[tuple[str, tuple[str, ...], bool]]] | None = None
-        self._looks: list[tuple[str, int, int]] = []
+        self._left_out: dict[str, tuple[FileStamp, str]] = {}
+        self._warned: set[tuple[str, str]] = set()
+        self._folder_list: tuple[int, list[tuple[str, tuple[str, ...], bool]]] | None = None
+        self._file_stats: list[tuple[str, int, int]] = []
         self._lock = threading.Lock()
 
     def skills(self) -> dict[str, Skill]:
-        """Every skill by name, as the disk holds them now."""
+        """Every skill by name, as they are on disk now."""
         with self._lock:
             self._scan()
-            return {**self._below, **self._skills}
+            return {**self._plugin_skills, **self._skills}
 
     def left_out(self) -> dict[str, str]:
-        """Folders that are not usable skills, and skills of the team that are not loaded, with the
-        reason."""
-        known = self.skills()
-        found = {name: why for name, why in self._withheld().items() if name not in known}
-        found |= {name: reason for name, (_, reason) in self._left_out.items()}
-        return dict(sorted(found.items()))
+        """Why folders are not usable and skills of the team not loaded, by name."""
+        skills = self.skills()
+        reasons = {name: why for name, why in self._withheld().items() if name not in skills}
+        reasons |= {name: reason for name, (_, reason) in self._left_out.items()}
+        return dict(sorted(reasons.items()))
 
     def match(self, text: str, limit: int) -> list[tuple[Skill, float]]:
         """Return the skills that match ``text``, best first, each with its score."""
         with self._lock:
             self._scan()
-            found = self.matcher.query(text, limit)
-            known = {**self._below, **self._skills}
+            found = self.index.search(text, limit)
+            known = {**self._plugin_skills, **self._skills}
             return [(known[match.name], match.score) for match in found]
 
     async def entries(self) -> list[tuple[str, str, str]]:
-        """What every skill is for (:class:`hookline_hookspecs.SearchableCorpus`)."""
+        """The text of every skill for semantic search
+        (:class:`hookline_hookspecs.SearchableCorpus`)."""
         skills = await asyncio.to_thread(self.skills)
         return [(one.name, "", one.purpose) for one in skills.values()]
 
     def find(self, name: str) -> Skill | None:
-        """The skill of this name; letter case and compatibility forms do not matter."""
+        """The skill of this name, ignoring letter case and compatibility forms; None if missing."""
         skills = self.skills()
-        wanted = names.normal(name).casefold()
+        folded = names.normalize(name).casefold()
         if name in skills:
             return skills[name]
-        return next((s for n, s in skills.items() if names.normal(n).casefold() == wanted), None)
+        return next((s for n, s in skills.items() if names.normalize(n).casefold() == folded), None)
 
     def _scan(self) -> None:
-        """Read what has changed; an unchanged folder costs one ``stat`` of its SKILL.md. What
-        plugins bring is read again when other plugins are on."""
-        folders = tuple(self._brought())
-        if folders != self._folders_below:
-            self._lay_below(folders)
+        """Read what changed. An unchanged folder costs one ``stat`` of its SKILL.md; skills of
+        plugins are read again only when the set of their folders changes."""
+        folders = tuple(self._plugin_folders())
+        if folders != self._known_plugin_folders:
+            self._load_plugin_skills(folders)
         self._scan_home()
 
-    def _lay_below(self, folders: tuple[SkillFolder, ...]) -> None:
-        for name in self._below.keys() - self._skills.keys():
-            self.matcher.remove(name)
-        self._below, self._folders_below = {}, folders
-        for brought in folders:
-            for file in sorted(brought.path.glob("*/SKILL.md")):
+    def _load_plugin_skills(self, folders: tuple[SkillFolder, ...]) -> None:
+        for name in self._plugin_skills.keys() - self._skills.keys():
+            self.index.remove(name)
+        self._plugin_skills, self._known_plugin_folders = {}, folders
+        for folder in folders:
+            for file in sorted(folder.path.glob("*/SKILL.md")):
                 name = file.parent.name
                 try:
                     skill = self._read(file.parent, file.name, (0, 0, 0, 0))
-                except (BadFrontMatter, safely.BadPath, safely.TooLarge, OSError) as error:
-                    self._tell(name, f"of the plugin {brought.plugin} is left out: {error}")
+                except (
+                    InvalidFrontMatter,
+                    safe_files.BadPath,
+                    safe_files.TooLarge,
+                    OSError,
+                ) as error:
+                    self._warn_once(name, f"of the plugin {folder.plugin} is left out: {error}")
                     continue
-                brought_by = replace(skill, plugin=brought.plugin, team=brought.team)
-                self._below.setdefault(name, brought_by)
-        for name in self._below.keys() - self._skills.keys():
-            self.matcher.put(name, self._below[name].fields)
+                skill = replace(skill, plugin=folder.plugin, team=folder.team)
+                self._plugin_skills.setdefault(name, skill)
+        for name in self._plugin_skills.keys() - self._skills.keys():
+            self.index.add(name, self._plugin_skills[name].fields)
 
     def _scan_home(self) -> None:
         try:
@@ -177,128 +192,132 @@ class Library:
             return
         try:
             if not self._unchanged(root):
-                self._compare(root)
+                self._reload_changed(root)
         finally:
             os.close(root)
 
     def _unchanged(self, root: int) -> bool:
-        """True if every main file is as it was when all were last compared. A thousand of them
-        are looked at before each message, so this does nothing but look."""
-        if self._listed is None or self._listed[0] != os.fstat(root).st_mtime_ns:
+        """True if no main file changed since the last comparison. It runs before each message, for
+        up to a thousand files, so it only calls ``stat``."""
+        if self._folder_list is None or self._folder_list[0] != os.fstat(root).st_mtime_ns:
             return False
-        look = os.stat
+        stat = os.stat
         try:
-            for path, changed, size in self._looks:
-                found = look(path, dir_fd=root, follow_symlinks=False)
+            for path, changed, size in self._file_stats:
+                found = stat(path, dir_fd=root, follow_symlinks=False)
                 if found.st_ctime_ns != changed or found.st_size != size:
                     return False
         except OSError:
             return False
         return True
 
-    def _compare(self, root: int) -> None:
+    def _reload_changed(self, root: int) -> None:
         folders = self._folders(root)
         seen = set()
-        looks = []
+        stats = []
         for name, paths, is_link in folders:
             found = _main_file(root, paths)
             if found is None:
-                self._listed = None  # it may get a SKILL.md, which only this look would see
+                self._folder_list = None  # a SKILL.md added later would not change the root's time
                 continue
             file, stamp = found
             seen.add(name)
-            looks.append((f"{name}/{file}", stamp[3], stamp[1]))
+            stats.append((f"{name}/{file}", stamp[3], stamp[1]))
             known = self._skills.get(name)
             if known is not None and known.stamp == stamp and known.file == file:
                 continue
             left_out = self._left_out.get(name)
             if left_out is None or left_out[0] != stamp:
                 self._load(name, "" if is_link else file, stamp)
-        self._looks = looks
+        self._file_stats = stats
         self._forget([name for name in self._skills if name not in seen])
         for name in [name for name in self._left_out if name not in seen]:
             del self._left_out[name]
 
     def _folders(self, root: int) -> list[tuple[str, tuple[str, ...], bool]]:
-        """Name, possible main files and whether it is a link, of every folder; listed anew when
-        the root has changed, or has just changed, as its time stamp may not tell twice."""
+        """Name, possible main files and whether it is a link, of every folder.
+
+        The list is cached once the root's time stamp is old enough to detect the next change.
+        """
         changed = os.fstat(root).st_mtime_ns
-        if self._listed is None or self._listed[0] != changed:
+        if self._folder_list is None or self._folder_list[0] != changed:
             now = time.time_ns()
             with os.scandir(root) as entries:
                 found = sorted(
-                    (e.name, tuple(f"{e.name}/{file}" for file in FILES), e.is_symlink())
+                    (e.name, tuple(f"{e.name}/{file}" for file in MAIN_FILES), e.is_symlink())
                     for e in entries
                     if not e.name.startswith(".")
                     and (e.is_dir(follow_symlinks=False) or e.is_symlink())
                 )
-            if now - changed < SETTLED:
-                self._listed = None
+            if now - changed < TIMESTAMP_SETTLE_NS:
+                self._folder_list = None
                 return found
-            self._listed = (changed, found)
-        return self._listed[1]
+            self._folder_list = (changed, found)
+        return self._folder_list[1]
 
-    def _forget(self, gone: Iterable[str]) -> None:
-        for name in gone:
+    def _forget(self, names_gone: Iterable[str]) -> None:
+        for name in names_gone:
             del self._skills[name]
-            self.matcher.remove(name)
-            if name in self._below:
-                self.matcher.put(name, self._below[name].fields)
+            self.index.remove(name)
+            if name in self._plugin_skills:
+                self.index.add(name, self._plugin_skills[name].fields)
 
-    def _load(self, name: str, file: str, stamp: Stamp) -> None:
+    def _load(self, name: str, file: str, stamp: FileStamp) -> None:
         self._forget([name] if name in self._skills else [])
         self._left_out.pop(name, None)
         try:
-            self._refuse_odd_folder(name, file)
+            self._check_folder(name, file)
             skill = self._read(self.root / name, file, stamp)
-        except (BadFrontMatter, safely.BadPath, safely.TooLarge, OSError) as error:
+        except (InvalidFrontMatter, safe_files.BadPath, safe_files.TooLarge, OSError) as error:
             self._left_out[name] = (stamp, str(error))
-            self._tell(name, f"is left out: {error}")
+            self._warn_once(name, f"is left out: {error}")
             return
         self._skills[name] = skill
-        self.matcher.put(name, skill.fields)
+        self.index.add(name, skill.fields)
         for problem in skill.problems:
-            self._tell(name, problem)
+            self._warn_once(name, problem)
 
-    def _refuse_odd_folder(self, name: str, file: str) -> None:
-        """Raise ``BadPath`` if a folder of the home is no place for a skill."""
+    def _check_folder(self, name: str, file: str) -> None:
+        """Raise ``BadPath`` if a folder of the home may not hold a skill."""
         if not file:
-            raise safely.BadPath("it is a link; install what it leads to instead")
-        if not names.loadable(name):
-            raise safely.BadPath("its folder's name cannot be shown; rename it")
-        alike = [n for n in self._skills if names.normal(n).casefold() == _folded(name)]
-        if alike:
-            raise safely.BadPath(f"its name differs from {alike[0]} in nothing that can be seen")
+            raise safe_files.BadPath("it is a link; install its target instead")
+        if not names.is_loadable(name):
+            raise safe_files.BadPath(
+                "its folder's name has characters that cannot be shown; rename it"
+            )
+        lookalikes = [n for n in self._skills if names.normalize(n).casefold() == _folded(name)]
+        if lookalikes:
+            raise safe_files.BadPath(f"its name looks the same as {lookalikes[0]}")
 
-    def _read(self, folder: Path, file: str, stamp: Stamp) -> Skill:
+    def _read(self, folder: Path, file: str, stamp: FileStamp) -> Skill:
         name = folder.name
-        text = safely.text_of(safely.read_bytes(folder, file, SKILL_BYTES), file)
-        document = read(text)
-        problems = [*document.warnings, *self._odd_names(name, document.front.name)]
+        text = safe_files.decode_text(safe_files.read_bytes(folder, file, MAX_SKILL_BYTES), file)
+        document = parse_document(text)
+        problems = [*document.warnings, *self._name_problems(name, document.front.name)]
         return Skill(
             name, folder, file, text, document.front, document.body, tuple(problems), stamp
         )
 
-    def _odd_names(self, folder: str, inside: str) -> list[str]:
-        if names.normal(inside) == names.normal(folder):
+    def _name_problems(self, folder: str, inside: str) -> list[str]:
+        if names.normalize(inside) == names.normalize(folder):
             errors = names.rule_errors(folder)
-            return [f"its name breaks the rule: {'; '.join(errors)}"] if errors else []
-        problems = [f"its front matter calls it {inside!r}; it is known by its folder's name"]
-        if any(names.normal(inside) == names.normal(one) for one in self._skills):
+            return [f"its name is not valid: {'; '.join(errors)}"] if errors else []
+        problems = [f"its front matter calls it {inside!r}; the folder's name is used"]
+        if any(names.normalize(inside) == names.normalize(one) for one in self._skills):
             problems.append(f"another folder has the name {inside!r}")
         return problems
 
-    def _tell(self, name: str, problem: str) -> None:
-        if (name, problem) not in self._told:
-            self._told.add((name, problem))
+    def _warn_once(self, name: str, problem: str) -> None:
+        if (name, problem) not in self._warned:
+            self._warned.add((name, problem))
             self._log.warning("skill %s: %s", name, problem)
 
 
 def _folded(name: str) -> str:
-    return names.normal(name).casefold()
+    return names.normalize(name).casefold()
 
 
-def _main_file(root: int, paths: tuple[str, ...]) -> tuple[str, Stamp] | None:
+def _main_file(root: int, paths: tuple[str, ...]) -> tuple[str, FileStamp] | None:
     """The name of a folder's SKILL.md and its stamp."""
     for path in paths:
         try:

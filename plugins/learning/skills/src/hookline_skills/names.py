@@ -1,4 +1,4 @@
-"""Names of skills: the rule of agentskills.io, and which names could be taken for another."""
+"""Names of skills: the rules of agentskills.io, and names that look alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-LONGEST = 64
+MAX_NAME_CHARS = 64
 """Characters of a name (agentskills.io)."""
 
 
@@ -21,19 +21,21 @@ def _data() -> dict[str, Any]:
     return found
 
 
-def normal(name: str) -> str:
-    """The form in which names are compared: NFKC, as the reference does."""
+def normalize(name: str) -> str:
+    """Return the form in which names are compared: NFKC, like the reference."""
     return unicodedata.normalize("NFKC", name.strip())
 
 
 def rule_errors(name: str) -> list[str]:
-    """What agentskills.io has against a name, as sentences; empty if it is one."""
-    name = normal(name)
+    """Return the violations of agentskills.io's rules, as sentences."""
+    name = normalize(name)
     if not name:
         return ["Field 'name' must be a non-empty string"]
     errors = []
-    if len(name) > LONGEST:
-        errors.append(f"Skill name '{name}' exceeds {LONGEST} character limit ({len(name)} chars)")
+    if len(name) > MAX_NAME_CHARS:
+        errors.append(
+            f"Skill name '{name}' exceeds {MAX_NAME_CHARS} character limit ({len(name)} chars)"
+        )
     if name != name.lower():
         errors.append(f"Skill name '{name}' must be lowercase")
     if name.startswith("-") or name.endswith("-"):
@@ -48,39 +50,46 @@ def rule_errors(name: str) -> list[str]:
     return errors
 
 
-def refusal(name: str) -> str | None:
-    """Why a new skill may not have this name, or None. Stricter than the rule: what a file system
-    reserves, or what mixes scripts as look-alikes do, is refused too."""
+def name_error(name: str) -> str | None:
+    """Return why a new skill may not have this name, or None.
+
+    Besides the rules of agentskills.io, names that file systems reserve and names that mix scripts
+    are refused.
+    """
     errors = rule_errors(name)
     if errors:
         return "; ".join(errors)
-    if name != normal(name):
-        return f"write the name as {normal(name)!r}; {name!r} only looks like it"
+    if name != normalize(name):
+        return f"write the name as {normalize(name)!r}; {name!r} only looks like it"
     if name.partition("-")[0] in _data()["reserved"] and "-" not in name:
-        return f"{name!r} is a reserved name; choose one that says what the skill does"
+        return f"{name!r} is reserved; choose a name that says what the skill does"
     scripts = {_script(char) for char in name if char.isalpha()}
-    if len(scripts) > 1 and not any(scripts <= set(mix) for mix in _data()["together"]):
+    if len(scripts) > 1 and not any(scripts <= set(mix) for mix in _data()["allowed_mixes"]):
         return f"{name!r} mixes letters of {' and '.join(sorted(scripts))}, which look alike"
     return None
 
 
-def loadable(name: str) -> bool:
-    """True if a folder of this name can be shown to a model: printable, short, one line."""
-    return 0 < len(name) <= LONGEST and name.isprintable() and not re.search(r"[\\/<>\"&`]", name)
+def is_loadable(name: str) -> bool:
+    """True if a folder's name can be shown to a model: printable, short, on one line."""
+    return (
+        0 < len(name) <= MAX_NAME_CHARS
+        and name.isprintable()
+        and not re.search(r"[\\/<>\"&`]", name)
+    )
 
 
 def skeleton(name: str) -> str:
-    """Equal for names that a person could take for each other.
+    """Return the same text for names that look alike.
 
-    Compatibility forms and letter case are folded and look-alikes of other scripts replaced, after
-    the idea of the skeleton in Unicode's Technical Standard 39; hyphens do not count.
+    Compatibility forms and letter case are folded and look-alikes of other scripts replaced, like
+    the skeleton of Unicode Technical Standard 39; hyphens are removed.
     """
     folded = unicodedata.normalize("NFKC", name).casefold()
     plain = "".join(
         char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char)
     )
-    alike: dict[str, str] = _data()["alike"]
-    return "".join(alike.get(char, char) for char in plain if char not in "-_ ")
+    lookalikes: dict[str, str] = _data()["lookalikes"]
+    return "".join(lookalikes.get(char, char) for char in plain if char not in "-_ ")
 
 
 def _script(char: str) -> str:

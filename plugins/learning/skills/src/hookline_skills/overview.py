@@ -1,59 +1,66 @@
-"""What a person sees of the skills: a row each, and one in detail."""
+"""Rows for lists of skills, and the details of one, as commands and pages show them."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from . import lock
+from . import lockfile
+from .folders import SkillNotFound, archived_names
 from .library import Skill
-from .parts import Parts
-from .records import Origin, Use
-from .upkeep import NotThere, archived
-from .validation import FILES
+from .parts import SkillParts
+from .records import SkillSource, SkillUse
+from .validation import MAIN_FILES
 
 
-async def overview(parts: Parts) -> list[dict[str, Any]]:
-    """A row for each skill by name, then for each archived one."""
+async def overview(parts: SkillParts) -> list[dict[str, Any]]:
+    """Return a row for each skill by name, then one for each archived skill."""
     root = parts.library.root
     await parts.refresh()
     skills = await asyncio.to_thread(parts.library.skills)
-    agents, pins = await parts.records.agents(root), await parts.records.pins()
-    uses, installed = await parts.records.uses(), lock.read(root)
+    agents = await parts.records.agent_skills(root)
+    pins = await parts.records.pins()
+    uses = await parts.records.uses()
+    installed = lockfile.read(root)
     rows = []
     for name, skill in sorted(skills.items()):
         row = _row(
-            name, skill.description, _origin(skill, agents, installed), uses.get(name, Use())
+            name,
+            skill.description,
+            _source_of(skill, agents, installed),
+            uses.get(name, SkillUse()),
         )
         row["pinned"] = name in pins
         row["problems"] = list(skill.problems)
-        row["changes"] = lock.changes(root, name)
+        row["changes"] = lockfile.describe_changes(root, name)
         rows.append(row)
-    for name in archived(root):
-        row = _row(name, "", "agent", uses.get(name.partition("@")[0], Use()))
+    for name in archived_names(root):
+        row = _row(name, "", "agent", uses.get(name.partition("@")[0], SkillUse()))
         rows.append({**row, "origin": "", "archived": True})
     return rows
 
 
-async def details(parts: Parts, name: str, version: int | None) -> dict[str, Any]:
-    """One skill in detail; as it was in ``version``, if given. Raises ``NotThere``."""
+async def details(parts: SkillParts, name: str, version: int | None) -> dict[str, Any]:
+    """Return the details of a skill, as of ``version`` if given. Raises ``SkillNotFound``."""
     versions = await parts.history.versions(name)
     rows = [row for row in await overview(parts) if row["name"] == name and not row["archived"]]
     skill = parts.library.skills().get(name)
     if version is not None:
         chosen = next((v for v in versions if v.number == version), None)
         if chosen is None:
-            raise NotThere(f"there is no version {version} of {name!r}; see skills history")
+            raise SkillNotFound(
+                f"no version {version} of {name!r}; see `hookline skills history {name}`"
+            )
         files = await parts.history.files(chosen)
-        text = next((files[f].decode("utf-8", "replace") for f in FILES if f in files), "")
-        paths = [path for path in files if path not in FILES]
+        text = next((files[f].decode("utf-8", "replace") for f in MAIN_FILES if f in files), "")
+        paths = [path for path in files if path not in MAIN_FILES]
     elif skill is None:
-        hint = "; it is archived" if name in archived(parts.library.root) else ""
-        raise NotThere(f"there is no skill {name!r}{hint}")
+        hint = "; it is archived" if name in archived_names(parts.library.root) else ""
+        raise SkillNotFound(f"no skill {name!r}{hint}")
     else:
         text, paths = skill.text, [path for path, _ in skill.files()]
-    row = rows[0] if rows else _row(name, "", "agent", Use())
-    entry = lock.read(parts.library.root).get(name)
+    row = rows[0] if rows else _row(name, "", "agent", SkillUse())
+    entry = lockfile.read(parts.library.root).get(name)
     source = f"{entry.source} {entry.revision}".strip() if entry else ""
     if skill is not None and skill.plugin:
         source = skill.plugin
@@ -62,7 +69,9 @@ async def details(parts: Parts, name: str, version: int | None) -> dict[str, Any
     return {**row, "versions": len(versions), "source": source, "files": paths, "text": text}
 
 
-def _origin(skill: Skill, agents: dict[str, float], installed: dict[str, lock.Entry]) -> Origin:
+def _source_of(
+    skill: Skill, agents: dict[str, float], installed: dict[str, lockfile.InstalledSkill]
+) -> SkillSource:
     if skill.plugin or skill.team:
         return "plugin" if skill.plugin else "team"
     if skill.name in agents:
@@ -70,7 +79,7 @@ def _origin(skill: Skill, agents: dict[str, float], installed: dict[str, lock.En
     return "installed" if skill.name in installed else "hand-written"
 
 
-def _row(name: str, description: str, origin: Origin, use: Use) -> dict[str, Any]:
+def _row(name: str, description: str, origin: SkillSource, use: SkillUse) -> dict[str, Any]:
     return {
         "name": name,
         "description": description,

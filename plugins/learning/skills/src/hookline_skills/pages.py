@@ -1,4 +1,4 @@
-"""``/skills``: the skills with their text and versions, and how to restore them.
+"""The web pages ``/skills``: skills with their text and versions, and actions on them.
 
 Imported when a web server asks for routes.
 """
@@ -42,27 +42,31 @@ from hookline_hookspecs.web import (
     read_form,
 )
 
-from .frontmatter import BadFrontMatter, split
-from .history import Version
-from .keeping import put_away, restore
+from .archive import archive_skill, restore_skill
+from .folders import SkillNotFound, archived_names
+from .frontmatter import InvalidFrontMatter, split_front_matter
+from .history import SkillVersion
 from .overview import details, overview
-from .parts import Parts
-from .upkeep import NotThere, archived
+from .parts import SkillParts
 from .validation import validate
 
-AT_ONCE = 50
-CRUMBS = (Link("Skills", "/skills"),)
-TONES: Mapping[str, Tone] = {"agent": "good", "installed": "neutral", "hand-written": "neutral"}
+SKILLS_PER_PAGE = 50
+BREADCRUMBS = (Link("Skills", "/skills"),)
+SOURCE_TONES: Mapping[str, Tone] = {
+    "agent": "good",
+    "installed": "neutral",
+    "hand-written": "neutral",
+}
 
 
 class SkillPages:
-    """The pages of the skills, for the operator."""
+    """The operator's pages about skills."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: SkillParts) -> None:
         self._parts = parts
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the pages, and what their forms are sent to."""
+        """Register the pages and the targets of their forms."""
         create_tables(self._parts.host, "pins")
         register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", order=60)))
         register(SiteRoute("GET", "/skills/{name}", self.show))
@@ -82,8 +86,8 @@ class SkillPages:
     async def _list(self, request: RequestLike, source: Field | None = None) -> View:
         words = " ".join(query_params(request).get("q", "").split())
         every = await overview(self._parts)
-        rows = [row for row in every if _holds(row, words)]
-        paging = Paging.from_request(request, "/skills", AT_ONCE)
+        rows = [row for row in every if _matches(row, words)]
+        paging = Paging.from_request(request, "/skills", SKILLS_PER_PAGE)
         nothing = (
             "No skills yet. Hookline saves one after a task worth repeating, or install one below."
         )
@@ -104,8 +108,8 @@ class SkillPages:
         replacing = Field("replace", "Replace an existing skill of that name", "switch")
         install = Form("/skills/install", [field, replacing], "Install")
         parts.append(Group("Install a skill", [install], open=source is not None))
-        told = "Saved procedures, added to a message when relevant."
-        return View("Skills", parts, told, status=422 if source else 200)
+        intro = "Saved procedures, added to a message when relevant."
+        return View("Skills", parts, intro, status=422 if source else 200)
 
     async def show(self, request: RequestLike) -> View:
         """``GET /skills/NAME[?version=N]``"""
@@ -113,8 +117,8 @@ class SkillPages:
         number = int(given) if given.isdecimal() and len(given) < 9 else None
         try:
             found = await details(self._parts, name, number)
-        except (NotThere, KeyError) as error:
-            if number is None and name in archived(self._parts.root):
+        except (SkillNotFound, KeyError) as error:
+            if number is None and name in archived_names(self._parts.root):
                 return await self._archived(name)
             fix = "Find it under Skills."
             raise Problem(404, "not_found", _sentence(error), fix) from None
@@ -132,39 +136,41 @@ class SkillPages:
             parts += [Actions(_actions(found)), *await self._verdict(name, found)]
         else:
             fields = {"version": str(number)}
-            sure = f"Restore version {number} of {name}? The current text is kept as a version."
+            question = f"Restore version {number} of {name}? The current text is kept as a version."
             label, path = f"Restore version {number}", _path(name, "restore")
-            back = Action(label, path, fields, sure, "primary")
-            now = Action("Current version", build_path("skills", name), get=True)
-            parts += [Actions([back, now]), *await self._changes(versions, number)]
+            restore = Action(label, path, fields, question, "primary")
+            current = Action("Current version", build_path("skills", name), get=True)
+            parts += [Actions([restore, current]), *await self._changes(versions, number)]
         parts += _text(found)
         parts.append(_versions(name, versions))
         title = name if number is None else f"{name}, version {number}"
-        return View(title, parts, found["description"], CRUMBS)
+        return View(title, parts, found["description"], BREADCRUMBS)
 
     async def _archived(self, name: str) -> View:
-        """The page of a skill that was put away."""
-        back = Action("Restore", _path(name, "restore"), style="primary")
+        """The page of an archived skill."""
+        restore = Action("Restore", _path(name, "restore"), style="primary")
         versions = await self._parts.history.versions(name.partition("@")[0])
-        told = "This skill is archived. It is kept but not used."
-        return View(name, [Text(told), Actions([back]), _versions(name, versions)], "", CRUMBS)
+        note = "This skill is archived. It is kept but not used."
+        return View(
+            name, [Text(note), Actions([restore]), _versions(name, versions)], "", BREADCRUMBS
+        )
 
     async def _verdict(self, name: str, found: Mapping[str, Any]) -> Sequence[Part]:
         skill = self._parts.library.find(name)
         folder = skill.folder if skill is not None else self._parts.root / name
         verdict = await asyncio.to_thread(validate, folder)
-        told: list[Part] = [Text(error, "bad") for error in verdict.errors]
-        told += [Text(one, "warning") for one in (*verdict.warnings, *found["problems"])]
-        told += [
+        findings: list[Part] = [Text(error, "bad") for error in verdict.errors]
+        findings += [Text(one, "warning") for one in (*verdict.warnings, *found["problems"])]
+        findings += [
             Text(f"Changed since it was installed: {one}.", "warning") for one in found["changes"]
         ]
-        return told or [Text("Valid according to agentskills.io.", "good")]
+        return findings or [Text("Valid according to agentskills.io.", "good")]
 
-    async def _changes(self, versions: Sequence[Version], number: int) -> Sequence[Part]:
+    async def _changes(self, versions: Sequence[SkillVersion], number: int) -> Sequence[Part]:
         """What a version changed, file by file."""
-        place = next(n for n, one in enumerate(versions) if one.number == number)
-        after = await self._parts.history.files(versions[place])
-        before = await self._parts.history.files(versions[place - 1]) if place else {}
+        index = next(n for n, one in enumerate(versions) if one.number == number)
+        after = await self._parts.history.files(versions[index])
+        before = await self._parts.history.files(versions[index - 1]) if index else {}
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         diffs = [Diff(_decoded(before, path), _decoded(after, path), path) for path in changed]
         return diffs or [Text("No files changed in this version.")]
@@ -190,25 +196,25 @@ class SkillPages:
         """``POST /skills/NAME/archive``"""
         name = path_param(request, "name")
         try:
-            await put_away(self._parts, name)
-        except (NotThere, OSError) as error:
+            await archive_skill(self._parts, name)
+        except (SkillNotFound, OSError) as error:
             return Redirect("/skills", _sentence(error), "bad")
         return Redirect("/skills", f"{name} was archived.")
 
     async def restore(self, request: RequestLike) -> Redirect:
-        """``POST /skills/NAME/restore``: ``version``, if one is wanted"""
+        """``POST /skills/NAME/restore``: optionally with ``version``"""
         name, given = path_param(request, "name"), (await read_form(request)).get("version", "")
         if given and not (given.isdecimal() and len(given) < 9):
             raise Problem(400, "bad_version", "The version must be a number.")
         try:
-            told = await restore(self._parts, name, int(given) if given else None)
-        except (NotThere, KeyError, OSError) as error:
+            result = await restore_skill(self._parts, name, int(given) if given else None)
+        except (SkillNotFound, KeyError, OSError) as error:
             return Redirect("/skills", _sentence(error), "bad")
-        return Redirect(build_path("skills", name.partition("@")[0]), told)
+        return Redirect(build_path("skills", name.partition("@")[0]), result)
 
     async def install(self, request: RequestLike) -> Redirect | View:
         """``POST /skills/install``: ``source replace``"""
-        from .installing import Installer, Wish
+        from .installer import InstallRequest, SkillInstaller
 
         given, parts = await read_form(request), self._parts
         source, replacing = given.get("source", "").strip(), given.get("replace") == "true"
@@ -216,8 +222,8 @@ class SkillPages:
             if not source:
                 raise HooklineError("enter where the skill is")
             await asyncio.to_thread(parts.library.root.mkdir, 0o700, True, True)
-            installer = Installer(parts.host, parts.library, parts.history, parts.editor)
-            names = await installer.install(Wish(source, (), replacing, False))
+            installer = SkillInstaller(parts.host, parts.library, parts.history, parts.editor)
+            names = await installer.install(InstallRequest(source, (), replacing, False))
         except (HooklineError, LookupError, OSError) as error:
             field = Field("source", "From", value=source, required=True, error=_sentence(error))
             return await self._list(request, field)
@@ -233,7 +239,7 @@ def _row(row: Mapping[str, Any]) -> Row:
         Badge(", ".join(states), "warning" if row["problems"] else "neutral") if states else None
     )
     last = Timestamp(row["last_used"]) if row["last_used"] else None
-    by = Badge(row["origin"], TONES.get(row["origin"], "neutral")) if row["origin"] else None
+    by = Badge(row["origin"], SOURCE_TONES.get(row["origin"], "neutral")) if row["origin"] else None
     cells: list[Cell] = [Link(name, build_path("skills", name)), row["description"], by, state]
     return Row([*cells, row["uses"], last], _actions(row))
 
@@ -242,28 +248,28 @@ def _actions(row: Mapping[str, Any]) -> list[Action]:
     name = row["name"]
     if row["archived"]:
         return [Action("Restore", _path(name, "restore"))]
-    pinned = "unpin" if row["pinned"] else "pin"
-    sure = f"Archive {name}? You can restore it later."
-    pin = Action(pinned.capitalize(), _path(name, pinned))
+    pin_action = "unpin" if row["pinned"] else "pin"
+    question = f"Archive {name}? You can restore it later."
+    pin = Action(pin_action.capitalize(), _path(name, pin_action))
     if row["origin"] in ("plugin", "team"):
         return [pin]
-    return [pin, Action("Archive", _path(name, "archive"), confirm=sure)]
+    return [pin, Action("Archive", _path(name, "archive"), confirm=question)]
 
 
 def _path(name: str, what: str) -> str:
     return build_path("skills", name, what)
 
 
-def _holds(row: Mapping[str, Any], words: str) -> bool:
+def _matches(row: Mapping[str, Any], words: str) -> bool:
     text = f"{row['name']} {row['description']}".casefold()
     return all(word in text for word in words.casefold().split())
 
 
 def _text(found: Mapping[str, Any]) -> Sequence[Part]:
-    """The skill's text as it reads, its fields folded, and the names of its files."""
+    """The skill's text, its front matter collapsed, and the names of its files."""
     try:
-        front, body = split(found["text"])
-    except BadFrontMatter:
+        front, body = split_front_matter(found["text"])
+    except InvalidFrontMatter:
         front, body = "", found["text"]
     parts: list[Part] = [Group("Text", [Markdown(body)])]
     if front:
@@ -273,7 +279,7 @@ def _text(found: Mapping[str, Any]) -> Sequence[Part]:
     return parts
 
 
-def _versions(name: str, versions: Sequence[Version]) -> Table:
+def _versions(name: str, versions: Sequence[SkillVersion]) -> Table:
     rows = []
     for one in reversed(versions):
         link = Link(str(one.number), build_path("skills", name, version=str(one.number)))

@@ -1,6 +1,6 @@
-"""The parts that the hooks, tools and commands share, each made when it is first used.
+"""The objects that hooks, tools and commands share, each created when first used.
 
-A home without skills costs the look at the folder; the rest is imported when it is needed.
+For a home without skills only the folder is checked; the other modules are not imported.
 """
 
 from __future__ import annotations
@@ -16,128 +16,128 @@ from hookline_hookspecs.skill_folders import SkillFolder
 from .config import SkillsConfig
 
 if TYPE_CHECKING:
-    from .authors import Authors
-    from .editing import Editor
-    from .history import History
-    from .injecting import Injector
-    from .library import Library
-    from .records import Records
-    from .team.doors import Doors
-    from .team.shared import Team
-    from .viewing import Viewer
+    from .editor import SkillEditor
+    from .history import SkillHistory
+    from .injector import SkillInjector
+    from .library import SkillLibrary
+    from .records import SkillRecords
+    from .skill_origins import SkillOrigins
+    from .team.proposal_checks import ProposalChecks
+    from .team.team_skills import TeamSkills
+    from .viewer import SkillViewer
 
 
-class Parts:
-    """The skills of one home and what is known of them."""
+class SkillParts:
+    """The objects that work on the skills of one home."""
 
     def __init__(self, config: SkillsConfig, host: Host) -> None:
         self._config = config
         self.host = host
         self.root = host.home / "skills"
 
-    def brought(self) -> list[SkillFolder]:
-        """The folders of the team's skills, and of those of the plugins that are on."""
-        shared = self.team.folders() if self.team is not None else []
-        return [*shared, *self.host.services.all(SkillFolder)]
+    def plugin_folders(self) -> list[SkillFolder]:
+        """The folders of skills that the team and enabled plugins bring."""
+        team = self.team.folders() if self.team is not None else []
+        return [*team, *self.host.services.all(SkillFolder)]
 
     @property
-    def any(self) -> bool:
-        """Whether there may be skills at all; costs a look at the home."""
-        return self.team is not None or bool(self.brought()) or self.root.is_dir()
+    def may_have_skills(self) -> bool:
+        """False if there are no skills; checks only whether folders exist."""
+        return self.team is not None or bool(self.plugin_folders()) or self.root.is_dir()
 
     @cached_property
-    def team(self) -> Team | None:
-        """What the team shares; None if no store of a team is set."""
+    def team(self) -> TeamSkills | None:
+        """The team's skills; None if no team is configured."""
         if self._config.team is None:
             return None
-        from .team.shared import Team
+        from .team.team_skills import TeamSkills
 
-        return Team(self.host, self._config, self.root, self._put_away)
+        return TeamSkills(self.host, self._config, self.root, self._hand_over_to_team)
 
-    async def _put_away(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Remove a skill of this home, which is the team's now; its files stay a version."""
-        from .editing import discard
-        from .records import Source
+    async def _hand_over_to_team(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Remove a skill of this home that is the team's now; its files are kept as a version."""
+        from .folders import remove_folder
+        from .records import ChangeSource
 
         async with self.editor.locked():
-            await self.history.add(name, files, {}, "team", Source("person"))
-            await asyncio.to_thread(discard, self.root, name)
+            await self.history.record(name, files, {}, "team", ChangeSource("person"))
+            await asyncio.to_thread(remove_folder, self.root, name)
 
     async def refresh(self) -> None:
-        """Take in what the team has approved or revoked meanwhile."""
+        """Load what the team approved, and unload what it revoked."""
         if self.team is not None:
             await self.team.refresh()
 
     @cached_property
-    def doors(self) -> Doors:
-        """What a version passes on its way to the team."""
-        from .team.doors import Doors
+    def proposal_checks(self) -> ProposalChecks:
+        """The checks that a version must pass before it goes to the team."""
+        from .team.proposal_checks import ProposalChecks
 
-        return Doors(self.host, self.library, self._config.skill_max_chars)
+        return ProposalChecks(self.host, self.library, self._config.skill_max_chars)
 
     @cached_property
-    def library(self) -> Library:
+    def library(self) -> SkillLibrary:
         """The skills on disk."""
-        from .library import Library
+        from .library import SkillLibrary
 
         withheld = self.team.withheld if self.team is not None else dict
-        return Library(self.root, self.host.log, self.brought, withheld)
+        return SkillLibrary(self.root, self.host.log, self.plugin_folders, withheld)
 
     @cached_property
-    def records(self) -> Records:
-        """What is known of them beside their files."""
-        from .records import Records
+    def records(self) -> SkillRecords:
+        """Who made them, pins and uses."""
+        from .records import SkillRecords
 
-        return Records(lambda: self.host.storage, self.host.now)
+        return SkillRecords(lambda: self.host.storage, self.host.now)
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> SkillHistory:
         """Their versions."""
-        from .history import History
+        from .history import SkillHistory
 
-        return History(lambda: self.host.storage, self.host.now, self._config.versions)
-
-    @cached_property
-    def authors(self) -> Authors:
-        """Whose words the skills are."""
-        from .authors import Authors
-
-        shared = self.team.origins if self.team is not None else dict
-        return Authors(self.host, self.library, self.history, shared)
+        return SkillHistory(lambda: self.host.storage, self.host.now, self._config.versions)
 
     @cached_property
-    def viewer(self) -> Viewer:
+    def origins(self) -> SkillOrigins:
+        """Whose words the skills were made from."""
+        from .skill_origins import SkillOrigins
+
+        team_origins = self.team.origins if self.team is not None else dict
+        return SkillOrigins(self.host, self.library, self.history, team_origins)
+
+    @cached_property
+    def viewer(self) -> SkillViewer:
         """Shows skills."""
-        from .viewing import Viewer
+        from .viewer import SkillViewer
 
-        return Viewer(self.library, self.authors)
+        return SkillViewer(self.library, self.origins)
 
     @cached_property
-    def injector(self) -> Injector:
+    def injector(self) -> SkillInjector:
         """Adds skills to a turn."""
-        from .injecting import Injector
+        from .injector import SkillInjector
 
-        return Injector(self.host, self._config, self.library, self.records, self.viewer)
+        return SkillInjector(self.host, self._config, self.library, self.records, self.viewer)
 
     @cached_property
-    def editor(self) -> Editor:
+    def editor(self) -> SkillEditor:
         """Changes skills for the agent."""
-        from .editing import Editor
+        from .editor import SkillEditor
 
         library, history, team = self.library, self.history, self.team
-        return Editor(self.host, self._config, library, self.records, history, team)
+        return SkillEditor(self.host, self._config, library, self.records, history, team)
 
 
-class SkillTexts:
-    """What the skills are for, to be compared by meaning; the library is loaded when asked."""
+class SkillCorpus:
+    """The texts of the skills for semantic search; loads the library when first asked."""
 
     name = "skills"
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: SkillParts) -> None:
         self._parts = parts
 
     async def entries(self) -> list[tuple[str, str, str]]:
         """See :class:`hookline_hookspecs.SearchableCorpus`."""
-        if not self._parts.any:
+        if not self._parts.may_have_skills:
             return []
         return await self._parts.library.entries()

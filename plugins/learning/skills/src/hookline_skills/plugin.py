@@ -1,4 +1,4 @@
-"""The plugin: hooks, tools and commands, each a few lines over the modules that do the work."""
+"""The plugin: its hooks, tools and commands."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from hookline_hookspecs import (
 from hookline_hookspecs.importers import Importer, LateImporter
 
 from .config import SkillsConfig
-from .parts import Parts, SkillTexts
+from .parts import SkillCorpus, SkillParts
 
 Action = Literal["create", "edit", "patch", "write_file", "remove_file", "delete"]
-EVERY = 6 * 3600.0
-"""Seconds between two checks for unused skills."""
-ITERATIONS = 10
-"""Tool calls since skills were last written after which a review is due (FEATURES)."""
+ARCHIVE_INTERVAL = 6 * 3600.0
+"""Seconds between two runs of the job that archives unused skills."""
+REVIEW_AFTER_CALLS = 10
+"""Tool calls since skills were last written after which a review is due."""
 
 
 class Skills(Plugin[SkillsConfig]):
@@ -48,16 +48,16 @@ class Skills(Plugin[SkillsConfig]):
 
     def __init__(self, config: SkillsConfig, host: Host) -> None:
         super().__init__(config, host)
-        self.parts = Parts(config, host)
+        self.parts = SkillParts(config, host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer to take in another program's skills; let skills be compared by meaning."""
+        """Provide the importer of skills and the corpus that semantic search indexes."""
         host.services.add(Importer, LateImporter(frozenset({"skill"}), self._importer))
-        host.services.add(SearchableCorpus, SkillTexts(self.parts))
+        host.services.add(SearchableCorpus, SkillCorpus(self.parts))
 
     def _importer(self) -> Importer:
-        from .imports import SkillImporter
+        from .importer import SkillImporter
 
         return SkillImporter(self.parts)
 
@@ -65,8 +65,8 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
-        """Return the list of skills; none for a sub-agent, which gets only its task."""
-        if session.kind == "agent" or not self.parts.any:
+        """Return the list of skills; None for a sub-agent."""
+        if session.kind == "agent" or not self.parts.may_have_skills:
             return None
         await self.parts.refresh()
         uses, pins = await self.parts.records.uses(), await self.parts.records.pins()
@@ -76,10 +76,10 @@ class Skills(Plugin[SkillsConfig]):
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
         """Return the skills that match a person's message."""
-        if ctx.session.kind != "chat" or not self.parts.any:
+        if ctx.session.kind != "chat" or not self.parts.may_have_skills:
             return None
         await self.parts.refresh()
-        return await self.parts.injector.block(ctx, turn)
+        return await self.parts.injector.context_block(ctx, turn)
 
     @tool(read_only=True, paged=True, origin="workspace")
     async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> ToolOutput:
@@ -87,7 +87,7 @@ class Skills(Plugin[SkillsConfig]):
         await self.parts.refresh()
         output, skill = await self.parts.viewer.view(ctx, name, file)
         if skill is not None:
-            await self.parts.records.activate(ctx, skill.name, "viewed")
+            await self.parts.records.record_use(ctx, skill.name, "viewed")
         return output
 
     # Learning
@@ -114,74 +114,76 @@ class Skills(Plugin[SkillsConfig]):
             file: in references/, scripts/ or assets/; patch: or SKILL.md
         """
         if ctx.session.kind == "agent":
-            raise ToolError("a sub-agent changes no skills; report what should be saved")
+            raise ToolError("a sub-agent cannot change skills; report what should be saved")
         if self.config.writers == "operator" and not ctx.operator:
-            raise Refused("skills are changed only in the operator's own chats")
-        from .editing import Change
+            raise Refused("skills can only be changed in the operator's own chats")
+        from .editor import SkillChange
 
         await self.parts.refresh()
-        change = Change(action, name.strip(), content, file, old_string, new_string)
+        change = SkillChange(action, name.strip(), content, file, old_string, new_string)
         return await self.parts.editor.manage(ctx, change)
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
-        """Register the reviewer that asks, after a turn that achieved something, for a procedure
-        worth keeping."""
-        from .achieving import achieved
+        """Register the reviewer that looks for a procedure worth saving."""
+        from .review_trigger import is_worth_review
 
         names = ("skill_view", "skill_manage")
-        register(Reviewer("skills", _review(), names, due=achieved, iterations=ITERATIONS))
+        register(
+            Reviewer(
+                "skills",
+                _review_prompt(),
+                names,
+                due=is_worth_review,
+                iterations=REVIEW_AFTER_CALLS,
+            )
+        )
 
-    # Letting go
+    # Archiving
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Archive unused skills."""
-        register(Job("idle-skills", self._keep_up, EVERY, at_start=True))
+        register(Job("idle-skills", self._archive_unused, ARCHIVE_INTERVAL, at_start=True))
 
-    async def _keep_up(self) -> None:
-        parts, root = self.parts, self.parts.root
-        if not root.is_dir():
+    async def _archive_unused(self) -> None:
+        parts = self.parts
+        if not parts.root.is_dir():
             return
-        from .history import snapshot
-        from .records import Source
-        from .upkeep import archive, clear_temporary, idle
+        from .archive import archive_unused_skills
+        from .folders import remove_stale_temporary
 
         async with parts.editor.locked():
-            await asyncio.to_thread(clear_temporary, root)
-            days = self.config.archive_after_days
-            changed = await parts.history.changed()
-            for name in await idle(parts.library, parts.records, changed, self.host.now(), days):
-                files = await asyncio.to_thread(snapshot, root / name)
-                await parts.history.add(name, files, files, "archive", Source("idle"))
-                await asyncio.to_thread(archive, root, name)
-                self.log.info("the skill %s was archived: not used for %g days", name, days)
-            await parts.records.prune()
-            await parts.history.prune()
+            await asyncio.to_thread(remove_stale_temporary, parts.root)
+        days = self.config.archive_after_days
+        for name in await archive_unused_skills(parts, days):
+            self.log.info("archived the skill %s: unused for %g days", name, days)
+        await parts.records.prune()
+        await parts.history.prune()
 
-    # For people
+    # Commands, pages and checks
 
     @command("/skills", audience="everyone", category="Knowledge")
     async def slash_skills(self, ctx: Context, args: str) -> str:
         """List the skills; with words, those that match. `propose NAME` offers one to the team."""
-        from .slash import listing, propose
+        from .slash_commands import list_skills, propose
 
         await self.parts.refresh()
         if args.split()[:1] == ["propose"]:
             return await propose(self.parts, ctx, args, self.config.writers)
-        return await listing(self.parts, ctx, args)
+        return await list_skills(self.parts, ctx, args)
 
     async def _complete_skill(self, session_id: str, typed: str) -> list[tuple[str, str]]:
-        from .slash import offered
+        from .slash_commands import complete_name
 
-        return await offered(self.parts, typed)
+        return await complete_name(self.parts, typed)
 
     @command("/skill", audience="everyone", category="Knowledge", complete=_complete_skill)
     async def slash_skill(self, ctx: Context, args: str) -> str:
         """Send a skill with your next message: /skill NAME."""
-        from .slash import ask_for
+        from .slash_commands import request_skill
 
-        return await ask_for(self.parts, ctx, args)
+        return await request_skill(self.parts, ctx, args)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
@@ -198,38 +200,41 @@ class Skills(Plugin[SkillsConfig]):
             register(Check("team skills", self._check_team))
 
     async def _check_team(self) -> CheckResult:
-        from .team.shared import need
+        from .team.team_skills import require_team
 
-        team = need(self.parts.team)
+        team = require_team(self.parts.team)
         await team.refresh(now=True)
-        if told := team.complaints():
-            fix = "`hookline skills log NAME` tells who proposed, approved or revoked what."
-            return CheckResult(False, f"the team's skills: {'; '.join(told)}", fix)
-        return CheckResult(True, f"{_counted(len(team.folders()))} of the team")
+        if problems := team.describe_problems():
+            fix = "Run `hookline skills log NAME` to see who proposed, approved or revoked what."
+            return CheckResult(False, f"the team's skills: {'; '.join(problems)}", fix)
+        return CheckResult(True, f"{_count(len(team.folders()))} of the team")
 
     def _check(self) -> CheckResult:
-        from . import lock
+        from . import lockfile
 
-        shared = self.parts.team.withheld() if self.parts.team is not None else {}
-        left_out = {n: why for n, why in self.parts.library.left_out().items() if n not in shared}
+        withheld = self.parts.team.withheld() if self.parts.team is not None else {}
+        unusable = {n: w for n, w in self.parts.library.left_out().items() if n not in withheld}
         skills = self.parts.library.skills()
-        changed = [name for name in lock.read(self.parts.root) if name in skills]
-        changed = [name for name in changed if lock.changes(self.parts.root, name)]
-        if left_out:
-            said = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-            fix = "Correct or remove these folders; `hookline skills validate DIR` tells more."
-            return CheckResult(False, f"skills that cannot be used: {said}", fix)
+        changed = [
+            name
+            for name in lockfile.read(self.parts.root)
+            if name in skills and lockfile.describe_changes(self.parts.root, name)
+        ]
+        if unusable:
+            listed = "; ".join(f"{name}: {reason}" for name, reason in unusable.items())
+            fix = "Correct or remove these folders; `hookline skills validate DIR` shows details."
+            return CheckResult(False, f"skills that cannot be used: {listed}", fix)
         if changed:
-            fix = "`hookline skills show NAME` tells what; install again with --replace."
+            fix = "`hookline skills show NAME` shows what changed; reinstall with --replace."
             text = f"installed skills whose files were changed: {', '.join(changed)}"
             return CheckResult(True, text, fix, hint=True)
-        return CheckResult(True, _counted(len(skills)))
+        return CheckResult(True, _count(len(skills)))
 
 
 @cache
-def _review() -> str:
+def _review_prompt() -> str:
     return (Path(__file__).parent / "review.md").read_text("utf-8").strip()
 
 
-def _counted(skills: int) -> str:
+def _count(skills: int) -> str:
     return f"{skills or 'no'} skill{'' if skills == 1 else 's'}"

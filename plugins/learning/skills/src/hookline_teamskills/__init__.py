@@ -1,37 +1,36 @@
-"""A team's skills: signed entries in one store, and what follows from them.
+"""A team's skills: signed entries in a shared store, and the state they add up to.
 
-A store (:class:`TeamStore`; :class:`GitStore` is one) is a list of entries that only grows. Each
-:class:`Entry` says of one version of one skill that it was proposed, approved, rejected or revoked,
-and is signed (Ed25519) by who says so. A :class:`Ledger` reads the list as somebody who trusts
-certain keys: what is approved, what is not loaded and why.
+A store (:class:`TeamStore`; :class:`GitStore` is one) is an append-only list of entries. Each
+:class:`TeamEntry` states that a version of a skill was proposed, approved, rejected or revoked, and
+is signed (Ed25519) by the member who states it. A :class:`Ledger` computes from the list and a set
+of trusted keys what is approved, and what is not loaded and why.
 """
 
-from .entries import Entry, EntryKind, UnreadableEntry, digest_of, digests
+from .entries import EntryKind, InvalidEntry, TeamEntry, combined_digest, digests
+from .git_store import GitStore
 from .ledger import Ledger, State, Version
-from .merging import Merged, merge
-from .repository import GitStore
-from .signing import BadKey, Signer, is_key, signed_by
-from .store import MOST_BYTES, MOST_FILES, Moved, TeamStore, Unreachable
+from .signatures import InvalidKey, Signer, has_valid_signature
+from .team_store import MAX_FILE_BYTES, MAX_FILES, StoreChanged, StoreUnreachable, TeamStore
+from .three_way_merge import MergeResult, merge
 
 __all__ = [
-    "MOST_BYTES",
-    "MOST_FILES",
-    "BadKey",
-    "Entry",
+    "MAX_FILES",
+    "MAX_FILE_BYTES",
     "EntryKind",
     "GitStore",
+    "InvalidEntry",
+    "InvalidKey",
     "Ledger",
-    "Merged",
-    "Moved",
+    "MergeResult",
     "Signer",
     "State",
+    "StoreChanged",
+    "StoreUnreachable",
+    "TeamEntry",
     "TeamStore",
-    "Unreachable",
-    "UnreadableEntry",
     "Version",
-    "digest_of",
+    "combined_digest",
     "digests",
-    "is_key",
+    "has_valid_signature",
     "merge",
-    "signed_by",
 ]

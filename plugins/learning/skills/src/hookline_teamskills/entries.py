@@ -1,4 +1,4 @@
-"""What is said of a version of a skill, and the bytes that are signed."""
+"""An entry about a version of a skill, and the bytes that are signed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 EntryKind: TypeAlias = Literal["proposed", "approved", "rejected", "revoked"]
 KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
-LARGEST = 256_000
+MAX_ENTRY_BYTES = 256_000
 """Bytes of a stored entry."""
 _DOMAIN = b"hookline-team-skill-v1\n"
 _TYPES: Mapping[str, type] = {
@@ -20,21 +20,20 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-class UnreadableEntry(ValueError):
-    """What is stored is no entry; a sentence."""
+class InvalidEntry(ValueError):
+    """A stored entry cannot be read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One statement.
+class TeamEntry:
+    """A signed statement about one version of a skill.
 
-    ``number`` counts the versions of the skill ``name`` from 1. ``at`` is Unix time in
-    microseconds. ``by`` and ``key`` (a public key, 64 hexadecimal digits) are whose statement it
-    is, ``author`` and ``author_key`` whose version; of an approval, ``by`` is the reviewer.
-    ``parent`` is the version it was made from, 0 for none. ``files`` is path to SHA-256
-    (hexadecimal). ``origins`` are ``[kind, source]`` pairs. ``action`` is ``propose``,
-    ``rollback`` or ``merge``, ``of`` the version that is brought back or was merged. All of it
-    is signed.
+    All fields are signed. ``number`` counts the versions of the skill ``name`` from 1. ``at`` is
+    Unix time in microseconds. ``by`` and ``key`` (a public key, 64 hexadecimal digits) are the
+    member who states it, in an approval the reviewer; ``author`` and ``author_key`` the member who
+    wrote the version. ``parent`` is the version it was made from, 0 for none. ``files`` is path to
+    SHA-256 (hexadecimal). ``origins`` are ``[kind, source]`` pairs. ``action`` is ``propose``,
+    ``rollback`` or ``merge``; ``of`` the version that was rolled back to or merged.
     """
 
     name: str
@@ -54,45 +53,49 @@ class Entry:
     signature: str = ""
 
     def payload(self) -> bytes:
-        """Return the bytes that are signed: everything but the signature."""
-        return _DOMAIN + canonical({k: v for k, v in self._plain().items() if k != "signature"})
+        """Return the bytes that are signed: all fields except the signature."""
+        return _DOMAIN + canonical_json(
+            {k: v for k, v in self._plain().items() if k != "signature"}
+        )
 
     def to_json(self) -> bytes:
-        """Return what is stored."""
-        return canonical(self._plain()) + b"\n"
+        """Return the stored form."""
+        return canonical_json(self._plain()) + b"\n"
 
     def _plain(self) -> dict[str, Any]:
         return {**asdict(self), "files": dict(self.files), "origins": [*map(list, self.origins)]}
 
     @classmethod
-    def from_json(cls, data: bytes, name: str, number: int, kind: str) -> Entry:
-        """Return what was stored as ``kind`` of version ``number`` of ``name``.
+    def from_json(cls, data: bytes, name: str, number: int, kind: str) -> TeamEntry:
+        """Read the entry stored as ``kind`` of version ``number`` of ``name``.
 
         Raises:
-            UnreadableEntry: it is no entry, or one of something else.
+            InvalidEntry: it cannot be read, or belongs to another version.
         """
         try:
-            if len(data) > LARGEST:
-                raise UnreadableEntry(f"it has more than {LARGEST:,} bytes")
+            if len(data) > MAX_ENTRY_BYTES:
+                raise InvalidEntry(f"it has more than {MAX_ENTRY_BYTES:,} bytes")
             found = json.loads(data)
             files, origins = found.pop("files", {}), found.pop("origins", [])
             entry = cls(
-                **found, files=_texts(files), origins=tuple((_s(k), _s(s)) for k, s in origins)
+                **found,
+                files=_check_hashes(files),
+                origins=tuple((_string(k), _string(s)) for k, s in origins),
             )
-        except UnreadableEntry:
+        except InvalidEntry:
             raise
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise UnreadableEntry("it is no entry of this version of Hookline") from error
+            raise InvalidEntry("it is not an entry of this version of Hookline") from error
         for key, kind_of in _TYPES.items():
             if type(getattr(entry, key)) is not kind_of:
-                raise UnreadableEntry(f"its {key} is no {kind_of.__name__}")
+                raise InvalidEntry(f"expected {kind_of.__name__} for {key}")
         if (entry.name, entry.number, entry.kind) != (name, number, kind) or kind not in KINDS:
-            raise UnreadableEntry("it speaks of another version than the one it stands under")
+            raise InvalidEntry("it is about another version than its place says")
         return entry
 
 
-def canonical(data: Any) -> bytes:
-    """Return JSON of which there is one form."""
+def canonical_json(data: Any) -> bytes:
+    """Return JSON in canonical form."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -101,17 +104,17 @@ def digests(files: Mapping[str, bytes]) -> dict[str, str]:
     return {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())}
 
 
-def digest_of(files: Mapping[str, str]) -> str:
+def combined_digest(files: Mapping[str, str]) -> str:
     """Return one digest for all files, given path to SHA-256."""
-    return hashlib.sha256(canonical(dict(files))).hexdigest()
+    return hashlib.sha256(canonical_json(dict(files))).hexdigest()
 
 
-def _texts(found: Mapping[str, str]) -> dict[str, str]:
-    return {_s(path): _s(sha) for path, sha in found.items()}
+def _check_hashes(found: Mapping[str, str]) -> dict[str, str]:
+    return {_string(path): _string(sha) for path, sha in found.items()}
 
 
-def _s(value: Any) -> str:
+def _string(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
-    value.encode()  # half a pair is no text
+    value.encode()  # refuses lone surrogates
     return value

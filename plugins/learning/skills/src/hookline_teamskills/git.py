@@ -1,8 +1,8 @@
-"""git as a program that stores objects and moves them, and nothing else of git.
+"""Runs git isolated from all configuration, to store and transfer objects.
 
-No setting of the person, of the system or of a folder reaches it: no hooks, filters, credential
-helpers, and of the variables named ``GIT_…`` only the one that names certificates. It may use ssh,
-with the person's own keys and known hosts, and never asks.
+No setting of the user, the system or a folder applies: no hooks, filters or credential helpers; of
+the variables ``GIT_…`` only the one for certificates is passed. It may use ssh with the user's keys
+and known hosts, and never prompts.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .store import Unreachable
+from .team_store import StoreUnreachable
 
-SECONDS = 60.0
+GIT_TIMEOUT = 60.0
 _INHERITED = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSH_AUTH_SOCK")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "HTTPS_PROXY", "https_proxy")
 _SSH = "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oConnectTimeout=10"
@@ -35,16 +35,16 @@ _CONFIG = """\
 [init]
 \tdefaultBranch = main
 """
-"""The only configuration. ``safe.directory`` may be all: the operator named the repository, and
-none of its hooks runs."""
+"""The only configuration. ``safe.directory = *`` is safe: the operator chose the repository, and
+its hooks do not run."""
 
 
-class GitFailed(Unreachable):
-    """git ended with an error; ``said`` is all that it said."""
+class GitFailed(StoreUnreachable):
+    """git failed; ``stderr`` is its full output there."""
 
-    def __init__(self, sentence: str, said: str = "") -> None:
+    def __init__(self, sentence: str, stderr: str = "") -> None:
         super().__init__(sentence)
-        self.said = said
+        self.stderr = stderr
 
 
 def git(
@@ -54,18 +54,24 @@ def git(
     index: Path | None = None,
     codes: tuple[int, ...] = (0,),
 ) -> bytes:
-    """Return what git prints when it reads ``data``, in the repository ``directory``.
+    """Run git in the repository ``directory`` and return its output.
 
-    ``index`` is a file for an index; ``codes`` are the exit codes of success. Raises ``GitFailed``.
+    Args:
+        data: its standard input.
+        index: an index file to use.
+        codes: exit codes that count as success.
+
+    Raises:
+        GitFailed: git is missing, timed out, or ended with another exit code.
     """
     if shutil.which("git") is None:
         raise GitFailed("git is not installed, and the team's skills are in a git repository")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = directory / "hookline.gitconfig"
     if not config.exists():
-        made = config.with_suffix(f".{os.getpid()}")
-        made.write_text(_CONFIG, "ascii")
-        made.replace(config)
+        temporary = config.with_suffix(f".{os.getpid()}")
+        temporary.write_text(_CONFIG, "ascii")
+        temporary.replace(config)
     command = ["git", "--no-pager", f"--git-dir={directory}", *arguments]
     try:
         done = subprocess.run(
@@ -74,27 +80,27 @@ def git(
             capture_output=True,
             cwd=directory,
             env=_environment(directory, config, index),
-            timeout=SECONDS,
+            timeout=GIT_TIMEOUT,
             start_new_session=True,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise GitFailed(f"git {arguments[0]} took longer than {SECONDS:g} s") from None
+        raise GitFailed(f"git {arguments[0]} took longer than {GIT_TIMEOUT:g} s") from None
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror or error}") from None
     if done.returncode not in codes:
-        said = done.stderr.decode("utf-8", "replace")
-        raise GitFailed(f"git {arguments[0]} failed: {_complaint(said)}", said)
+        stderr = done.stderr.decode("utf-8", "replace")
+        raise GitFailed(f"git {arguments[0]} failed: {_error_line(stderr)}", stderr)
     return done.stdout
 
 
-def _complaint(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    wanted = ("fatal:", "error:", "rejected", "Permission denied", "Host key")
-    told = next((line for line in lines if any(word in line for word in wanted)), "")
-    return "".join(
-        c for c in (told or next(iter(lines), "it gave no reason"))[:300] if c.isprintable()
-    )
+def _error_line(stderr: str) -> str:
+    """The most telling line of git's error output."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    markers = ("fatal:", "error:", "rejected", "Permission denied", "Host key")
+    marked = [line for line in lines if any(marker in line for marker in markers)]
+    line = next(iter(marked or lines), "no reason given")
+    return "".join(char for char in line[:300] if char.isprintable())
 
 
 def _environment(directory: Path, config: Path, index: Path | None) -> dict[str, str]:

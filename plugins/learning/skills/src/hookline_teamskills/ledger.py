@@ -1,8 +1,7 @@
-"""What the entries of a store come to for somebody who trusts certain keys.
+"""Computes from a store's entries, given trusted keys, which versions are approved and loaded.
 
-Nothing is taken on trust but the keys: an approval counts if it is signed, as it is, with one of
-them, by somebody else than the author. A revocation counts whoever has signed it: in doubt a skill
-is not loaded.
+An approval counts if it is signed with a trusted key that is not the author's. A revocation counts
+regardless of its signature: in doubt, a skill is not loaded.
 """
 
 from __future__ import annotations
@@ -12,42 +11,46 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from .entries import Entry, EntryKind, digest_of
-from .signing import signed_by
+from .entries import EntryKind, TeamEntry, combined_digest
+from .signatures import has_valid_signature
 
 State: TypeAlias = Literal["proposed", "approved", "rejected", "revoked", "merged", "not accepted"]
-SHOWN = 12
-"""Digits of a key that people are shown."""
+KEY_DIGITS_SHOWN = 12
+"""Digits of a key in messages to people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a skill. ``reviewer`` is who approved, rejected or revoked it; ``why`` says why
-    it was rejected or revoked, or is not accepted; ``into`` is the version that it was merged
-    into."""
+    """A version of a skill.
 
-    proposal: Entry
+    ``reviewer`` approved, rejected or revoked it. ``why`` is the reason it was rejected, revoked or
+    not accepted. ``into`` is the version it was merged into, else 0.
+    """
+
+    proposal: TeamEntry
     state: State
     reviewer: str = ""
     why: str = ""
     into: int = 0
-    approval: Entry | None = None
+    approval: TeamEntry | None = None
 
     @property
     def name(self) -> str:
-        """The skill."""
+        """The name of the skill."""
         return self.proposal.name
 
     @property
     def number(self) -> int:
-        """Which version, from 1."""
+        """The number of the version, from 1."""
         return self.proposal.number
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What a home remembers of a store, so that a store which goes back in time is found out: the
-    highest approved or revoked version by name, and which were revoked."""
+class SeenVersions:
+    """What a home remembers about a store, to detect one that went back in time.
+
+    ``heads`` is the highest approved or revoked version by name, ``revoked`` the revoked ones.
+    """
 
     heads: Mapping[str, int] = field(default_factory=dict)
     revoked: Mapping[str, Collection[int]] = field(default_factory=dict)
@@ -57,23 +60,25 @@ class Ledger:
     """The versions of all skills.
 
     Args:
-        entries: those of a store, in any order.
+        entries: the entries of a store, in any order.
         trust: public keys whose approvals count.
-        seen: what this home remembers.
+        seen: what this home remembers about the store.
     """
 
     def __init__(
-        self, entries: Iterable[Entry], trust: Collection[str], seen: Seen | None = None
+        self, entries: Iterable[TeamEntry], trust: Collection[str], seen: SeenVersions | None = None
     ) -> None:
         self._trust = frozenset(trust)
-        self._seen = seen or Seen()
-        by_name: defaultdict[str, dict[int, dict[EntryKind, Entry]]] = defaultdict(dict)
+        self._seen = seen or SeenVersions()
+        by_name: defaultdict[str, dict[int, dict[EntryKind, TeamEntry]]] = defaultdict(dict)
         for entry in entries:
             by_name[entry.name].setdefault(entry.number, {})[entry.kind] = entry
-        self._versions = {name: self._judged(found) for name, found in sorted(by_name.items())}
+        self._versions = {
+            name: self._build_versions(found) for name, found in sorted(by_name.items())
+        }
 
     def names(self) -> list[str]:
-        """Return the skills of which there is any version."""
+        """Return the names of all skills."""
         return list(self._versions)
 
     def versions(self, name: str) -> list[Version]:
@@ -84,27 +89,27 @@ class Ledger:
         """Return one version, or None."""
         return next((one for one in self.versions(name) if one.number == number), None)
 
-    def open(self) -> list[Version]:
-        """Return what waits for a reviewer, oldest first."""
+    def open_proposals(self) -> list[Version]:
+        """Return the versions that wait for a review, oldest first."""
         found = [v for versions in self._versions.values() for v in versions]
         return sorted((v for v in found if v.state == "proposed"), key=lambda v: v.proposal.at)
 
     def head(self, name: str) -> int:
-        """Return the newest version that is or was approved, 0 if there is none."""
+        """Return the number of the newest version that is or was approved; 0 if none."""
         found = [v.number for v in self.versions(name) if v.state in ("approved", "revoked")]
         return max(found, default=0)
 
     def active(self, name: str) -> Version | None:
-        """Return the version that is loaded, or None; then :meth:`withheld` says why."""
+        """Return the version to load, or None; :meth:`withheld` says why."""
         top = self.version(name, self.head(name))
         return None if top is None or self.withheld(name) else top
 
     def withheld(self, name: str) -> str:
-        """Return why no version of a skill is loaded; empty if one is, or none is due."""
+        """Return why a skill is not loaded; empty if it is, or if no version was approved."""
         head = self.head(name)
         seen = self._seen.heads.get(name, 0)
         if head < seen:
-            return f"version {seen} is gone from the team's store, which has gone back in time"
+            return f"version {seen} is missing from the team's store, which has gone back in time"
         top = self.version(name, head)
         if top is None:
             return ""
@@ -112,17 +117,19 @@ class Ledger:
             why = f": {top.why}" if top.why else ""
             return f"version {head} was revoked by {top.reviewer}{why}"
         if head in self._seen.revoked.get(name, ()):
-            return f"version {head} was revoked, and the team's store does not say so any more"
+            return f"version {head} was revoked, but the team's store no longer says so"
         return ""
 
     def refused(self, name: str) -> list[str]:
-        """Return a sentence for each newer version that is approved and yet not accepted."""
+        """Return a sentence for each newer version whose approval is not accepted."""
         head = self.head(name)
-        odd = [v for v in self.versions(name) if v.state == "not accepted" and v.number > head]
-        return [f"version {v.number} is not loaded: {v.why}" for v in odd]
+        unaccepted = [
+            v for v in self.versions(name) if v.state == "not accepted" and v.number > head
+        ]
+        return [f"version {v.number} is not loaded: {v.why}" for v in unaccepted]
 
-    def seen(self) -> Seen:
-        """Return what to remember from now on."""
+    def seen(self) -> SeenVersions:
+        """Return what to remember about the store."""
         heads = dict(self._seen.heads)
         revoked = {name: set(numbers) for name, numbers in self._seen.revoked.items()}
         for name, versions in self._versions.items():
@@ -130,22 +137,24 @@ class Ledger:
             gone = {v.number for v in versions if v.state == "revoked"}
             if gone:
                 revoked[name] = revoked.get(name, set()) | gone
-        return Seen(
+        return SeenVersions(
             {name: n for name, n in heads.items() if n},
             {name: sorted(numbers) for name, numbers in revoked.items()},
         )
 
-    def handed_over(self, name: str) -> set[str]:
-        """Return the digests of all states of a skill that the team has decided on."""
+    def decided_digests(self, name: str) -> set[str]:
+        """Return the combined digests of all versions that were approved, merged or revoked."""
         states = ("approved", "merged", "revoked")
-        taken = [v for v in self.versions(name) if v.state in states]
-        return {digest_of(v.proposal.files) for v in taken}
+        decided = [v for v in self.versions(name) if v.state in states]
+        return {combined_digest(v.proposal.files) for v in decided}
 
-    # Judging
+    # States of versions
 
-    def _judged(self, found: Mapping[int, Mapping[EntryKind, Entry]]) -> list[Version]:
-        judged = [self._version(found[number]) for number in sorted(found)]
-        versions = [version for version in judged if version is not None]
+    def _build_versions(
+        self, entries: Mapping[int, Mapping[EntryKind, TeamEntry]]
+    ) -> list[Version]:
+        built = [self._version(entries[number]) for number in sorted(entries)]
+        versions = [version for version in built if version is not None]
         into = {
             v.approval.of: v.number
             for v in versions
@@ -158,41 +167,41 @@ class Ledger:
             for v in versions
         ]
 
-    def _version(self, found: Mapping[EntryKind, Entry]) -> Version | None:
+    def _version(self, found: Mapping[EntryKind, TeamEntry]) -> Version | None:
         approval, proposal = found.get("approved"), found.get("proposed")
         revoked, rejected = found.get("revoked"), found.get("rejected")
         first = approval or proposal or revoked
         if first is None:
             return None
         if revoked is not None and (approval is not None or proposal is None):
-            doubt = self._doubt(revoked)
-            why = " - ".join(part for part in (revoked.why, doubt) if part)
+            problem = self._signature_problem(revoked)
+            why = " - ".join(part for part in (revoked.why, problem) if part)
             return Version(first, "revoked", revoked.by, why)
         if approval is not None:
-            wrong = self._doubt(approval)
-            if not wrong and approval.key == approval.author_key:
-                wrong = "its author approved it"
-            if wrong:
-                return Version(approval, "not accepted", approval.by, wrong, approval=approval)
+            problem = self._signature_problem(approval)
+            if not problem and approval.key == approval.author_key:
+                problem = "its author approved it"
+            if problem:
+                return Version(approval, "not accepted", approval.by, problem, approval=approval)
             return Version(approval, "approved", approval.by, approval=approval)
         if rejected is not None and self._may_reject(rejected, first):
             return Version(first, "rejected", rejected.by, rejected.why)
-        if not signed_by(first) or first.key != first.author_key:
-            return Version(first, "not accepted", why="its author's signature does not fit")
+        if not has_valid_signature(first) or first.key != first.author_key:
+            return Version(first, "not accepted", why="its author's signature is not valid")
         return Version(first, "proposed")
 
-    def _may_reject(self, rejected: Entry, proposal: Entry) -> bool:
-        return signed_by(rejected) and rejected.key in {*self._trust, proposal.key}
+    def _may_reject(self, rejected: TeamEntry, proposal: TeamEntry) -> bool:
+        return has_valid_signature(rejected) and rejected.key in {*self._trust, proposal.key}
 
-    def _doubt(self, entry: Entry) -> str:
+    def _signature_problem(self, entry: TeamEntry) -> str:
         """Return why a signature does not count; empty if it does."""
         if not entry.signature:
             return "it is not signed"
-        if not signed_by(entry):
-            return "its signature is forged, or it was changed after it was signed"
+        if not has_valid_signature(entry):
+            return "its signature is not valid: it is forged, or the entry was changed"
         if entry.key not in self._trust:
             return (
-                f"it is signed with the key {entry.key[:SHOWN]}… of {entry.by}, "
+                f"it is signed with the key {entry.key[:KEY_DIGITS_SHOWN]}… of {entry.by}, "
                 "which is not in plugins.skills.trust"
             )
         return ""

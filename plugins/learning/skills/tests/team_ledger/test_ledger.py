@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_teamskills import BadKey, Entry, Ledger, Signer, UnreadableEntry
-from hookline_teamskills.ledger import Seen
+from hookline_teamskills import InvalidEntry, InvalidKey, Ledger, Signer, TeamEntry
+from hookline_teamskills.ledger import SeenVersions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,13 +20,13 @@ def people(tmp_path: Path) -> dict[str, Signer]:
     return {name: Signer.open(tmp_path / name, name) for name in ("ann", "ben", "eve")}
 
 
-def said(signer: Signer, kind: str, number: int = 1, **more: Any) -> Entry:
+def said(signer: Signer, kind: str, number: int = 1, **more: Any) -> TeamEntry:
     author = more.pop("of_author", signer)
-    entry = Entry("ship", number, kind, 5, "", "", author.name, author.key, files=FILES, **more)  # type: ignore[arg-type]
+    entry = TeamEntry("ship", number, kind, 5, "", "", author.name, author.key, files=FILES, **more)  # type: ignore[arg-type]
     return signer.sign(entry)
 
 
-def approved(people: dict[str, Signer], by: str = "ben", number: int = 1) -> list[Entry]:
+def approved(people: dict[str, Signer], by: str = "ben", number: int = 1) -> list[TeamEntry]:
     ann = people["ann"]
     return [said(ann, "proposed", number), said(people[by], "approved", number, of_author=ann)]
 
@@ -90,11 +90,11 @@ def test_a_revocation_that_is_gone_is_remembered(people: dict[str, Signer]) -> N
     before = Ledger([*approved(people), said(people["ben"], "revoked")], trust)
     after = Ledger(approved(people), trust, before.seen())
     assert after.active("ship") is None
-    assert "does not say so any more" in after.withheld("ship")
+    assert "no longer says so" in after.withheld("ship")
 
 
 def test_a_store_that_goes_back_is_found_out(people: dict[str, Signer]) -> None:
-    ledger = Ledger(approved(people), {people["ben"].key}, Seen({"ship": 4}))
+    ledger = Ledger(approved(people), {people["ben"].key}, SeenVersions({"ship": 4}))
     assert ledger.active("ship") is None
     assert "gone back in time" in ledger.withheld("ship")
 
@@ -108,15 +108,15 @@ def test_a_stranger_rejects_nothing(people: dict[str, Signer]) -> None:
 
 @given(data=st.binary(max_size=300) | st.text(max_size=80).map(str.encode))
 def test_anything_else_is_no_entry(data: bytes) -> None:
-    with pytest.raises(UnreadableEntry):
-        Entry.from_json(data, "ship", 1, "proposed")
+    with pytest.raises(InvalidEntry):
+        TeamEntry.from_json(data, "ship", 1, "proposed")
 
 
 def test_an_entry_is_read_as_it_was_written(people: dict[str, Signer]) -> None:
     entry = said(people["ann"], "proposed", origins=(("outside", "https://x.example/ü"),))
-    assert Entry.from_json(entry.to_json(), "ship", 1, "proposed") == entry
-    with pytest.raises(UnreadableEntry, match="another version"):
-        Entry.from_json(entry.to_json(), "ship", 2, "proposed")
+    assert TeamEntry.from_json(entry.to_json(), "ship", 1, "proposed") == entry
+    with pytest.raises(InvalidEntry, match="another version"):
+        TeamEntry.from_json(entry.to_json(), "ship", 2, "proposed")
 
 
 def test_a_key_stays_and_is_kept_private(tmp_path: Path) -> None:
@@ -127,5 +127,5 @@ def test_a_key_stays_and_is_kept_private(tmp_path: Path) -> None:
     assert Signer.open(file).name == "Ann B."
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text("{}", "utf-8")
-    with pytest.raises(BadKey, match="put it back from a backup"):
+    with pytest.raises(InvalidKey, match="restore it from a backup"):
         Signer.open(file)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hookline_teamskills import Entry, GitStore, Moved, Signer, Unreachable, merge
+from hookline_teamskills import GitStore, Signer, StoreChanged, StoreUnreachable, TeamEntry, merge
 
 FILES = {"SKILL.md": b"one\n", "references/ue.md": "ü\n".encode()}
 
@@ -23,8 +23,8 @@ def ann(tmp_path: Path) -> Signer:
     return Signer.open(tmp_path / "ann.json", "ann")
 
 
-def proposed(signer: Signer, number: int = 1, name: str = "ship") -> Entry:
-    return signer.sign(Entry(name, number, "proposed", 1, "", "", signer.name, signer.key))
+def proposed(signer: Signer, number: int = 1, name: str = "ship") -> TeamEntry:
+    return signer.sign(TeamEntry(name, number, "proposed", 1, "", "", signer.name, signer.key))
 
 
 async def test_what_one_adds_the_other_reads(url: str, tmp_path: Path, ann: Signer) -> None:
@@ -48,7 +48,7 @@ async def test_of_two_at_once_one_is_first(url: str, tmp_path: Path, ann: Signer
         ]
         ended = await asyncio.gather(*adding, return_exceptions=True)
         assert sum(one is None for one in ended) == 1
-        assert all(one is None or isinstance(one, Moved) for one in ended), ended
+        assert all(one is None or isinstance(one, StoreChanged) for one in ended), ended
 
 
 async def test_a_rewritten_history_is_not_taken(url: str, tmp_path: Path, ann: Signer) -> None:
@@ -57,12 +57,12 @@ async def test_a_rewritten_history_is_not_taken(url: str, tmp_path: Path, ann: S
     await other.load()
     bare = url.removeprefix("file://")
     subprocess.run(["git", "-C", bare, "update-ref", "-d", "refs/heads/main"], check=True)
-    with pytest.raises(Unreachable, match="is gone"):
+    with pytest.raises(StoreUnreachable, match="is missing"):
         await other.load()
     await GitStore(url, tmp_path / "3").append("", [proposed(ann, name="other")], {})
-    with pytest.raises(Unreachable, match="was rewritten"):
+    with pytest.raises(StoreUnreachable, match="was rewritten"):
         await other.load()
-    assert [entry.name for entry in (await other.last())[1]] == ["ship"]
+    assert [entry.name for entry in (await other.load_copy())[1]] == ["ship"]
 
 
 async def test_a_lock_that_a_killed_process_left_is_no_obstacle(
@@ -91,11 +91,11 @@ async def test_what_is_no_entry_is_named(url: str, tmp_path: Path, ann: Signer) 
     _, entries, odd = await one.load()
     assert [entry.kind for entry in entries] == ["proposed"]
     assert len(odd) == 1
-    assert "approved.json is not taken" in odd[0]
+    assert "approved.json is not accepted" in odd[0]
 
 
 async def test_no_repository_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Unreachable, match="git ls-remote failed"):
+    with pytest.raises(StoreUnreachable, match="git ls-remote failed"):
         await GitStore(f"file://{tmp_path}/none.git", tmp_path / "1").load()
 
 

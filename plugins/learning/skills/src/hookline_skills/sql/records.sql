@@ -1,10 +1,10 @@
 -- name: made
 SELECT name, marker, at FROM skills_made ORDER BY name;
 
--- name: unmake!
+-- name: delete_made!
 DELETE FROM skills_made WHERE name = :name;
 
--- name: make!
+-- name: add_made!
 INSERT INTO skills_made (name, marker, at) VALUES (:name, :marker, :at);
 
 -- name: pins
@@ -16,7 +16,7 @@ DELETE FROM skills_pins WHERE name = :name;
 -- name: pin!
 INSERT INTO skills_pins (name) VALUES (:name);
 
--- name: activate!
+-- name: add_activation!
 INSERT INTO skills_activations (name, how, session_id, turn_id, at)
 VALUES (:name, :how, :session_id, :turn_id, :at);
 
@@ -27,7 +27,7 @@ SELECT name, COUNT(*) AS uses, MAX(at) AS last FROM skills_activations GROUP BY 
 SELECT name, how, session_id, turn_id, at FROM skills_activations
 WHERE name = :name ORDER BY at DESC LIMIT :most;
 
--- name: forget_activations!
+-- name: delete_old_activations!
 DELETE FROM skills_activations WHERE at < :before;
 
 -- name: latest_turn

@@ -1,6 +1,7 @@
-"""What a team shares: skills that one proposes, another approves, and all load.
+"""A team's skills: one member proposes, another approves, all homes load.
 
-:mod:`.shared` reads the team's store and keeps what is loaded; :mod:`.proposing` and
-:mod:`.reviewing` add to it; :mod:`.doors` judges what goes in; :mod:`.table` is the store in the
-database. The entries, signatures and the store in a git repository are ``hookline_teamskills``.
+:mod:`.team_skills` reads the team's store and places the approved versions on disk;
+:mod:`.proposals` and :mod:`.reviews` add entries to it, after :mod:`.proposal_checks`;
+:mod:`.table_store` is the store in the database. ``hookline_teamskills`` has the entries, the
+signatures and the store in a git repository.
 """

@@ -1,4 +1,4 @@
-"""The team's skills on this disk: ``NAME@SHA/NAME/…``, each compared with its signed hashes."""
+"""The team's skills on disk, ``NAME@SHA/NAME/…``, verified against their signed hashes."""
 
 from __future__ import annotations
 
@@ -10,42 +10,41 @@ from pathlib import Path
 from uuid import uuid4
 
 from hookline_hookspecs import crash
-from hookline_teamskills import digest_of, digests
+from hookline_teamskills import combined_digest, digests
 
-from .. import safely
+from .. import safe_files
 from ..history import snapshot
 
-KEPT = 7 * 86_400.0
-"""Seconds for which a version stays after it was last loaded: a session may be using its files."""
+RETENTION_SECONDS = 7 * 86_400.0
+"""How long a version stays after it was last loaded: a session may still use its files."""
 
 
-class Cache:
-    """The folder of the loaded versions."""
+class TeamCache:
+    """The folder that holds the loaded versions."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def place_of(self, name: str, files: Mapping[str, str]) -> Path:
-        """Where a version with these files (path to SHA-256) is or would be."""
-        return self._folder / f"{name}@{digest_of(files)[:16]}"
+    def folder_of(self, name: str, files: Mapping[str, str]) -> Path:
+        """The folder of a version with these files (path to SHA-256), whether it exists or not."""
+        return self._folder / f"{name}@{combined_digest(files)[:16]}"
 
     def holds(self, name: str, files: Mapping[str, str]) -> bool:
-        """Whether it is there, exactly as it was signed."""
+        """True if the version is on disk exactly as it was signed."""
         with suppress(OSError, ValueError):
-            return digests(snapshot(self.place_of(name, files) / name)) == dict(files)
+            return digests(snapshot(self.folder_of(name, files) / name)) == dict(files)
         return False
 
     def put(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Place a version, complete from the first moment on. Raises ``OSError`` and
-        ``BadPath``."""
-        place = self.place_of(name, digests(files))
+        """Place a version on disk in one step. Raises ``OSError`` and ``BadPath``."""
+        place = self.folder_of(name, digests(files))
         staging = self._folder / f".{uuid4().hex}"
         (staging / name).mkdir(mode=0o700, parents=True)
         try:
             for path, data in files.items():
-                safely.write_bytes(staging / name, path, data)
+                safe_files.write_bytes(staging / name, path, data)
             crash.point("team-before-place")
-            if place.exists():  # it was changed on disk
+            if place.exists():  # changed on disk
                 place.rename(self._folder / f".{uuid4().hex}")
             with suppress(OSError):  # another process was first
                 staging.rename(place)
@@ -53,11 +52,11 @@ class Cache:
             shutil.rmtree(staging, ignore_errors=True)
 
     def clear(self, used: Collection[Path]) -> None:
-        """Remove what has not been loaded for a while, and what killed processes left."""
+        """Remove versions not loaded for a while, and leftovers of killed processes."""
         with suppress(OSError):
             for place in list(self._folder.iterdir()):
                 with suppress(OSError):
                     if place in used:
                         place.touch()
-                    elif place.stat().st_mtime < time.time() - KEPT:
+                    elif place.stat().st_mtime < time.time() - RETENTION_SECONDS:
                         shutil.rmtree(place, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Share skills with a team: the commands of ``hookline skills`` that are about it."""
+"""Share skills with a team: its commands under ``hookline skills``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from hookline_teamskills import Version
 
     from ..plugin import Skills
-    from .reviewing import Change
+    from .reviews import ProposalReview
 
-FAILED, USAGE = 1, 2
+EXIT_FAILED, EXIT_USAGE = 1, 2
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill's name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason.")]
@@ -35,7 +35,7 @@ async def propose_skill(
     onto: Annotated[int, typer.Option(metavar="N", help="Base it on the team's version N.")] = 0,
 ) -> None:
     """Propose a skill to the team."""
-    from .proposing import propose
+    from .proposals import propose
 
     _print(await _or_fail(propose(plugin.parts, name, onto=onto)))
 
@@ -53,20 +53,20 @@ async def review(
     json: Json = False,
 ) -> None:
     """Show proposals as diffs; approve, reject or take over one."""
-    from . import reviewing
+    from . import reviews
 
     if sum(map(bool, (approve, reject, change))) > 1 or (bool(reject) and not why.strip()):
         typer.echo("use one of --approve, --change, or --reject with --why", err=True)
-        raise SystemExit(USAGE)
+        raise SystemExit(EXIT_USAGE)
     parts = plugin.parts
     if approve:
-        _print(await _or_fail(reviewing.approve(parts, approve, _show, _sure)))
+        _print(await _or_fail(reviews.approve(parts, approve, _show, _confirm_scripts)))
     elif reject:
-        _print(await _or_fail(reviewing.reject(parts, reject, why.strip())))
+        _print(await _or_fail(reviews.reject(parts, reject, why.strip())))
     elif change:
-        _print(await _or_fail(reviewing.take_over(parts, change)))
+        _print(await _or_fail(reviews.take_over(parts, change)))
     else:
-        found = await _or_fail(reviewing.changes(parts))
+        found = await _or_fail(reviews.open_reviews(parts))
         if json:
             _print(jsonlib.dumps([_row(one) for one in found], ensure_ascii=False))
             return
@@ -83,7 +83,7 @@ async def rollback(
     to: Annotated[int | None, typer.Option(metavar="N", help="The version.")] = None,
 ) -> None:
     """Make an approved version current again for the whole team; the previous one by default."""
-    from .reviewing import roll_back
+    from .reviews import roll_back
 
     _print(await _or_fail(roll_back(plugin.parts, name, to)))
 
@@ -92,7 +92,7 @@ async def rollback(
 @with_plugin
 async def revoke_skill(plugin: Skills, name: Name, why: Why = "") -> None:
     """Stop the whole team from loading a skill, from its next message on."""
-    from .reviewing import revoke
+    from .reviews import revoke
 
     _print(await _or_fail(revoke(plugin.parts, name, why.strip())))
 
@@ -110,28 +110,28 @@ async def log(
 
 
 async def _log(plugin: Skills, name: str, number: int | None, json: bool) -> None:
-    from ..editing import MAIN
-    from .proposing import base_of
-    from .shared import need
+    from ..editor import MAIN_FILE
+    from .proposals import base_version
+    from .team_skills import require_team
 
-    team = need(plugin.parts.team)
+    team = require_team(plugin.parts.team)
     await team.read()
     versions = team.ledger.versions(name)
     if number is not None:
         chosen = team.ledger.version(name, number)
         if chosen is None:
-            raise HooklineError(f"there is no version {number} of {name!r}")
+            raise HooklineError(f"no version {number} of {name!r}")
         files = await team.files(chosen)
-        _print(files.get(MAIN, b"").decode("utf-8", "replace"))
+        _print(files.get(MAIN_FILE, b"").decode("utf-8", "replace"))
         return
     own = plugin.parts.library.skills().get(name)
     draft = own is not None and not own.plugin and not own.team
     if not versions and not draft:
-        raise HooklineError(f"the team has no skill {name!r}, and neither do you")
+        raise HooklineError(f"neither the team nor this home has a skill {name!r}")
     rows = [_version_row(one) for one in versions]
     if draft:
-        rows.append({**dict.fromkeys(rows[0] if rows else _EMPTY, ""), "state": "draft"})
-        rows[-1] |= {"version": 0, "parent": base_of(team, name)}
+        rows.append({**dict.fromkeys(rows[0] if rows else _VERSION_FIELDS, ""), "state": "draft"})
+        rows[-1] |= {"version": 0, "parent": base_version(team, name)}
     if json:
         _print(jsonlib.dumps(rows, ensure_ascii=False))
         return
@@ -154,14 +154,24 @@ async def key(
     json: Json = False,
 ) -> None:
     """Print your public key, for the others' plugins.skills.trust."""
-    from .shared import signer_of
+    from .team_skills import open_signer
 
-    signer = await _or_fail(signer_of(plugin.parts.host, name))
+    signer = await _or_fail(open_signer(plugin.parts.host, name))
     found = {"name": signer.name, "key": signer.key}
     _print(jsonlib.dumps(found, ensure_ascii=False) if json else signer.key)
 
 
-_EMPTY = ("version", "state", "author", "reviewer", "why", "at", "parent", "into", "action")
+_VERSION_FIELDS = (
+    "version",
+    "state",
+    "author",
+    "reviewer",
+    "why",
+    "at",
+    "parent",
+    "into",
+    "action",
+)
 
 
 def _version_row(version: Version) -> dict[str, Any]:
@@ -190,38 +200,38 @@ def _version_line(row: dict[str, Any]) -> str:
     return "  ".join(words) + (f"  ({row['why']})" if row["why"] else "")
 
 
-def _row(change: Change) -> dict[str, Any]:
-    row = _version_row(change.version)
+def _row(review: ProposalReview) -> dict[str, Any]:
+    row = _version_row(review.version)
     return {
-        "name": change.version.name,
+        "name": review.version.name,
         **{key: row[key] for key in ("version", "author", "at", "parent")},
-        "head": change.head,
-        "diff": change.diff,
-        "closed": change.closed,
-        "scripts": list(change.scripts),
+        "head": review.head,
+        "diff": review.diff,
+        "closed": review.blocked_by,
+        "scripts": list(review.scripts),
     }
 
 
-def _show(change: Change) -> None:
-    """A proposal as a person reads it."""
-    version, proposal = change.version, change.version.proposal
+def _show(review: ProposalReview) -> None:
+    """Print a proposal for a person."""
+    version, proposal = review.version, review.version.proposal
     key = f"{proposal.key[:12]}…"
     _print(f"{version.name} version {version.number}, by {proposal.author} ({key})")
     made_from = f"version {proposal.parent}" if proposal.parent else "nothing from the team"
     _print(f"  {_time(proposal.at / 1e6)}, made from {made_from}")
-    if change.merged:
-        _print(f"  merged with the team's version {change.head}")
+    if review.merged:
+        _print(f"  merged with the team's version {review.head}")
     for kind, source in proposal.origins:
         if kind in ("outside", "person"):
             _print(f"  contains text from {source or kind}")
-    for path in change.scripts:
+    for path in review.scripts:
         _print(f"  contains a script: {path}")
-    _print(f"\n{change.diff or 'no difference'}\n")
-    if change.closed:
-        _print(f"It cannot be approved: {change.closed}\n")
+    _print(f"\n{review.diff or 'no difference'}\n")
+    if review.blocked_by:
+        _print(f"It cannot be approved: {review.blocked_by}\n")
 
 
-def _advice(found: list[Change]) -> str:
+def _advice(found: list[ProposalReview]) -> str:
     if not found:
         return "There are no proposals."
     name = found[-1].version.name
@@ -230,10 +240,10 @@ def _advice(found: list[Change]) -> str:
     )
 
 
-def _sure(change: Change) -> bool:
+def _confirm_scripts(review: ProposalReview) -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    scripts = ", ".join(change.scripts)
+    scripts = ", ".join(review.scripts)
     return confirm(
         f"It contains scripts ({_clean(scripts)}). Have you read them, and do you approve?"
     )
@@ -244,7 +254,7 @@ def _time(at: float) -> str:
 
 
 def _clean(text: str) -> str:
-    """What somebody else wrote cannot steer a terminal."""
+    """Escape control characters, so that other members' text cannot control the terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in text)
 
 
@@ -257,4 +267,4 @@ async def _or_fail(work: Any) -> Any:
         return await work
     except (HooklineError, LookupError, OSError) as error:
         typer.echo(_clean(str(error)), err=True)
-        raise SystemExit(FAILED) from error
+        raise SystemExit(EXIT_FAILED) from error
