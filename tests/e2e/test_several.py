@@ -234,10 +234,10 @@ def test_named_channels_are_enabled_and_disabled_by_name(pigeons: Machine) -> No
 @pytest.mark.parametrize(
     ("verb", "name", "said"),
     [
-        ("enable", "pigeon:", "pigeon: is no name; write KIND:NAME, such as pigeon:work"),
+        ("enable", "pigeon:", "pigeon: is not a valid name. Write KIND:NAME, such as pigeon:work"),
         ("enable", "files:work", "files can be used once only, under its own name."),
-        ("enable", "nosuch:work", "there is no plugin nosuch:work."),
-        ("disable", "pigeon:wrok", "there is no plugin pigeon:wrok."),
+        ("enable", "nosuch:work", "unknown plugin nosuch:work."),
+        ("disable", "pigeon:wrok", "unknown plugin pigeon:wrok."),
     ],
 )
 def test_enable_of_an_invalid_name_is_a_sentence(

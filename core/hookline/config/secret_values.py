@@ -1,4 +1,4 @@
-"""Secrets in a config: which values are secret, which cannot be used, and how they are masked."""
+"""Checks secret values of a config: which cannot be used, and which are too short to mask."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHORTEST_SECRET = 8
 
 
 def fault_of_secret(text: str, key: Key) -> str | None:
-    """Why a secret cannot be used as it is written, or None; what is said does not repeat it."""
+    """Why a secret cannot be used as written, or None; the reason does not repeat the secret."""
     line = text.replace("\n", "") if text.startswith(PRIVATE_KEY) else text
     if line.isprintable() and not ("headers" in key and max(line, default="") > "\xff"):
         return None

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hookline_hookspecs.errors import SettingsError
-from hookline_hookspecs.setting_errors import MASK, SECRET_NAME, Key, masked, quoted
+from hookline_hookspecs.masking import MASK, is_secret_name, mask_value
+from hookline_hookspecs.setting_errors import Key, quoted
 from hookline_hookspecs.vault import name_in
 from pydantic import BaseModel
 
@@ -109,7 +110,7 @@ class ConfigSource:
                 return written
             for secret in secrets:
                 value = value.replace(secret, MASK)
-            return masked(value, key)
+            return mask_value(value, key)
 
         return {name: map_scalars(value, (name,), hide) for name, value in values.items()}
 
@@ -149,8 +150,8 @@ def read(
             document.overlay(tuple(key.split(".")), value, "the command line")
     faults, secrets, short = expand(document, env)
     # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
-    secrets |= {text for name, text in env.items() if len(text) >= 8 and SECRET_NAME.search(name)}
-    for name in {*filter(SECRET_NAME.search, dotenv), *secret_variables} & env.keys():
+    secrets |= {text for name, text in env.items() if len(text) >= 8 and is_secret_name(name)}
+    for name in {*filter(is_secret_name, dotenv), *secret_variables} & env.keys():
         place = path.parent / ".env" if env[name] == dotenv.get(name) else "the environment"
         if env[name] != env[name].strip():
             warnings.append(f"{place}: {name}: {SPACE_AROUND}")

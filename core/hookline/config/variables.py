@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from hookline_hookspecs.errors import ConfigError
-from hookline_hookspecs.setting_errors import URL_PASSWORD, Key, is_secret
+from hookline_hookspecs.masking import URL_PASSWORD, is_secret_key
+from hookline_hookspecs.setting_errors import Key
 from hookline_hookspecs.vault import name_in
 
 from .document import MAX_DEPTH, Document, read_text
@@ -113,14 +114,14 @@ def expand(
             value = _REFERENCE.sub(lambda match: replaced(match, key), value)
             if name_in(value) is not None:
                 return value
-            if is_secret(key) or "headers" in key:
+            if is_secret_key(key) or "headers" in key:
                 place = partial(sentence, document.origin, document.lines, key)
                 if value != value.strip() and not value.startswith(PRIVATE_KEY):
                     warnings.append(place(SPACE_AROUND))
                     value = value.strip()
                 if (fault := fault_of_secret(value, key)) is not None:
                     faults.setdefault(key, place(fault))
-            if is_secret(key):
+            if is_secret_key(key):
                 if 0 < len(value) < SHORTEST_SECRET and value.lower() not in (NO_KEY, "empty"):
                     warnings.append(
                         place("is too short a secret to be kept out of logs and errors.")

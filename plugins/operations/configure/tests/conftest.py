@@ -15,7 +15,7 @@ from hookline.testing import Harness
 from hookline.testing.command_line import CliResult
 from hookline_configure import Configure
 
-Line = Callable[..., CliResult]
+RunCli = Callable[..., CliResult]
 WRITTEN = """\
 # my config
 
@@ -56,7 +56,7 @@ def path(configured: Harness) -> Path:
 
 
 @pytest.fixture
-def line(configured: Harness) -> Line:
+def line(configured: Harness) -> RunCli:
     """Runs ``hookline`` with these words."""
 
     def run(*words: Any) -> CliResult:
@@ -66,7 +66,7 @@ def line(configured: Harness) -> Line:
 
 
 @pytest.fixture
-def process(configured: Harness) -> Line:
+def process(configured: Harness) -> RunCli:
     """As :func:`line`, in a process of its own, as a person runs it with a wrong config."""
 
     def run(*words: Any) -> CliResult:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hookline_configure.completion import answer
+from hookline_configure.completion import completer
 from support.terminal import TerminalScreen
 
 SHELLS = ("bash", "zsh", "fish")
@@ -111,7 +111,7 @@ class Shop:
 
     def answer(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         """What answers the shells, asked for words as zsh does."""
-        command = [sys.executable, "-I", "-S", answer.__file__, "zsh", "hookline", *words]
+        command = [sys.executable, "-I", "-S", completer.__file__, "zsh", "hookline", *words]
         return subprocess.run(command, env=self.env | env, capture_output=True, text=True)
 
     def offers(self, *words: str, **env: str) -> list[str]:
@@ -146,7 +146,7 @@ def own(shop: Shop, tmp_path: Path) -> Iterator[Shop]:
     path = Path(_table_path(found))
     path.parent.mkdir(parents=True)
     held = json.loads(shop.table().read_text()) | {"home": str(found.home)}
-    path.write_text(json.dumps(held | {"config": answer.stamp(str(found.home / "config.yaml"))}))
+    path.write_text(json.dumps(held | {"config": completer.stamp(str(found.home / "config.yaml"))}))
     Path(f"{path}.lock").touch()
     yield found
     Path(f"{path}.lock").unlink(missing_ok=True)
@@ -158,7 +158,7 @@ def _table_path(shop: Shop) -> str:
         shop.env["XDG_CACHE_HOME"],
     )
     try:
-        return answer.table_path(str(shop.home))
+        return completer.table_path(str(shop.home))
     finally:
         os.environ.pop("XDG_CACHE_HOME")
         if before is not None:
@@ -262,7 +262,7 @@ def test_a_config_that_is_wrong_takes_no_command_away(own: Shop) -> None:
 
 def test_an_answer_imports_next_to_nothing(shop: Shop) -> None:
     """Time goes into imports; a test that measured it would measure the machine."""
-    command = [sys.executable, "-I", "-S", "-X", "importtime", answer.__file__]
+    command = [sys.executable, "-I", "-S", "-X", "importtime", completer.__file__]
     for words in (["plugins", "disable", ""], ["run", "--model", ""], ["config", "get", ""]):
         done = subprocess.run(
             [*command, "zsh", "hookline", *words], env=shop.env, capture_output=True, text=True
@@ -281,7 +281,7 @@ def test_a_table_that_is_old_is_renewed(own: Shop) -> None:
     until = time.monotonic() + PATIENCE
     while lock.exists() and time.monotonic() < until:
         time.sleep(0.05)
-    assert json.loads(own.table().read_text())["config"] == answer.stamp(
+    assert json.loads(own.table().read_text())["config"] == completer.stamp(
         str(own.home / "config.yaml")
     )
     assert {"insights", "doctor"} & set(own.offers("")) == {"insights"}

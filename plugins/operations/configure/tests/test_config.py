@@ -13,10 +13,10 @@ import yaml
 from hookline.testing import Harness
 from support.terminal import TerminalScreen
 
-from .conftest import WRITTEN, Line
+from .conftest import WRITTEN, RunCli
 
 
-def test_get_prints_a_value_as_a_script_wants_it(line: Line) -> None:
+def test_get_prints_a_value_as_a_script_wants_it(line: RunCli) -> None:
     for key, shown in (
         ("model", "anthropic/claude-sonnet-4-5\n"),
         ("session.idle_hours", "24.0\n"),
@@ -33,13 +33,13 @@ def test_get_prints_a_value_as_a_script_wants_it(line: Line) -> None:
 
 
 @pytest.mark.parametrize("key", ["nothing", "session.nothing", "model.nothing", "", "."])
-def test_get_of_what_is_not_there_is_a_wrong_use(line: Line, key: str) -> None:
+def test_get_of_what_is_not_there_is_a_wrong_use(line: RunCli, key: str) -> None:
     done = line("config", "get", key)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "`hookline config show` prints all of it" in done.stderr
 
 
-def test_show_masks_secrets_and_warns(line: Line, path: Path) -> None:
+def test_show_masks_secrets_and_warns(line: RunCli, path: Path) -> None:
     path.write_text(WRITTEN + "colour: red\n")
     done = line("config", "show")
     assert "colour: unknown key, ignored." in done.stderr
@@ -50,7 +50,9 @@ def test_show_masks_secrets_and_warns(line: Line, path: Path) -> None:
     assert json.loads(line("config", "show", "--json").stdout) == shown
 
 
-def test_unset_removes_a_key_with_its_comment_and_leaves_the_others(line: Line, path: Path) -> None:
+def test_unset_removes_a_key_with_its_comment_and_leaves_the_others(
+    line: RunCli, path: Path
+) -> None:
     done = line("config", "unset", "session.max_days")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == f"Removed session.max_days from {path}\n"
@@ -58,7 +60,7 @@ def test_unset_removes_a_key_with_its_comment_and_leaves_the_others(line: Line, 
     assert line("config", "get", "session.max_days").stdout == "30.0\n"
 
 
-def test_a_section_that_loses_its_only_key_stays(line: Line, path: Path) -> None:
+def test_a_section_that_loses_its_only_key_stays(line: RunCli, path: Path) -> None:
     line("config", "unset", "plugins.memory.notes_max_chars")
     left = WRITTEN.replace("  memory:\n", "  memory: {}\n")
     assert path.read_text() == left.replace("    notes_max_chars: 2200   # characters\n", "")
@@ -89,7 +91,7 @@ def test_a_section_that_loses_its_only_key_stays(line: Line, path: Path) -> None
     ],
 )
 def test_unset_of_every_form_of_a_key(
-    line: Line, path: Path, key: str, before: str, after: str
+    line: RunCli, path: Path, key: str, before: str, after: str
 ) -> None:
     path.write_text(before)
     done = line("config", "unset", key)
@@ -98,14 +100,16 @@ def test_unset_of_every_form_of_a_key(
 
 
 @pytest.mark.parametrize("key", ["trace", "session.nothing", "model.nothing", "plugins.titles.x"])
-def test_unset_of_what_is_not_in_the_file_is_a_wrong_use(line: Line, path: Path, key: str) -> None:
+def test_unset_of_what_is_not_in_the_file_is_a_wrong_use(
+    line: RunCli, path: Path, key: str
+) -> None:
     done = line("config", "unset", key)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"hookline: {key} is not in {path}, so there is nothing to remove.\n"
     assert path.read_text() == WRITTEN
 
 
-def test_unset_that_would_lose_a_comment_of_others_is_refused(line: Line, path: Path) -> None:
+def test_unset_that_would_lose_a_comment_of_others_is_refused(line: RunCli, path: Path) -> None:
     text = "plugins: {titles: false, # dull\n  web: true}\n"
     path.write_text(text)
     done = line("config", "unset", "plugins.titles")
@@ -115,14 +119,14 @@ def test_unset_that_would_lose_a_comment_of_others_is_refused(line: Line, path: 
 
 
 @pytest.mark.slow
-def test_a_wrong_value_can_be_removed(process: Line, path: Path) -> None:
+def test_a_wrong_value_can_be_removed(process: RunCli, path: Path) -> None:
     path.write_text("trace: true\nmax_iterations: lots\n")
     assert process("config", "check").exit_code == 2
     assert process("config", "unset", "max_iterations").exit_code == 0
-    assert process("config", "check").stdout == f"{path}: fine\n"
+    assert process("config", "check").stdout == f"{path}: no errors\n"
 
 
-def test_schema_and_path(line: Line, path: Path) -> None:
+def test_schema_and_path(line: RunCli, path: Path) -> None:
     assert "session" in json.loads(line("config", "schema").stdout)["properties"]
     assert line("config", "path").stdout == f"{path}\n"
 
@@ -138,7 +142,7 @@ def editor(folder: Path, code: str) -> str:
 
 @pytest.mark.slow
 def test_edit_opens_the_file_and_checks_it(
-    process: Line, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    process: RunCli, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", editor(tmp_path, "path.write_text('max_iterations: lots')"))
@@ -149,7 +153,7 @@ def test_edit_opens_the_file_and_checks_it(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     monkeypatch.setenv("VISUAL", editor(tmp_path, "path.write_text('max_iterations: 7')"))
     done = process("config", "edit")
-    assert (done.exit_code, done.stdout) == (0, f"{path}: fine\n")
+    assert (done.exit_code, done.stdout) == (0, f"{path}: no errors\n")
 
 
 @pytest.mark.slow
@@ -178,7 +182,7 @@ def test_edit_offers_to_edit_again_or_to_restore(
     [("no-such-editor", 2, "Set EDITOR"), ("'", 2, "Set EDITOR"), ("false", 1, "exit code 1")],
 )
 def test_an_editor_that_fails_is_told_of(
-    line: Line, monkeypatch: pytest.MonkeyPatch, command: str, code: int, told: str
+    line: RunCli, monkeypatch: pytest.MonkeyPatch, command: str, code: int, told: str
 ) -> None:
     monkeypatch.setenv("VISUAL", command)
     done = line("config", "edit")

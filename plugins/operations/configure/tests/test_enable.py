@@ -255,7 +255,7 @@ def test_a_misspelt_name_gets_only_names_that_exist(with_pip: Environment, name:
 
 def test_a_name_that_is_near_none_is_not_installed_either(with_pip: Environment) -> None:
     told = with_pip.refusal("plugins enable xylophone")
-    assert "there is no plugin xylophone." in told
+    assert "unknown plugin xylophone." in told
     assert "install xylophone" not in told
     assert "hookline-xylophone" not in told
 
@@ -269,7 +269,7 @@ def test_what_is_not_installed_is_off_already(here: Environment) -> None:
 def test_what_is_no_plugin_is_said_so(here: Environment) -> None:
     (here.site / "hookline_nimbus-1.dist-info").mkdir()
     (here.site / "hookline_nimbus-1.dist-info" / "METADATA").write_text("Name: hookline-nimbus\n")
-    assert "nimbus is not a plugin to switch on" in here.refusal()
+    assert "nimbus is not a plugin to turn on" in here.refusal()
 
 
 def _wheel(shelf: Path, name: str, number: str, metadata: str, points: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hookline.testing import Harness
 from hookline.testing.pages import OPERATOR, PERSON, PageClient
 from hookline_configure import Configure
-from hookline_configure.masking import hide_all
-from hookline_configure.settings_form import settings
+from hookline_configure.masking import mask_texts
+from hookline_configure.settings_form import setting_inputs
 from hookline_hookspecs import Configuration, Plugin, tool
 from hookline_hookspecs.web import Actions, Diff, Form, Problem, Redirect, View
 from pydantic import BaseModel, Field, SecretStr
@@ -155,7 +155,7 @@ def test_nothing_typed_changes_nothing(site: PageClient, path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("notes_max_chars", "many", "'many' is no number."),
+        ("notes_max_chars", "many", "'many' is not a number."),
         ("notes_max_chars", "-4", "Found -4, wanted greater than"),
         ("log_days", "0", "Found 0, wanted greater than"),
         ("recall_threshold", "3", "Found 3, wanted less than"),
@@ -229,7 +229,7 @@ def test_a_secret_is_written_and_never_shown(site: PageClient, path: Path) -> No
 )
 def test_a_secret_is_masked_however_it_is_written(core: Configuration, written: str) -> None:
     text = f"plugins:\n  telegram:\n    token: {written}\n    # secret of mine\n"
-    (shown,) = hide_all(core, text)
+    (shown,) = mask_texts(core, text)
     assert "secret" not in shown.replace("# secret of mine", "")
     assert "line two" not in shown
 
@@ -292,7 +292,7 @@ SCHEMA = ProbeConfig.model_json_schema()
 
 
 def inputs(written: Any = None) -> dict[str, Any]:
-    return {one.name: one for one in settings(SCHEMA, written, written)}
+    return {one.name: one for one in setting_inputs(SCHEMA, written, written)}
 
 
 def test_each_shape_has_its_input() -> None:
@@ -346,5 +346,5 @@ def test_a_masked_secret_in_a_shape_comes_back(core: Configuration) -> None:
     assert value is not None
     assert SECRET in value
     assert "http://b" in value
-    with pytest.raises(ValueError, match="secret that is there already"):
+    with pytest.raises(ValueError, match="stands for an existing secret"):
         one.change(core, "b: {url: x, token: '********'}")

@@ -1,9 +1,12 @@
 """Hookline plugin ``configure``: ``config``, ``plugins enable|disable`` and ``completion``.
 
-Reached by the entry point ``hookline_configure:Configure``. :mod:`.commands` and :mod:`.switches`
-are what a person sees, :mod:`.checking` finds every error, :mod:`.file` changes config.yaml and
-keeps what people wrote, :mod:`.follow` notices changes of it while a process runs. :mod:`.clone`
-and :mod:`.environment` find the command that installs a plugin, :mod:`.completion` answers shells.
+- :mod:`.commands` and :mod:`.switches`: the commands.
+- :mod:`.validation`: finds every error in config.yaml.
+- :mod:`.config_file`: edits config.yaml and keeps its comments.
+- :mod:`.config_watcher`: notices changes of config.yaml while a process runs.
+- :mod:`.pages`: the plugins' pages and their settings forms.
+- :mod:`.install_command`, :mod:`.source_clone`: which command installs a missing plugin.
+- :mod:`.completion`: shell completion.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Host, Inbound, NoConfig, Plugin, Route, hookimpl
 
-from .follow import Follower
+from .config_watcher import ConfigWatcher
 
 if TYPE_CHECKING:
     from .pages import PluginPages
@@ -24,7 +27,7 @@ __all__ = ["Configure"]
 class Configure(Plugin[NoConfig]):
     """Adds the commands, and follows config.yaml while a process runs."""
 
-    _follower: Follower | None = None
+    _watcher: ConfigWatcher | None = None
     _pages: PluginPages | None = None
 
     @hookimpl
@@ -32,17 +35,17 @@ class Configure(Plugin[NoConfig]):
         """Register the pages of the plugins and their settings."""
         from .pages import PluginPages
 
-        # The same again, when the server asks anew: changes may wait in it for a person's yes.
+        # Kept if the server asks again: the object holds edits that wait for confirmation.
         self._pages = self._pages or PluginPages(self.host)
         self._pages.register(register)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Note what config.yaml holds now."""
-        self._follower = Follower(host)
+        """Remember what config.yaml holds now."""
+        self._watcher = ConfigWatcher(host)
 
     @hookimpl(tryfirst=True)
     async def on_message(self, ctx: Context, inbound: Inbound) -> None:
         """Follow a changed config.yaml before any other plugin judges the message."""
-        if self._follower is not None:
-            await self._follower.check(ctx)
+        if self._watcher is not None:
+            await self._watcher.check(ctx)

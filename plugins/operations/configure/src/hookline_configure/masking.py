@@ -1,4 +1,7 @@
-"""config.yaml as it may be shown: what is secret is a mask, which a form may send back."""
+"""Masks secrets in what the pages show of config.yaml, and puts them back when a form is sent.
+
+Which keys are secret, and the mask itself, are defined in ``hookline_hookspecs.masking``.
+"""
 
 from __future__ import annotations
 
@@ -8,60 +11,58 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hookline_hookspecs import Configuration, HooklineError
+from hookline_hookspecs.masking import MASK, is_secret_name
 
-MASK = "********"
-SHORTEST = 4
-"""Characters of a secret that is masked wherever it stands in the file."""
-_NAME = re.compile(
-    r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$",
-    re.I,
-)
+MIN_SECRET_CHARS = 4
+"""Shorter secrets are not searched for in the rest of the file."""
 _REFERENCE = re.compile(r"\$\{[A-Za-z_]\w*(:-[^}\n]*)?\}")
 
 
-def is_secret(name: str) -> bool:
-    """Return whether the value of a key of this name is a secret."""
-    return _NAME.search(name) is not None
+def mask_values(value: Any, shown: Any, name: str = "") -> Any:
+    """Return ``value`` as written in config.yaml, with a mask in place of each secret.
 
-
-def masked(value: Any, shown: Any, name: str = "") -> Any:
-    """Return ``value`` as it is written, with a mask for each text that is secret.
-
-    ``shown`` is the same value in effect, in which core has masked what is. A reference such as
-    ``${TOKEN}`` holds no secret and stays.
+    ``shown`` is the effective value, in which core has already masked secrets; ``name`` is the key.
+    A reference such as ``${TOKEN}`` contains no secret and stays.
     """
     if isinstance(value, dict):
         inner = shown if isinstance(shown, dict) else {}
-        return {key: masked(one, inner.get(key), str(key)) for key, one in value.items()}
+        return {key: mask_values(one, inner.get(key), str(key)) for key, one in value.items()}
     if isinstance(value, list):
         alike = isinstance(shown, list) and len(shown) == len(value)
         others = shown if alike else [None] * len(value)
-        return [masked(*pair, name) for pair in zip(value, others, strict=True)]
+        return [mask_values(*pair, name) for pair in zip(value, others, strict=True)]
     if not isinstance(value, str) or _REFERENCE.fullmatch(value):
         return value
-    return MASK if is_secret(name) or (isinstance(shown, str) and MASK in shown) else value
+    return MASK if is_secret_name(name) or (isinstance(shown, str) and MASK in shown) else value
 
 
-def unmasked(value: Any, before: Any) -> Any:
-    """Return a value that a form sent back, with what stood in the place of each mask.
+def restore_secrets(value: Any, before: Any) -> Any:
+    """Return a value sent by a form, with the secrets of ``before`` in place of the masks.
 
-    Raises ``ValueError`` with a sentence if nothing did.
+    Raises ``ValueError`` with a sentence if there is no secret for a mask.
     """
     if isinstance(value, dict):
         inner = before if isinstance(before, dict) else {}
-        return {key: unmasked(one, inner.get(key)) for key, one in value.items()}
+        return {key: restore_secrets(one, inner.get(key)) for key, one in value.items()}
     if isinstance(value, list):
         old = before if isinstance(before, list) else []
-        return [unmasked(one, old[n] if n < len(old) else None) for n, one in enumerate(value)]
+        return [
+            restore_secrets(one, old[n] if n < len(old) else None) for n, one in enumerate(value)
+        ]
     if value != MASK:
         return value
     if not isinstance(before, str):
-        raise ValueError(f"{MASK} stands for a secret that is there already; write the new one out")
+        raise ValueError(
+            f"{MASK} stands for an existing secret, and there is none here; enter the value"
+        )
     return before
 
 
-def hide_all(core: Configuration, *texts: str) -> list[str]:
-    """Return texts of config.yaml with every secret of any of them masked."""
+def mask_texts(core: Configuration, *texts: str) -> list[str]:
+    """Return several versions of config.yaml, each with the secrets of all of them masked.
+
+    If one of them is not valid YAML, all are masked entirely.
+    """
     secrets: set[str] = set()
     for text in texts:
         try:
@@ -72,29 +73,29 @@ def hide_all(core: Configuration, *texts: str) -> list[str]:
             shown = core.effective(text)
         except HooklineError:
             shown = {}
-        secrets |= set(_hidden(written, masked(written, shown)))
-    forms = {form for secret in secrets for form in _forms(secret)}
-    ordered = sorted((one for one in forms if len(one) >= SHORTEST), key=len, reverse=True)
-    found = list(texts)
-    for secret in ordered:
-        found = [text.replace(secret, MASK) for text in found]
-    return found
+        secrets |= set(_masked_texts(written, mask_values(written, shown)))
+    forms = {form for secret in secrets for form in _yaml_forms(secret)}
+    longest_first = sorted((f for f in forms if len(f) >= MIN_SECRET_CHARS), key=len, reverse=True)
+    masked = list(texts)
+    for form in longest_first:
+        masked = [text.replace(form, MASK) for text in masked]
+    return masked
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """How a text may be written in YAML: as it is, line by line, and in either quotes."""
+def _yaml_forms(secret: str) -> Iterator[str]:
+    """The ways to write a text in YAML: plain, line by line, and in either kind of quotes."""
     for line in (secret, *secret.split("\n")):
         yield from (line, line.replace("'", "''"))
         yield from (json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1])
 
 
-def _hidden(value: Any, shown: Any) -> Iterator[str]:
+def _masked_texts(value: Any, shown: Any) -> Iterator[str]:
     """The texts of ``value`` that are masked in ``shown``."""
     if isinstance(value, Mapping):
         for key, one in value.items():
-            yield from _hidden(one, shown[key])
+            yield from _masked_texts(one, shown[key])
     elif isinstance(value, list):
         for one, other in zip(value, shown, strict=True):
-            yield from _hidden(one, other)
+            yield from _masked_texts(one, other)
     elif value != shown:
         yield str(value)

@@ -1,4 +1,4 @@
-"""What the commands write, and how an error ends them."""
+"""How the commands print values, warnings and errors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import typer
 from hookline_hookspecs import CommandError, HooklineError
 
 _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
-"""They end a line for some readers, and JSON allows them raw."""
+"""Characters that JSON allows and that end a line for some programs, with their escapes."""
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
-    """End the command with the sentences of an error."""
+def as_command_errors() -> Iterator[None]:
+    """Turn a ``HooklineError`` into the ``CommandError`` that ends a command with its message."""
     try:
         yield
     except HooklineError as error:

@@ -1,7 +1,7 @@
-"""``/plugins``: the plugins with their state and settings.
+"""The page ``/plugins``: all plugins, each with its state and a form for its settings.
 
-Imported when a web server asks for routes. A change is shown as a diff of config.yaml first, and
-saved only if the file has not changed meanwhile.
+Imported when a web server asks for routes. A change is first shown as a diff of config.yaml, then
+saved only if the file has not changed in the meantime.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ from hookline_hookspecs.web import (
     read_form,
 )
 
-from .edits import Change, Edit, Edits, apply
-from .file import ConfigFile
-from .kinds import fault_of, installed
-from .masking import hide_all
-from .needs import lacking, told_of_need
-from .settings_form import Setting, settings
-from .survey import Survey
+from .config_file import ConfigFile
+from .dependencies import dependents_warning, missing_dependencies
+from .masking import mask_texts
+from .pending_edits import ConfigEdit, KeyChange, PendingEdits, apply_changes
+from .plugin_catalog import PluginCatalog
+from .plugin_names import installed_entry_points, naming_problem
+from .settings_form import SettingInput, setting_inputs
 
-AT_ONCE = 100
+PLUGINS_PER_PAGE = 100
 TONES: Mapping[str, Tone] = {"on": "good", "failed": "bad", "missing": "bad", "off": "neutral"}
 CRUMBS = (Link("Plugins", "/plugins"),)
-RESTART = "Restart the gateway to apply it."
+RESTART_NOTICE = "Restart the gateway to apply it."
 
 
 class PluginPages:
@@ -74,11 +74,11 @@ class PluginPages:
         self._host = host
         self._core = host.services[Configuration]
         self._file = ConfigFile(host.home, host.services[Configuration])
-        self._edits = Edits(host.now)
-        self._survey = Survey(host)
+        self._edits = PendingEdits(host.now)
+        self._catalog = PluginCatalog(host)
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the pages, and what their forms are sent to."""
+        """Register the pages and the routes of their forms."""
         register(SiteRoute("GET", "/plugins", self.overview, page=Page("Plugins", order=30)))
         register(SiteRoute("GET", "/plugins/{name}", self.show))
         register(SiteRoute("POST", "/plugins/{name}/settings", self.review))
@@ -89,12 +89,12 @@ class PluginPages:
     async def overview(self, request: RequestLike) -> View:
         """``GET /plugins[?q=WORDS]``"""
         words = " ".join(query_params(request).get("q", "").split())
-        every = await self._survey.plugins()
-        rows = [row for row in every if _holds(row, words)]
-        states = Counter(row["state"] for row in every)
-        costs = await self._survey.tokens()
+        plugins = await self._catalog.plugins()
+        rows = [row for row in plugins if _matches(row, words)]
+        states = Counter(row["state"] for row in plugins)
+        costs = await self._catalog.tokens()
         failures = Counter(one.plugin for one in self._host.services[Inspection].failures())
-        paging = Paging.from_request(request, "/plugins", AT_ONCE)
+        paging = Paging.from_request(request, "/plugins", PLUGINS_PER_PAGE)
         bad = states["failed"] + states["missing"]
         items = [
             Stat("On", f"{states['on']:,}"),
@@ -109,7 +109,7 @@ class PluginPages:
                     [
                         Link(row["name"], build_path("plugins", row["name"])),
                         Badge(row["state"], TONES.get(row["state"], "warning")),
-                        _what(row),
+                        _description(row),
                         costs.get(row["name"]) or None,
                         failures.get(row["name"]),
                     ]
@@ -120,18 +120,20 @@ class PluginPages:
             more=paging.link(len(rows) - paging.offset, "More"),
         )
         search = Form("/plugins", [Field("q", "Search", value=words)], "Search", get=True)
-        told = "Every feature is a plugin. See what is on, what it costs, and change its settings."
-        return View("Plugins", [Stats(items), search, table], told)
+        subtitle = (
+            "Every feature is a plugin. See what is on, what it costs, and change its settings."
+        )
+        return View("Plugins", [Stats(items), search, table], subtitle)
 
     async def show(self, request: RequestLike) -> View:
         """``GET /plugins/NAME``"""
         return await self._show(path_param(request, "name"), {}, {})
 
     async def _show(self, name: str, given: Mapping[str, str], errors: Mapping[str, str]) -> View:
-        row = await self._survey.one(name)
+        row = await self._catalog.find(name)
         if row is None:
             raise Problem(404, "not_found", "Plugin not found.", "Find it under Plugins.")
-        costs = await self._survey.tokens()
+        costs = await self._catalog.tokens()
         reason = [Text(row["reason"], "warning" if row["state"] != "off" else "neutral")]
         parts: list[Part] = [
             Stats(
@@ -144,31 +146,31 @@ class PluginPages:
             *(reason if row["reason"] else []),
             *(Text(warning, "warning") for warning in row.get("warnings", ())),
             *(Text(error, "bad") for key, error in errors.items() if not key),
-            *self._switch(row),
+            *self._switch_button(row),
             *self._form(name, given, errors),
-            *self._brings(row),
+            *self._contributions(row),
         ]
         return View(name, parts, row["summary"], CRUMBS, status=422 if errors else 200)
 
-    def _switch(self, row: Mapping[str, Any]) -> Sequence[Part]:
-        """The button that switches the plugin, or what is needed for it."""
+    def _switch_button(self, row: Mapping[str, Any]) -> Sequence[Part]:
+        """The button that turns the plugin on or off, or what to do before that."""
         name = row["name"]
         if row["state"] in ("on", "failed"):
-            sure = f"Turn off {name} now? Its settings are kept."
+            question = f"Turn off {name} now? Its settings are kept."
             if name in ("web-server", "web-ui", "configure", "access"):
-                sure += " This website needs it."
-            action = Action("Turn off", build_path("plugins", name, "disable"), {}, sure, "danger")
-            return [Actions([action])]
+                question += " This website needs it."
+            path = build_path("plugins", name, "disable")
+            return [Actions([Action("Turn off", path, {}, question, "danger")])]
         if not row["installed"]:
-            command = self._survey.install_command(name)
-            told = "Not installed. Run this in a terminal, then restart the gateway:"
-            return [Text(told), Table(["Command"], [Row([Code(command)])])]
-        needs = self._survey.needs(name)
+            command = self._catalog.install_command(name)
+            text = "Not installed. Run this in a terminal, then restart the gateway:"
+            return [Text(text), Table(["Command"], [Row([Code(command)])])]
+        missing = self._catalog.missing_settings(name)
         enable = Action("Turn on", build_path("plugins", name, "enable"), style="primary")
-        told = f"Required first: {', '.join(needs)}. Set it below." if needs else ""
-        return [*([Text(told, "warning")] if told else []), Actions([enable])]
+        warning = [Text(_required_first(missing), "warning")] if missing else []
+        return [*warning, Actions([enable])]
 
-    def _settings(self, name: str) -> list[Setting]:
+    def _settings(self, name: str) -> list[SettingInput]:
         """Raises ``HooklineError`` if config.yaml cannot be read."""
         try:
             text = self._file.text()
@@ -179,7 +181,7 @@ class PluginPages:
             shown = self._core.effective(text)["plugins"].get(name)
         except HooklineError:
             shown = None
-        return list(settings(self._survey.schema(name), written, shown))
+        return list(setting_inputs(self._catalog.schema(name), written, shown))
 
     def _form(
         self, name: str, given: Mapping[str, str], errors: Mapping[str, str]
@@ -194,8 +196,8 @@ class PluginPages:
         path = build_path("plugins", name, "settings")
         return [Form(path, fields, "Review changes", "Settings")]
 
-    def _brings(self, row: Mapping[str, Any]) -> Sequence[Part]:
-        """What a plugin that is on does: its hooks, tools and commands, and its failures."""
+    def _contributions(self, row: Mapping[str, Any]) -> Sequence[Part]:
+        """The hooks, tools and commands of a plugin that is on, and its failures."""
         name, core = row["name"], self._host.services[Inspection]
         hooks = [Row([Code(hook), HOOKS[hook].kind]) for hook in row["hooks"] if hook in HOOKS]
         found = core.plugin_details(name)
@@ -226,26 +228,26 @@ class PluginPages:
         try:
             found, before = self._settings(name), self._file.text()
         except (CommandError, HooklineError) as error:
-            raise Problem(409, "bad_config", _words(error), "Fix config.yaml first.") from None
+            raise Problem(409, "bad_config", _message(error), "Fix config.yaml first.") from None
         changes, errors = self._changes(name, found, given)
-        after, wrong = apply(self._file, self._core, before, changes)
-        for key, told in wrong.items():
-            errors[key.removeprefix(f"plugins.{name}.")] = _without_key(told, key)
+        after, wrong = apply_changes(self._file, self._core, before, changes)
+        for key, message in wrong.items():
+            errors[key.removeprefix(f"plugins.{name}.")] = _without_key(message, key)
         if not errors and changes:
-            errors = self._survey.faults(name, after)
+            errors = self._catalog.setting_problems(name, after)
         if errors:
             known = {one.name for one in found}
-            other = " ".join(told for key, told in errors.items() if key not in known)
-            named = {key: told for key, told in errors.items() if key in known}
+            other = " ".join(message for key, message in errors.items() if key not in known)
+            named = {key: message for key, message in errors.items() if key in known}
             return await self._show(name, given, named | ({"": other} if other else {}))
         if before == after:
             return await self._unchanged(name)
-        return self._confirming(name, identity(request).person, changes, before, after)
+        return self._confirmation(name, identity(request).person, changes, before, after)
 
     def _changes(
-        self, name: str, found: Sequence[Setting], given: Mapping[str, str]
-    ) -> tuple[list[Change], dict[str, str]]:
-        changes: list[Change] = []
+        self, name: str, found: Sequence[SettingInput], given: Mapping[str, str]
+    ) -> tuple[list[KeyChange], dict[str, str]]:
+        changes: list[KeyChange] = []
         errors: dict[str, str] = {}
         for one in found:
             if one.name not in given:
@@ -256,59 +258,59 @@ class PluginPages:
                 errors[one.name] = str(error)
                 continue
             if differs:
-                changes.append(Change(f"plugins.{name}.{one.name}", value))
+                changes.append(KeyChange(f"plugins.{name}.{one.name}", value))
         return changes, errors
 
     async def _unchanged(self, name: str) -> View:
         view = await self._show(name, {}, {})
-        told = Text("No changes: config.yaml already has these values.")
-        return View(view.title, [told, *view.parts], view.subtitle, view.crumbs)
+        notice = Text("No changes: config.yaml already has these values.")
+        return View(view.title, [notice, *view.parts], view.subtitle, view.crumbs)
 
-    def _confirming(
-        self, name: str, person: str, changes: Sequence[Change], before: str, after: str
+    def _confirmation(
+        self, name: str, person: str, changes: Sequence[KeyChange], before: str, after: str
     ) -> View:
-        """The page that shows the difference and asks for a yes; secrets are masked in it."""
-        edit = Edit(name, person, changes, before, after, self._host.now())
+        """The page that shows the diff, with secrets masked, and asks for confirmation."""
+        edit = ConfigEdit(name, person, changes, before, after, self._host.now())
         token = self._edits.keep(edit)
-        old, new = hide_all(self._core, before, after)
+        old, new = mask_texts(self._core, before, after)
         diff = Diff(old, new, "config.yaml")
         path, back = build_path("plugins", name, "confirm"), build_path("plugins", name)
         actions = [
             Action("Save", path, {"edit": token}, style="primary"),
             Action("Cancel", back, get=True),
         ]
-        told = Text(f"Review the change before saving. {RESTART}")
+        notice = Text(f"Review the change before saving. {RESTART_NOTICE}")
         crumbs = (*CRUMBS, Link(name, back))
-        return View(f"Change {name}?", [told, diff, Actions(actions)], "", crumbs)
+        return View(f"Change {name}?", [notice, diff, Actions(actions)], "", crumbs)
 
     async def confirm(self, request: RequestLike) -> Redirect | View:
-        """``POST /plugins/NAME/confirm``: write the change, if the file is what it was made from"""
+        """``POST /plugins/NAME/confirm``: write the change, unless the file has changed since"""
         name, token = path_param(request, "name"), (await read_form(request)).get("edit", "")
         edit = self._edits.take(token, identity(request).person)
         if edit is None or edit.plugin != name:
-            told = "This change has expired."
-            raise Problem(409, "gone", told, "Open the plugin's page and make the change again.")
+            hint = "Open the plugin's page and make the change again."
+            raise Problem(409, "gone", "This change has expired.", hint)
         try:
             now = self._file.text()
             if now != edit.before:
                 return self._conflict(edit, now)
             warnings = self._file.save(now, edit.after)
         except (CommandError, HooklineError) as error:
-            return Redirect(build_path("plugins", name), _words(error), "bad")
+            return Redirect(build_path("plugins", name), _message(error), "bad")
         await config_changed(self._host, edit.person, f"plugins.{name}")
-        told = " ".join([f"Saved. {RESTART}", *warnings])
-        return Redirect(build_path("plugins", name), told)
+        message = " ".join([f"Saved. {RESTART_NOTICE}", *warnings])
+        return Redirect(build_path("plugins", name), message)
 
-    def _conflict(self, edit: Edit, now: str) -> View:
-        """Somebody was faster: what they wrote, and this change on top of it."""
-        after, errors = apply(self._file, self._core, now, edit.changes)
-        theirs, base = hide_all(self._core, now, edit.before)
-        told = "Someone else has changed config.yaml. Your change is not saved yet."
-        parts: list[Part] = [Text(told, "warning"), Diff(base, theirs, "Their change")]
+    def _conflict(self, edit: ConfigEdit, now: str) -> View:
+        """The page for a file that has changed since: the other change, and this one on top."""
+        after, errors = apply_changes(self._file, self._core, now, edit.changes)
+        theirs, base = mask_texts(self._core, now, edit.before)
+        warning = "Someone else has changed config.yaml. Your change is not saved yet."
+        parts: list[Part] = [Text(warning, "warning"), Diff(base, theirs, "Their change")]
         if errors:
             parts += [Text(error, "bad") for error in errors.values()]
         else:
-            again = self._confirming(edit.plugin, edit.person, edit.changes, now, after)
+            again = self._confirmation(edit.plugin, edit.person, edit.changes, now, after)
             parts += [Group("Your change on top of theirs", again.parts[1:])]
         crumbs = (*CRUMBS, Link(edit.plugin, build_path("plugins", edit.plugin)))
         return View("Conflict", parts, "", crumbs, status=409)
@@ -317,61 +319,67 @@ class PluginPages:
         """``POST /plugins/NAME/enable``"""
         name = path_param(request, "name")
         here = build_path("plugins", name)
-        if not installed(name):
+        if not installed_entry_points(name):
             raise Problem(404, "not_found", f"{name} is not installed.", "Install it first.")
-        if fault := fault_of(name):
-            raise Problem(404, "not_found", fault, "Choose another name.")
-        if needs := self._survey.needs(name):
-            return Redirect(here, f"Required first: {', '.join(needs)}. Set it below.", "warning")
+        if problem := naming_problem(name):
+            raise Problem(404, "not_found", problem, "Choose another name.")
+        if missing := self._catalog.missing_settings(name):
+            return Redirect(here, _required_first(missing), "warning")
         try:
-            others = lacking(self._core, name)
+            others = missing_dependencies(self._core, name)
         except HooklineError as error:
-            return Redirect(here, _words(error), "bad")
+            return Redirect(here, _message(error), "bad")
         for other in others:
-            done = await self._written(request, other, "true", "")
+            done = await self._write_switch(request, other, "true", "")
             if done.tone == "bad":
                 return Redirect(here, done.message, "bad")
         named = f"{' and '.join([*others, name])} {'are' if others else 'is'}"
-        told = f"{named} on in config.yaml now. {RESTART}"
-        return await self._written(request, name, "true", told)
+        message = f"{named} on in config.yaml now. {RESTART_NOTICE}"
+        return await self._write_switch(request, name, "true", message)
 
     async def disable(self, request: RequestLike) -> Redirect:
-        """``POST /plugins/NAME/disable``: at once, and in config.yaml"""
+        """``POST /plugins/NAME/disable``: now, and in config.yaml"""
         name = path_param(request, "name")
-        if await self._survey.one(name) is None:
+        if await self._catalog.find(name) is None:
             raise Problem(404, "not_found", "Plugin not found.", "Find it under Plugins.")
-        done = await self._written(request, name, "false", f"{name} is off now.")
+        done = await self._write_switch(request, name, "false", f"{name} is off now.")
         if done.tone == "good":
             await self._core.switch_off(name)
-            if told := told_of_need(self._core, name):
-                return replace(done, message=f"{done.message} {told}.", tone="warning")
+            if warning := dependents_warning(self._core, name):
+                return replace(done, message=f"{done.message} {warning}.", tone="warning")
         return done
 
-    async def _written(self, request: RequestLike, name: str, value: str, told: str) -> Redirect:
+    async def _write_switch(
+        self, request: RequestLike, name: str, value: str, message: str
+    ) -> Redirect:
         try:
             warnings = self._file.set(f"plugins.{name}", value)
         except (CommandError, HooklineError) as error:
-            return Redirect(build_path("plugins", name), _words(error), "bad")
+            return Redirect(build_path("plugins", name), _message(error), "bad")
         await config_changed(self._host, identity(request).person, f"plugins.{name}")
-        return Redirect(build_path("plugins", name), " ".join([told, *warnings]))
+        return Redirect(build_path("plugins", name), " ".join([message, *warnings]))
 
 
-def _what(row: Mapping[str, Any]) -> str:
-    words = str(row["summary"] or "")
+def _description(row: Mapping[str, Any]) -> str:
+    summary = str(row["summary"] or "")
     reason = row["reason"] if row["state"] not in ("on", "off") else ""
-    return f"{words} {reason}".strip() if reason else words
+    return f"{summary} {reason}".strip() if reason else summary
 
 
-def _holds(row: Mapping[str, Any], words: str) -> bool:
+def _matches(row: Mapping[str, Any], words: str) -> bool:
     text = f"{row['name']} {row['summary']} {row['state']} {row['reason']}".casefold()
     return all(word in text for word in words.casefold().split())
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return error.text if isinstance(error, CommandError) else str(error)
 
 
-def _without_key(told: str, key: str) -> str:
-    """A sentence without the key that it begins with: it stands beside the field."""
-    text = told.rpartition(f"{key}: ")[2]
+def _without_key(message: str, key: str) -> str:
+    """A message without the key at its start: it is shown beside the field."""
+    text = message.rpartition(f"{key}: ")[2]
     return text[:1].upper() + text[1:]
+
+
+def _required_first(settings: Sequence[str]) -> str:
+    return f"Required first: {', '.join(settings)}. Set it below."

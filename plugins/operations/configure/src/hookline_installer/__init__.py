@@ -55,7 +55,7 @@ class Installer(Plugin[NoConfig]):
 
     def _check(self) -> CheckResult:
         from .lock import LockDamaged, LockFile
-        from .lost import lost, sentence
+        from .missing_dists import lost, sentence
 
         file = LockFile.of(self.host.home)
         try:
@@ -71,7 +71,7 @@ class Installer(Plugin[NoConfig]):
         if not os.path.lexists(self.host.home / "plugins.lock"):
             return ""  # Most homes have none; reading one costs the start some milliseconds.
         from .lock import LockDamaged, LockFile
-        from .lost import lost, sentence
+        from .missing_dists import lost, sentence
 
         try:
             gone = lost(LockFile.of(self.host.home).read())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from .confirmation import Person, say
 from .environment import CORE, Environment
 from .errors import Stop
 from .lock import LockFile
-from .person import Person, say
+from .package_tools import Tool
 from .plan import Plan, conflicts
-from .switching import Switch
-from .tools import Tool
+from .plugin_switch import Switch
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from . import look as looker
 from .errors import Stop
-from .lost import GROUP
+from .missing_dists import GROUP
 
 CORE = "hookline"
 """The dist that is never replaced by the way, nor removed."""

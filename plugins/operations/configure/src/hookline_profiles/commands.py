@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from hookline_hookspecs.cli import command_line, confirm
 
-from .folders import Folders, ProfileError, environment_for, is_served
+from .profile_homes import Folders, ProfileError, environment_for, is_served
 
 T = TypeVar("T")
 Name = Annotated[

@@ -17,7 +17,7 @@ from typing import Annotated, Literal, NoReturn, TextIO, TypeAlias
 import typer
 
 from .kinds import KINDS, Kind
-from .naming import BadName, Names, named
+from .names import BadName, Names, named
 from .repository import NoPlace, render, write
 
 FAILED, USAGE = 1, 2

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from .kinds import Kind
-from .naming import Names
+from .names import Names
 
 LINE = 100
 """Characters in a line of the generated code at most, as its pyproject.toml says."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hookline_scaffold.kinds import KINDS
-from hookline_scaffold.naming import named
+from hookline_scaffold.names import named
 from hookline_scaffold.repository import render, write
 
 NAMES = ("weather", "my-weather", "web2-4u", "context", "test-kit", "z-z", "w", "w" * 40, "w" * 63)

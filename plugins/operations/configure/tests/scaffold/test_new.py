@@ -177,7 +177,7 @@ def test_a_plugin_of_hookline_is_taken_though_not_installed(
     new: New, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
-    monkeypatch.setattr("hookline_scaffold.naming.requires", lambda dist: named)
+    monkeypatch.setattr("hookline_scaffold.names.requires", lambda dist: named)
     done = new("gardening")
     assert done.exit_code == 2
     assert "'gardening' is a plugin of Hookline's own" in done.stderr

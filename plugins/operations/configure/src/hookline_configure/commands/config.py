@@ -17,9 +17,9 @@ import typer
 from hookline_hookspecs import CommandError
 from hookline_hookspecs.cli import command_line
 
-from ..checking import every_problem
-from ..file import config_file
-from ..output import print_value, sentences, warn
+from ..config_file import config_file
+from ..output import as_command_errors, print_value, warn
+from ..validation import find_problems
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FAILED, USAGE = 1, 2
@@ -37,7 +37,7 @@ def print_path() -> None:
 @app.command("show")
 def show(json: Json = False) -> None:
     """Print the effective config, with secrets masked."""
-    with sentences():
+    with as_command_errors():
         warn(command_line().configuration.check(config_file().text())[1])
         found = command_line().configuration.effective()
     print_value(found, json)
@@ -46,7 +46,7 @@ def show(json: Json = False) -> None:
 @app.command("get")
 def get(key: str, json: Json = False) -> None:
     """Print the effective value of KEY, such as session.idle_hours, with secrets masked."""
-    with sentences():
+    with as_command_errors():
         found: Any = command_line().configuration.effective()
     for name in key.split("."):
         if not isinstance(found, dict) or name not in found:
@@ -66,7 +66,7 @@ def check() -> None:
 
 def _is_fine() -> bool:
     """Print every error, or that there is none."""
-    problems, warnings = every_problem(command_line().configuration, config_file().path)
+    problems, warnings = find_problems(command_line().configuration, config_file().path)
     warn(warnings)
     for problem in problems:
         typer.echo(f"hookline: {problem}", err=True)
@@ -87,7 +87,7 @@ def schema() -> None:
 @app.command("set")
 def set_value(key: str, value: str) -> None:
     """Set KEY, such as session.idle_hours, to VALUE, read as YAML."""
-    with sentences():
+    with as_command_errors():
         warn(config_file().set(key, value))
     typer.echo(f"Set {key} in {config_file().path}")
 
@@ -95,7 +95,7 @@ def set_value(key: str, value: str) -> None:
 @app.command("unset")
 def unset(key: str) -> None:
     """Remove KEY from config.yaml, so that its default applies."""
-    with sentences():
+    with as_command_errors():
         warn(config_file().unset(key))
     typer.echo(f"Removed {key} from {config_file().path}")
 
@@ -104,8 +104,8 @@ def unset(key: str) -> None:
 def edit() -> None:
     """Open config.yaml in $VISUAL or $EDITOR, then check it."""
     path = config_file().path
-    with sentences():
-        config_file().refuse_no_file()
+    with as_command_errors():
+        config_file().check_is_file()
     before = path.read_bytes() if path.is_file() else None
     while True:
         _open_editor(path)

@@ -1,6 +1,6 @@
-"""``hookline completion``: scripts for bash, zsh and fish, and what answers them.
+"""``hookline completion``: scripts for bash, zsh and fish, and the program that they run.
 
-A script asks :mod:`.answer`, which imports next to nothing, for the words that fit. The classes of
-Typer and Click would run Hookline itself at every Tab, with each plugin imported; that takes
-several times as long as a person waits for a completion.
+The shell scripts run :mod:`.completer`, which imports next to nothing and reads a prepared table
+that :mod:`.table` writes. Typer's and Click's own completion would start Hookline with every plugin
+at each Tab, which takes several times as long as a person waits for a completion.
 """

@@ -7,7 +7,7 @@ _hookline() {
         while IFS= read -r word; do
             COMPREPLY+=("${word%%$'\t'*}")
         done
-    } < <(@ANSWER@ bash "$COMP_WORDBREAKS" "${COMP_LINE:0:$COMP_POINT}" 2>/dev/null)
+    } < <(@COMPLETER@ bash "$COMP_WORDBREAKS" "${COMP_LINE:0:$COMP_POINT}" 2>/dev/null)
     case $kind in
         files | folders)
             compopt -o filenames 2>/dev/null

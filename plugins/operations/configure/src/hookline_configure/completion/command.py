@@ -33,24 +33,24 @@ def completion(
     hookline completion zsh >~/.hookline.zsh; echo . ~/.hookline.zsh >>~/.zshrc
     hookline completion fish >~/.config/fish/completions/hookline.fish
     """
-    from .table import write
+    from .table import write_table
 
     if shell is None and not refresh:
-        raise CommandError("name your shell: hookline completion bash|zsh|fish")
-    write(ctx.find_root().command, command_line())
+        raise CommandError("Name your shell: hookline completion bash|zsh|fish")
+    write_table(ctx.find_root().command, command_line())
     if shell is not None:
         typer.echo(script(shell), nl=False)
 
 
 def script(shell: Shell) -> str:
-    """The functions for a shell; they run the Python that runs this."""
-    answer = Path(str(files(__package__).joinpath("answer.py")))
-    command = [sys.executable, "-I", "-S", str(answer)]
-    words = " ".join(map(_for_fish, command)) if shell == "fish" else shlex.join(command)
+    """The completion script for a shell; it runs the Python interpreter that runs this."""
+    completer = Path(str(files(__package__).joinpath("completer.py")))
+    command = [sys.executable, "-I", "-S", str(completer)]
+    words = " ".join(map(_quote_for_fish, command)) if shell == "fish" else shlex.join(command)
     text = files(__package__).joinpath(f"{shell}.sh").read_text("utf-8")
-    return text.replace("@ANSWER@", words)
+    return text.replace("@COMPLETER@", words)
 
 
-def _for_fish(word: str) -> str:
+def _quote_for_fish(word: str) -> str:
     escaped = word.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -1,7 +1,7 @@
 # Completes hookline in fish; made by `hookline completion fish`.
 function __hookline_answer
     set -l current (commandline -ct)
-    set -l answer (@ANSWER@ fish (commandline -opc) "$current" 2>/dev/null)
+    set -l answer (@COMPLETER@ fish (commandline -opc) "$current" 2>/dev/null)
     set -l kind $answer[1]
     set -e answer[1]
     switch "$kind"

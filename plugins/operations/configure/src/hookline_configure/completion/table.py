@@ -1,7 +1,7 @@
-"""Writes the table that :mod:`.answer` reads: every command, option, plugin and key there is.
+"""Writes the table that :mod:`.completer` reads: every command, option, plugin and config key.
 
-It is kept in the user's cache, one for each home and each Python: a home that does not exist yet
-is not made by someone's Tab.
+There is one table for each home and Python interpreter. They are in the user's cache folder, so
+that pressing Tab does not create a home.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ import yaml
 from hookline_hookspecs import HOOKS, HooklineError
 from hookline_hookspecs.cli import CommandLine
 
-from ..kinds import kind_of
+from ..plugin_names import kind_of
 from ..switches import known_plugins
-from . import answer
+from . import completer
 
 GROUP = "hookline.plugins"
 MODES = {
-    "ask": "a person allows each change",
-    "auto": "what is risky is asked",
-    "plan": "nothing changes until a plan is accepted",
-    "yolo": "nothing is asked",
+    "ask": "every change needs approval",
+    "auto": "risky calls need approval",
+    "plan": "no changes until a plan is accepted",
+    "yolo": "nothing needs approval",
 }
 BY_NAME = {"session": "sessions", "model": "models", "mode": "modes"}
-"""What an option or an argument of this name takes, whoever's command it is."""
-BY_PLACE = {
+"""What an option or argument of this name takes, in any command."""
+BY_COMMAND = {
     ("chat", "resumed"): "sessions",
     ("sessions", "words"): "sessions",
     ("hooks", "name"): "hooks",
@@ -52,24 +52,24 @@ BY_PLACE = {
     ("config set", "value"): "values",
 }
 NOT_AFTER = {("sessions", "words"): ("list", "search")}
-"""Actions that take no such argument."""
+"""Words after which a command takes no such argument."""
 _WORDS = re.compile(r"\[?([a-z]+(?:\|[a-z]+)+)\]?$")
 _MODEL_KEYS = ("model", "auxiliary_model", "fallback_models")
 
 
-def write(root: Any, line: CommandLine) -> Path:
-    """Write the table for a home; ``root`` is the command line with every plugin's commands."""
+def write_table(root: Any, line: CommandLine) -> Path:
+    """Write the table for a home; ``root`` is the Click group with every plugin's commands."""
     folder = str(line.home)
-    path = Path(answer.table_path(folder))
-    before = answer.stamp(f"{folder}/config.yaml")
+    path = Path(completer.table_path(folder))
+    before = completer.stamp(f"{folder}/config.yaml")
     site = sysconfig.get_path("purelib")
-    installed = answer.stamp(site)
-    table = {"format": answer.FORMAT, "home": folder, "config": before, "site": site}
+    installed = completer.stamp(site)
+    table = {"format": completer.FORMAT, "home": folder, "config": before, "site": site}
     text = json.dumps(table | {"installed": installed} | _contents(root, line))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
     Path(f"{path}.lock").unlink(missing_ok=True)
     return path
 
@@ -77,13 +77,13 @@ def write(root: Any, line: CommandLine) -> Path:
 def _contents(root: Any, line: CommandLine) -> dict[str, Any]:
     core = line.configuration
     values: dict[str, Any] = {}
-    with suppress(HooklineError):  # a wrong config takes nothing but its own keys away
+    with suppress(HooklineError):  # without a valid config, only its own keys are missing
         values = core.effective()
     points = {point.name: point for point in entry_points(group=GROUP)}
     plugins = {name: _summary(point) for name, point in sorted(points.items())}
-    taken = {point.name for kind in ("providers", "stores", "services")
+    drivers = {point.name for kind in ("providers", "stores", "services")
              for point in entry_points(group=f"hookline.{kind}")}  # fmt: skip
-    known = sorted(known_plugins() - set(plugins) - taken)
+    known = sorted(known_plugins() - set(plugins) - drivers)
     data = yaml.load(
         files("hookline").joinpath("config/defaults.yaml").read_text("utf-8"), yaml.CSafeLoader
     )
@@ -98,7 +98,7 @@ def _contents(root: Any, line: CommandLine) -> dict[str, Any]:
     for key in _MODEL_KEYS:
         keys[key]["kind"] = "models"
     return {
-        "commands": _described(root, ""),
+        "commands": _command_node(root, ""),
         "owners": owners,
         "plugins": plugins,
         "known": dict.fromkeys(known, "not installed"),
@@ -112,9 +112,9 @@ def _contents(root: Any, line: CommandLine) -> dict[str, Any]:
     }
 
 
-def _described(command: Any, path: str) -> dict[str, Any]:
-    """A command of Click: its first line of help, options, and arguments or commands."""
-    found: dict[str, Any] = {"help": _first(command.help), "options": []}
+def _command_node(command: Any, path: str) -> dict[str, Any]:
+    """A Click command's help, options, and arguments or subcommands."""
+    found: dict[str, Any] = {"help": _first_sentence(command.help), "options": []}
     arguments = []
     for param in command.params:
         if getattr(param, "hidden", False):
@@ -127,7 +127,7 @@ def _described(command: Any, path: str) -> dict[str, Any]:
         found["options"].append(
             {
                 "names": [*param.opts, *param.secondary_opts],
-                "help": _first(param.help),
+                "help": _first_sentence(param.help),
                 "takes": not (param.is_flag or getattr(param, "count", False)),
                 "many": bool(param.multiple),
                 "kind": kind,
@@ -137,9 +137,9 @@ def _described(command: Any, path: str) -> dict[str, Any]:
     if hasattr(command, "commands"):
         found["commands"] = {}
         for name in command.commands:
-            with suppress(Exception):  # one that cannot be imported takes itself away alone
+            with suppress(Exception):  # a command that cannot be imported is left out
                 if not (one := command.commands[name]).hidden:
-                    found["commands"][name] = _described(one, f"{path} {name}".strip())
+                    found["commands"][name] = _command_node(one, f"{path} {name}".strip())
     else:
         found["arguments"] = arguments
     return found
@@ -152,8 +152,8 @@ def _kind(param: Any, path: str) -> Any:
     choices += [str(one.value) for kind in types if _is_a(kind, Enum) for one in kind]
     if choices:
         return choices
-    if (path, param.name) in BY_PLACE:
-        return BY_PLACE[path, param.name]
+    if (path, param.name) in BY_COMMAND:
+        return BY_COMMAND[path, param.name]
     if any(_is_a(one, Path) for one in types):
         takes_files = getattr(param.type_descriptor.parameter_info, "file_okay", True)
         return "files" if takes_files else "folders"
@@ -163,7 +163,7 @@ def _kind(param: Any, path: str) -> Any:
 
 
 def _types(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation is made of; a Literal is one."""
+    """The types in an annotation; a Literal counts as one."""
     inner = () if get_origin(annotation) is Literal else get_args(annotation)
     if not inner:
         yield annotation
@@ -181,10 +181,10 @@ def _keys(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     while pending:
         prefix, node = pending.pop()
         for name, inner in node.get("properties", {}).items():
-            every = [_resolved(one, schema) for one in (inner, *inner.get("anyOf", ()))]
+            rows = [_resolved(one, schema) for one in (inner, *inner.get("anyOf", ()))]
             key = f"{prefix}{name}"
-            yield key, {"help": inner.get("description", ""), "kind": _choices(every)}
-            pending += [(f"{key}.", one) for one in every if "properties" in one]
+            yield key, {"help": inner.get("description", ""), "kind": _choices(rows)}
+            pending += [(f"{key}.", one) for one in rows if "properties" in one]
 
 
 def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -201,10 +201,10 @@ def _choices(nodes: list[Mapping[str, Any]]) -> list[str]:
 
 
 def _settings(name: str, point: EntryPoint | None) -> dict[str, Any]:
-    """The keys of a plugin that is on, which has been imported already."""
+    """The config keys of a plugin that is on; it has been imported already."""
     try:
         schema = point.load().config_class.model_json_schema() if point else {}
-    except Exception:  # whatever is wrong with a plugin: `hookline plugins list` says it
+    except Exception:  # `hookline plugins list` reports what is wrong with the plugin
         return {}
     return {f"plugins.{name}.{key}": found for key, found in _keys(schema)}
 
@@ -220,10 +220,10 @@ def _models(presets: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, 
 
 def _summary(point: EntryPoint) -> str:
     text = (point.dist.metadata["Summary"] if point.dist else "") or ""
-    return _first(text.removeprefix("Hookline plugin: "))
+    return _first_sentence(text.removeprefix("Hookline plugin: "))
 
 
-def _first(text: str | None) -> str:
-    """The first sentence."""
+def _first_sentence(text: str | None) -> str:
+    """The first sentence of a text, without its full stop."""
     line = " ".join((text or "").split("\n\n")[0].split())
     return re.split(r"(?<=[.;])\s", line)[0].rstrip(".;")

@@ -3,7 +3,7 @@
 _hookline() {
     local line value
     local -a answer values shown
-    answer=("${(@f)$(@ANSWER@ zsh "${(@Q)words[1,CURRENT]}" 2>/dev/null)}")
+    answer=("${(@f)$(@COMPLETER@ zsh "${(@Q)words[1,CURRENT]}" 2>/dev/null)}")
     case $answer[1] in
         files) _files ;;
         folders) _files -/ ;;

@@ -28,6 +28,6 @@ def install(
     ] = False,
 ) -> None:
     """Install a plugin and switch it on; without SPEC, restore what plugins.lock records."""
-    from ..carrying_out import install_or_restore
+    from ..command_runner import install_or_restore
 
     install_or_restore(command_line().home, spec, editable, yes, replace_hookline)

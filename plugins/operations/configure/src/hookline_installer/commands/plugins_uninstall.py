@@ -18,6 +18,6 @@ def uninstall(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Switch a plugin off and uninstall its distribution; what it stored stays."""
-    from ..carrying_out import remove
+    from ..command_runner import remove
 
     remove(command_line().home, names, yes)

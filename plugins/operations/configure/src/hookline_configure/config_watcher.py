@@ -1,7 +1,7 @@
-"""Follows changes of config.yaml while a process runs.
+"""Notices changes of config.yaml while a process runs.
 
-A plugin that was switched off stops at the next message, since an emergency must not wait. The
-person is told of all other changes, which need a restart.
+A plugin that was turned off stops at the next message, because an emergency cannot wait for a
+restart. All other changes need a restart; a notice names them.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import CommandError, Configuration, Context, HooklineError, Host
+from hookline_hookspecs.masking import MASK
 
-from .file import ConfigFile
+from .config_file import ConfigFile
 
 log = logging.getLogger("hookline.config")
-MASK = "********"
-"""Stands in the effective config where a secret does."""
-WAIT = 8.0
-"""Seconds a message waits for the plugins that are switched off; ``on_message`` has ten."""
+
+SWITCH_OFF_TIMEOUT = 8.0
+"""Seconds a message waits for plugins to stop; the deadline of ``on_message`` is ten."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A text of config.yaml: what is in effect by it, secrets masked, and what is written."""
+class ConfigSnapshot:
+    """One version of config.yaml: effective values, with secrets masked, and written values."""
 
     values: dict[str, Any]
     written: dict[str, Any]
 
     @property
     def plugins(self) -> dict[str, Any]:
-        """The plugins in call order: their settings, true or false."""
+        """Settings, true or false for each plugin, in call order."""
         found: dict[str, Any] = self.values["plugins"]
         return found
 
 
-class Follower:
-    """Compares the file with what was last read of it."""
+class ConfigWatcher:
+    """Compares config.yaml with the version read last."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -47,29 +47,31 @@ class Follower:
         self._file = ConfigFile(host.home, host.services[Configuration])
         self._stamp = self._stat()
         self._text = self._file.text()
-        self._first: Reading | None = None
-        """What the process started with, once it is needed."""
+        self._first: ConfigSnapshot | None = None
+        """The version that the process started with; set at the first change."""
 
     async def check(self, ctx: Context) -> None:
-        """Switch off the plugins that the file now switches off; tell of other changes."""
+        """Stop the plugins that the file now turns off; announce other changes."""
         stamp = self._stat()
         if stamp == self._stamp:
             return
-        self._stamp, path = stamp, self._file.path
+        self._stamp = stamp
+        path = self._file.path
         try:
             text = self._file.text()
             before, now = self._read(self._text), self._read(text)
             problems, _ = self._core.check(text)
         except (HooklineError, CommandError) as error:
-            sentence = error.text if isinstance(error, CommandError) else error
-            self._tell(ctx, f"{sentence} What was read of {path} before stays in force.")
+            message = error.text if isinstance(error, CommandError) else error
+            self._notify(ctx, f"{message} The previous version of {path} stays in force.")
             return
-        self._text, self._first = text, self._first or before
+        self._text = text
+        self._first = self._first or before
         for name in await self._switched_off(now, problems):
-            self._tell(ctx, f"Plugin {name} is off now, as {path} says.")
+            self._notify(ctx, f"Plugin {name} is off now: {path} turns it off.")
         changed = list(self._changed(before, now))
         if changed:
-            self._tell(ctx, f"{path} has changed; restart to apply {', '.join(changed)}.")
+            self._notify(ctx, f"{path} has changed; restart to apply {', '.join(changed)}.")
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:
@@ -78,11 +80,11 @@ class Follower:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino
 
-    def _read(self, text: str) -> Reading:
-        return Reading(self._core.effective(text), self._core.parse(text))
+    def _read(self, text: str) -> ConfigSnapshot:
+        return ConfigSnapshot(self._core.effective(text), self._core.parse(text))
 
-    async def _switched_off(self, now: Reading, problems: list[str]) -> list[str]:
-        """Stop what the file no longer has on; not what it keeps off by a mistake."""
+    async def _switched_off(self, now: ConfigSnapshot, problems: list[str]) -> list[str]:
+        """Stop the plugins that the file turns off; an error in their settings does not."""
         started = self._first.plugins if self._first is not None else {}
         gone = [name for name in {**started, **now.plugins} if not now.plugins.get(name)]
         off = [n for n in gone if not any(p.startswith(f"plugin {n} is not on:") for p in problems)]
@@ -94,11 +96,13 @@ class Follower:
                     done.append(name)
 
         if off:
-            await asyncio.wait([self._host.spawn(switch(), "switch off")], timeout=WAIT)
+            await asyncio.wait(
+                [self._host.spawn(switch(), "switch off")], timeout=SWITCH_OFF_TIMEOUT
+            )
         return done
 
-    def _changed(self, before: Reading, now: Reading) -> Iterator[str]:
-        """The keys that need a restart; not those which the command line has set."""
+    def _changed(self, before: ConfigSnapshot, now: ConfigSnapshot) -> Iterator[str]:
+        """The changed keys that need a restart, except those set on the command line."""
         for key, value in now.values.items():
             if key != "plugins" and not self._is_overridden(key):
                 written = before.written.get(key), now.written.get(key)
@@ -112,15 +116,15 @@ class Follower:
 
     def _is_overridden(self, key: str) -> bool:
         started = self._first.values[key] if self._first is not None else None
-        here = getattr(self._host.config, key)
-        return isinstance(started, str | int | None) and here != started
+        in_use = getattr(self._host.config, key)
+        return isinstance(started, str | int | None) and in_use != started
 
-    def _tell(self, ctx: Context, text: str) -> None:
+    def _notify(self, ctx: Context, text: str) -> None:
         log.warning(text)
         ctx.notify(text)
 
 
 def _differ(before: Any, now: Any, written_before: Any, written_now: Any) -> bool:
-    """Whether a value differs; where it is masked, whether what is written does."""
+    """Whether a value changed; a masked one counts as changed if the written one did."""
     masked = MASK in json.dumps(now, default=str)
     return bool(before != now or (masked and written_before != written_now))

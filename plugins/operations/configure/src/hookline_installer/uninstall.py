@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
+from .confirmation import say
 from .consent import Job
 from .environment import CORE, Dist, Environment, look
 from .errors import USAGE, Stop
 from .lock import Entry
-from .person import say
-from .tools import choose
+from .package_tools import choose
 
 
 @dataclass(frozen=True)

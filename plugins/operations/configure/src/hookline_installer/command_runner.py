@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from .confirmation import Person, SaidYes, say, terminal, warn
 from .consent import Job
 from .environment import look
 from .errors import FAILED, INTERRUPTED, USAGE, Stop
-from .installing import install
+from .install import install
 from .lock import LockDamaged, LockFile
-from .person import Person, SaidYes, say, terminal, warn
-from .removing import uninstall
-from .restoring import missing, restore
+from .restore import missing, restore
 from .spec import parse, parse_editable
+from .uninstall import uninstall
 
 
 def install_or_restore(

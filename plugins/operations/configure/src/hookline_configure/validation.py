@@ -1,4 +1,4 @@
-"""Finds everything that is wrong with config.yaml at once, whatever keeps it from loading."""
+"""Finds every error in config.yaml at once, even if one of them keeps it from loading."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hookline_hookspecs import Configuration, HooklineError
 from hookline_hookspecs.setting_errors import setting_errors
 from pydantic import BaseModel, ValidationError
 
-from .kinds import installed
+from .plugin_names import installed_entry_points
 
 UNKNOWN = ": unknown key"
 LEFT_OUT = "is left out."
-"""How a warning ends that is about a part of a plugin's settings that is not used."""
+"""The end of a warning about a part of a plugin's settings that is ignored."""
 _TOP_KEY = re.compile(r"[^\s#]")
 _SECTIONS = ("plugins:", "providers:")
-"""Sections whose errors keep nothing else from loading."""
+"""Sections whose errors do not keep the rest from loading."""
 _LINE = re.compile(r"^(.*?):\d+: ")
 _UNKNOWN_KEY = re.compile(r": (?P<key>[^\s:]+): unknown key(?:; did you mean (?P<near>[^\s?]+)\?)?")
 
 
-def every_problem(core: Configuration, path: Path) -> tuple[list[str], list[str]]:
-    """Sentences about every error, unknown keys included, and warnings.
+def find_problems(core: Configuration, path: Path) -> tuple[list[str], list[str]]:
+    """Messages about every error, unknown keys included, and the other warnings.
 
-    An error in core's own keys hides those of plugins and providers, so these are looked for in a
-    text without core's keys, of as many lines.
+    An error in core's own keys hides errors in the sections of plugins and providers, so these
+    sections are also checked alone, in a text in which all other lines are empty.
     """
     problems: list[str] = []
     try:
@@ -37,22 +37,22 @@ def every_problem(core: Configuration, path: Path) -> tuple[list[str], list[str]
         try:
             if not path.is_file():  # reading a pipe may never end
                 return problems, []
-            rest = _of_plugins(path.read_bytes().decode("utf-8-sig"))
+            rest = _plugin_sections(path.read_bytes().decode("utf-8-sig"))
             found, warnings = core.check(rest, plugins=True)
         except (HooklineError, OSError, ValueError):
             return problems, []
     wrong = [one for one in warnings if UNKNOWN in one or one.endswith(LEFT_OUT)]
-    rest_of = [one for one in warnings if one not in wrong]
-    return list(dict.fromkeys([*problems, *found, *wrong])), rest_of
+    others = [one for one in warnings if one not in wrong]
+    return list(dict.fromkeys([*problems, *found, *wrong])), others
 
 
 def new_problems(core: Configuration, before: str, after: str) -> list[str]:
-    """What keeps ``after`` from loading and does not keep ``before`` from it already."""
-    had = {_LINE.sub("", text) for text in _stopping(core, before)}
-    return [text for text in _stopping(core, after) if _LINE.sub("", text) not in had]
+    """Errors that keep ``after`` from loading and that ``before`` does not have."""
+    old = {_LINE.sub("", text) for text in _fatal_errors(core, before)}
+    return [text for text in _fatal_errors(core, after) if _LINE.sub("", text) not in old]
 
 
-def _stopping(core: Configuration, text: str) -> list[str]:
+def _fatal_errors(core: Configuration, text: str) -> list[str]:
     try:
         core.check(text)
     except HooklineError as error:
@@ -60,11 +60,11 @@ def _stopping(core: Configuration, text: str) -> list[str]:
     return []
 
 
-def unknown_key(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
-    """Why ``text`` with a new value at ``key`` must not be written: an unknown key, most likely a
-    misspelt one. None if there is no such key.
+def unknown_key_problem(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
+    """An error if the new value at ``key`` in ``text`` has an unknown key, which may be misspelt.
 
-    Below the top level a key that is like no other is let through: a newer Hookline may know it.
+    None if all keys are known. Below the top level, an unknown key that resembles no known one is
+    allowed, because a newer Hookline may know it.
     """
     try:
         warnings = core.check(text)[1]
@@ -77,23 +77,23 @@ def unknown_key(core: Configuration, text: str, key: tuple[str, ...]) -> str | N
             section = wrong.rpartition(".")[0]
             return f"{wrong}: unknown key; did you mean {f'{section}.' * bool(section)}{near}?"
         if wrong == key[0]:
-            told = f"{wrong}: unknown key; `hookline config schema` shows those there are"
+            message = f"{wrong}: unknown key; `hookline config schema` shows all keys"
             if entry_points(group="hookline.plugins", name=wrong):
-                return f"{told}; the plugin's settings are below `plugins.{wrong}`."
-            return f"{told}; a plugin's settings are below `plugins.NAME`."
+                return f"{message}; the plugin's settings are below `plugins.{wrong}`."
+            return f"{message}; a plugin's settings are below `plugins.NAME`."
     return None
 
 
-def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
-    """Why the plugin would refuse the setting at ``key`` in ``text``; None where it does not.
+def setting_problem(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
+    """Why the plugin would refuse the setting at ``key`` in ``text``, or None.
 
-    Of all plugins that one alone is imported.
+    No other plugin is imported.
     """
     if len(key) < 3 or key[0] != "plugins":
         return None
     try:
         settings = core.effective(text)["plugins"].get(key[1])
-        (point,) = installed(key[1])
+        (point,) = installed_entry_points(key[1])
         model: type[BaseModel] = point.load().config_class
         known = [field.alias or name for name, field in model.model_fields.items()]
         near = difflib.get_close_matches(key[2], known, 1)
@@ -109,13 +109,13 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
         for at, why in setting_errors(error, settings, key[:2]).items():
             if at[: len(key)] == key:
                 return f"{'.'.join(at)}: {why}"
-    except Exception:  # not installed, or it cannot be imported: other commands say so
+    except Exception:  # not installed or cannot be imported: other commands report it
         return None
     return None
 
 
-def _of_plugins(text: str) -> str:
-    """The text with the sections of plugins and providers alone; other lines are left empty."""
+def _plugin_sections(text: str) -> str:
+    """The text with only the sections of plugins and providers; all other lines are empty."""
     lines, keeps = [], False
     for line in text.split("\n"):
         if _TOP_KEY.match(line):

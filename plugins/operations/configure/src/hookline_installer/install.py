@@ -11,15 +11,15 @@ from urllib.request import url2pathname
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from .clone_packages import resolved
+from .confirmation import say, warn
 from .consent import Job, get_consent
 from .environment import CORE, Dist, Environment, look
 from .errors import USAGE, Stop
 from .lock import PLUGIN_NAME, Entry
-from .person import say, warn
+from .package_tools import Tool, choose
 from .plan import Plan
-from .sources import resolved
 from .spec import Spec
-from .tools import Tool, choose
 
 HOW_TO_CHOOSE = {
     "hookline.providers": "the provider {0}: choose it with `model: {0}/MODEL` in config.yaml",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .clone_packages import resolved
+from .confirmation import say, warn
 from .consent import Job, get_consent
 from .environment import Environment, look
 from .errors import Stop
 from .lock import Entry
-from .person import say, warn
-from .sources import resolved
+from .package_tools import Tool, choose
 from .spec import Spec, parse, parse_editable
-from .tools import Tool, choose
 
 
 def restore(job: Job, lacking: list[Entry], before: Environment) -> None:

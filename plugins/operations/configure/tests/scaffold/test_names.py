@@ -7,7 +7,7 @@ import re
 import tomllib
 
 from hookline_scaffold.kinds import KINDS
-from hookline_scaffold.naming import BadName, Names, named
+from hookline_scaffold.names import BadName, Names, named
 from hookline_scaffold.repository import FILES, render
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,6 +1,6 @@
-"""Changes config.yaml in place: keeps comments and order, and refuses what would not load.
+"""Edits config.yaml in place: keeps comments and order, and refuses changes that would not load.
 
-ruamel.yaml is imported where it is used because that is slow.
+ruamel.yaml is imported only where it is used, because the import is slow.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from hookline_hookspecs import CommandError, Configuration, HooklineError
 from hookline_hookspecs.cli import command_line
 
-from .checking import new_problems, unknown_key, wrong_setting
+from .validation import new_problems, setting_problem, unknown_key_problem
 
-LARGEST = 1_000_000
-"""Bytes of config.yaml; core reads no larger one."""
+MAX_CONFIG_BYTES = 1_000_000
+"""Core reads no larger config.yaml."""
 _COMMENT = re.compile(r"(?m)(?:^|\s)(#.*)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\n]|'')*'")
 _ITEM = re.compile(r" *-( |$)")
 
-# In a flow mapping YAML would read the brace of an unquoted ${KEY} as a mapping of its own. While
-# the text is edited these characters, as many, stand for `$`, `{` and `}`.
+# In a flow mapping, YAML would read the braces of an unquoted ${KEY} as a nested mapping. While the
+# text is edited, these private-use characters stand for `$`, `{` and `}`; they keep its length.
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?::-[^}\n]*)?)\}", re.A)
 _STAND_INS = "\U0010fff0\U0010fff1\U0010fff2"
 
@@ -33,8 +33,8 @@ _STAND_INS = "\U0010fff0\U0010fff1\U0010fff2"
 class ConfigFile:
     """config.yaml of a home.
 
-    Whatever keeps the file from being read or changed raises ``HooklineError`` or ``CommandError``
-    with a sentence, and leaves it as it was.
+    Its methods raise ``HooklineError`` or ``CommandError`` with a message for the person if the
+    file cannot be read or changed; the file then stays as it was.
     """
 
     def __init__(self, home: Path, core: Configuration) -> None:
@@ -42,33 +42,36 @@ class ConfigFile:
         self._core = core
 
     def text(self) -> str:
-        """What is in the file; nothing if there is none."""
+        """The file's text; empty if there is no file."""
         try:
             if not self._is_switched_off():
-                self.refuse_no_file()
+                self.check_is_file()
             return self.path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
-            self._core.effective()  # It says what is wrong, in the words of every command.
+            self._core.effective()  # raises the error that every command prints
             raise CommandError(f"{self.path}: cannot be read: {error}.") from None
 
-    def refuse_no_file(self) -> None:
-        """Raise an error for what is no text file: reading a pipe may never end."""
-        there = os.path.lexists(self.path)
-        if there and not (self.path.is_file() and self.path.stat().st_size <= LARGEST):
-            self._core.effective()  # It says more exactly what is there.
-            raise CommandError(f"{self.path}: this is no text file; move it away.")
+    def check_is_file(self) -> None:
+        """Raise an error unless the path is a regular file of acceptable size, or missing.
+
+        Reading a pipe might never end.
+        """
+        exists = os.path.lexists(self.path)
+        if exists and not (self.path.is_file() and self.path.stat().st_size <= MAX_CONFIG_BYTES):
+            self._core.effective()  # raises a more exact error where it can
+            raise CommandError(f"{self.path}: not a text file. Move it away.")
 
     def _is_switched_off(self) -> bool:
-        """Whether the file is a link to ``/dev/null``, which is read as empty."""
+        """Whether the path links to ``/dev/null``, which counts as an empty file."""
         return self.path.exists() and self.path.samefile(os.devnull)
 
     def set(self, key: str, value: str) -> list[str]:
         """Set a dotted ``key`` to a ``value`` written as YAML; return warnings.
 
-        A mapping is merged into an existing one; ``true`` or ``false`` switches a plugin and keeps
-        its settings. The file is made if there is none. Comments are never lost.
+        A mapping is merged into an existing one; ``true`` or ``false`` turns a plugin on or off and
+        keeps its settings. The file is created if it is missing. Comments are never lost.
         """
         text = self.text()
         return self.save(text, self.with_value(text, key, value))
@@ -76,21 +79,21 @@ class ConfigFile:
     def with_value(self, text: str, key: str, value: str) -> str:
         """Return ``text`` with a dotted ``key`` set to a ``value`` written as YAML.
 
-        Raises an error, as :meth:`set` does, for what would not load or would lose a comment.
+        Raises an error, as :meth:`set` does, if the result would not load or would lose a comment.
         """
-        parts = _parts(key)
-        wanted = self._core.parse(value, parts)
-        self._core.parse(text)  # The editor needs a text that this can read.
+        parts = _split_key(key)
+        parsed_value = self._core.parse(value, parts)
+        self._core.parse(text)  # raises an error for text that ruamel.yaml cannot edit
         tree = self._tree(text)
-        # A file of comments alone is no tree: the new key goes below them.
+        # A file with nothing but comments has no tree: the new key goes below them.
         before = text.rstrip() + "\n" if tree is None and text.strip() else ""
         tree = {} if tree is None else tree
-        _put(tree, parts, wanted)
-        edited = before + self._dumped(tree)
+        _put(tree, parts, parsed_value)
+        edited = before + self._dump(tree)
         self._refuse_lost_comments(key, text, edited)
-        if (refused := wrong_setting(self._core, edited, parts)) is not None:
+        if (refused := setting_problem(self._core, edited, parts)) is not None:
             raise CommandError(refused)
-        if (refused := unknown_key(self._core, edited, parts)) is not None:
+        if (refused := unknown_key_problem(self._core, edited, parts)) is not None:
             raise CommandError(refused)
         return edited
 
@@ -101,15 +104,15 @@ class ConfigFile:
 
     def without(self, text: str, key: str) -> str:
         """Return ``text`` without a dotted ``key``. Raises an error if it is not there."""
-        parts = _parts(key)
-        wanted = _without(self._core.parse(text), parts)
-        if wanted is None:
+        parts = _split_key(key)
+        expected = _without(self._core.parse(text), parts)
+        if expected is None:
             raise CommandError(f"{key} is not in {self.path}, so there is nothing to remove.")
         tree = self._tree(text)
         edited = _without_lines(text, tree, parts)
-        if not self._reads_as(edited, wanted):  # it is not on lines of its own
-            del _inside(tree, parts[:-1])[parts[-1]]
-            edited = self._dumped(tree)
+        if not self._reads_as(edited, expected):  # the key shares its line with others
+            del _value_at(tree, parts[:-1])[parts[-1]]
+            edited = self._dump(tree)
             self._refuse_lost_comments(key, text, edited)
         return edited
 
@@ -120,25 +123,25 @@ class ConfigFile:
             return False
 
     def _tree(self, text: str) -> Any:
-        """The text as ruamel.yaml keeps it, with its comments; None if it holds no key."""
+        """The text as ruamel.yaml's tree, which keeps comments; None if it contains no key."""
         from ruamel.yaml.error import YAMLError
 
         try:
             return _editor().load(_REFERENCE.sub(f"{_STAND_INS[:2]}\\1{_STAND_INS[2]}", text))
         except YAMLError as error:
-            raise self._not_edited(error) from None
+            raise self._edit_error(error) from None
 
-    def _dumped(self, tree: Any) -> str:
+    def _dump(self, tree: Any) -> str:
         from ruamel.yaml.error import YAMLError
 
         out = io.StringIO()
         try:
             _editor().dump(tree, out)
         except YAMLError as error:
-            raise self._not_edited(error) from None
+            raise self._edit_error(error) from None
         return out.getvalue().translate(str.maketrans(_STAND_INS, "${}"))
 
-    def _not_edited(self, error: Exception) -> CommandError:
+    def _edit_error(self, error: Exception) -> CommandError:
         reason = str(error).split("\n")[0]
         return CommandError(f"{self.path}: cannot be edited ({reason}); edit it by hand.")
 
@@ -151,10 +154,9 @@ class ConfigFile:
 
     def save(self, before: str, text: str) -> list[str]:
         """Replace the file, whose text was ``before``, atomically, with mode 0600; return warnings.
-        A symbolic link is kept.
 
-        Raises CommandError if the text would not load, unless the errors are old ones: whoever
-        mends several mends one after the other.
+        A symbolic link is kept. Raises CommandError if the text has errors that ``before`` does not
+        have: several errors can be fixed one after the other.
         """
         if refused := new_problems(self._core, before, text):
             raise CommandError("\n".join(refused))
@@ -162,23 +164,23 @@ class ConfigFile:
             problems, warnings = self._core.check(text)
         except HooklineError as error:
             problems, warnings = [], str(error).split("\n")
-        self.refuse_no_file()
+        self.check_is_file()
         target = self.path.resolve()
-        fresh = target.with_name(".config.yaml.new")
+        temporary = target.with_name(".config.yaml.new")
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fresh.touch(mode=0o600)
-            fresh.write_text(text, encoding="utf-8", newline="")
-            fresh.replace(target)
+            temporary.touch(mode=0o600)
+            temporary.write_text(text, encoding="utf-8", newline="")
+            temporary.replace(target)
         except OSError as error:
             raise CommandError(f"{self.path}: cannot be written: {error.strerror}.") from None
         return [*warnings, *problems]
 
 
-def _parts(key: str) -> tuple[str, ...]:
+def _split_key(key: str) -> tuple[str, ...]:
     parts = tuple(key.split("."))
     if "" in parts:
-        raise CommandError(f"{key}: not a key; write it like session.idle_hours.")
+        raise CommandError(f"{key}: not a key. Write it like session.idle_hours.")
     return parts
 
 
@@ -192,9 +194,9 @@ def _editor() -> Any:
 
 
 def _put(values: dict[str, Any], key: tuple[str, ...], value: object) -> None:
-    """Set ``value`` at ``key`` in nested mappings, made as needed; mappings are merged.
+    """Set ``value`` at ``key`` in nested mappings, created as needed; mappings are merged.
 
-    Where a boolean, such as ``plugins.NAME: false``, meets a mapping, it becomes the mapping's
+    A boolean such as ``plugins.NAME: false`` that meets a mapping becomes the mapping's
     ``enabled``, so that neither is lost.
     """
     for name in key[:-1]:
@@ -202,7 +204,8 @@ def _put(values: dict[str, Any], key: tuple[str, ...], value: object) -> None:
         if not isinstance(inner, dict):
             inner = values[name] = {"enabled": inner} if isinstance(inner, bool) else {}
         values = inner
-    last, inner = key[-1], values.get(key[-1])
+    last = key[-1]
+    inner = values.get(last)
     if isinstance(value, dict) and isinstance(inner, dict | bool):
         for name, item in value.items():
             _put(values, (last, name), item)
@@ -212,8 +215,8 @@ def _put(values: dict[str, Any], key: tuple[str, ...], value: object) -> None:
         values[last] = value
 
 
-def _inside(values: Any, key: tuple[str, ...]) -> Any:
-    """What stands at ``key``; None if there is no such key."""
+def _value_at(values: Any, key: tuple[str, ...]) -> Any:
+    """The value at ``key``; None if there is no such key."""
     for name in key:
         if not isinstance(values, dict) or name not in values:
             return None
@@ -222,9 +225,9 @@ def _inside(values: Any, key: tuple[str, ...]) -> Any:
 
 
 def _without(values: Any, key: tuple[str, ...]) -> Any:
-    """A copy of the values without ``key``; None if it is not there."""
+    """A copy of the values without ``key``; None if there is no such key."""
     left = deepcopy(values)
-    section = _inside(left, key[:-1])
+    section = _value_at(left, key[:-1])
     if not isinstance(section, dict) or key[-1] not in section:
         return None
     del section[key[-1]]
@@ -232,13 +235,13 @@ def _without(values: Any, key: tuple[str, ...]) -> Any:
 
 
 def _without_lines(text: str, tree: Any, key: tuple[str, ...]) -> str:
-    """The text without the lines of ``key`` and of what is indented below it.
+    """The text without the line of ``key`` and the lines indented below it.
 
-    A section that loses its only key stays as ``{}``, since a plugin is on where it is named. Where
-    a key shares its line with others, more than the key is gone.
+    A section that loses its only key stays as ``{}``, because a plugin is on if it is named. If a
+    key shares its line with others, they are removed too; the caller checks for that.
     """
     lines = text.split("\n")
-    section = _inside(tree, key[:-1])
+    section = _value_at(tree, key[:-1])
     row, column = section.lc.key(key[-1])
     end = row + 1
     while end < len(lines) and _is_below(lines[end], column):
@@ -246,7 +249,7 @@ def _without_lines(text: str, tree: Any, key: tuple[str, ...]) -> str:
     while end > row + 1 and not lines[end - 1].strip():
         end -= 1
     if len(section) == 1 and len(key) > 1:
-        above = _inside(tree, key[:-2]).lc.key(key[-2])[0]
+        above = _value_at(tree, key[:-2]).lc.key(key[-2])[0]
         lines[above] = re.sub(r":(?=\s*(#|$))", ": {}", lines[above], count=1)
     return "\n".join(lines[:row] + lines[end:])
 
@@ -258,6 +261,6 @@ def _is_below(line: str, column: int) -> bool:
 
 
 def config_file() -> ConfigFile:
-    """The config.yaml that the running command is about."""
+    """config.yaml of the home that the running command uses."""
     line = command_line()
     return ConfigFile(line.home, line.configuration)

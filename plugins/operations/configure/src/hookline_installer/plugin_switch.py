@@ -9,8 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from .confirmation import say, warn
 from .errors import Stop
-from .person import say, warn
 
 
 @dataclass(frozen=True)

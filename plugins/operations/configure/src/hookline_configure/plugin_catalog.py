@@ -1,4 +1,4 @@
-"""What there is to know of every plugin, installed or not, for the pages."""
+"""Name, state, settings and cost of every plugin, installed or not, for the pages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hookline_hookspecs import Configuration, HooklineError, Host, Inspection
 from hookline_hookspecs.setting_errors import MISSING, setting_errors
 from pydantic import BaseModel, ValidationError
 
-from .clone import is_there
-from .kinds import installed, kind_of
+from .plugin_names import installed_entry_points, kind_of
+from .source_clone import is_dist_installed
 from .switches import known_plugins
 
 
-class Survey:
-    """Reads core's state and the installed packages."""
+class PluginCatalog:
+    """Combines core's state with the metadata of installed packages."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -24,45 +24,51 @@ class Survey:
     async def plugins(self) -> list[dict[str, Any]]:
         """Return every plugin: ``name state reason hooks summary version dist installed``.
 
-        Those in config.yaml come first, in call order, then those that are installed, then those
-        of Hookline that are not.
+        Plugins in config.yaml come first, in call order, then other installed ones, then plugins of
+        Hookline's own that are not installed.
         """
         known = {row["name"]: row for row in await self._host.services[Inspection].plugins()}
         points = {point.name: point for point in entry_points(group="hookline.plugins")}
-        absent = {one for one in known_plugins() - points.keys() if not is_there(f"hookline-{one}")}
+        absent = {
+            one
+            for one in known_plugins() - points.keys()
+            if not is_dist_installed(f"hookline-{one}")
+        }
         names = [*known, *sorted(points.keys() - known.keys()), *sorted(absent - known.keys())]
-        return [_described(name, known.get(name), points.get(kind_of(name))) for name in names]
+        return [_plugin_row(name, known.get(name), points.get(kind_of(name))) for name in names]
 
-    async def one(self, name: str) -> dict[str, Any] | None:
-        """Return the same of one plugin, or None."""
+    async def find(self, name: str) -> dict[str, Any] | None:
+        """Return one plugin's row, or None."""
         return next((row for row in await self.plugins() if row["name"] == name), None)
 
     async def tokens(self) -> Counter[str]:
-        """Return what each plugin adds to a new session's prompt, in estimated tokens."""
+        """Return the estimated tokens that each plugin adds to a new session's prompt."""
         stable = await self._host.services[Inspection].prompt(None)
         found: Counter[str] = Counter()
         if stable is not None:
             for plugin, _, text in stable.parts:
                 found[plugin] += -(-len(text) // 4)
             for plugin in {*stable.owners.values()}:
-                found[plugin] += self._tools(plugin)
+                found[plugin] += self._tool_tokens(plugin)
         return found
 
-    def _tools(self, plugin: str) -> int:
+    def _tool_tokens(self, plugin: str) -> int:
         details = self._host.services[Inspection].plugin_details(plugin)
         return sum(-(-len(schema) // 4) for _, schema in details.get("tools", ()))
 
     def schema(self, name: str) -> dict[str, Any]:
-        """Return the JSON schema of a plugin's settings; empty if it has none or cannot be
-        imported. Of all plugins that are off, this one alone is imported."""
+        """Return the JSON schema of a plugin's settings; empty if it has none or fails to import.
+
+        Imports the plugin if it is off.
+        """
         found = self._host.services[Inspection].plugin_details(name).get("schema")
         if found:
             return dict(found)
         model = _config_class(name)
         return model.model_json_schema() if model is not None else {}
 
-    def needs(self, name: str) -> list[str]:
-        """Return the settings without which a plugin cannot be on, and that are not there."""
+    def missing_settings(self, name: str) -> list[str]:
+        """Return the required settings of a plugin that config.yaml does not have."""
         model = _config_class(name)
         if model is None:
             return []
@@ -80,8 +86,8 @@ class Survey:
             ]
         return []
 
-    def faults(self, name: str, text: str) -> dict[str, str]:
-        """Return what a plugin would refuse of its settings in a text of config.yaml, by key."""
+    def setting_problems(self, name: str, text: str) -> dict[str, str]:
+        """Return why a plugin would refuse its settings in a text of config.yaml, by key."""
         model = _config_class(name)
         if model is None:
             return {}
@@ -100,21 +106,23 @@ class Survey:
         return {}
 
     def install_command(self, name: str) -> str:
-        """Return the command that installs one of Hookline's own plugins here."""
-        from .environment import install_command
+        """Return the command that installs one of Hookline's own plugins in this environment."""
+        from .install_command import install_command
 
         if entry_points(group="hookline.plugins", name="installer"):
             return f"hookline plugins enable {name}"
         return install_command(name)
 
 
-def _described(name: str, row: dict[str, Any] | None, point: Any) -> dict[str, Any]:
+def _plugin_row(name: str, row: dict[str, Any] | None, point: Any) -> dict[str, Any]:
     dist = point.dist if point is not None else None
     meta: Any = dist.metadata if dist is not None else {}
     summary = str(meta.get("Summary") or "").removeprefix("Hookline plugin: ")
     off = {"name": name, "state": "off", "reason": "", "hooks": [], "warnings": []}
     about = {
-        "summary": summary if summary.startswith("hookline ") else _begun(summary),
+        "summary": summary
+        if summary.startswith("hookline ")
+        else summary[:1].upper() + summary[1:],
         "version": meta.get("Version"),
         "dist": meta.get("Name"),
         "installed": point is not None,
@@ -124,14 +132,9 @@ def _described(name: str, row: dict[str, Any] | None, point: Any) -> dict[str, A
     return {**off, **(row or {}), **about}
 
 
-def _begun(text: str) -> str:
-    """A text that begins with a capital letter."""
-    return text[:1].upper() + text[1:]
-
-
 def _config_class(name: str) -> type[BaseModel] | None:
     try:
-        found: type[BaseModel] = next(iter(installed(name))).load().config_class
-    except Exception:  # not installed, or it cannot be imported: its state says so
+        found: type[BaseModel] = next(iter(installed_entry_points(name))).load().config_class
+    except Exception:  # not installed or cannot be imported: the plugin's state says so
         return None
     return found

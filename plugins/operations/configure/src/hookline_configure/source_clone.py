@@ -1,4 +1,4 @@
-"""A folder with Hookline's sources: which plugins it has, and what each needs of it."""
+"""The source clone that Hookline was installed from: its plugins, and what each depends on."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Clone:
-    """The clone at ``root``; ``editable`` if what is installed of it runs in place."""
+    """A clone at ``root``; ``editable`` if Hookline runs from it in place."""
 
     root: Path
     editable: bool
 
     @cached_property
     def dists(self) -> Mapping[str, tuple[Path, dict[str, Any]]]:
-        """The packages below ``plugins/``: name to folder and ``[project]``."""
+        """The packages below ``plugins/``: folder and ``[project]`` table by name."""
         found = {}
         for file in sorted(self.root.glob("plugins/*/*/pyproject.toml")):
             try:
                 project = tomllib.loads(file.read_text("utf-8"))["project"]
                 found[str(project["name"])] = (file.parent, project)
             except (OSError, ValueError, LookupError, TypeError):
-                continue  # no package, and nothing to say about it here
+                continue  # not a package
         return found
 
     @property
     def plugins(self) -> set[str]:
-        """The names of the plugins that can be switched on."""
+        """The names of all plugins in the clone."""
         points = (project.get("entry-points", {}) for _, project in self.dists.values())
         return {name for found in points for name in found.get(GROUP, {})}
 
     def missing(self, plugin: str) -> list[Path]:
-        """The folders to install for a plugin, those that it needs and that are missing first."""
+        """The folders to install for a plugin, in order: its missing dependencies, then its own."""
         folders: list[Path] = []
-        brings = (
+        providers = (
             name
             for name, (_, project) in self.dists.items()
             if plugin in project.get("entry-points", {}).get(GROUP, {})
         )
-        self._collect(next(brings, f"{PREFIX}{plugin}"), folders, set())
+        self._collect(next(providers, f"{PREFIX}{plugin}"), folders, set())
         return folders
 
     def _collect(self, name: str, folders: list[Path], seen: set[str]) -> None:
-        if name in seen or name not in self.dists or is_there(name):
+        if name in seen or name not in self.dists or is_dist_installed(name):
             return
         seen.add(name)
         folder, project = self.dists[name]
@@ -67,7 +67,7 @@ class Clone:
         folders.append(folder)
 
 
-def is_there(dist: str) -> bool:
+def is_dist_installed(dist: str) -> bool:
     """Whether a package is installed."""
     try:
         distribution(dist)
@@ -76,8 +76,8 @@ def is_there(dist: str) -> bool:
     return True
 
 
-def clone() -> Clone | None:
-    """The folder of sources that Hookline was installed from, if it was and is still there."""
+def find_clone() -> Clone | None:
+    """The clone that Hookline was installed from; None if it was not, or if the clone is gone."""
     try:
         text = distribution(CORE).read_text("direct_url.json")
     except PackageNotFoundError:
