@@ -1,9 +1,10 @@
 """Keeps secrets out of texts: logs, errors, tool results, whatever is shown or stored.
 
-Secret values of settings are masked by :mod:`.masking`, which knows them by the names of their
-keys. :func:`redacted` replaces every secret that this process knows. Core adds those of
-config.yaml, ``.env`` and the environment; a plugin that learns of another adds it to a
-:class:`ProcessFilter` that it keeps. Nothing is imported but the standard library.
+:func:`redacted` replaces every secret that this process knows. Core adds those of config.yaml,
+``.env`` and the environment; a plugin that learns of another adds it to a :class:`ProcessFilter`
+that it keeps. Nothing is imported but the standard library.
+
+Secret settings, known by the names of their keys, are masked by :mod:`.masking`.
 """
 
 from __future__ import annotations

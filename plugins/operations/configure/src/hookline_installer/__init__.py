@@ -1,7 +1,7 @@
-"""``hookline plugins install`` and ``uninstall``, and word of recorded plugins that are gone.
+"""``hookline plugins install`` and ``uninstall``, and a notice when recorded plugins are missing.
 
-The commands are in ``commands``, imported when the command line is built. At a start, nothing but
-``plugins.lock`` and the metadata of the dists it names is read; without that file, nothing.
+The commands are in ``commands``. When Hookline starts, only ``plugins.lock`` and the metadata of
+the distributions in it are read.
 """
 
 from __future__ import annotations
@@ -23,30 +23,28 @@ from hookline_hookspecs import (
 __all__ = ["Installer"]
 
 RESTORE = "hookline plugins install"
-"""The command that brings recorded plugins back."""
-INSTALL_HELP = "Install a plugin and switch it on; alone, restore what plugins.lock records"
-UNINSTALL_HELP = "Switch a plugin off and remove it; what it stored stays"
+"""The command that reinstalls recorded plugins."""
 
 
 class Installer(Plugin[NoConfig]):
-    """Adds the commands, and says when a recorded plugin is gone. No tool, no slash command."""
+    """Reports recorded plugins that are missing. Adds no tool and no slash command."""
 
-    _news: str = ""
-    """What a person at the terminal is still to be told."""
+    _notice: str = ""
+    """The notice that the terminal has not shown yet."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Compare ``plugins.lock`` with what is installed; nothing is imported for it."""
-        self._news = self._compared()
-        if self._news:
-            self.log.warning("%s", self._news)
+        """Compare ``plugins.lock`` with what is installed, without importing anything."""
+        self._notice = self._find_missing()
+        if self._notice:
+            self.log.warning("%s", self._notice)
 
     @hookimpl
     def start_of_session(self, ctx: Context, session: Session) -> None:
-        """Tell it once, and only on the terminal: it is nothing for those who write in."""
-        if self._news and session.channel == "terminal" and session.parent_id is None:
-            ctx.notify(self._news)
-            self._news = ""
+        """Show the notice once, on the terminal only: people on channels cannot act on it."""
+        if self._notice and session.channel == "terminal" and session.parent_id is None:
+            ctx.notify(self._notice)
+            self._notice = ""
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -55,28 +53,31 @@ class Installer(Plugin[NoConfig]):
 
     def _check(self) -> CheckResult:
         from .lock import LockDamaged, LockFile
-        from .missing_dists import lost, sentence
+        from .missing_dists import find_missing, missing_sentence
 
-        file = LockFile.of(self.host.home)
+        file = LockFile.in_home(self.host.home)
         try:
             entries = file.read()
         except LockDamaged as error:
-            return CheckResult(False, str(error), f"mend {file.path}, or move it away")
-        gone = lost(entries)
+            return CheckResult(False, str(error), f"repair {file.path}, or move it away")
+        gone = find_missing(entries)
         if gone:
-            return CheckResult(False, sentence(gone), RESTORE)
-        return CheckResult(True, f"{len(entries)} in plugins.lock, none is missing")
+            return CheckResult(False, missing_sentence(gone), RESTORE)
+        return CheckResult(True, f"{len(entries)} in plugins.lock, none missing")
 
-    def _compared(self) -> str:
+    def _find_missing(self) -> str:
         if not os.path.lexists(self.host.home / "plugins.lock"):
-            return ""  # Most homes have none; reading one costs the start some milliseconds.
+            return ""  # the usual case; importing the reader would cost some milliseconds
         from .lock import LockDamaged, LockFile
-        from .missing_dists import lost, sentence
+        from .missing_dists import find_missing, missing_sentence
 
         try:
-            gone = lost(LockFile.of(self.host.home).read())
+            gone = find_missing(LockFile.in_home(self.host.home).read())
         except LockDamaged as error:
             return str(error)
         if not gone:
             return ""
-        return f"{sentence(gone)} `{RESTORE}` restores, `hookline plugins uninstall NAME` forgets."
+        return (
+            f"{missing_sentence(gone)} Run `{RESTORE}` to reinstall, "
+            "or `hookline plugins uninstall NAME` to forget."
+        )

@@ -1,6 +1,6 @@
-"""Takes a package of Hookline's own from the clone that Hookline itself was installed from.
+"""Installs Hookline's own packages from the source clone that Hookline was installed from.
 
-Where Hookline runs from a clone, an index may have none of its packages, others, or someone else's.
+A package index may have none of these packages, other versions, or another person's of that name.
 """
 
 from __future__ import annotations
@@ -18,82 +18,86 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from .environment import CORE, Environment
-from .spec import Spec
+from .spec import InstallSpec
 
 
 @dataclass(frozen=True)
-class Source:
-    """A package of the clone: its folder and its ``[project]``."""
+class ClonePackage:
+    """A package in the clone: its folder and its ``[project]`` table."""
 
     folder: Path
     project: Mapping[str, Any]
 
-    def spec(self, editable: bool, extras: tuple[str, ...] = ()) -> Spec:
-        """The folder as something to install."""
+    def spec(self, editable: bool, extras: tuple[str, ...] = ()) -> InstallSpec:
+        """The spec that installs the package from its folder."""
         listed = f"[{','.join(extras)}]" if extras else ""
         name = canonicalize_name(self.project["name"])
-        return Spec(f"{self.folder}{listed}", name, self.folder, editable, extras)
+        return InstallSpec(f"{self.folder}{listed}", name, self.folder, editable, extras)
 
-    def satisfies(self, wanted: Requirement) -> bool:
-        """Whether a requirement's versions hold the package's own; any version that is not told."""
+    def satisfies(self, requirement: Requirement) -> bool:
+        """Whether the package's version meets a requirement; True if it states no version."""
         try:
             version = Version(str(self.project.get("version", "")))
         except InvalidVersion:
             return True
-        return wanted.specifier.contains(version, prereleases=True)
+        return requirement.specifier.contains(version, prereleases=True)
 
 
-def resolved(spec: Spec, environment: Environment) -> Spec:
-    """The spec, as a folder of the clone if it names one of its packages, with what that needs.
+def resolve_in_clone(spec: InstallSpec, environment: Environment) -> InstallSpec:
+    """The spec of a package's folder in the clone and of its dependencies there.
 
-    Any other spec, and any where Hookline was not installed from a clone, stays as it is.
+    ``spec`` is returned unchanged if it names no package of the clone, or if Hookline was not
+    installed from one.
     """
     core = environment.dists.get(CORE)
-    root = _folder(core.url) if core else None
+    root = _clone_root(core.url) if core else None
     name = spec.name
     if core is None or root is None or name is None:
         return spec
-    sources = _sources(root)
-    source = sources.get(name)
-    if source is None or (spec.path is not None and spec.path != source.folder):
+    packages = _find_packages(root)
+    package = packages.get(name)
+    if package is None or (spec.path is not None and spec.path != package.folder):
         return spec
     if spec.path is None:
-        wanted = Requirement(spec.text)
-        if wanted.url is not None or not source.satisfies(wanted):
+        requirement = Requirement(spec.text)
+        if requirement.url is not None or not package.satisfies(requirement):
             return spec
-        spec = source.spec(core.editable, spec.extras)
-    needed = dict(_needed(source, sources, environment, {name}))
-    return replace(spec, also=tuple(one.spec(core.editable) for one in needed.values()))
+        spec = package.spec(core.editable, spec.extras)
+    dependencies = dict(_missing_dependencies(package, packages, environment, {name}))
+    return replace(spec, also=tuple(one.spec(core.editable) for one in dependencies.values()))
 
 
-def _folder(url: str) -> Path | None:
-    """The clone at an address, if it is one that is still there."""
+def _clone_root(url: str) -> Path | None:
+    """The clone at a ``file:`` address; None if it is another address or the clone is gone."""
     parts = urlsplit(url)
     root = Path(url2pathname(parts.path))
     return root if parts.scheme == "file" and (root / "plugins").is_dir() else None
 
 
-def _sources(root: Path) -> dict[str, Source]:
-    found: dict[str, Source] = {}
+def _find_packages(root: Path) -> dict[str, ClonePackage]:
+    found: dict[str, ClonePackage] = {}
     for file in sorted(root.glob("plugins/*/*/pyproject.toml")):
         try:
             project = tomllib.loads(file.read_text("utf-8"))["project"]
-            found[canonicalize_name(project["name"])] = Source(file.parent, project)
+            found[canonicalize_name(project["name"])] = ClonePackage(file.parent, project)
         except (OSError, ValueError, LookupError, TypeError):
-            continue  # no package
+            continue  # not a package
     return found
 
 
-def _needed(
-    source: Source, sources: Mapping[str, Source], environment: Environment, seen: set[str]
-) -> Iterator[tuple[str, Source]]:
-    """What a package needs of the clone and is not installed, what that needs first."""
-    for text in source.project.get("dependencies", []):
+def _missing_dependencies(
+    package: ClonePackage,
+    packages: Mapping[str, ClonePackage],
+    environment: Environment,
+    seen: set[str],
+) -> Iterator[tuple[str, ClonePackage]]:
+    """A package's missing dependencies that are in the clone, in order of installation."""
+    for text in package.project.get("dependencies", []):
         try:
             name = canonicalize_name(Requirement(text).name)
         except InvalidRequirement:
             continue
-        if name in sources and name not in seen and name not in environment.dists:
+        if name in packages and name not in seen and name not in environment.dists:
             seen.add(name)
-            yield from _needed(sources[name], sources, environment, seen)
-            yield name, sources[name]
+            yield from _missing_dependencies(packages[name], packages, environment, seen)
+            yield name, packages[name]

@@ -1,17 +1,17 @@
-"""What the commands do, with every way it can end; imported when one of them runs."""
+"""Runs the commands and turns every failure into a message and an exit code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from .confirmation import Person, SaidYes, say, terminal, warn
-from .consent import Job
-from .environment import look
-from .errors import FAILED, INTERRUPTED, USAGE, Stop
+from .confirmation import AssumeYes, Confirmer, say, terminal_confirmer, warn
+from .consent import InstallJob
+from .environment import inspect_environment
+from .errors import FAILED, INTERRUPTED, USAGE, InstallerError
 from .install import install
 from .lock import LockDamaged, LockFile
-from .restore import missing, restore
+from .restore import missing_entries, restore
 from .spec import parse, parse_editable
 from .uninstall import uninstall
 
@@ -19,60 +19,62 @@ from .uninstall import uninstall
 def install_or_restore(
     home: Path, spec: str | None, editable: str | None, yes: bool, may_replace_core: bool
 ) -> None:
-    """Install a spec or a folder; without either, what plugins.lock records and is missing."""
-    _end_well(lambda: _install(home, spec, editable, yes, may_replace_core))
+    """Install a spec or a folder; without either, reinstall what plugins.lock records."""
+    _exit_on_error(lambda: _install(home, spec, editable, yes, may_replace_core))
 
 
 def remove(home: Path, names: list[str], yes: bool) -> None:
-    """Switch plugins off and remove their dists."""
-    _end_well(lambda: uninstall(Job(home, _person(yes, "hookline plugins uninstall")), names))
+    """Turn plugins off and uninstall their distributions."""
+    _exit_on_error(
+        lambda: uninstall(InstallJob(home, _confirmer(yes, "hookline plugins uninstall")), names)
+    )
 
 
 def _install(
     home: Path, spec: str | None, editable: str | None, yes: bool, may_replace_core: bool
 ) -> None:
     if spec is not None and editable is not None:
-        raise Stop("give SPEC or -e DIR, not both.", USAGE)
+        raise InstallerError("Give SPEC or -e DIR, not both.", USAGE)
     if spec is None and editable is None:
         _restore(home, yes, may_replace_core)
         return
     folder = Path.cwd()
-    wanted = parse(spec, folder) if spec is not None else parse_editable(editable or "", folder)
-    person = _person(yes, "hookline plugins install")
-    install(Job(home, person, may_replace_core), wanted)
+    parsed = parse(spec, folder) if spec is not None else parse_editable(editable or "", folder)
+    confirmer = _confirmer(yes, "hookline plugins install")
+    install(InstallJob(home, confirmer, may_replace_core), parsed)
 
 
 def _restore(home: Path, yes: bool, may_replace_core: bool) -> None:
-    entries = LockFile.of(home).read()
+    entries = LockFile.in_home(home).read()
     if not entries:
-        say("plugins.lock records nothing: no plugin was installed by this command yet.")
+        say("plugins.lock is empty: this command has not installed any plugin yet.")
         return
-    environment = look()
-    lacking = missing(entries, environment)
-    if not lacking:
+    environment = inspect_environment()
+    missing = missing_entries(entries, environment)
+    if not missing:
         say("Everything that plugins.lock records is installed.")
         return
-    person = _person(yes, "hookline plugins install")
-    restore(Job(home, person, may_replace_core), lacking, environment)
+    confirmer = _confirmer(yes, "hookline plugins install")
+    restore(InstallJob(home, confirmer, may_replace_core), missing, environment)
 
 
-def _person(yes: bool, command: str) -> Person:
-    return SaidYes() if yes else terminal(command)
+def _confirmer(yes: bool, command: str) -> Confirmer:
+    return AssumeYes() if yes else terminal_confirmer(command)
 
 
-def _end_well(work: Callable[[], None]) -> None:
-    """Do it; whatever stops it is a sentence and an exit code."""
+def _exit_on_error(work: Callable[[], None]) -> None:
+    """Call ``work``; print a message and exit if it fails."""
     try:
         work()
-    except Stop as error:
+    except InstallerError as error:
         warn(str(error))
         raise SystemExit(error.code) from None
     except LockDamaged as error:
-        warn(f"{error} Nothing was done.")
+        warn(f"{error} Nothing was changed.")
         raise SystemExit(USAGE) from None
     except OSError as error:
-        warn(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}.")
+        warn(f"{error.filename or 'a file'}: {error.strerror or error}.")
         raise SystemExit(FAILED) from None
     except KeyboardInterrupt:
-        warn("interrupted; `hookline plugins install` and `doctor` tell what is missing.")
+        warn("interrupted. `hookline plugins install` and `hookline doctor` show what is missing.")
         raise SystemExit(INTERRUPTED) from None

@@ -1,67 +1,67 @@
-"""The person who is asked before anything changes, and what they are told."""
+"""Asks the person for confirmation, and prints messages."""
 
 from __future__ import annotations
 
 import sys
 from typing import Protocol
 
-from .errors import USAGE, Stop
+from .errors import USAGE, InstallerError
 
 
 def say(text: str) -> None:
-    """A line to stdout."""
+    """Print a line to stdout."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def warn(text: str) -> None:
-    """A line to stderr."""
+    """Print a line to stderr."""
     sys.stderr.write(f"hookline: {text}\n")
     sys.stderr.flush()
 
 
-class Person(Protocol):
-    """Who answers."""
+class Confirmer(Protocol):
+    """Answers the questions of a command."""
 
-    def agrees(self, question: str) -> bool:
-        """Whether to go on with what was shown."""
+    def confirm(self, question: str) -> bool:
+        """Whether to continue with the plan that was shown."""
 
-    def risks(self, question: str) -> bool:
-        """Whether to go on although something would break."""
+    def confirm_breakage(self, question: str) -> bool:
+        """Whether to continue although something would break."""
 
 
-class AtTerminal:
-    """Answers on the terminal; anything but yes is no."""
+class TerminalConfirmer:
+    """Asks on the terminal; anything but yes means no."""
 
-    def agrees(self, question: str) -> bool:
-        """Ask."""
+    def confirm(self, question: str) -> bool:
+        """Ask on the terminal."""
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
-    def risks(self, question: str) -> bool:
-        """Ask."""
-        return self.agrees(question)
+    def confirm_breakage(self, question: str) -> bool:
+        """Ask on the terminal."""
+        return self.confirm(question)
 
 
-class SaidYes:
-    """``--yes``: agrees to what was asked for, and to nothing that breaks."""
+class AssumeYes:
+    """``--yes``: confirms everything except a plan that breaks something."""
 
-    def agrees(self, question: str) -> bool:
-        """Yes."""
+    def confirm(self, question: str) -> bool:
+        """True."""
         return True
 
-    def risks(self, question: str) -> bool:
-        """Nobody has seen what would break: no."""
+    def confirm_breakage(self, question: str) -> bool:
+        """False, because no person has seen what would break."""
         return False
 
 
-def terminal(command: str) -> Person:
-    """The person at the terminal. Raises Stop if there is none."""
+def terminal_confirmer(command: str) -> Confirmer:
+    """Asks the person at the terminal. Raises InstallerError if stdin is not a terminal."""
     if not sys.stdin.isatty():
-        raise Stop(
-            f"there is no terminal to ask on, so nothing was done; "
-            f"add --yes to `{command}` if you mean it.",
+        raise InstallerError(
+            "there is no terminal to ask on, so nothing was changed. "
+            f"Add --yes to `{command}` to run it without a question.",
             USAGE,
         )
-    return AtTerminal()
+    return TerminalConfirmer()

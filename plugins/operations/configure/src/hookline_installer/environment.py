@@ -1,4 +1,4 @@
-"""What the running interpreter's environment holds, seen by a fresh process of it."""
+"""The distributions in the running interpreter's environment, as a new process sees them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from . import look as looker
-from .errors import Stop
+from . import environment_probe
+from .errors import InstallerError
 from .missing_dists import GROUP
 
 CORE = "hookline"
-"""The dist that is never replaced by the way, nor removed."""
+"""The distribution of Hookline itself, which is never replaced unasked and never removed."""
 
 
 @dataclass(frozen=True)
-class Dist:
-    """One installed dist. ``brings`` maps Hookline's entry-point groups to names."""
+class InstalledDist:
+    """One installed distribution. ``brings`` maps Hookline's entry-point groups to names."""
 
     name: str
     version: str
@@ -50,61 +50,61 @@ class Dist:
 class Environment:
     """What is installed, by canonical name, and how the environment may be changed."""
 
-    dists: Mapping[str, Dist]
+    dists: Mapping[str, InstalledDist]
     has_pip: bool
     externally_managed: bool
     maker: str
     prefix: str
 
-    def bringing(self, plugin: str) -> list[Dist]:
-        """The dists that bring a plugin of this name."""
+    def providers_of(self, plugin: str) -> list[InstalledDist]:
+        """The distributions that bring a plugin of this name."""
         return [dist for dist in self.dists.values() if plugin in dist.plugins]
 
-    def needing(self, name: str) -> list[Dist]:
-        """The dists that need the dist ``name`` without any extra."""
-        return [d for d in self.dists.values() if any(r.name == name for r in needs(d))]
+    def dependents_of(self, name: str) -> list[InstalledDist]:
+        """The distributions that require the distribution ``name`` without any extra."""
+        return [d for d in self.dists.values() if any(r.name == name for r in requirements_of(d))]
 
 
 @dataclass(frozen=True)
-class Need:
-    """That a dist needs another, in these versions."""
+class DistRequirement:
+    """A distribution's requirement of another one, with the versions it accepts."""
 
     name: str
     requirement: Requirement
 
     def accepts(self, version: str) -> bool:
-        """Whether a version will do."""
+        """Whether a version satisfies the requirement."""
         try:
             return self.requirement.specifier.contains(Version(version), prereleases=True)
         except InvalidVersion:
             return True
 
 
-def needs(dist: Dist) -> Iterator[Need]:
-    """What a dist needs in this interpreter, extras left out."""
+def requirements_of(dist: InstalledDist) -> Iterator[DistRequirement]:
+    """What a distribution requires in this interpreter, without extras."""
     for text in dist.requires:
         try:
             found = Requirement(text)
         except InvalidRequirement:
             continue
         if found.marker is None or found.marker.evaluate({"extra": ""}):
-            yield Need(canonicalize_name(found.name), found)
+            yield DistRequirement(canonicalize_name(found.name), found)
 
 
-def look() -> Environment:
-    """Look afresh. Raises Stop if the interpreter cannot be run."""
-    # -P: what lies in the current folder is never imported.
-    command = [sys.executable, "-P", str(Path(looker.__file__))]
+def inspect_environment() -> Environment:
+    """Read the environment in a new process. Raises InstallerError if that fails."""
+    # -P: nothing is imported from the current folder.
+    command = [sys.executable, "-P", str(Path(environment_probe.__file__))]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise Stop(f"{sys.executable} cannot tell what it has installed: {reason}")
+        reason = (done.stderr.strip().splitlines() or ["no error message"])[-1]
+        raise InstallerError(f"{sys.executable} cannot list its installed packages: {reason}")
     found = json.loads(done.stdout)
-    dists: dict[str, Dist] = {}
+    dists: dict[str, InstalledDist] = {}
     for row in found["dists"]:
         brings = {group: tuple(names) for group, names in row["brings"].items()}
-        dist = Dist(**row | {"brings": brings, "requires": tuple(row["requires"])})
-        dists.setdefault(dist.key, dist)  # The first on the path is the one that is imported.
+        dist = InstalledDist(**row | {"brings": brings, "requires": tuple(row["requires"])})
+        dists.setdefault(dist.key, dist)  # the first on the path is imported
     return Environment(
         dists, found["pip"], found["externally_managed"], found["maker"], found["prefix"]
     )

@@ -1,4 +1,4 @@
-"""Prints as JSON what an interpreter has installed. Run as a script, so that nothing is cached.
+"""Prints an interpreter's installed distributions as JSON; run as a script, to avoid caches.
 
 ``{"pip", "externally_managed", "maker", "prefix", "dists": [{"name", "version", "requires",
 "brings", "url", "editable"}]}``; ``brings`` maps entry-point groups of Hookline to names.
@@ -18,8 +18,8 @@ MAKERS = {"uv-receipt.toml": "uv tool", "pipx_metadata.json": "pipx"}
 """Files that tool managers leave in the environments they make."""
 
 
-def look() -> dict[str, Any]:
-    """What there is for this interpreter."""
+def probe() -> dict[str, Any]:
+    """The environment of this interpreter; the module's docstring describes the keys."""
     prefix = Path(sys.prefix)
     makers = [maker for file, maker in MAKERS.items() if (prefix / file).exists()]
     marker = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"
@@ -28,11 +28,11 @@ def look() -> dict[str, Any]:
         "externally_managed": sys.prefix == sys.base_prefix and marker.exists(),
         "maker": makers[0] if makers else "",
         "prefix": sys.prefix,
-        "dists": [_described(dist) for dist in distributions() if dist.metadata["Name"]],
+        "dists": [_dist_row(dist) for dist in distributions() if dist.metadata["Name"]],
     }
 
 
-def _described(dist: Distribution) -> dict[str, Any]:
+def _dist_row(dist: Distribution) -> dict[str, Any]:
     brings: dict[str, list[str]] = {}
     for point in dist.entry_points:
         if point.group.startswith("hookline."):
@@ -49,4 +49,4 @@ def _described(dist: Distribution) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    json.dump(look(), sys.stdout)
+    json.dump(probe(), sys.stdout)

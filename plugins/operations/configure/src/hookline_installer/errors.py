@@ -1,4 +1,4 @@
-"""How a command ends other than well: with a sentence and an exit code."""
+"""The exit codes of the commands, and the error that ends them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes, as everywhere in Hookline."""
 
 
-class Stop(Exception):
-    """The end of a command. The text is for the person; ``code`` is the exit code."""
+class InstallerError(Exception):
+    """Ends a command with a message for the person and the exit code ``code``."""
 
     def __init__(self, text: str, code: int = FAILED) -> None:
         super().__init__(text)

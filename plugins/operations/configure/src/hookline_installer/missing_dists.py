@@ -1,21 +1,21 @@
-"""Which recorded dists or plugins the environment lacks. Reads metadata, imports nothing."""
+"""Finds recorded distributions and plugins that are missing. Reads metadata, imports nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 
-from .lock import Entry
+from .lock import LockEntry
 
 GROUP = "hookline.plugins"
 
 
-def lost(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The entries whose dist, or one of whose plugins, is not installed for this interpreter."""
-    return tuple(entry for entry in entries if not _is_there(entry))
+def find_missing(entries: Iterable[LockEntry]) -> tuple[LockEntry, ...]:
+    """The entries whose distribution, or one of its plugins, is not installed."""
+    return tuple(entry for entry in entries if not _is_installed(entry))
 
 
-def _is_there(entry: Entry) -> bool:
+def _is_installed(entry: LockEntry) -> bool:
     try:
         found = distribution(entry.dist)
     except PackageNotFoundError:
@@ -25,14 +25,14 @@ def _is_there(entry: Entry) -> bool:
     }
 
 
-def sentence(entries: Sequence[Entry]) -> str:
-    """What is gone, for a person."""
-    listed = ", ".join(_named(entry) for entry in entries)
+def missing_sentence(entries: Sequence[LockEntry]) -> str:
+    """A sentence that names the missing entries."""
+    listed = ", ".join(_label(entry) for entry in entries)
     verb = "is" if len(entries) == 1 else "are"
     return f"{listed} {verb} recorded in plugins.lock but no longer installed."
 
 
-def _named(entry: Entry) -> str:
-    brought = " and ".join(entry.plugins)
+def _label(entry: LockEntry) -> str:
+    plugins = " and ".join(entry.plugins)
     dist = f"{entry.dist} {entry.version}"
-    return f"plugin {brought} ({dist})" if brought else dist
+    return f"plugin {plugins} ({dist})" if plugins else dist

@@ -1,4 +1,4 @@
-"""pip and uv, run for the interpreter that runs Hookline."""
+"""Runs pip or uv for the interpreter that runs Hookline."""
 
 from __future__ import annotations
 
@@ -12,64 +12,64 @@ from pathlib import Path
 from typing import Protocol
 
 from .environment import Environment
-from .errors import Stop
-from .plan import Plan, Unreadable, from_report, from_uv
-from .spec import Spec, masked
+from .errors import InstallerError
+from .plan import InstallPlan, UnreadablePlan, from_report, from_uv
+from .spec import InstallSpec, mask_passwords
 
-QUIET = {
+QUIET_VARIABLES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
 }
-"""Variables that keep the tools, and git, from asking and from talking about themselves."""
-ELSEWHERE = ("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
-"""Variables that would have pip install for another interpreter, or beside this one."""
-BREAK = {"pip": "PIP_BREAK_SYSTEM_PACKAGES", "uv": "UV_BREAK_SYSTEM_PACKAGES"}
-"""The tools' own variables for changing a Python that is managed by the system."""
-STDERR = 2
-"""The file descriptor."""
-NO = ("", "0", "false", "no", "off", "n", "f")
+"""Variables that keep pip, uv and git from asking questions and printing notices."""
+OTHER_TARGET_VARIABLES = ("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
+"""Variables that would make pip install for another interpreter or into another folder."""
+BREAK_SYSTEM_VARIABLES = {"pip": "PIP_BREAK_SYSTEM_PACKAGES", "uv": "UV_BREAK_SYSTEM_PACKAGES"}
+"""Variables that allow the tools to change a Python managed by the system."""
+STDERR_FD = 2
+"""The file descriptor of stderr."""
+FALSE_VALUES = ("", "0", "false", "no", "off", "n", "f")
 
 
-class Tool(Protocol):
-    """A program that installs."""
+class PackageTool(Protocol):
+    """A program that installs packages."""
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The program's name."""
 
-    def plan(self, specs: Sequence[Spec]) -> Plan:
-        """What an install would change; nothing is changed. Raises Stop with the tool's words."""
+    def plan(self, specs: Sequence[InstallSpec]) -> InstallPlan:
+        """The changes an installation would make. Raises InstallerError with the tool's message."""
 
-    def install(self, specs: Sequence[Spec]) -> None:
-        """Install. Raises Stop."""
+    def install(self, specs: Sequence[InstallSpec]) -> None:
+        """Install. Raises InstallerError."""
 
     def uninstall(self, names: Sequence[str]) -> None:
-        """Remove dists. Raises Stop."""
+        """Uninstall distributions. Raises InstallerError."""
 
 
 @dataclass(frozen=True)
-class Pip:
-    """pip, as a module of the interpreter. ``folder`` is where it is run."""
+class PipTool:
+    """pip, as a module of the interpreter, run in ``folder``."""
 
     folder: Path
     name: str = "pip"
 
-    def plan(self, specs: Sequence[Spec]) -> Plan:
-        """By ``pip install --dry-run --report``."""
-        words = ["install", "--dry-run", "--quiet", "--report", "-", *_sorted(specs)]
-        done = _asked([*self._pip(), *words], self.folder)
+    def plan(self, specs: Sequence[InstallSpec]) -> InstallPlan:
+        """Run ``pip install --dry-run --report``."""
+        words = ["install", "--dry-run", "--quiet", "--report", "-", *_spec_arguments(specs)]
+        done = _run_quietly([*self._pip(), *words], self.folder)
         _refuse_failure(done, "pip", specs)
-        return _read(from_report, done.stdout)
+        return _parse(from_report, done.stdout)
 
-    def install(self, specs: Sequence[Spec]) -> None:
-        """By ``pip install``."""
-        _change([*self._pip(), "install", *_sorted(specs)], self.folder)
+    def install(self, specs: Sequence[InstallSpec]) -> None:
+        """Run ``pip install``."""
+        _run_visibly([*self._pip(), "install", *_spec_arguments(specs)], self.folder)
 
     def uninstall(self, names: Sequence[str]) -> None:
-        """By ``pip uninstall``."""
-        _change([*self._pip(), "uninstall", "--yes", "--", *names], self.folder)
+        """Run ``pip uninstall``."""
+        _run_visibly([*self._pip(), "uninstall", "--yes", "--", *names], self.folder)
 
     @staticmethod
     def _pip() -> list[str]:
@@ -77,86 +77,86 @@ class Pip:
 
 
 @dataclass(frozen=True)
-class Uv:
+class UvTool:
     """uv, for environments without pip."""
 
     program: str
     folder: Path
     name: str = "uv"
 
-    def plan(self, specs: Sequence[Spec]) -> Plan:
-        """By ``uv pip install --dry-run``, which answers on stderr."""
-        words = ["--dry-run", "--no-progress", *_sources_of_pip(), *_sorted(specs)]
-        done = _asked([*self._uv("install"), *words], self.folder)
+    def plan(self, specs: Sequence[InstallSpec]) -> InstallPlan:
+        """Run ``uv pip install --dry-run``, which prints its plan on stderr."""
+        words = ["--dry-run", "--no-progress", *_pip_sources(), *_spec_arguments(specs)]
+        done = _run_quietly([*self._uv("install"), *words], self.folder)
         _refuse_failure(done, "uv", specs)
-        return _read(from_uv, done.stderr)
+        return _parse(from_uv, done.stderr)
 
-    def install(self, specs: Sequence[Spec]) -> None:
-        """By ``uv pip install``."""
-        _change([*self._uv("install"), *_sources_of_pip(), *_sorted(specs)], self.folder)
+    def install(self, specs: Sequence[InstallSpec]) -> None:
+        """Run ``uv pip install``."""
+        _run_visibly([*self._uv("install"), *_pip_sources(), *_spec_arguments(specs)], self.folder)
 
     def uninstall(self, names: Sequence[str]) -> None:
-        """By ``uv pip uninstall``."""
-        _change([*self._uv("uninstall"), "--", *names], self.folder)
+        """Run ``uv pip uninstall``."""
+        _run_visibly([*self._uv("uninstall"), "--", *names], self.folder)
 
     def _uv(self, verb: str) -> list[str]:
         return [self.program, "pip", verb, "--python", sys.executable]
 
 
-def choose(environment: Environment, folder: Path) -> Tool:
-    """pip if the interpreter has it, else uv. Raises Stop with what to do."""
+def choose_tool(environment: Environment, folder: Path) -> PackageTool:
+    """pip if the interpreter has it, else uv. Raises InstallerError if there is neither."""
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-    uv = uv or shutil.which(os.environ.get("UV", ""))  # so `uv run` names itself
+    uv = uv or shutil.which(os.environ.get("UV", ""))  # set by `uv run`
     if not environment.has_pip and uv is None:
-        raise Stop(_no_tool(environment))
+        raise InstallerError(_no_tool(environment))
     name = "pip" if environment.has_pip else "uv"
-    if environment.externally_managed and not _is_on(BREAK[name]):
-        raise Stop(
-            f"{sys.executable} belongs to the operating system, which installs its packages "
-            "itself (PEP 668), so nothing was done. Install Hookline into an environment of its "
+    if environment.externally_managed and not _is_on(BREAK_SYSTEM_VARIABLES[name]):
+        raise InstallerError(
+            f"{sys.executable} is managed by the operating system "
+            "(PEP 668), so nothing was changed. Install Hookline into an environment of its "
             f"own, with `{sys.executable} -m venv DIR`, pipx or uv tool, and install plugins there."
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Pip(folder) if environment.has_pip or uv is None else Uv(uv, folder)
+    return PipTool(folder) if environment.has_pip or uv is None else UvTool(uv, folder)
 
 
 def _no_tool(environment: Environment) -> str:
-    ways = {
-        "uv tool": "It was made by uv tool: put `uv` on PATH and try again, or run "
+    by_maker = {
+        "uv tool": "uv tool created it: put `uv` on PATH and try again, or run "
         "`uv tool install hookline --with SPEC`.",
-        "pipx": "It was made by pipx: run `pipx inject hookline SPEC`, then "
+        "pipx": "pipx created it: run `pipx inject hookline SPEC`, then "
         "`hookline plugins enable NAME`.",
     }
     other = f"Run `{sys.executable} -m ensurepip`, or put `uv` on PATH, and try again."
-    where = environment.prefix
-    return f"{where} has no pip and there is no uv on PATH. {ways.get(environment.maker, other)}"
+    hint = by_maker.get(environment.maker, other)
+    return f"{environment.prefix} has no pip, and uv is not on PATH. {hint}"
 
 
-def _sorted(specs: Sequence[Spec]) -> list[str]:
-    """Editable ones are options; behind ``--`` nothing is one."""
-    every = list(dict.fromkeys(one for spec in specs for one in (*spec.also, spec)))
-    options = [word for spec in every if spec.editable for word in spec.arguments]
-    return [*options, "--", *(spec.text for spec in every if not spec.editable)]
+def _spec_arguments(specs: Sequence[InstallSpec]) -> list[str]:
+    """The arguments for the specs: editable ones as options, the others after ``--``."""
+    all_specs = list(dict.fromkeys(one for spec in specs for one in (*spec.also, spec)))
+    options = [word for spec in all_specs if spec.editable for word in spec.arguments]
+    return [*options, "--", *(spec.text for spec in all_specs if not spec.editable)]
 
 
-def _sources_of_pip() -> list[str]:
-    """Whoever tells pip to stay off the network means uv as well."""
+def _pip_sources() -> list[str]:
+    """Options for uv with the meaning of pip's variables for offline use."""
     words = ["--no-index"] if _is_on("PIP_NO_INDEX") else []
-    for place in os.environ.get("PIP_FIND_LINKS", "").split():
-        words += ["--find-links", place]
+    for location in os.environ.get("PIP_FIND_LINKS", "").split():
+        words += ["--find-links", location]
     return words
 
 
 def _is_on(variable: str) -> bool:
-    return os.environ.get(variable, "").strip().lower() not in NO
+    return os.environ.get(variable, "").strip().lower() not in FALSE_VALUES
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    return kept | QUIET
+    kept = {name: value for name, value in os.environ.items() if name not in OTHER_TARGET_VARIABLES}
+    return kept | QUIET_VARIABLES
 
 
-def _asked(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _run_quietly(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=folder,
@@ -170,32 +170,34 @@ def _asked(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]
 
 
 def _refuse_failure(
-    done: subprocess.CompletedProcess[str], tool: str, specs: Sequence[Spec]
+    done: subprocess.CompletedProcess[str], tool: str, specs: Sequence[InstallSpec]
 ) -> None:
     if done.returncode:
-        wanted = " and ".join(spec.shown for spec in specs)
-        words = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
-        indented = "\n".join(f"  {line}" for line in masked(words).splitlines())
-        raise Stop(f"{tool} cannot install {wanted}, so nothing was done. It says:\n{indented}")
+        names = " and ".join(spec.shown for spec in specs)
+        output = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
+        indented = "\n".join(f"  {line}" for line in mask_passwords(output).splitlines())
+        raise InstallerError(
+            f"{tool} cannot install {names}, so nothing was changed. Its output:\n{indented}"
+        )
 
 
-def _read(reader: Callable[[str], Plan], text: str) -> Plan:
+def _parse(reader: Callable[[str], InstallPlan], text: str) -> InstallPlan:
     try:
         return reader(text)
-    except Unreadable as error:
-        raise Stop(f"{error}; nothing was done. Update pip or uv.") from None
+    except UnreadablePlan as error:
+        raise InstallerError(f"{error}; nothing was changed. Update pip or uv.") from None
 
 
-def _change(command: list[str], folder: Path) -> None:
-    """Run it in sight of the person; what it prints goes to stderr."""
+def _run_visibly(command: list[str], folder: Path) -> None:
+    """Run a command whose output the person sees, on stderr."""
     done = subprocess.run(
         command,
         cwd=folder,
         env=_environment(),
         stdin=subprocess.DEVNULL,
-        stdout=STDERR,
+        stdout=STDERR_FD,
         check=False,
     )
     if done.returncode:
         tool = "uv" if command[1:2] == ["pip"] else "pip"
-        raise Stop(f"{tool} failed (exit code {done.returncode}); its words stand above.")
+        raise InstallerError(f"{tool} failed (exit code {done.returncode}); see its output above.")

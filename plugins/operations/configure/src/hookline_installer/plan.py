@@ -1,4 +1,4 @@
-"""What an install would change, from a dry run, and what that would break."""
+"""The changes that an installation would make, from a dry run, and their conflicts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from .environment import Environment, needs
-from .spec import masked
+from .environment import Environment, requirements_of
+from .spec import mask_passwords
 
 _UV_LINE = re.compile(
     r"^ (?P<sign>[+~-]) (?P<name>[A-Za-z0-9._-]+)"
@@ -20,19 +20,22 @@ _UV_LINE = re.compile(
 )
 
 
-class Unreadable(Exception):
-    """A dry run's answer that is not understood."""
+class UnreadablePlan(Exception):
+    """The output of a dry run could not be parsed."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """A dist that comes in. ``version`` is None where it must be built first; ``source`` is the
-    address of one that was asked for by address or path; ``asked`` if it was asked for itself."""
+class PlannedDist:
+    """A distribution that would be installed.
+
+    ``version`` is None if it must be built first. ``source`` is the address of one given by address
+    or path. ``requested`` is True unless it is only a dependency.
+    """
 
     name: str
     version: str | None
     source: str = ""
-    asked: bool = False
+    requested: bool = False
 
     @property
     def key(self) -> str:
@@ -41,33 +44,33 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What comes in, and the names of what only goes."""
+class InstallPlan:
+    """The distributions to install, and the names of those that would only be removed."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlannedDist, ...] = ()
     removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.steps or self.removed)
 
-    def step(self, name: str) -> Step | None:
-        """The step of a dist."""
+    def step(self, name: str) -> PlannedDist | None:
+        """The planned installation of a distribution, if any."""
         return next((step for step in self.steps if step.key == name), None)
 
-    def fresh(self, before: Environment) -> list[str]:
-        """The dists that were not there before."""
+    def new_names(self, before: Environment) -> list[str]:
+        """The names of the distributions that were not installed before."""
         return [step.key for step in self.steps if step.key not in before.dists]
 
     def lines(self, before: Environment) -> list[str]:
-        """A line for each change."""
-        rows = [_row(step, before) for step in self.steps]
+        """One line of text for each change."""
+        rows = [_change(step, before) for step in self.steps]
         rows += [("remove", str(before.dists.get(name, name))) for name in self.removed]
         return [f"  {verb:<10}{what}" for verb, what in rows]
 
 
-def _row(step: Step, before: Environment) -> tuple[str, str]:
+def _change(step: PlannedDist, before: Environment) -> tuple[str, str]:
     old = before.dists.get(step.key)
-    source = f" (from {masked(step.source)})" if step.source else ""
+    source = f" (from {mask_passwords(step.source)})" if step.source else ""
     new = step.version or ""
     if old is None:
         return "install", f"{step.name} {new}".rstrip() + source
@@ -86,45 +89,46 @@ def _is_older(one: str, other: str) -> bool:
         return False
 
 
-def from_report(text: str) -> Plan:
-    """The plan in pip's report (``pip install --report``, version 1). Raises Unreadable."""
+def from_report(text: str) -> InstallPlan:
+    """The plan in pip's report (``pip install --report``, version 1). Raises UnreadablePlan."""
     try:
         rows = json.loads(text)["install"]
-        return Plan(tuple(_reported(row) for row in rows))
+        return InstallPlan(tuple(_planned_dist(row) for row in rows))
     except (ValueError, KeyError, TypeError) as error:
-        raise Unreadable(f"pip's report is not understood ({error!r})") from None
+        raise UnreadablePlan(f"cannot parse pip's report ({error!r})") from None
 
 
-def _reported(row: dict[str, Any]) -> Step:
+def _planned_dist(row: dict[str, Any]) -> PlannedDist:
     metadata = row["metadata"]
     source = row["download_info"]["url"] if row.get("is_direct") else ""
-    return Step(metadata["name"], metadata["version"], source, bool(row.get("requested")))
+    return PlannedDist(metadata["name"], metadata["version"], source, bool(row.get("requested")))
 
 
-def from_uv(text: str) -> Plan:
-    """The plan in the words of ``uv pip install --dry-run``. Raises Unreadable."""
+def from_uv(text: str) -> InstallPlan:
+    """The plan in the output of ``uv pip install --dry-run``. Raises UnreadablePlan."""
     found = [m for m in map(_UV_LINE.match, text.splitlines()) if m]
     steps = tuple(
-        Step(m["name"], m["version"], m["url"] or m["origin"] or "")
+        PlannedDist(m["name"], m["version"], m["url"] or m["origin"] or "")
         for m in found
         if m["sign"] in "+~"
     )
     if not found and "no changes" not in text:
-        raise Unreadable(f"uv's answer is not understood: {text.strip()[-200:]}")
-    coming = {step.key for step in steps}
-    gone = (canonicalize_name(m["name"]) for m in found if m["sign"] == "-")
-    return Plan(steps, tuple(name for name in gone if name not in coming))
+        raise UnreadablePlan(f"cannot parse uv's output: {text.strip()[-200:]}")
+    installed = {step.key for step in steps}
+    removed = (canonicalize_name(m["name"]) for m in found if m["sign"] == "-")
+    return InstallPlan(steps, tuple(name for name in removed if name not in installed))
 
 
-def conflicts(plan: Plan, before: Environment) -> Iterator[str]:
-    """What works now and would not any more, a sentence each."""
+def conflicts(plan: InstallPlan, before: Environment) -> Iterator[str]:
+    """A sentence for each installed distribution whose requirements the plan would break."""
     for dist in before.dists.values():
         if plan.step(dist.key) or dist.key in plan.removed:
             continue
-        for need in needs(dist):
-            step, old = plan.step(need.name), before.dists.get(need.name)
-            if need.name in plan.removed:
-                yield f"{dist} needs {need.requirement}, which would be removed"
-            worked = old is None or need.accepts(old.version)
-            if worked and step and step.version and not need.accepts(step.version):
-                yield f"{dist} needs {need.requirement}, and would get {step.version}"
+        for requirement in requirements_of(dist):
+            step = plan.step(requirement.name)
+            old = before.dists.get(requirement.name)
+            if requirement.name in plan.removed:
+                yield f"{dist} needs {requirement.requirement}, which would be removed"
+            worked = old is None or requirement.accepts(old.version)
+            if worked and step and step.version and not requirement.accepts(step.version):
+                yield f"{dist} needs {requirement.requirement}, and would get {step.version}"

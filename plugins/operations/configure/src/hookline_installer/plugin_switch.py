@@ -1,4 +1,4 @@
-"""Switches plugins in ``config.yaml`` and asks how they fare, through ``hookline`` itself."""
+"""Turns plugins on and off and reads their states, by running ``hookline plugins``."""
 
 from __future__ import annotations
 
@@ -10,61 +10,62 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .confirmation import say, warn
-from .errors import Stop
+from .errors import InstallerError
 
 
 @dataclass(frozen=True)
-class State:
-    """How a plugin fares: ``on off missing failed``, and why."""
+class PluginState:
+    """A plugin's state, ``on off missing failed``, and the reason."""
 
     state: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Switch:
-    """The switches of one home."""
+class PluginSwitch:
+    """Turns plugins of one home on and off."""
 
     home: Path
 
     def on(self, plugin: str) -> None:
-        """Switch on. Raises Stop with the reason."""
-        self._switch("enable", plugin)
+        """Turn a plugin on. Raises InstallerError with the reason."""
+        self._run_verb("enable", plugin)
 
     def off(self, plugin: str) -> None:
-        """Switch off; settings stay. Raises Stop with the reason."""
-        self._switch("disable", plugin)
+        """Turn a plugin off and keep its settings. Raises InstallerError with the reason."""
+        self._run_verb("disable", plugin)
 
-    def states(self) -> dict[str, State]:
-        """The state of every plugin; empty if ``hookline plugins list`` cannot tell."""
+    def states(self) -> dict[str, PluginState]:
+        """The state of every plugin; empty if ``hookline plugins list`` fails."""
         done = self._hookline("plugins", "list", "--json")
         try:
             return {
-                row["name"]: State(row["state"], row["reason"]) for row in json.loads(done.stdout)
+                row["name"]: PluginState(row["state"], row["reason"])
+                for row in json.loads(done.stdout)
             }
         except (ValueError, KeyError, TypeError):
             return {}
 
     def report(self, plugins: list[str]) -> None:
-        """Say of each plugin whether it is on; a warning where it is not, with the reason."""
+        """Print each plugin's state; a warning with the reason if it is not on."""
         states = self.states()
         if not states:
-            warn("nothing says whether it is on: `hookline plugins list` comes with plugin inspect")
+            warn("the state is unknown: `hookline plugins list` needs the plugin inspect")
             return
         for plugin in plugins:
-            found = states.get(plugin, State("off", "hookline plugins list does not show it"))
+            found = states.get(plugin, PluginState("off", "hookline plugins list does not show it"))
             if found.state == "on":
                 say(f"Plugin {plugin} is on.")
             elif found.state == "off":
-                warn(f"plugin {plugin} is off; `hookline plugins enable {plugin}` switches it on")
+                warn(f"plugin {plugin} is off. Run `hookline plugins enable {plugin}`.")
             else:
                 warn(f"plugin {plugin} is installed but does not start: {found.reason}")
 
-    def _switch(self, verb: str, plugin: str) -> None:
+    def _run_verb(self, verb: str, plugin: str) -> None:
         done = self._hookline("plugins", verb, "--", plugin)
         if done.returncode:
             reason = done.stderr.strip().removeprefix("hookline: ") or f"exit {done.returncode}"
-            raise Stop(f"`hookline plugins {verb} {plugin}` failed: {reason}")
+            raise InstallerError(f"`hookline plugins {verb} {plugin}` failed: {reason}")
 
     def _hookline(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,73 +1,77 @@
-"""``hookline plugins install`` alone: brings back what is recorded and no longer installed."""
+"""``hookline plugins install`` without arguments: reinstalls recorded plugins that are missing."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from .clone_packages import resolved
+from .clone_packages import resolve_in_clone
 from .confirmation import say, warn
-from .consent import Job, get_consent
-from .environment import Environment, look
-from .errors import Stop
-from .lock import Entry
-from .package_tools import Tool, choose
-from .spec import Spec, parse, parse_editable
+from .consent import InstallJob, get_consent
+from .environment import Environment, inspect_environment
+from .errors import InstallerError
+from .lock import LockEntry
+from .package_tools import PackageTool, choose_tool
+from .spec import InstallSpec, parse, parse_editable
 
 
-def restore(job: Job, lacking: list[Entry], before: Environment) -> None:
-    """Reinstall the ``lacking`` entries. What config says of them stays as it is. Raises Stop."""
-    tool = choose(before, job.home)
-    found = {entry: spec for entry in lacking if (spec := _resolved(tool, entry, before))}
+def restore(job: InstallJob, missing: list[LockEntry], before: Environment) -> None:
+    """Reinstall the ``missing`` entries. config.yaml stays as it is. Raises InstallerError."""
+    tool = choose_tool(before, job.home)
+    found = {entry: spec for entry in missing if (spec := _installable_spec(tool, entry, before))}
     if not found:
-        raise Stop("nothing was done.")
+        raise InstallerError("nothing was changed.")
     specs = list(found.values())
     plan = tool.plan(specs)
-    then = f"That brings back {', '.join(entry.dist for entry in found)}."
+    then = f"This reinstalls {', '.join(entry.dist for entry in found)}."
     get_consent(job, tool, plan, before, then)
     tool.install(specs)
-    after = look()
-    back = [entry for entry in found if is_there(entry, after)]
+    after = inspect_environment()
+    restored = [entry for entry in found if is_complete(entry, after)]
     job.lock.record(
-        entry.model_copy(update={"version": after.dists[entry.dist].version}) for entry in back
+        entry.model_copy(update={"version": after.dists[entry.dist].version}) for entry in restored
     )
-    for entry in back:
-        say(f"{after.dists[entry.dist]} is back.")
-    job.switch.report([plugin for entry in back for plugin in entry.plugins])
-    still = [entry.dist for entry in lacking if entry not in back]
+    for entry in restored:
+        say(f"Reinstalled {after.dists[entry.dist]}.")
+    job.switch.report([plugin for entry in restored for plugin in entry.plugins])
+    still = [entry.dist for entry in missing if entry not in restored]
     if still:
-        raise Stop(f"still missing: {', '.join(still)}. `hookline plugins uninstall` forgets one.")
+        raise InstallerError(
+            f"still missing: {', '.join(still)}. Forget one with `hookline plugins uninstall NAME`."
+        )
 
 
-def missing(entries: tuple[Entry, ...], environment: Environment) -> list[Entry]:
-    """The entries that an environment lacks, wholly or in a plugin."""
-    return [entry for entry in entries if not is_there(entry, environment)]
+def missing_entries(entries: tuple[LockEntry, ...], environment: Environment) -> list[LockEntry]:
+    """The entries whose distribution, or one of its plugins, is not in the environment."""
+    return [entry for entry in entries if not is_complete(entry, environment)]
 
 
-def is_there(entry: Entry, environment: Environment) -> bool:
-    """Whether the dist is there and brings the plugins that are recorded of it."""
+def is_complete(entry: LockEntry, environment: Environment) -> bool:
+    """Whether the distribution is installed with all its recorded plugins."""
     dist = environment.dists.get(entry.dist)
     return dist is not None and set(entry.plugins) <= set(dist.plugins)
 
 
-def _resolved(tool: Tool, entry: Entry, before: Environment) -> Spec | None:
-    """The spec at its recorded version, or at any if that is gone; None, and why, if neither."""
+def _installable_spec(
+    tool: PackageTool, entry: LockEntry, before: Environment
+) -> InstallSpec | None:
+    """The spec at its recorded version, else at any; None, with a warning, if neither works."""
     try:
         root = Path("/")
         spec = parse_editable(entry.editable, root) if entry.editable else parse(entry.spec, root)
-        spec = resolved(spec, before)
+        spec = resolve_in_clone(spec, before)
         pinned = spec.pinned(entry.version)
-        if pinned != spec and _can(tool, pinned):
+        if pinned != spec and _is_installable(tool, pinned):
             return pinned
         tool.plan([spec])
-    except Stop as error:
-        warn(f"{entry.dist} cannot be brought back: {error}")
+    except InstallerError as error:
+        warn(f"{entry.dist} cannot be reinstalled: {error}")
         return None
     return spec
 
 
-def _can(tool: Tool, spec: Spec) -> bool:
+def _is_installable(tool: PackageTool, spec: InstallSpec) -> bool:
     try:
         tool.plan([spec])
-    except Stop:
+    except InstallerError:
         return False
     return True

@@ -3,7 +3,7 @@
 Reached by the entry point ``hookline_profiles:Profiles``. A profile is a home of its own in
 ``profiles/NAME`` of the home; core makes it the process's home for ``hookline -p NAME …``, or for
 every command after ``hookline profile use NAME``.
-:mod:`.profile_homes` knows the folders, :mod:`.commands` has the commands.
+:mod:`.profile_homes` manages the folders, :mod:`.commands` has the commands.
 """
 
 from __future__ import annotations
@@ -14,4 +14,4 @@ __all__ = ["Profiles"]
 
 
 class Profiles(Plugin[NoConfig]):
-    """Its commands are entry points; the plugin switches them on and off."""
+    """The commands are entry points; this plugin turns them on and off."""

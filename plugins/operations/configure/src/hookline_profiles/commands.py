@@ -1,6 +1,6 @@
 """Create and switch between profiles.
 
-``hookline profile``. No database is opened.
+``hookline profile``. The commands do not open the database.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from hookline_hookspecs.cli import command_line, confirm
 
-from .profile_homes import Folders, ProfileError, environment_for, is_served
+from .profile_homes import ProfileError, ProfileHomes, environment_for, is_served
 
 T = TypeVar("T")
 Name = Annotated[
@@ -40,7 +40,7 @@ def create(
     ] = False,
 ) -> None:
     """Create a profile: empty, or set up like the one in use."""
-    folder = _or_stop(lambda: _folders().create(name, command_line().home if clone else None))
+    folder = _or_exit(lambda: _profile_homes().create(name, command_line().home if clone else None))
     typer.echo(f"Created {folder}.")
     if clone and (folder / ".env").exists():
         typer.echo(
@@ -55,32 +55,32 @@ def create(
 @app.command("list")
 def list_profiles(json: Json = False) -> None:
     """List the profiles and which one is in use."""
-    active = _folders().active
+    active = _profile_homes().active
     rows: list[dict[str, Any]] = [
         {
             "name": name,
-            "home": str(_folders().folder(name)),
+            "home": str(_profile_homes().folder(name)),
             "active": name == active,
-            "gateway": is_served(_folders().folder(name)),
+            "gateway": is_served(_profile_homes().folder(name)),
         }
-        for name in _folders().names()
+        for name in _profile_homes().names()
     ]
     if json:
         typer.echo(jsonlib.dumps(rows, ensure_ascii=False))
         return
     for row in rows:
-        told = "  gateway running" if row["gateway"] else ""
-        typer.echo(f"{'*' if row['active'] else ' '} {row['name']:<20}{row['home']}{told}")
+        note = "  gateway running" if row["gateway"] else ""
+        typer.echo(f"{'*' if row['active'] else ' '} {row['name']:<20}{row['home']}{note}")
 
 
 @app.command("use")
 def use(name: Name) -> None:
     """Use a profile in every command that does not name another with -p."""
-    before = _or_stop(lambda: _folders().use(name))
+    before = _or_exit(lambda: _profile_homes().use(name))
     typer.echo(
         f"Commands now use the profile {name}. `hookline profile use {before}` switches back."
     )
-    if is_served(_folders().folder(before)) and before != name:
+    if is_served(_profile_homes().folder(before)) and before != name:
         typer.echo(f"The running gateway still uses {before}.")
 
 
@@ -92,11 +92,11 @@ def export(
     ] = None,
 ) -> None:
     """Back a profile up to a file, for another machine, without its secrets."""
-    folder = _or_stop(lambda: _folders().existing(name))
+    folder = _or_exit(lambda: _profile_homes().existing(name))
     try:
         version("hookline-backup")
     except PackageNotFoundError:
-        _stop("exporting needs the plugin backup. Run `hookline plugins enable backup`")
+        _exit_with("exporting needs the plugin backup. Run `hookline plugins enable backup`")
     path = (out or Path(f"{name}.tar.zst")).absolute()
     words = [sys.executable, "-m", "hookline", "backup", "create", "--out", str(path)]
     done = subprocess.run(words, env=environment_for(folder, name, os.environ), check=False)
@@ -110,25 +110,25 @@ def delete(
     name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
 ) -> None:
     """Remove a profile; its folder is kept until you delete it."""
-    folder = _or_stop(lambda: _folders().existing(name))
+    folder = _or_exit(lambda: _profile_homes().existing(name))
     if not yes and not confirm(f"Remove the profile in {folder}?"):
-        _stop("nothing was changed")
-    away = _or_stop(lambda: _folders().delete(name))
-    typer.echo(f"Removed {name}. Its folder is now {away}; move it back to undo this.")
+        _exit_with("nothing was changed")
+    kept = _or_exit(lambda: _profile_homes().delete(name))
+    typer.echo(f"Removed {name}. Its folder is now {kept}; move it back to undo this.")
 
 
-def _folders() -> Folders:
-    return Folders(command_line().home)
+def _profile_homes() -> ProfileHomes:
+    return ProfileHomes(command_line().home)
 
 
-def _or_stop(work: Callable[[], T]) -> T:
+def _or_exit(work: Callable[[], T]) -> T:
     try:
         return work()
     except ProfileError as error:
-        _stop(str(error))
+        _exit_with(str(error))
         raise
 
 
-def _stop(sentence: str) -> None:
-    typer.echo(f"hookline: {sentence}", err=True)
+def _exit_with(message: str) -> None:
+    typer.echo(f"hookline: {message}", err=True)
     raise SystemExit(1)

@@ -13,18 +13,18 @@ from pathlib import Path
 from hookline_hookspecs import HooklineError
 
 DEFAULT = "default"
-"""The name of the home itself."""
+"""The name of the profile that is the home itself."""
 ACTIVE, DELETED = "active-profile", ".deleted"
 CLONED = ("config.yaml", ".env", "SOUL.md", "skills", "context")
-"""What ``--clone`` copies: how the agent is set up, not what it has lived through."""
+"""What ``--clone`` copies: settings, keys and skills, but no conversations or memory."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
 class ProfileError(HooklineError):
-    """A sentence for the person: what is wrong with a profile, and what to do."""
+    """A message for the person about a profile: what is wrong, and what to do."""
 
 
-class Folders:
+class ProfileHomes:
     """The profiles of a home.
 
     Args:
@@ -41,13 +41,13 @@ class Folders:
         return [DEFAULT, *sorted(name for name in found if self.folder(name).is_dir())]
 
     def folder(self, name: str) -> Path:
-        """The home of a profile, which need not be there."""
+        """The home of a profile, whether it exists or not."""
         return self.base if name == DEFAULT else self.base / "profiles" / name
 
     def existing(self, name: str) -> Path:
-        """The home of a profile. Raises :class:`ProfileError` if there is none."""
+        """The home of an existing profile. Raises :class:`ProfileError` if there is none."""
         if name not in self.names():
-            raise ProfileError(f"there is no profile {name!r}; there are {', '.join(self.names())}")
+            raise ProfileError(f"unknown profile {name!r}; there are {', '.join(self.names())}")
         return self.folder(name)
 
     @property
@@ -59,7 +59,7 @@ class Folders:
             return DEFAULT
 
     def use(self, name: str) -> str:
-        """Make a profile the active one; which was it before. Raises :class:`ProfileError`."""
+        """Make a profile active; return the previous one. Raises :class:`ProfileError`."""
         self.existing(name)
         before = self.active
         self.base.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,18 +70,18 @@ class Folders:
         return before
 
     def create(self, name: str, source: Path | None) -> Path:
-        """Make a profile, with the settings of the home ``source``. Raises :class:`ProfileError`.
+        """Create a profile, with the settings of the home ``source``. Raises :class:`ProfileError`.
 
-        It appears whole: it is made under another name first.
+        It is created under a temporary name and renamed when complete.
         """
         if not _is_name(name) or name == DEFAULT:
             raise ProfileError(
-                f"{name!r} cannot be a profile's name; use up to 32 small letters, digits, - and "
-                f"_, and not {DEFAULT}"
+                f"{name!r} is not a valid profile name; use up to 32 lower-case letters, digits, - "
+                f"and _, but not {DEFAULT}"
             )
         folder = self.folder(name)
         if folder.exists():
-            raise ProfileError(f"the profile {name} is there already: {folder}")
+            raise ProfileError(f"the profile {name} already exists: {folder}")
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial = folder.parent / f".{name}.{secrets.token_hex(4)}"
         partial.mkdir(mode=0o700)
@@ -91,25 +91,25 @@ class Folders:
                 _copy(source / entry, partial / entry)
             partial.rename(folder)
         except OSError as error:
-            raise ProfileError(f"the profile {name} cannot be made: {error}") from error
+            raise ProfileError(f"cannot create the profile {name}: {error}") from error
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         return folder
 
     def delete(self, name: str) -> Path:
-        """Put a profile away; where it is now. Raises :class:`ProfileError` if it is in use."""
+        """Move a profile to ``.deleted``; return its new path. Raises :class:`ProfileError`."""
         folder = self.existing(name)
         if name == DEFAULT:
-            raise ProfileError(f"{DEFAULT} is the home itself, and is not deleted")
+            raise ProfileError(f"{DEFAULT} is the home itself and cannot be deleted")
         if name == self.active:
             raise ProfileError(
-                f"{name} is the active profile; `hookline profile use default` first"
+                f"{name} is the active profile; run `hookline profile use default` first"
             )
         if is_served(folder):
-            raise ProfileError(f"a gateway serves the profile {name}; stop it first")
-        away = self.base / "profiles" / DELETED
-        away.mkdir(mode=0o700, exist_ok=True)
-        target = away / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
+            raise ProfileError(f"a gateway is running in the profile {name}; stop it first")
+        deleted = self.base / "profiles" / DELETED
+        deleted.mkdir(mode=0o700, exist_ok=True)
+        target = deleted / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
         folder.rename(target)
         return target
 

@@ -17,8 +17,8 @@ from typing import Annotated, Literal, NoReturn, TextIO, TypeAlias
 import typer
 
 from .kinds import KINDS, Kind
-from .names import BadName, Names, named
-from .repository import NoPlace, render, write
+from .names import InvalidPluginName, PluginNames, derive_names
+from .repository import UnusableFolder, render, write
 
 FAILED, USAGE = 1, 2
 """Exit codes."""
@@ -41,24 +41,24 @@ def new(
 ) -> None:
     """Create a repository for your plugin, with code, tests, README, lint, types and CI."""
     try:
-        names = named(name)
-        folder = _folder(names, directory)
+        names = derive_names(name)
+        folder = _target_folder(names, directory)
         texts = render(names, KINDS[kind], date.today().year)
         _write(folder, texts)
-    except (BadName, NoPlace) as error:
+    except (InvalidPluginName, UnusableFolder) as error:
         _stop(str(error), USAGE)
-    _say(sys.stdout, _farewell(names, KINDS[kind], folder, len(texts)))
+    _say(sys.stdout, _next_steps(names, KINDS[kind], folder, len(texts)))
 
 
-def _folder(names: Names, directory: str | None) -> Path:
+def _target_folder(names: PluginNames, directory: str | None) -> Path:
     if directory is None:
         return Path(names.dist)
     if not directory.strip():
-        raise NoPlace("--directory needs the name of a folder")
+        raise UnusableFolder("--directory needs the name of a folder")
     try:
         return Path(directory).expanduser()
     except RuntimeError:
-        raise NoPlace(f"--directory {directory} is in the home of nobody known here") from None
+        raise UnusableFolder(f"--directory {directory}: unknown user") from None
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> None:
@@ -72,8 +72,8 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
         )
 
 
-def _farewell(names: Names, kind: Kind, folder: Path, files: int) -> str:
-    """What was made, and the commands that come next, as they work on this machine."""
+def _next_steps(names: PluginNames, kind: Kind, folder: Path, files: int) -> str:
+    """A summary of what was created, and the next commands, as they work on this machine."""
     commands = [
         *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
         _install_command(),
@@ -85,18 +85,18 @@ def _farewell(names: Names, kind: Kind, folder: Path, files: int) -> str:
 
 
 def _install_command() -> str:
-    """What installs into the Python that runs, which may have no pip, or one without groups."""
+    """The command that installs the plugin into the running Python, with pip or else uv."""
     if find_spec("pip") is None and shutil.which("uv"):
         return f"uv pip install --python {_python()} -e . --group dev"
     return f"{_python()} -m pip install -e . mypy pytest ruff"
 
 
 def _python() -> str:
-    """The Python that runs: by its short name, if that is what a shell would find."""
+    """The running Python: ``python`` if a shell would find it under that name, else its path."""
     found = shutil.which("python")
-    # The folders are compared: the files are often links to one Python outside.
-    known = found is not None and _folder_of(found) == _folder_of(sys.executable)
-    return "python" if known else shlex.quote(sys.executable)
+    # Compare folders: the files are often links to one shared Python.
+    is_same = found is not None and _folder_of(found) == _folder_of(sys.executable)
+    return "python" if is_same else shlex.quote(sys.executable)
 
 
 def _folder_of(program: str) -> Path:
@@ -109,6 +109,6 @@ def _stop(text: str, code: int) -> NoReturn:
 
 
 def _say(stream: TextIO, text: str) -> None:
-    """Write what the stream's encoding has no letters for as escapes."""
+    """Write a text; characters that the stream cannot encode become escapes."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

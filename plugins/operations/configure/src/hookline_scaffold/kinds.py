@@ -1,4 +1,4 @@
-"""What can be made: a plugin with one thing or another in it, or a driver."""
+"""The kinds of packages that can be created: plugins of several kinds, and drivers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PLUGINS, PROVIDERS, STORES = "hookline.plugins", "hookline.providers", "hookline
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of package; ``start`` is the command that has Hookline use it."""
+    """A kind of package; ``start`` is the command that makes Hookline use it."""
 
     name: str
     what: str
@@ -25,7 +25,7 @@ KINDS = {
     for kind in (
         Kind("plugin", "A plugin", "A Hookline plugin that greets people."),
         Kind("tool", "A plugin with a tool", "A Hookline plugin with a tool that greets people."),
-        Kind("guard", "A guard", "A Hookline plugin that asks before commands are run."),
+        Kind("guard", "A guard", "A Hookline plugin that asks before commands run."),
         Kind("channel", "A channel", "A Hookline channel of letters in a folder."),
         Kind(
             "provider",
@@ -45,4 +45,4 @@ KINDS = {
         ),
     )
 }
-"""The kinds by name; the first is what is made where none is named."""
+"""The kinds by name; the first is the default."""

@@ -1,4 +1,4 @@
-"""The files of a new plugin's repository: made from templates, written whole or not at all."""
+"""Renders the files of a new plugin's repository from templates, and writes all or none of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from .kinds import Kind
-from .names import Names
+from .names import PluginNames
 
-LINE = 100
-"""Characters in a line of the generated code at most, as its pyproject.toml says."""
+MAX_LINE_CHARS = 100
+"""The line length of the generated code, as in its pyproject.toml."""
 FILES: Mapping[str, str] = {
     "pyproject.toml": "pyproject.toml",
     "README.md": "README.md",
@@ -23,21 +23,21 @@ FILES: Mapping[str, str] = {
     "src/%%{module}/py.typed": "py.typed",
     "tests/test_plugin.py": "%%{kind}/test_plugin.py",
 }
-"""Path in the repository to the template, a file in ``templates`` whose name ends in ``.tmpl``."""
+"""Templates by path in the repository; they are files in ``templates`` that end in ``.tmpl``."""
 
 
 class _Template(string.Template):
-    """``%%{name}``: ``$`` and single ``%`` mean something in the files that are made."""
+    """Uses ``%%{name}``, because ``$`` and ``%`` have a meaning in the generated files."""
 
     delimiter = "%%"
 
 
-class NoPlace(Exception):
-    """The repository cannot go where it should; the text is a sentence."""
+class UnusableFolder(Exception):
+    """The repository cannot be written to the folder; the message says why."""
 
 
-def render(names: Names, kind: Kind, year: int) -> dict[str, str]:
-    """The text of every file by its path in the repository."""
+def render(names: PluginNames, kind: Kind, year: int) -> dict[str, str]:
+    """The text of every file, by path in the repository."""
     values = {
         "name": names.plugin,
         "dist": names.dist,
@@ -53,36 +53,35 @@ def render(names: Names, kind: Kind, year: int) -> dict[str, str]:
         "dependencies": ", ".join(f'"{one}"' for one in kind.dependencies),
         "start": kind.start.format(name=names.plugin),
     }
-    intro, _, sections = _filled("%%{kind}/about.md", values).partition("\n\n## ")
+    intro, _, sections = _fill("%%{kind}/about.md", values).partition("\n\n## ")
     values |= {"intro": intro, "sections": f"## {sections.rstrip()}"}
     return {
-        _Template(path).substitute(values): _filled(template, values)
+        _Template(path).substitute(values): _fill(template, values)
         for path, template in FILES.items()
     }
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill(template: str, values: Mapping[str, str]) -> str:
     path = files(__package__) / "templates" / f"{_Template(template).substitute(values)}.tmpl"
     return _Template(path.read_text("utf-8")).substitute(values)
 
 
 def write(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write ``texts`` into ``folder``, which must be empty or not there yet.
+    """Write ``texts`` into ``folder``, which must be empty or missing.
 
-    Whatever stops it, what it has written is removed again. No file is ever replaced.
+    If it fails, it removes what it has written. It never replaces a file.
 
     Raises:
-        NoPlace: there is a file, or a folder with something in it.
-        OSError: it cannot be written.
+        UnusableFolder: there is a file, or a folder that is not empty.
+        OSError: a file cannot be written.
     """
     if folder.is_dir():
         if any(folder.iterdir()):
-            raise NoPlace(
-                f"the folder {folder} is not empty, and nothing is written over; "
-                f"choose one that is new or empty with --directory"
+            raise UnusableFolder(
+                f"the folder {folder} is not empty; choose a new or empty one with --directory"
             )
     elif folder.exists() or folder.is_symlink():
-        raise NoPlace(f"{folder} is there and is no folder; choose another with --directory")
+        raise UnusableFolder(f"{folder} is not a folder; choose another with --directory")
     with ExitStack() as undo:
         for path, text in texts.items():
             target = folder / path
@@ -102,6 +101,6 @@ def _make_folders(folder: Path, undo: ExitStack) -> None:
 
 
 def _import(module: str, name: str) -> str:
-    """An import as a formatter writes it, broken where it is too long for a line."""
+    """An import as a formatter writes it, on several lines if it is too long."""
     line = f"from {module} import {name}"
-    return line if len(line) <= LINE else f"from {module} import (\n    {name},\n)"
+    return line if len(line) <= MAX_LINE_CHARS else f"from {module} import (\n    {name},\n)"

@@ -27,7 +27,7 @@ def test_no_leaves_everything_as_it_was(place: Place) -> None:
     place.wheel()
     done = place.desk.plugins("enable", "nimbus", answer="n\n")
     assert done.code == 1
-    assert "nothing was done" in done.err
+    assert "nothing was changed" in done.err
     assert place.desk.version("hookline-nimbus") is None
     assert (place.desk.lock(), place.desk.switched()) == ({}, "")
 

@@ -89,7 +89,7 @@ def test_what_is_installed_already_is_switched_on_after_a_yes(with_uv: Desk) -> 
     with_uv.config("plugins:\n  again: false\n")
     done = with_uv.plugins("install", "acme-again", answer="y\n")
     assert done.code == 0, done.err
-    assert "Nothing has to be installed." in done.out
+    assert "Nothing needs to be installed." in done.out
     assert "again: true" in with_uv.switched()
     assert with_uv.lock()["acme-again"]["spec"] == "acme-again"
 
@@ -160,7 +160,7 @@ def test_what_cannot_be_had_ends_with_the_words_of_the_tool(desk: Desk) -> None:
     done = desk.plugins("install", wheel, "--yes")
     assert done.code == 1
     assert "acme-nowhere" in done.err
-    assert "nothing was done" in done.err
+    assert "nothing was changed" in done.err
     assert "Traceback" not in done.err
     assert desk.version("acme-lonely") is None
 
@@ -171,7 +171,7 @@ def test_a_dist_without_a_plugin_is_removed_again(with_uv: Desk) -> None:
     with_uv.wheel("acme-companion")
     done = with_uv.plugins("install", wheel, "--yes")
     assert done.code == 1
-    assert "acme-plain 1.0 is installed but brings no plugin" in done.err
+    assert "acme-plain 1.0 is installed but has no plugin" in done.err
     assert (with_uv.version("acme-plain"), with_uv.version("acme-companion")) == (None, None)
     assert with_uv.lock() == {}
 

@@ -9,14 +9,14 @@ import stat
 from pathlib import Path
 
 import pytest
-from hookline_installer.lock import Entry, LockDamaged, LockFile
+from hookline_installer.lock import LockDamaged, LockEntry, LockFile
 from hypothesis import given
 from hypothesis import strategies as st
 
 NAMES = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}[a-z0-9]\Z")
 ENTRIES = st.lists(
     st.builds(
-        Entry,
+        LockEntry,
         dist=NAMES,
         version=st.text(min_size=1, max_size=8),
         spec=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
@@ -38,11 +38,11 @@ JSON = st.recursive(
 @pytest.fixture(scope="module")
 def lock(tmp_path_factory: pytest.TempPathFactory) -> LockFile:
     """One file for all examples."""
-    return LockFile.of(tmp_path_factory.mktemp("home"))
+    return LockFile.in_home(tmp_path_factory.mktemp("home"))
 
 
 @given(ENTRIES)
-def test_what_is_recorded_is_read_again(lock: LockFile, entries: list[Entry]) -> None:
+def test_what_is_recorded_is_read_again(lock: LockFile, entries: list[LockEntry]) -> None:
     lock.path.unlink(missing_ok=True)
     lock.record(reversed(entries))
     assert lock.read() == tuple(sorted(entries, key=lambda entry: entry.dist))
@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_named_and_kept(lock: LockFile, content: bytes) -
         assert len(entries) == len(json.loads(content)["dists"])
         return
     with pytest.raises(LockDamaged, match=re.escape(str(lock.path))):
-        lock.record([Entry(dist="x", version="1", spec="x")])
+        lock.record([LockEntry(dist="x", version="1", spec="x")])
     assert lock.path.read_bytes() == content
 
 
@@ -91,6 +91,6 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     real, home = tmp_path / "real", tmp_path / "home"
     home.mkdir()
     (home / "plugins.lock").symlink_to(real)
-    LockFile.of(home).record([Entry(dist="x", version="1", spec="x")])
+    LockFile.in_home(home).record([LockEntry(dist="x", version="1", spec="x")])
     assert (home / "plugins.lock").is_symlink()
     assert "x" in real.read_text()

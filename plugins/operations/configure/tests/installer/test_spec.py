@@ -6,8 +6,8 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hookline_installer.errors import Stop
-from hookline_installer.spec import masked, parse, parse_editable
+from hookline_installer.errors import InstallerError
+from hookline_installer.spec import mask_passwords, parse, parse_editable
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 @given(st.text(max_size=20), st.sampled_from(["-", "--", " -", "\t--"]))
 def test_nothing_that_starts_with_a_dash_is_taken(tail: str, head: str) -> None:
     for judge in (parse, parse_editable):
-        with pytest.raises(Stop) as refused:
+        with pytest.raises(InstallerError) as refused:
             judge(head + tail, Path("/"))
         assert refused.value.code == 2
 
 
 @given(st.text(max_size=40))
 def test_whatever_is_taken_is_no_option_and_one_line(text: str) -> None:
-    with contextlib.suppress(Stop):
+    with contextlib.suppress(InstallerError):
         found = parse(text, Path("/nowhere"))
         assert not found.text.startswith("-")
         assert found.text.isprintable()
@@ -68,7 +68,7 @@ REFUSED = [
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_nothing_to_install_gets_a_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "file.txt").touch()
-    with pytest.raises(Stop) as refused:
+    with pytest.raises(InstallerError) as refused:
         parse(text, tmp_path)
     assert refused.value.code == 2
     assert str(refused.value).endswith(".")
@@ -78,7 +78,7 @@ def test_what_is_nothing_to_install_gets_a_sentence(text: str, tmp_path: Path) -
 @pytest.mark.parametrize("text", ["git+https://host.example/x", "./file.txt", "nothing"])
 def test_only_a_folder_is_installed_in_place(text: str, tmp_path: Path) -> None:
     (tmp_path / "file.txt").touch()
-    with pytest.raises(Stop):
+    with pytest.raises(InstallerError):
         parse_editable(text, tmp_path)
 
 
@@ -96,7 +96,7 @@ def test_a_password_is_neither_shown_nor_recorded(text: str) -> None:
     found = parse(text, Path("/"))
     assert found.recorded == SECRETS[text]
     assert "s3cret" not in found.shown
-    assert "s3cret" not in masked(f"fatal: could not read {text}: 404")
+    assert "s3cret" not in mask_passwords(f"fatal: could not read {text}: 404")
 
 
 def test_a_plain_name_is_pinned_and_nothing_else_is() -> None:

@@ -70,7 +70,7 @@ def test_a_clone_has_the_settings_and_not_the_memory(run: Run, home: Path) -> No
 
 @pytest.mark.parametrize("name", ["default", "../up", "a/b", "Work", "", "-x", "a" * 33, "."])
 def test_a_name_that_cannot_be_one(run: Run, home: Path, name: str) -> None:
-    assert "cannot be a profile's name" in run(f"create -- '{name}'", code=1)
+    assert "is not a valid profile name" in run(f"create -- '{name}'", code=1)
     assert not (home / "profiles").exists()
 
 
@@ -85,7 +85,7 @@ def test_a_switch_can_be_taken_back(run: Run, home: Path) -> None:
     away = home / "profiles" / ".deleted"
     assert "Add --yes" in run("delete work", code=2)
     with FileLock(home / "profiles" / "work" / "gateway.lock"):
-        assert "a gateway serves" in run("delete work --yes", code=1)
+        assert "a gateway is running" in run("delete work --yes", code=1)
         assert "gateway running" in run("list")
     run("delete work --yes")
     assert [path.name.split("-")[0] for path in away.iterdir()] == ["work"]

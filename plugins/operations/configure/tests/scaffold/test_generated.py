@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hookline_scaffold.kinds import KINDS
-from hookline_scaffold.names import named
+from hookline_scaffold.names import derive_names
 from hookline_scaffold.repository import render, write
 
 NAMES = ("weather", "my-weather", "web2-4u", "context", "test-kit", "z-z", "w", "w" * 40, "w" * 63)
@@ -24,7 +24,7 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in NAMES:
             repository = folder / kind.name / name
             repository.parent.mkdir(exist_ok=True)
-            write(repository, render(named(name), kind, 2026))
+            write(repository, render(derive_names(name), kind, 2026))
             installed(repository)
     return folder
 

@@ -7,7 +7,7 @@ import re
 import tomllib
 
 from hookline_scaffold.kinds import KINDS
-from hookline_scaffold.names import BadName, Names, named
+from hookline_scaffold.names import InvalidPluginName, PluginNames, derive_names
 from hookline_scaffold.repository import FILES, render
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 NEARLY = st.from_regex(r"[a-z][a-z0-9]{0,70}(-[a-z0-9]{1,20}){0,4}", fullmatch=True)
 
 
-def tried(text: str) -> Names | BadName:
+def tried(text: str) -> PluginNames | InvalidPluginName:
     """What a name comes to."""
     try:
-        return named(text)
-    except BadName as refused:
+        return derive_names(text)
+    except InvalidPluginName as refused:
         return refused
 
 
@@ -30,7 +30,7 @@ def tried(text: str) -> Names | BadName:
 @example("value-error")
 def test_a_name_works_or_is_refused(text: str) -> None:
     names = tried(text)
-    if isinstance(names, BadName):
+    if isinstance(names, InvalidPluginName):
         assert str(names).isascii()
         assert len(str(names)) < 400
         return

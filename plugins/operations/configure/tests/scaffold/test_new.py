@@ -148,17 +148,17 @@ def test_the_names_that_follow(
         ("weather\u200b", "ZERO WIDTH SPACE"),
         (LONGEST + "w", "64 characters"),
         ("x" * 5000, "5000 characters"),
-        ("class", "a word of Python"),
-        ("async", "a word of Python"),
+        ("class", "a Python keyword"),
+        ("async", "a Python keyword"),
         ("on", "YAML"),
         ("null", "YAML"),
         ("hookline", "Hookline's own name"),
         ("hookline-hookline-weather", "Hookline's own name"),
         ("json", "standard library"),
         ("email", "standard library"),
-        ("pytest", "a module 'pytest' is installed"),
-        ("hookspecs", "a module 'hookline_hookspecs' is installed"),
-        ("scaffold", "hookline-configure has a plugin 'scaffold' already"),
+        ("pytest", "a module 'pytest' is already installed"),
+        ("hookspecs", "a module 'hookline_hookspecs' is already installed"),
+        ("scaffold", "hookline-configure already has a plugin 'scaffold'"),
         ("sqlite", "already"),
     ],
 )
@@ -176,11 +176,11 @@ def test_a_bad_name_is_refused_with_a_sentence(new: New, here: Path, name: str, 
 def test_a_plugin_of_hookline_is_taken_though_not_installed(
     new: New, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
-    monkeypatch.setattr("hookline_scaffold.names.requires", lambda dist: named)
+    derive_names = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
+    monkeypatch.setattr("hookline_scaffold.names.requires", lambda dist: derive_names)
     done = new("gardening")
     assert done.exit_code == 2
-    assert "'gardening' is a plugin of Hookline's own" in done.stderr
+    assert "'gardening' is one of Hookline's own plugins" in done.stderr
 
 
 def test_what_is_installed_is_taken_and_what_lies_here_is_not(
@@ -246,7 +246,7 @@ def test_a_file_or_a_dead_link_in_the_way_is_left_alone(new: New, here: Path) ->
     for words in (["weather"], ["weather", "--directory", "link"]):
         done = new(*words)
         assert done.exit_code == 2
-        assert "is there and is no folder" in done.stderr
+        assert "is not a folder" in done.stderr
     assert below(here) == {"hookline-weather"}
     assert not (here / "nowhere").exists()
 
