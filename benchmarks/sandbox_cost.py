@@ -20,7 +20,7 @@ from statistics import median
 
 from hookline_sandbox import Method, Places, Sandbox, allowed, methods
 from hookline_sandbox.proxy import Proxy
-from hookline_shell.running import run
+from hookline_shell.command_runner import run_command
 from hookline_toolmark import branding
 
 COMMAND = ["/bin/bash", "-c", ":"]
@@ -42,7 +42,7 @@ def ways(workspace: Path) -> dict[str, Callable[[], Awaitable[None]]]:
     places = Places(workspace, workspace, lambda path: None)
 
     async def bare() -> None:
-        await run(branding(COMMAND), workspace, environment, 60, 10_000)
+        await run_command(branding(COMMAND), workspace, environment, 60, 10_000)
 
     def sandboxed(method: Method, dialer: Nowhere | None = None) -> Callable[[], Awaitable[None]]:
         sandbox = Sandbox(workspace / "home", method=method)
@@ -52,7 +52,7 @@ def ways(workspace: Path) -> dict[str, Callable[[], Awaitable[None]]]:
                 socket = proxy.socket if proxy else None
                 argv = sandbox.wrapped(COMMAND, places, environment, "key", socket)
                 inner = sandbox.environment(environment, "key", socket)
-                outcome = await run(argv, workspace, inner, 60, 10_000)
+                outcome = await run_command(argv, workspace, inner, 60, 10_000)
             assert outcome.exit_code == 0, outcome.text
 
         return call
@@ -81,7 +81,7 @@ async def measured(calls: int) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    found = asyncio.run(measured(int(sys.argv[1]) if len(sys.argv) > 1 else CALLS))
+    found = asyncio.run_command(measured(int(sys.argv[1]) if len(sys.argv) > 1 else CALLS))
     for name, taken in found.items():
         print(f"{name:30} {taken:7.1f} ms   {taken - found['bare']:+6.1f} ms")  # noqa: T201
 

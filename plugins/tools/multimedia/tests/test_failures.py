@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def test_a_wrong_key_is_told_and_not_shown(make_studio: Callable[..., Any], server: Any) -> None:
+def test_a_wrong_key_is_an_error_without_the_key(
+    make_studio: Callable[..., Any], server: Any
+) -> None:
     studio = make_studio(api_key="sk-wrong-key-987654321")
     text = studio.text("generate_image", prompt="a")
     assert text.startswith("Error: The image service refused the key (401")
@@ -20,42 +22,38 @@ def test_a_wrong_key_is_told_and_not_shown(make_studio: Callable[..., Any], serv
     assert "sk-wrong" not in text
 
 
-def test_content_that_is_refused_is_told(studio: Any) -> None:
+def test_refused_content_is_an_error(studio: Any) -> None:
     text = studio.text("generate_image", prompt="forbidden things")
     assert text.startswith("Error: The image service refused the content (400")
     assert studio.media == []
 
 
-def test_a_model_that_there_is_not_is_told(make_studio: Callable[..., Any]) -> None:
+def test_an_unknown_model_is_an_error(make_studio: Callable[..., Any]) -> None:
     text = make_studio(speech={"model": "kokoro"}).text("text_to_speech", text="Hi")
     assert text.startswith("Error: The speech service does not know the model kokoro")
     assert "plugins.multimedia.speech.model" in text
 
 
-def test_a_size_that_the_service_has_not_is_told(studio: Any) -> None:
+def test_an_unsupported_size_is_an_error(studio: Any) -> None:
     text = studio.text("generate_image", prompt="a", size="1000x1000")
     assert text.startswith("Error: The image service refused the request (400: Invalid size")
 
 
 QUOTA = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
 STATUSES = [
-    (429, {"error": {"message": "Slow down"}}, "takes no more requests now (429: Slow down)"),
+    (429, {"error": {"message": "Slow down"}}, "accepts no more requests now (429: Slow down)"),
     (429, QUOTA, "has no credit (429: You exceeded your current quota)"),
     (413, {"error": "too big"}, "too large for the image service (413: too big)"),
     (403, {"detail": "not for you"}, "refused the key (403: not for you)"),
-    (500, {"error": {"message": "boom"}}, "out of order (500: boom)"),
-    (
-        503,
-        "<html><title>Bad\nGateway</title></html>",
-        "out of order (503: a web page, 'Bad Gateway')",
-    ),
+    (500, {"error": {"message": "boom"}}, "failed (500: boom)"),
+    (503, "<html><title>Bad\nGateway</title></html>", "failed (503: a web page, 'Bad Gateway')"),
     (404, {}, "does not know the model"),
     (400, [], "refused the request (400)"),
 ]
 
 
 @pytest.mark.parametrize(("status", "body", "told"), STATUSES)
-def test_a_status_is_a_sentence(
+def test_an_error_status_has_a_message(
     studio: Any, server: Any, canned: Any, status: int, body: Any, told: str
 ) -> None:
     said = body if isinstance(body, str) else json.dumps(body)
@@ -73,7 +71,7 @@ ANSWERS += [b"<html><title>Welcome</title></html>", b'{"text": {}}', b'{"choices
 
 
 @pytest.mark.parametrize("body", ANSWERS, ids=range(len(ANSWERS)))
-def test_any_answer_is_a_sentence(
+def test_an_unusable_answer_has_a_message(
     studio: Any, server: Any, canned: Any, png: bytes, tone: Callable[[str], bytes], body: bytes
 ) -> None:
     studio.file("a.png", png)
@@ -112,7 +110,7 @@ def test_no_json_is_a_fault(studio: Any, server: Any, canned: Any, body: Any) ->
     assert "failed:" not in studio.text("generate_image", prompt="a")
 
 
-def test_an_answer_that_never_ends_is_given_up(
+def test_an_endless_answer_times_out(
     make_studio: Callable[..., Any], server: Any, canned: Any
 ) -> None:
     server.canned.append(canned(hold=True))
@@ -128,7 +126,7 @@ def test_an_answer_that_breaks_off_is_told(studio: Any, server: Any, canned: Any
     assert "broke off" in text
 
 
-def test_a_service_that_is_not_there_is_told(make_studio: Callable[..., Any]) -> None:
+def test_an_unreachable_service_is_an_error(make_studio: Callable[..., Any]) -> None:
     studio = make_studio(base_url="http://127.0.0.1:9/v1")
     text = studio.text("generate_image", prompt="a")
     assert text.startswith("Error: The connection to the image service (http://127.0.0.1:9/v1)")
@@ -142,7 +140,7 @@ def test_an_answer_without_bound_is_not_taken(
     assert text == "Error: The image service sent more than 1.4 MB."
 
 
-def test_a_busy_service_is_asked_again(
+def test_a_busy_service_is_retried(
     make_studio: Callable[..., Any], server: Any, canned: Any
 ) -> None:
     server.canned.append(canned(429, b"{}", headers={"retry-after-ms": "1"}))
@@ -164,7 +162,7 @@ class Ear(Plugin):
             self.heard.append((ctx.turn.inbound.text, delta.text))
 
 
-def test_a_wait_for_a_service_is_told_in_the_conversation(
+def test_a_wait_is_shown_in_the_conversation(
     make_studio: Callable[..., Any], server: Any, canned: Any, png: bytes
 ) -> None:
     studio = make_studio(Ear, max_retries=2)
@@ -189,11 +187,11 @@ def test_a_refusal_of_the_model_that_sees_is_told(
     assert text == "Error: The vision service refused the content: I cannot look at that"
 
 
-def test_a_full_disk_is_told(studio: Any) -> None:
+def test_a_full_disk_is_an_error(studio: Any) -> None:
     (studio.harness.home).mkdir(parents=True, exist_ok=True)
     (studio.harness.home / "media").write_text("in the way")
     text = studio.text("generate_image", prompt="a")
-    assert text.startswith("Error: what was made cannot be saved: ")
+    assert text.startswith("Error: the file cannot be saved: ")
 
 
 @pytest.mark.parametrize("end", ["\nX-Other: 1", "-ключ", "-schlüssel", "\0"])

@@ -121,7 +121,7 @@ def test_a_text_that_is_too_long_is_not_sent(studio: Any, server: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "sent"), [("opus", "ogg"), ("mp3", "mp3"), ("m4a", "m4a")])
-def test_a_recording_is_written_down(
+def test_a_recording_is_transcribed(
     studio: Any, server: Any, tone: Callable[[str], bytes], name: str, sent: str
 ) -> None:
     studio.file("memo.bin", tone(name))
@@ -153,7 +153,7 @@ class Gate(Plugin[NoConfig]):
         )
 
 
-def test_what_is_seen_and_heard_passes_the_gate(
+def test_descriptions_and_transcripts_pass_pre_read(
     make_studio: Callable[..., Any], server: Any, png: bytes, tone: Callable[[str], bytes]
 ) -> None:
     studio = make_studio(Gate, others={"gate": {}})

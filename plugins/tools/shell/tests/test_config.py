@@ -27,7 +27,9 @@ def check(shell: Shell) -> CheckResult:
 
 
 def test_a_bad_pattern_is_an_error_that_names_it() -> None:
-    with pytest.raises(ValidationError, match=r"entry 2, '\(unclosed' is no regular expression"):
+    with pytest.raises(
+        ValidationError, match=r"entry 2, '\(unclosed' is not a valid regular expression"
+    ):
         ShellConfig(dangerous_patterns=["fine", "(unclosed"])
 
 

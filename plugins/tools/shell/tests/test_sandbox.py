@@ -208,7 +208,7 @@ async def test_where_a_sandbox_is_demanded_and_none_can_be_made_nothing_is_run(
     assert not (ctx.paths.workspace / "proof").exists()
 
 
-def test_what_bubblewrap_complains_of_is_told(
+def test_bubblewraps_error_is_shown(
     make_plugin: Callable[..., Shell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: None
 ) -> None:
     (tmp_path / "bash").symlink_to("/bin/bash")
@@ -232,7 +232,7 @@ def test_the_doctor_says_which_sandbox_there_is(
     assert checked(make_plugin(sandbox={"enabled": True})).ok
 
 
-def test_the_doctor_says_that_landlock_stands_in(
+def test_the_doctor_says_if_landlock_is_used(
     make_plugin: Callable[..., Shell],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -246,13 +246,13 @@ def test_the_doctor_says_that_landlock_stands_in(
     assert "Install bubblewrap" in result.fix
 
 
-def test_the_doctor_says_what_it_means_that_it_is_off(make_plugin: Callable[..., Shell]) -> None:
+def test_the_doctor_warns_if_it_is_off(make_plugin: Callable[..., Shell]) -> None:
     result = checked(make_plugin(sandbox={"enabled": False}))
     assert result.hint
-    assert "off: commands of everybody" in result.detail
+    assert "off: everyone's commands" in result.detail
 
 
-def test_the_doctor_says_that_there_is_none(
+def test_the_doctor_says_if_there_is_none(
     make_plugin: Callable[..., Shell], nothing: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checked(make_plugin()).hint

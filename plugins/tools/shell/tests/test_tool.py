@@ -243,7 +243,7 @@ async def test_a_workdir_outside_is_refused(shell: Shell, ctx: Any) -> None:
         await shell.bash(ctx, "pwd", workdir="/")
 
 
-async def test_a_workdir_that_is_no_folder_is_told(shell: Shell, ctx: Any) -> None:
+async def test_a_workdir_that_is_not_a_folder_is_an_error(shell: Shell, ctx: Any) -> None:
     with pytest.raises(ToolError, match="nosuch"):
         await shell.bash(ctx, "pwd", workdir="nosuch")
 
@@ -304,7 +304,7 @@ async def test_only_listed_variables_are_in_the_environment(
 
 
 @linux_only
-async def test_every_command_is_branded(shell: Shell, ctx: Any) -> None:
+async def test_every_command_is_marked(shell: Shell, ctx: Any) -> None:
     text = (
         await shell.bash(ctx, "unset SHELL_COMMAND_ID; ulimit -Hq; ulimit -q 900000 || true")
     ).text
@@ -337,13 +337,13 @@ async def test_without_any_shell_the_error_says_so(
         await bare_shell.bash(ctx, "echo")
 
 
-async def test_a_nul_in_a_command_is_told(shell: Shell, ctx: Any) -> None:
+async def test_a_nul_in_a_command_is_an_error(shell: Shell, ctx: Any) -> None:
     with pytest.raises(ToolError, match="NUL"):
         await shell.bash(ctx, "echo a\0b")
 
 
 @pytest.mark.parametrize("command", ["", "  \n"])
-async def test_an_empty_command_is_told(shell: Shell, ctx: Any, command: str) -> None:
+async def test_an_empty_command_is_an_error(shell: Shell, ctx: Any, command: str) -> None:
     with pytest.raises(ToolError, match="empty"):
         await shell.bash(ctx, command)
 

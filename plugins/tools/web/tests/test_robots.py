@@ -64,7 +64,9 @@ def test_the_rules_are_kept(desk, site, rules, text, path, allowed):
     if allowed:
         assert found == "words"
         return
-    assert found.startswith(f"Denied: {site.url}/robots.txt does not let Hookline fetch {path}")
+    assert found.startswith(
+        f"Denied: {site.url}/robots.txt does not allow Hookline to fetch {path}"
+    )
     assert set(site.asked) == {"/robots.txt"}
 
 
@@ -80,11 +82,11 @@ def test_without_one_everything_may_be_fetched(desk, site, rules, status):
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
-def test_while_it_is_in_trouble_nothing_may_be_fetched(desk, site, rules, status):
+def test_with_a_server_error_nothing_may_be_fetched(desk, site, rules, status):
     rules("", status)
     found = desk.fetch(f"{site.url}/a")
     assert found == (
-        f"Error: {site.url} is not fetched from, because its robots.txt answered {status}; "
+        f"Error: {site.url} was not fetched, because its robots.txt answered {status}; "
         "try again later"
     )
     assert "/a" not in site.asked
@@ -97,11 +99,11 @@ def test_when_it_cannot_be_read_nothing_may_be_fetched(desk, site, rules):
     assert "/a" not in site.asked
 
 
-def test_when_the_site_is_not_there_it_says_so(desk):
+def test_an_unreachable_site_is_an_error(desk):
     assert "cannot be reached" in desk.fetch("http://127.0.0.1:1/")
 
 
-def test_it_is_asked_for_once_and_again_after_a_day(desk, site, rules, clock):
+def test_it_is_fetched_again_after_a_day(desk, site, rules, clock):
     rules("User-agent: *\nDisallow: /a")
     for path in ("/", "/a", "/b"):
         desk.fetch(site.url + path)
@@ -116,7 +118,7 @@ def test_it_is_asked_for_once_and_again_after_a_day(desk, site, rules, clock):
     assert asked(site) == 2
 
 
-def test_trouble_is_forgotten_after_a_minute(desk, site, rules, clock):
+def test_after_an_error_it_is_fetched_again_in_a_minute(desk, site, rules, clock):
     rules("", 503)
     desk.fetch(f"{site.url}/a")
     rules("")
@@ -125,7 +127,7 @@ def test_trouble_is_forgotten_after_a_minute(desk, site, rules, clock):
     assert desk.fetch(f"{site.url}/a") == "words"
 
 
-def test_calls_side_by_side_ask_once(desk, site, rules):
+def test_concurrent_calls_fetch_it_once(desk, site, rules):
     rules("User-agent: *\nDisallow: /b")
     paths = ["/", "/a", "/b", "/a/b"]
     found = desk.calls(*(("web_fetch", {"url": site.url + path}) for path in paths))
@@ -140,12 +142,12 @@ def test_each_origin_has_its_own(desk, site, rules, make_site):
     rules("")
     site.answers |= {"/to": site.redirect(f"{other.url}/secret")}
     site.answers |= {"/open": site.redirect(f"{other.url}/open")}
-    assert desk.fetch(f"{site.url}/to").startswith(f"Denied: {other.url}/robots.txt does not let")
+    assert desk.fetch(f"{site.url}/to").startswith(f"Denied: {other.url}/robots.txt does not allow")
     assert "/secret" not in other.asked
     assert desk.fetch(f"{site.url}/open").startswith("open\n")
 
 
-def test_a_redirect_within_a_site_is_judged_too(desk, site, rules):
+def test_a_redirect_within_a_site_is_checked_too(desk, site, rules):
     rules("User-agent: *\nDisallow: /b")
     site.answers["/a"] = site.redirect("/b")
     assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
@@ -161,7 +163,7 @@ def test_five_redirects_of_it_are_followed(desk, site, rules, hops, allowed):
     assert (desk.fetch(f"{site.url}/a") == "words") is allowed
 
 
-def test_one_that_is_kept_elsewhere_holds_for_the_site(desk, site, rules, make_site):
+def test_one_behind_a_redirect_applies_to_the_site(desk, site, rules, make_site):
     other = make_site()
     other.answers["/robots.txt"] = site.page("User-agent: *\nDisallow: /a", PLAIN)
     site.answers["/robots.txt"] = site.redirect(f"{other.url}/robots.txt")
@@ -182,7 +184,7 @@ def test_500_kib_of_it_are_read(desk, site, rules):
     assert desk.fetch(f"{site.url}/b") == "words"
 
 
-def test_one_that_never_ends_is_read_to_the_limit(desk, site, rules):
+def test_an_endless_one_is_read_to_the_limit(desk, site, rules):
     def endless(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -205,37 +207,37 @@ def test_one_that_never_ends_is_read_to_the_limit(desk, site, rules):
         "User-agent: " * 30_000,
     ],
 )
-def test_a_hostile_one_does_not_hold_up(make_desk, site, rules, text):
+def test_a_hostile_one_is_parsed_quickly(make_desk, site, rules, text):
     lines = [line.replace("{n}", str(n)) for n, line in enumerate(text.split("\n"))]
     rules("\n".join(lines))
     assert make_desk(timeout=60).fetch(f"{site.url}/b") == "words"
 
 
 @pytest.mark.parametrize("body", [bytes(range(256)) * 40, b"\0" * 5_000, b"\xff\xfeU\0s\0"])
-def test_binary_is_no_rule(desk, site, rules, body):
+def test_a_binary_one_has_no_rules(desk, site, rules, body):
     rules(body)
     assert desk.fetch(f"{site.url}/a") == "words"
 
 
-def test_the_operator_can_do_without(make_desk, site, rules):
+def test_robots_can_be_switched_off(make_desk, site, rules):
     rules("User-agent: *\nDisallow: /")
     assert make_desk(robots=False).fetch(f"{site.url}/a") == "words"
     assert asked(site) == 0
 
 
-def test_the_operator_can_choose_the_name(make_desk, site, rules):
+def test_the_user_agent_can_be_set(make_desk, site, rules):
     rules("User-agent: Ours\nDisallow: /a")
     desk = make_desk(user_agent="Ours/2.0 (+https://example.org/bot)")
     assert desk.fetch(f"{site.url}/a").startswith(
-        f"Denied: {site.url}/robots.txt does not let Ours"
+        f"Denied: {site.url}/robots.txt does not allow Ours"
     )
     assert desk.fetch(f"{site.url}/b") == "words"
     sent = {headers["user-agent"] for headers in site.headers}
     assert sent == {"Ours/2.0 (+https://example.org/bot)"}
 
 
-def test_a_bounded_number_of_sites_is_remembered(desk, site, make_site, monkeypatch):
-    monkeypatch.setattr("hookline_web.robots.ORIGINS", 2)
+def test_a_limited_number_of_sites_is_cached(desk, site, make_site, monkeypatch):
+    monkeypatch.setattr("hookline_web.robots.MAX_CACHED_ORIGINS", 2)
     others = [make_site(), make_site()]
     for one in (site, others[0], site, others[0], others[1], site):
         desk.fetch(f"{one.url}/")

@@ -114,16 +114,16 @@ def test_the_environment_chooses(make_desk, monkeypatch, variables, expected):
         monkeypatch.setenv(name, value)
     desk = make_desk()
     assert offered(desk) == ["web_fetch", "web_search"]
-    assert doctor(desk).detail == f"{expected} searches"
+    assert doctor(desk).detail == f"search service: {expected}"
 
 
-def test_the_environment_holds_the_key(make_desk, make_service, monkeypatch):
+def test_the_key_may_come_from_the_environment(make_desk, make_service, monkeypatch):
     service = make_service("brave")
     monkeypatch.setenv("BRAVE_API_KEY", service.config.pop("brave_api_key"))
     assert search(make_desk, service).text.startswith(FIRST)
 
 
-def test_the_home_s_env_file_holds_the_key(make_desk, make_service, monkeypatch):
+def test_the_key_may_come_from_the_env_file(make_desk, make_service, monkeypatch):
     service = make_service("brave")
     key = service.config.pop("brave_api_key")
     desk = make_desk(**service.config)
@@ -142,7 +142,7 @@ def test_config_wins_over_the_environment(make_desk, make_service, monkeypatch):
 
 @pytest.mark.parametrize("name", ["brave", "tavily"])
 @pytest.mark.parametrize("key", ["wrong-key-5678", "ключ"])
-def test_a_wrong_key_is_told_and_not_shown(make_desk, make_service, name, key, caplog):
+def test_a_wrong_key_is_an_error_without_the_key(make_desk, make_service, name, key, caplog):
     caplog.set_level(logging.DEBUG)
     service = make_service(name)
     service.config[f"{name}_api_key"] = key
@@ -153,7 +153,7 @@ def test_a_wrong_key_is_told_and_not_shown(make_desk, make_service, name, key, c
     assert key not in text + caplog.text
 
 
-def test_searxng_without_json_tells_how_to_switch_it_on(make_desk, make_service):
+def test_searxng_without_json_explains_how_to_enable_it(make_desk, make_service):
     service = make_service("searxng")
     service.answers(service.site.page("Forbidden", status=403))
     assert "add json to search.formats" in search(make_desk, service).text
@@ -161,10 +161,10 @@ def test_searxng_without_json_tells_how_to_switch_it_on(make_desk, make_service)
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(401, "its key is missing or wrong"), (404, "404"), (418, "418"), (500, "in trouble"),
-     (503, "in trouble"), (301, "301"), (204, "204")],
+    [(401, "its key is missing or wrong"), (404, "404"), (418, "418"), (500, "service failed"),
+     (503, "service failed"), (301, "301"), (204, "204")],
 )  # fmt: skip
-def test_a_status_is_told(make_desk, service, status, words):
+def test_an_error_status_has_a_reason(make_desk, service, status, words):
     service.answers((status, {"Location": "/elsewhere"} if status == 301 else {}, b""))
     result = search(make_desk, service)
     assert result.text.startswith(f"Error: {service.title} answered {status}: ")
@@ -173,7 +173,7 @@ def test_a_status_is_told(make_desk, service, status, words):
 
 
 @pytest.mark.parametrize("status", [432, 433])
-def test_a_used_up_account_is_told(make_desk, make_service, status):
+def test_a_used_up_account_is_an_error(make_desk, make_service, status):
     service = make_service("tavily")
     service.answers((status, {}, b"{}"))
     assert "used up" in search(make_desk, service).text
@@ -184,10 +184,10 @@ def test_a_used_up_account_is_told(make_desk, make_service, status):
     [({"Retry-After": "7"}, "; try again in 7 s"), ({}, "; try again later"),
      ({"Retry-After": "rm -rf"}, "; try again later")],
 )  # fmt: skip
-def test_too_many_requests_tell_when_to_come_back(make_desk, service, headers, words):
+def test_too_many_requests_say_when_to_try_again(make_desk, service, headers, words):
     service.answers((429, headers, b"{}"))
     text = search(make_desk, service).text
-    assert text == f"Error: {service.title} wants fewer requests (429){words}."
+    assert text == f"Error: {service.title}: too many requests (429){words}."
 
 
 @sampled(
@@ -195,7 +195,7 @@ def test_too_many_requests_tell_when_to_come_back(make_desk, service, headers, w
     [b"", b"{", b"[]", b"null", b"5", b'"x"', b"<html>", b"\xff\xfe", b"[" * 100_000,
      b'{"results": 5, "web": 5}', b'{"results": {}, "web": {"results": {}}}', b"{}"],
 )  # fmt: skip
-def test_malformed_answers_get_a_sentence(make_desk, service, body):
+def test_malformed_answers_are_an_error(make_desk, service, body):
     service.answers(service.site.page(body, "application/json"))
     result = search(make_desk, service)
     assert not result.ok
@@ -214,7 +214,7 @@ def row(**fields: Any) -> bytes:
      {"url": "file:///etc/passwd"}, {"url": "https://"}, {"url": "https://x/" + "a" * 3_000},
      {"title": "no url"}, {"url": "https://example.org/ok", "title": "again"}],
 )  # fmt: skip
-def test_rows_that_are_no_results_are_left_out(make_desk, service, fields):
+def test_invalid_rows_are_left_out(make_desk, service, fields):
     service.answers(service.site.page(row(**fields), "application/json"))
     text = search(make_desk, service).text
     assert text.count("https://") == 1
@@ -233,7 +233,7 @@ def test_long_and_marked_up_texts_are_bounded(make_desk, service):
     assert "<" not in entry
 
 
-def test_an_answer_that_never_ends_is_cut_off(make_desk, service):
+def test_an_endless_answer_is_cut_off(make_desk, service):
     def endless(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -244,13 +244,13 @@ def test_an_answer_that_never_ends_is_cut_off(make_desk, service):
     assert "more than 2,000,000 bytes" in search(make_desk, service).text
 
 
-def test_a_slow_service_is_cut_off(make_desk, service, monkeypatch):
-    monkeypatch.setattr("hookline_web.search.call.SECONDS", 0.3)
+def test_a_slow_service_times_out(make_desk, service, monkeypatch):
+    monkeypatch.setattr("hookline_web.search.request.SEARCH_TIMEOUT", 0.3)
     service.answers(lambda handler: handler.server.released.wait(60) and None)
     assert "took longer than 0.3 s" in search(make_desk, service).text
 
 
-def test_a_service_that_is_not_there(make_desk, service):
+def test_an_unreachable_service_is_an_error(make_desk, service):
     service.config[f"{service.name}_base_url"] = "http://127.0.0.1:1"
     assert search(make_desk, service).text.startswith(f"Error: {service.title} cannot be reached")
 
@@ -263,7 +263,7 @@ def test_a_service_that_is_not_there(make_desk, service):
      ({"query": "a", "limit": "many"}, "'limit'"), ({"query": "a", "limit": 1.5}, "'limit'"),
      ({"query": "a", "limt": 3}, "did you mean 'limit'")],
 )  # fmt: skip
-def test_wrong_arguments_get_a_sentence(make_desk, make_service, arguments, words):
+def test_wrong_arguments_are_an_error(make_desk, make_service, arguments, words):
     service = make_service("searxng")
     result = make_desk(**service.config).call("web_search", **arguments)
     assert not result.ok
@@ -279,7 +279,7 @@ class Gate(Plugin):
         return Deny(f"{excerpt.kind} {excerpt.source}") if "Text 2" in excerpt.text else None
 
 
-def test_a_result_that_the_gate_refuses_does_not_take_the_others(make_desk, make_service):
+def test_a_result_that_pre_read_refuses_is_left_out(make_desk, make_service):
     service = make_service("brave")
     text = make_desk(Gate, **service.config).call("web_search", query="x", limit=3).text
     assert "2. https://example.org/2\n[left out: web https://example.org/2]" in text

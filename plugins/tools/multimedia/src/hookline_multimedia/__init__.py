@@ -1,8 +1,9 @@
 """Hookline plugin ``multimedia``: pictures and sound through OpenAI-compatible services.
 
-Reached by the entry point ``hookline_multimedia:Multimedia``. It brings the tools
-``generate_image``, ``describe_image``, ``text_to_speech`` and ``transcribe_audio``, and offers the
-services ``Transcriber`` and ``Speaker`` of ``hookline_hookspecs.speech`` to other plugins.
+Reached by the entry point ``hookline_multimedia:Multimedia``. It registers the tools
+``generate_image``, ``describe_image``, ``text_to_speech`` and ``transcribe_audio``, and provides
+the services ``Transcriber`` (:mod:`.transcription`) and ``Speaker`` (:mod:`.speech_synthesis`) of
+``hookline_hookspecs.speech``, which the plugin ``voice`` uses for voice messages.
 """
 
 from .config import MultimediaConfig

@@ -1,4 +1,4 @@
-"""The settings of the plugin, under ``plugins: multimedia:`` in ``config.yaml``."""
+"""Settings, under ``plugins: multimedia:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ class _Settings(BaseModel):
 
 
 class ServiceConfig(_Settings):
-    """Where one of the four services is; null stands for the plugin's own setting above it."""
+    """Address and key of one of the four services; null: those of the plugin."""
 
     base_url: BaseUrl | None = None
     """Its address, such as http://host:8000/v1."""
     api_key: SecretStr | None = None
-    """Its key. A service with an address of its own gets no other's."""
+    """Its key. A service with its own address does not get another's key."""
 
 
 class ImageConfig(ServiceConfig):
-    """Who makes pictures: ``POST /images/generations``."""
+    """The service that makes pictures: ``POST /images/generations``."""
 
     model: Name = "gpt-image-2.5-flare"
     """Model that makes pictures."""
 
 
 class VisionConfig(ServiceConfig):
-    """Who describes pictures: ``POST /chat/completions`` with a picture."""
+    """The service that describes pictures: ``POST /chat/completions`` with a picture."""
 
     model: Name = "gpt-5-mini"
     """Model that looks at pictures."""
 
 
 class SpeechConfig(ServiceConfig):
-    """Who reads text aloud: ``POST /audio/speech``."""
+    """The service that reads text aloud: ``POST /audio/speech``."""
 
     model: Name = "gpt-4o-mini-tts"
     """Model that speaks."""
     voice: Name = "alloy"
-    """Its voice, where a call names none."""
+    """Default voice."""
     max_chars: Annotated[int, Field(ge=50)] = 4096
-    """Characters that one request may speak."""
+    """Characters that one request speaks at most."""
 
 
 class TranscriptionConfig(ServiceConfig):
-    """Who writes down what is said: ``POST /audio/transcriptions``."""
+    """The service that transcribes recordings: ``POST /audio/transcriptions``."""
 
     model: Name = "gpt-transcribe"
     """Model that transcribes."""
 
 
 class MultimediaConfig(_Settings):
-    """Which services there are, and what may be read and sent to them."""
+    """The services, and what may be read and sent to them."""
 
     base_url: BaseUrl | None = None
     """Address of every service without its own; null: the provider openai's."""
@@ -67,13 +67,13 @@ class MultimediaConfig(_Settings):
     image: ImageConfig | Literal[False] = ImageConfig()
     """The service that makes pictures; false: none."""
     vision: VisionConfig | Literal[False] = VisionConfig()
-    """The service that sees; false: none."""
+    """The service that describes pictures; false: none."""
     speech: SpeechConfig | Literal[False] = SpeechConfig()
-    """The service that speaks; false: none."""
+    """The service that reads text aloud; false: none."""
     transcription: TranscriptionConfig | Literal[False] = TranscriptionConfig()
-    """The service that hears; false: none."""
+    """The service that transcribes recordings; false: none."""
     allowed_read_dirs: list[Path] = []
-    """Folders beside the workspace whose pictures and recordings may be read."""
+    """Folders outside the workspace whose pictures and recordings may be read."""
     max_image_bytes: Bytes = 20_000_000
     """Bytes of a picture at most."""
     max_audio_bytes: Bytes = 25_000_000

@@ -1,7 +1,7 @@
-"""Which address, key and model each service has.
+"""The address, key and model of each service.
 
-:func:`endpoint` is the one rule: a service's own setting, else the plugin's, else the provider
-``openai``. An address that is set never gets the key that belongs to another.
+They come from the service's own setting, else the plugin's, else the provider ``openai``. An
+address never gets a key that was set for another.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from hookline_hookspecs import ProviderSettings
+from pydantic import SecretStr
 
 from .config import MultimediaConfig
 
 ServiceName: TypeAlias = Literal["image", "vision", "speech", "transcription"]
 SERVICES: tuple[ServiceName, ...] = ("image", "vision", "speech", "transcription")
-OPENAI = "https://api.openai.com/v1"
-"""Where the openai SDK goes when nothing names an address."""
+OPENAI_URL = "https://api.openai.com/v1"
+"""The default address of the openai SDK."""
 NO_KEY = "none"
-"""Sent in place of a key to servers that need none; the SDK wants one."""
+"""The key sent to servers that need none; the SDK requires one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a service is reached; ``setting`` is where its settings stand in ``config.yaml``."""
+class ServiceEndpoint:
+    """How a service is reached. ``setting`` is the path of its settings in ``config.yaml``."""
 
     service: ServiceName
     base_url: str
@@ -32,12 +33,12 @@ class Endpoint:
     setting: str
 
 
-def endpoint(
+def resolve_endpoint(
     config: MultimediaConfig, service: ServiceName, openai: ProviderSettings
-) -> Endpoint | None:
-    """Where ``service`` is, or None: it is switched off, or OpenAI would be asked without a key.
+) -> ServiceEndpoint | None:
+    """The endpoint of ``service``. None if it is switched off, or is OpenAI without a key.
 
-    ``openai`` is how the provider of that name is reached.
+    ``openai`` has the settings of the provider of that name.
     """
     own = getattr(config, service)
     if own is False:
@@ -45,16 +46,19 @@ def endpoint(
     if own.base_url:
         address, key = own.base_url, own.api_key
     else:
-        address, key = _shared(config, openai)
+        address, key = _shared_endpoint(config, openai)
         key = own.api_key or key
-    secret = key.get_secret_value().strip() if hasattr(key, "get_secret_value") else (key or "")
-    if not secret and address.rstrip("/") == OPENAI:
+    secret = key.get_secret_value().strip() if isinstance(key, SecretStr) else (key or "")
+    if not secret and address.rstrip("/") == OPENAI_URL:
         return None
-    return Endpoint(service, address, secret or NO_KEY, own.model, f"plugins.multimedia.{service}")
+    setting = f"plugins.multimedia.{service}"
+    return ServiceEndpoint(service, address, secret or NO_KEY, own.model, setting)
 
 
-def _shared(config: MultimediaConfig, openai: ProviderSettings) -> tuple[str, object]:
-    """Address and key of the services that have none of their own."""
+def _shared_endpoint(
+    config: MultimediaConfig, openai: ProviderSettings
+) -> tuple[str, SecretStr | str | None]:
+    """Address and key of the services without their own."""
     if config.base_url:
         return config.base_url, config.api_key
-    return openai.base_url or OPENAI, config.api_key or openai.api_key
+    return openai.base_url or OPENAI_URL, config.api_key or openai.api_key

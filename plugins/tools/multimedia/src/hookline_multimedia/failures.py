@@ -1,30 +1,28 @@
-"""What the failures of the services are told as; ``hookline_providerkit`` sorts them."""
+"""Error messages of the services; ``hookline_providerkit`` classifies the errors."""
 
 from __future__ import annotations
 
 from hookline_hookspecs import ProviderError
 from hookline_providerkit import Cause, Failures
 
-from .endpoints import NO_KEY, Endpoint
+from .endpoints import NO_KEY, ServiceEndpoint
 
 _TIMED_OUT = (
-    "The {service} service did not answer in time. Try again, or have plugins.multimedia.timeout "
-    "(seconds) raised."
+    "The {service} service did not answer in time. Try again, or raise plugins.multimedia.timeout "
+    "(seconds)."
 )
-SENTENCES: dict[Cause, str] = {
+MESSAGES: dict[Cause, str] = {
     Cause.BAD_KEY: (
         "The {service} service refused the key {status}. Set {setting}.api_key, or "
         "plugins.multimedia.api_key, to one that may use it."
     ),
     Cause.NO_CREDIT: "The account of the {service} service has no credit {status}.",
     Cause.RATE_LIMITED: (
-        "The {service} service takes no more requests now {status}. Try again {when}."
+        "The {service} service accepts no more requests now {status}. Try again {when}."
     ),
     Cause.CONTEXT_TOO_LONG: "That is too large for the {service} service {status}.",
-    Cause.OVERLOADED: (
-        "The {service} service is out of order {status}. Try again in a few minutes."
-    ),
-    Cause.CONTENT_REFUSED: "The {service} service refused the content {status}. Say it otherwise.",
+    Cause.OVERLOADED: ("The {service} service failed {status}. Try again in a few minutes."),
+    Cause.CONTENT_REFUSED: "The {service} service refused the content {status}. Rephrase it.",
     Cause.NOT_FOUND: (
         "The {service} service does not know the model {model}, or its address is wrong {status}. "
         "Check {setting}.model and base_url."
@@ -44,7 +42,7 @@ SENTENCES: dict[Cause, str] = {
     ),
     Cause.NO_ANSWER: (
         "The {service} service answered without {what}: {detail}. Check {setting}.base_url; most "
-        "servers want /v1 at its end."
+        "servers need /v1 at its end."
     ),
     Cause.INVALID_REQUEST: (
         "The {service} service cannot be asked: {detail}. Check {setting}.base_url and api_key, or "
@@ -53,18 +51,18 @@ SENTENCES: dict[Cause, str] = {
 }
 
 
-def failures_at(at: Endpoint) -> Failures:
-    """Makes the errors of a service."""
+def failures_of(endpoint: ServiceEndpoint) -> Failures:
+    """The errors of a service."""
     fields = {
-        "service": at.service,
-        "base_url": at.base_url,
-        "model": at.model,
-        "setting": at.setting,
+        "service": endpoint.service,
+        "base_url": endpoint.base_url,
+        "model": endpoint.model,
+        "setting": endpoint.setting,
         "what": "an answer",
     }
-    return Failures(fields, "" if at.api_key == NO_KEY else at.api_key, SENTENCES)
+    return Failures(fields, "" if endpoint.api_key == NO_KEY else endpoint.api_key, MESSAGES)
 
 
-def no_answer(what: str, said: bytes, at: Endpoint) -> ProviderError:
-    """The service answered with success, but not with ``what`` was asked for."""
-    return failures_at(at).failure(Cause.NO_ANSWER, said, what=what)
+def no_answer(what: str, answer: bytes, endpoint: ServiceEndpoint) -> ProviderError:
+    """The error for a successful answer that does not contain ``what``."""
+    return failures_of(endpoint).failure(Cause.NO_ANSWER, answer, what=what)

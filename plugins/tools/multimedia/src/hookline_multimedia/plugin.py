@@ -1,4 +1,4 @@
-"""The plugin: four tools, two services for other plugins, and what was made goes with the reply."""
+"""The plugin: four tools, two services for other plugins, and attachments of the reply."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ from hookline_hookspecs import (
 from hookline_hookspecs.speech import Speaker, Transcriber, audio_kind, media_folder, prune
 
 from .config import MultimediaConfig
-from .delivery import Delivery
 from .endpoints import SERVICES
-from .pictures import picture_kind
-from .reading import Reader
-from .services import Services
+from .image_kinds import image_kind
+from .images import ImageService
+from .media_reader import MediaReader
+from .reply_attachments import ReplyAttachments
+from .service_client import ServiceClient
+from .speech_synthesis import SpeechSynthesizer
+from .transcription import SpeechTranscriber
 
-DAY = 86_400.0
-LONGEST_SIDE = 16_384
-"""Pixels; services refuse far less, but what they do with absurd numbers is not known."""
+DAY_SECONDS = 86_400.0
+MAX_SIDE_PIXELS = 16_384
+"""Larger sizes are refused before a request; services accept far less."""
 _SIZE = re.compile(r"auto|([1-9][0-9]{1,4})x([1-9][0-9]{1,4})")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-zA-Z]{2,4})?")
 _DESCRIBE = "Describe this picture: what it shows, and the text in it."
@@ -47,65 +50,76 @@ class Multimedia(Plugin[MultimediaConfig]):
 
     def __init__(self, config: MultimediaConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._services = Services(host, config)
-        self._reader = Reader(host, config.allowed_read_dirs)
-        self._delivery = Delivery(host.home)
+        self._client = ServiceClient(host, config)
+        self._images = ImageService(host, self._client, config.max_image_bytes)
+        self._speaker = SpeechSynthesizer(self._client, config.speech)
+        self._transcriber = SpeechTranscriber(self._client, config.max_audio_bytes)
+        self._reader = MediaReader(host, config.allowed_read_dirs)
+        self._attachments = ReplyAttachments(host.home)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer to other plugins what is configured."""
-        if self._services.at("transcription"):
-            host.services.provide(Transcriber, self._services)
-        if self._services.at("speech"):
-            host.services.provide(Speaker, self._services)
+        """Provide ``Transcriber`` and ``Speaker`` if their services are configured."""
+        if self._client.endpoint("transcription"):
+            host.services.provide(Transcriber, self._transcriber)
+        if self._client.endpoint("speech"):
+            host.services.provide(Speaker, self._speaker)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """Close the connections."""
-        await self._services.aclose()
+        await self._client.aclose()
 
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        """The tools whose service is there: nothing else costs tokens."""
-        if self._services.at("image"):
-            register(Tool.from_function(self.generate_image, origin="workspace", effects=_makes))
-        if self._services.at("vision"):
+        """Register only the tools whose service is configured."""
+        if self._client.endpoint("image"):
+            register(
+                Tool.from_function(self.generate_image, origin="workspace", effects=_write_effects)
+            )
+        if self._client.endpoint("vision"):
             register(
                 Tool.from_function(
-                    self.describe_image, read_only=True, origin="outside", effects=_reads("image")
+                    self.describe_image,
+                    read_only=True,
+                    origin="outside",
+                    effects=_read_effects("image"),
                 )
             )
-        if self._services.at("speech"):
-            register(Tool.from_function(self.text_to_speech, origin="workspace", effects=_makes))
-        if self._services.at("transcription"):
+        if self._client.endpoint("speech"):
+            register(
+                Tool.from_function(self.text_to_speech, origin="workspace", effects=_write_effects)
+            )
+        if self._client.endpoint("transcription"):
             register(
                 Tool.from_function(
-                    self.transcribe_audio, read_only=True, origin="outside", effects=_reads("audio")
+                    self.transcribe_audio,
+                    read_only=True,
+                    origin="outside",
+                    effects=_read_effects("audio"),
                 )
             )
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The doctor tells which services there are."""
+        """Register the check that lists the services."""
         register(Check("multimedia services", self._check))
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Delete what was made long ago."""
-        register(Job("prune", self._prune, DAY, at_start=True))
+        """Register the job that deletes old files."""
+        register(Job("prune", self._prune, DAY_SECONDS, at_start=True))
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """What came with the message may be read."""
+        """Allow the attachments of the message to be read."""
         self._reader.allow(ctx, turn.inbound.attachments)
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply | None:
-        """Send along what was made in this turn."""
-        made = await asyncio.to_thread(self._delivery.made, ctx)
+        """Attach the files that were made in this turn."""
+        made = await asyncio.to_thread(self._attachments.collect, ctx)
         return replace(reply, attachments=(*reply.attachments, *made)) if made else None
-
-    # The tools
 
     async def generate_image(
         self, ctx: Context, prompt: str, size: str | None = None, model: str | None = None
@@ -120,9 +134,9 @@ class Multimedia(Plugin[MultimediaConfig]):
             raise ToolError(f"size is such as 1024x1024 or auto, not {dimensions[:40]!r}")
         model = (model or "").strip()
         if len(model) > 200:
-            raise ToolError("that is no name of a model; leave it out")
-        data, kind = await self._services.make_picture(_some(prompt, "prompt"), dimensions, model)
-        return await self._saved(ctx, data, kind.suffix, kind.mime)
+            raise ToolError("not a valid model name; leave it out")
+        data, kind = await self._images.generate(_require_text(prompt, "prompt"), dimensions, model)
+        return await self._save(ctx, data, kind.suffix, kind.mime)
 
     async def describe_image(self, ctx: Context, image: str, prompt: str | None = None) -> str:
         """Look at a picture.
@@ -132,10 +146,10 @@ class Multimedia(Plugin[MultimediaConfig]):
             prompt: what to find out
         """
         found = await self._reader.read(ctx, image, self.config.max_image_bytes)
-        kind = picture_kind(found.data)
+        kind = image_kind(found.data)
         if kind is None:
-            raise ToolError(f"{_short(image)} is no PNG, JPEG, GIF or WebP by its content")
-        text = await self._services.describe(found.data, kind, (prompt or "").strip() or _DESCRIBE)
+            raise ToolError(f"{_quoted(image)} is not a PNG, JPEG, GIF or WebP by its content")
+        text = await self._images.describe(found.data, kind, (prompt or "").strip() or _DESCRIBE)
         return await ctx.read(text, found.source, found.kind)
 
     async def text_to_speech(
@@ -143,12 +157,12 @@ class Multimedia(Plugin[MultimediaConfig]):
         ctx: Context,
         text: str,
         voice: str | None = None,
-        format: Literal["mp3", "opus", "wav", "flac"] = "mp3",  # noqa: A002 - the contract's name
+        format: Literal["mp3", "opus", "wav", "flac"] = "mp3",  # noqa: A002 - what the model calls it
     ) -> str:
         """Read a text aloud and send the recording to the person."""
         voice = (voice or "").strip() or None
-        spoken = await self._services.speak(_some(text, "text"), voice=voice, format=format)
-        return await self._saved(ctx, spoken.data, spoken.kind.suffix, spoken.kind.mime)
+        spoken = await self._speaker.speak(_require_text(text, "text"), voice=voice, format=format)
+        return await self._save(ctx, spoken.data, spoken.kind.suffix, spoken.kind.mime)
 
     async def transcribe_audio(self, ctx: Context, audio: str, language: str | None = None) -> str:
         """Write down what is said in a recording.
@@ -164,62 +178,63 @@ class Multimedia(Plugin[MultimediaConfig]):
         kind = audio_kind(found.data)
         if kind is None:
             raise ToolError(
-                f"{_short(audio)} is no OGG, MP3, WAV, M4A, MP4, WebM, FLAC or AAC by its content"
+                f"{_quoted(audio)} is not OGG, MP3, WAV, M4A, MP4, WebM, FLAC or AAC by its content"
             )
-        text = await self._services.write_down(found.data, kind, language or None)
+        text = await self._transcriber.transcribe_bytes(found.data, kind, language or None)
         return await ctx.read(text, found.source, found.kind) or "(no words)"
 
-    async def _saved(self, ctx: Context, data: bytes, suffix: str, mime: str) -> str:
+    async def _save(self, ctx: Context, data: bytes, suffix: str, mime: str) -> str:
         try:
-            path = await asyncio.to_thread(self._delivery.save, data, suffix)
+            path = await asyncio.to_thread(self._attachments.save, data, suffix)
         except OSError as error:
-            raise ToolError(f"what was made cannot be saved: {error.strerror or error}") from None
-        return self._delivery.note(ctx, path, mime, len(data))
-
-    # Looking after it
+            raise ToolError(f"the file cannot be saved: {error.strerror or error}") from None
+        return self._attachments.record(ctx, path, mime, len(data))
 
     def _check(self) -> CheckResult:
-        found = [at for name in SERVICES if (at := self._services.at(name)) is not None]
-        told = ", ".join(f"{at.service}: {at.model} at {at.base_url}" for at in found)
-        if len(found) == len(SERVICES):
-            return CheckResult(True, told)
-        off = ", ".join(name for name in SERVICES if self._services.at(name) is None)
-        detail = f"{told or 'no tool is offered'}; not there: {off}"
+        endpoints = [self._client.endpoint(name) for name in SERVICES]
+        configured = [endpoint for endpoint in endpoints if endpoint is not None]
+        listed = ", ".join(f"{one.service}: {one.model} at {one.base_url}" for one in configured)
+        if len(configured) == len(SERVICES):
+            return CheckResult(True, listed)
+        missing = ", ".join(name for name in SERVICES if self._client.endpoint(name) is None)
+        detail = f"{listed or 'no tool is offered'}; not configured: {missing}"
         return CheckResult(True, detail, _FIX, hint=True)
 
     async def _prune(self) -> None:
-        before = self.host.now() - self.config.keep_days * DAY
+        before = self.host.now() - self.config.keep_days * DAY_SECONDS
         await asyncio.to_thread(prune, media_folder(self.host.home), before)
 
 
 _FIX = (
     "Put OPENAI_API_KEY=… into the home's .env, or set plugins.multimedia.base_url in config.yaml "
-    "to a service of your own."
+    "to your own service."
 )
 
 
 def _is_size(text: str) -> bool:
     found = _SIZE.fullmatch(text)
-    return found is not None and all(int(side) <= LONGEST_SIDE for side in found.groups() if side)
+    return found is not None and all(
+        int(side) <= MAX_SIDE_PIXELS for side in found.groups() if side
+    )
 
 
-def _some(text: str, name: str) -> str:
+def _require_text(text: str, name: str) -> str:
     if not text.strip():
         raise ToolError(f"{name} is empty")
     return text.strip()
 
 
-def _short(name: str) -> str:
+def _quoted(name: str) -> str:
     return repr(name if len(name) <= 200 else name[:199] + "…")
 
 
-def _makes(ctx: Context, call: ToolCall) -> Sequence[Effect]:
-    """A file in the folder of what was made."""
+def _write_effects(ctx: Context, call: ToolCall) -> Sequence[Effect]:
+    """Effects of a tool that makes a file."""
     return [Effect("write", "media")]
 
 
-def _reads(argument: str) -> Callable[[Context, ToolCall], Sequence[Effect]]:
-    """A file, or an address that is fetched."""
+def _read_effects(argument: str) -> Callable[[Context, ToolCall], Sequence[Effect]]:
+    """Effects of a tool that reads a file or URL in this argument."""
 
     def effects(ctx: Context, call: ToolCall) -> Sequence[Effect]:
         place = str(call.arguments.get(argument, ""))

@@ -1,8 +1,9 @@
-"""Hookline plugin ``voice``: voice messages become ordinary ones, and can be answered with voice.
+"""Hookline plugin ``voice``: turns voice messages into text, and answers to them into voice.
 
-Reached by the entry point ``hookline_voice:Voice``; it implements ``on_voice``, ``pre_reply``,
-``register_checks`` and ``register_jobs``. Who hears and speaks is a plugin that offers
-``Transcriber`` and ``Speaker`` of ``hookline_hookspecs.speech``, such as ``multimedia``.
+Reached by the entry point ``hookline_voice:Voice``. :mod:`.voice_to_text` transcribes a message
+from any channel (hook ``on_voice``), :mod:`.text_to_voice` records the answer (hook ``pre_reply``).
+Both use the services ``Transcriber`` and ``Speaker`` of ``hookline_hookspecs.speech``, which
+another plugin provides, such as ``multimedia``.
 """
 
 from .config import VoiceConfig

@@ -1,4 +1,4 @@
-"""The settings of the plugin, under ``plugins: voice:`` in ``config.yaml``."""
+"""Settings, under ``plugins: voice:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from .channels import NativeForm
+from .native_forms import NativeForm
 
 Seconds = Annotated[float, Field(gt=0, le=115)]
-"""Core gives both hooks 120 s; the plugin itself has to be a little earlier."""
+"""Core allows both hooks 120 s; the plugin has to stop a little earlier."""
 
 
 class VoiceConfig(BaseModel):
-    """How voice messages are heard and answered."""
+    """How voice messages are transcribed and answered."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     round_trip: bool = False
     """Answer a voice message with voice too."""
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")] | None = None
-    """Language of voice messages, such as en; null: the service finds out."""
+    """Language of voice messages, such as en; null: the service detects it."""
     voice: str | None = None
-    """Voice of the answers; null: the service's own."""
+    """Voice of the answers; null: the service's default."""
     max_chars: Annotated[int, Field(ge=50)] = 2_000
-    """Characters of an answer that are spoken at most; the text of the reply stays whole."""
+    """Characters of an answer that are spoken at most; the text of the reply is not cut."""
     rest: str = "The rest is in the text."
-    """Said at the end of an answer of which a part is not spoken."""
+    """Said at the end of an answer that is not spoken whole."""
     timeout: Seconds = 110.0
-    """Seconds to hear a message, and seconds to speak an answer."""
+    """Seconds to transcribe a message, and seconds to speak an answer."""
     keep_days: Annotated[float, Field(gt=0)] = 30.0
-    """Days after which recordings that were made are deleted."""
+    """Days after which recordings of answers are deleted."""
     channels: dict[str, NativeForm] = {}
-    """Format and form of recordings by channel, over the plugin's own table."""
+    """Format and form of recordings by channel; overrides the plugin's table."""

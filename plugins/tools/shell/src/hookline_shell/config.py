@@ -18,39 +18,39 @@ def default_patterns() -> list[str]:
 
 
 class LimitsConfig(BaseModel):
-    """Settings under ``sandbox: {limits: …}``, for each process unless it says otherwise."""
+    """Settings under ``sandbox: {limits: …}``, for each process unless noted."""
 
     processes: int = Field(512, ge=8)
-    """Processes and threads of one command at once."""
+    """Concurrent processes and threads of one command."""
     memory_mb: int = Field(4_096, ge=64)
     """MiB of data."""
     file_mb: int = Field(2_048, ge=1)
     """MiB of the largest file that can be written."""
     cpu_seconds: int = Field(3_600, ge=1)
-    """Seconds of computing."""
+    """Seconds of CPU time."""
     private_mb: int = Field(2_048, ge=16)
-    """MiB that a session's private ``/tmp`` and home keep from one command to the next."""
+    """MiB that the private ``/tmp`` and home of a session keep between commands."""
 
 
 class SandboxConfig(BaseModel):
     """Settings under ``sandbox:``. Paths may begin with ``~``."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """Sandbox every command (true), none (false), or all but those that the terminal's operator
-    asks for in person."""
+    """Sandbox every command (true), none (false), or all except those that the operator requests in
+    person at the terminal (auto)."""
     network: Literal["auto", "none", "guarded"] = "auto"
-    """Let sandboxed commands reach public addresses through a proxy (guarded; true means the
-    same), nothing (none, false), or the former for the operator and admins alone."""
+    """Sandboxed commands reach public addresses through a proxy (guarded or true), nothing (none or
+    false), or the proxy only for the operator and admins (auto)."""
     read_only: list[str] = Field(default_factory=list)
-    """Folders that commands see beside the system, installed programs and the workspace."""
+    """Folders that commands see besides the system, installed programs and the workspace."""
     writable: list[str] = Field(default_factory=list)
     """Folders that commands may also write to."""
     limits: LimitsConfig = LimitsConfig()  # type: ignore[call-arg]
-    """What a command may use up."""
+    """Limits of a command."""
 
     @field_validator("network", mode="before")
     @classmethod
-    def _named(cls, value: object) -> object:
+    def _from_bool(cls, value: object) -> object:
         return {True: "guarded", False: "none"}.get(value) if isinstance(value, bool) else value
 
 
@@ -58,33 +58,33 @@ class ShellConfig(BaseModel):
     """Settings under ``plugins: {shell: …}``. Times are in seconds, sizes in characters."""
 
     timeout: float = Field(120, gt=0)
-    """How long a command may run when the call says nothing."""
+    """How long a command may run by default."""
     max_timeout: float = Field(600, gt=0)
-    """The longest a call may ask for."""
+    """Longest timeout of a call."""
     max_output: int = Field(1_000_000, ge=1_000)
     """Characters of output that are kept, half from the start and half from the end."""
     env_allow: list[str] = Field(default_factory=list)
-    """Names of variables that commands see beside those of the packaged list."""
+    """Variables that commands see besides those of the packaged list."""
     dangerous_patterns: list[str] = Field(default_factory=default_patterns)
     """Regular expressions; a command in which one matches needs approval."""
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig)
-    """Whether and how commands are kept apart from the machine."""
+    """Whether and how commands are sandboxed."""
 
     @field_validator("dangerous_patterns")
     @classmethod
-    def _readable(cls, patterns: list[str]) -> list[str]:
+    def _check_patterns(cls, patterns: list[str]) -> list[str]:
         for number, pattern in enumerate(patterns, 1):
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(
-                    f"dangerous_patterns, entry {number}, {pattern!r} is no regular expression: "
-                    f"{error}; correct it or take it out"
+                    f"dangerous_patterns, entry {number}, {pattern!r} is not a valid regular "
+                    f"expression: {error}; correct or remove it"
                 ) from None
         return patterns
 
     @model_validator(mode="after")
-    def _ordered(self) -> ShellConfig:
+    def _check_timeouts(self) -> ShellConfig:
         if self.timeout > self.max_timeout:
             raise ValueError(
                 f"timeout ({self.timeout:g} s) is longer than max_timeout "

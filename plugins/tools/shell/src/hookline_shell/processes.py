@@ -1,4 +1,4 @@
-"""Finding and ending every process that a command started, in whatever group it is now."""
+"""Finds and ends every process that a command started, whatever its process group."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pathlib import Path
 
 from hookline_toolmark import MARK
 
-GRACE = 2.0
+TERM_TIMEOUT = 2.0
 """Seconds between SIGTERM and SIGKILL."""
-_STEP = 0.02
+_POLL_INTERVAL = 0.02
 _PROC = Path("/proc")
 _SANDBOXES = frozenset({"", "bwrap", "bwrap-net"})
-"""Names of the sandbox's own processes: bubblewrap, and the way to its proxy."""
+"""Names of the sandbox's own processes: bubblewrap and the relay to its proxy."""
 
 
-def members(pid: int, mark: str) -> list[int]:
-    """Ids of the living processes of the command that was started as ``pid``.
+def running_processes(pid: int, mark: str) -> list[int]:
+    """Ids of the running processes of the command that was started as ``pid``.
 
-    Those of its session and, where ``/proc`` tells, those that carry its mark. Elsewhere the
-    answer is ``pid`` alone while its group lives.
+    With ``/proc``, those of its session and those with its mark in their environment. Without,
+    only ``pid``, as long as its group exists.
     """
     if not (_PROC / "self" / "stat").exists():
-        return [pid] if _group_lives(pid) else []
-    return [found for found in _living() if _belongs(found, pid, mark)]
+        return [pid] if _group_exists(pid) else []
+    return [found for found in _process_ids() if _belongs_to(found, pid, mark)]
 
 
-def workers(pid: int, mark: str) -> list[int]:
-    """The same without the sandbox's own processes, which outlive the last by a moment."""
-    found = members(pid, mark)
+def running_workers(pid: int, mark: str) -> list[int]:
+    """The running processes without those of the sandbox, which end a moment later."""
+    found = running_processes(pid, mark)
     if not (_PROC / "self" / "stat").exists():
         return found
     return [process for process in found if _name(process) not in _SANDBOXES]
@@ -45,13 +45,13 @@ def _name(process: int) -> str:
         return ""
 
 
-def _living() -> Iterator[int]:
+def _process_ids() -> Iterator[int]:
     for entry in _PROC.iterdir():
         if entry.name.isdigit():
             yield int(entry.name)
 
 
-def _belongs(process: int, pid: int, mark: str) -> bool:
+def _belongs_to(process: int, pid: int, mark: str) -> bool:
     try:
         stat = (_PROC / str(process) / "stat").read_text("utf-8", "replace")
         state, _, group, session = stat.rpartition(")")[2].split()[:4]
@@ -65,7 +65,7 @@ def _belongs(process: int, pid: int, mark: str) -> bool:
     return f"{MARK}={mark}".encode() in environ.split(b"\0")
 
 
-def _group_lives(pid: int) -> bool:
+def _group_exists(pid: int) -> bool:
     try:
         os.killpg(pid, 0)
     except (ProcessLookupError, PermissionError):
@@ -73,10 +73,10 @@ def _group_lives(pid: int) -> bool:
     return True
 
 
-async def end(pid: int, mark: str) -> None:
+async def end_processes(pid: int, mark: str) -> None:
     """End the command's processes: SIGTERM, up to :data:`GRACE` seconds, SIGKILL.
 
-    Goes on even if the task that waits for it is cancelled.
+    It is completed even if the calling task is cancelled.
     """
     await asyncio.shield(_end(pid, mark))
 
@@ -84,19 +84,19 @@ async def end(pid: int, mark: str) -> None:
 async def _end(pid: int, mark: str) -> None:
     _signal(pid, mark, signal.SIGTERM)
     waited = 0.0
-    while waited < GRACE and members(pid, mark):
-        await asyncio.sleep(_STEP)
-        waited += _STEP
+    while waited < TERM_TIMEOUT and running_processes(pid, mark):
+        await asyncio.sleep(_POLL_INTERVAL)
+        waited += _POLL_INTERVAL
     # A process may start another between being listed and being killed.
     for _ in range(10):
-        if not members(pid, mark):
+        if not running_processes(pid, mark):
             return
         _signal(pid, mark, signal.SIGKILL)
-        await asyncio.sleep(_STEP)
+        await asyncio.sleep(_POLL_INTERVAL)
 
 
 def _signal(pid: int, mark: str, number: signal.Signals) -> None:
-    found = members(pid, mark)
+    found = running_processes(pid, mark)
     if found:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, number)

@@ -1,6 +1,6 @@
-"""Who is sandboxed, with which network, and what happens where no sandbox can be made.
+"""Decides which commands are sandboxed, with which network, and what happens without a sandbox.
 
-How it is done is ``hookline_sandbox``'s; here stands the rule (see ``docs/hands.md``).
+``hookline_sandbox`` creates the sandbox; see ``docs/hands.md`` for the rules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_toolmark import branding
 
-from .running import Outcome, run
+from .command_runner import CommandResult, run_command
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Context, Host, Mode
@@ -25,29 +25,32 @@ if TYPE_CHECKING:
     from .config import SandboxConfig
 
 _OFF = "or switch it off with `plugins: {shell: {sandbox: {enabled: false}}}`"
-_MOST_SHOWN = 20
-"""Addresses that a command reached and that its result names."""
+_WARNED_KEY = "no_sandbox_warned"
+"""Key in the session's stash once the operator was warned that there is no sandbox."""
+_MAX_SHOWN_ADDRESSES = 20
+"""Reached addresses that a result names as its origins."""
 
 
-def is_wanted(config: SandboxConfig, ctx: Context) -> bool:
-    """True if commands of this turn are to be sandboxed.
+def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
+    """Whether commands of this turn are sandboxed.
 
-    With ``enabled: auto`` all but those that the terminal's operator asks for in person or has
-    allowed beforehand (``--yes``): not those of a channel, of a turn without a person, of a
-    sub-agent or of a review.
+    With ``enabled: auto``, all are except those that the operator requests in person at the
+    terminal or has allowed beforehand (``--yes``). Those of a channel, of a turn without a
+    person, of a sub-agent or of a review are sandboxed.
     """
     if config.enabled != "auto":
         return config.enabled
     session = ctx.session
-    own = session.parent_id is None and session.kind == "chat"
-    return not (own and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no")
+    is_chat = session.parent_id is None and session.kind == "chat"
+    return not (is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no")
 
 
-class Apart:
-    """Runs commands in the sandbox, as the settings say."""
+class SandboxRunner:
+    """Runs commands in the sandbox, as configured."""
 
     def __init__(self, config: SandboxConfig, host: Host) -> None:
-        self._config, self._host = config, host
+        self._config = config
+        self._host = host
         limits = Limits(**config.limits.model_dump())
         self.sandbox = Sandbox(
             host.home, limits, read_only=config.read_only, writable=config.writable
@@ -55,27 +58,27 @@ class Apart:
 
     @property
     def can_run(self) -> bool:
-        """True if a sandbox can be made here."""
+        """Whether a sandbox can be created on this machine."""
         return found().method is not Method.NONE
 
     def verdict(self, ctx: Context, command: str, mode: Mode | None) -> Deny | Ask | None:
-        """What is to be said of a command where no sandbox can be made; None where one can.
+        """The verdict on a command if no sandbox can be created; None if one can.
 
-        Who is no operator is asked about each; where nobody is there to be asked, none is run, nor
-        in the mode ``yolo``.
+        Each command of anyone but the operator needs approval. In the mode ``yolo``, or with no one
+        to ask, none is run.
         """
         here = found()
         if here.method is not Method.NONE or self._config.enabled is True:
             return None
         if mode == "yolo":
-            return Deny(f"yolo mode runs commands in the sandbox alone, and {here.why}; {here.fix}")
+            return Deny(f"yolo mode runs commands only in the sandbox, but {here.why}; {here.fix}")
         if ctx.approval == "no":
-            return Deny(f"nobody is here to watch, and nothing was run: {_needed(here)}")
+            return Deny(f"no one is here to watch, so nothing was run: {_sandbox_required(here)}")
         if ctx.operator:
             return None
         return Ask(
-            "No sandbox can be made on this machine: the command would run with all the rights of "
-            f"the account that runs Hookline ({here.why}).",
+            "No sandbox can be created on this machine: the command would run with all the rights "
+            f"of the account that runs Hookline ({here.why}).",
             command,
             once=True,
         )
@@ -86,21 +89,23 @@ class Apart:
         argv: Sequence[str],
         folder: Path,
         environment: Mapping[str, str],
-        bounds: tuple[float, int],
-    ) -> tuple[Outcome, tuple[Origin, ...]]:
-        """Run ``argv``; ``bounds`` are seconds and characters. Also where its output came from.
+        limits: tuple[float, int],
+    ) -> tuple[CommandResult, tuple[Origin, ...]]:
+        """Run ``argv`` and return the result with its origins.
+
+        ``limits`` are the seconds and the characters of output.
 
         Raises:
-            ToolError: no sandbox can be made, and one is demanded.
+            ToolError: no sandbox can be created, but one is required.
         """
         here = await asyncio.to_thread(found)
         if here.method is Method.NONE:
             self._require_person(ctx, here)
-            return await run(branding(argv), folder, environment, *bounds), _origins(None)
+            return await run_command(branding(argv), folder, environment, *limits), _origins(None)
         session = ctx.session.id
         if await asyncio.to_thread(self.sandbox.emptied, session):
             ctx.notify(
-                "The sandbox's /tmp and home held more than "
+                "The /tmp and home of the sandbox had more than "
                 f"{self._config.limits.private_mb:,} MiB and were emptied."
             )
         async with self._proxy(ctx) or nullcontext() as proxy:
@@ -110,15 +115,15 @@ class Apart:
             wrapped = await asyncio.to_thread(
                 self.sandbox.wrapped, argv, places, environment, session, socket
             )
-            outcome = await run(wrapped, folder, inner, *bounds)
-        return outcome, _origins(proxy)
+            result = await run_command(wrapped, folder, inner, *limits)
+        return result, _origins(proxy)
 
     def _require_person(self, ctx: Context, here: Found) -> None:
-        """Without a sandbox, only what a person was asked about, or an operator watches, is run."""
+        """Raise ``ToolError`` unless a person approved the command or the operator watches."""
         if self._config.enabled is True or ctx.approval == "no":
-            raise ToolError(f"nothing was run: {_needed(here)}")
-        if ctx.operator and not ctx.stash.session.setdefault("told", False):
-            ctx.stash.session["told"] = True
+            raise ToolError(f"nothing was run: {_sandbox_required(here)}")
+        if ctx.operator and not ctx.stash.session.setdefault(_WARNED_KEY, False):
+            ctx.stash.session[_WARNED_KEY] = True
             ctx.notify(
                 f"Commands run without a sandbox: {here.why}. {here.fix[:1].upper()}{here.fix[1:]}."
             )
@@ -131,7 +136,7 @@ class Apart:
         return Proxy(self._host.http)
 
     def has_network(self, ctx: Context) -> bool:
-        """True if commands of this turn reach the network through the guarded proxy."""
+        """Whether commands of this turn reach the network through the guarded proxy."""
         if self._config.network == "auto":
             return ctx.operator
         return self._config.network == "guarded"
@@ -142,31 +147,31 @@ class Apart:
 
 
 def _origins(proxy: Proxy | None) -> tuple[Origin, ...]:
-    reached = proxy.reached[:_MOST_SHOWN] if proxy else []
+    reached = proxy.reached[:_MAX_SHOWN_ADDRESSES] if proxy else []
     return tuple(Origin("outside", place) for place in reached) or (Origin("workspace", "bash"),)
 
 
-def _needed(here: Found) -> str:
-    return f"commands are sandboxed here, and {here.why}; {here.fix} {_OFF}"
+def _sandbox_required(here: Found) -> str:
+    return f"commands must be sandboxed, but {here.why}; {here.fix} {_OFF}"
 
 
-def checked(config: SandboxConfig) -> CheckResult:
-    """What the doctor says of the sandbox."""
+def check_sandbox(config: SandboxConfig) -> CheckResult:
+    """The result of the doctor's check of the sandbox."""
     if config.enabled is False:
-        said = "off: commands of everybody run with all the rights of this account"
-        return CheckResult(True, said, "Set sandbox.enabled to auto to have it back.", hint=True)
-    found.cache_clear()  # the machine may have been changed since
+        detail = "off: everyone's commands run with all the rights of this account"
+        return CheckResult(True, detail, "Set sandbox.enabled to auto to switch it on.", hint=True)
+    found.cache_clear()  # the machine may have changed
     here = found()
     fix = f"{here.fix[:1].upper()}{here.fix[1:]}."
-    whose = (
-        "all commands" if config.enabled is True else "all but the operator's own at the terminal"
-    )
+    scope = "all commands"
+    if config.enabled is not True:
+        scope = "all commands except the operator's own at the terminal"
     if here.method is Method.BUBBLEWRAP:
-        return CheckResult(True, f"bubblewrap works and holds {whose}")
+        return CheckResult(True, f"bubblewrap runs {scope}")
     if here.method is Method.LANDLOCK:
-        said = f"Landlock holds {whose}, without network, because {here.why}"
-        return CheckResult(True, said, fix, hint=True)
+        detail = f"Landlock runs {scope}, without network, because {here.why}"
+        return CheckResult(True, detail, fix, hint=True)
     if config.enabled is True:
         return CheckResult(False, f"no command is run: {here.why}", fix)
-    said = f"none can be made: a person is asked about each command ({here.why})"
-    return CheckResult(True, said, fix, hint=True)
+    detail = f"none can be created: each command needs approval ({here.why})"
+    return CheckResult(True, detail, fix, hint=True)

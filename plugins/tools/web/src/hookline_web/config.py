@@ -1,4 +1,4 @@
-"""The settings of the plugin, under ``plugins: web:`` in ``config.yaml``."""
+"""Settings, under ``plugins: web:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BaseUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+")]
 
 
 class WebConfig(BaseModel):
-    """How pages are fetched, and who searches."""
+    """How pages are fetched, and which service searches."""
 
     timeout: float = Field(
         15.0, gt=0, le=300, description="Seconds for a page, redirects and robots.txt included."
@@ -20,23 +20,25 @@ class WebConfig(BaseModel):
     )
     max_chars: int = Field(200_000, ge=1_000, description="Characters of a result.")
     cache_seconds: int = Field(
-        900, ge=0, description="How long the plugin tool-cache may keep a result; 0: not at all."
+        900, ge=0, description="Seconds that the plugin tool-cache may keep a result."
     )
-    robots: bool = Field(True, description="Keep to robots.txt.")
-    robots_seconds: int = Field(86_400, ge=0, description="How long a robots.txt is remembered.")
+    robots: bool = Field(True, description="Obey robots.txt.")
+    robots_seconds: int = Field(
+        86_400, ge=0, description="Seconds for which a robots.txt is cached."
+    )
     user_agent: str | None = Field(
         None,
         pattern=r"^[A-Za-z_-]+(/[\x21-\x7e]+( [\x20-\x7e]*)?)?$",
-        description="How requests introduce themselves; what stands before the slash is the name "
-        "that robots.txt is asked about. None: Hookline/VERSION.",
+        description="The User-Agent of requests; the part before the slash is matched with "
+        "robots.txt. None: Hookline/VERSION.",
     )
     search: Literal["auto", "searxng", "brave", "tavily", "none"] = Field(
-        "auto", description="Who searches; auto: the first of these that is configured."
+        "auto", description="Search service; auto: the first one that is configured."
     )
     searxng_base_url: BaseUrl | None = Field(
-        None, description="A SearXNG instance whose JSON format is on. Else SEARXNG_BASE_URL."
+        None, description="URL of a SearXNG instance with JSON enabled. Default: SEARXNG_BASE_URL."
     )
-    brave_api_key: SecretStr | None = Field(None, description="Else BRAVE_API_KEY.")
+    brave_api_key: SecretStr | None = Field(None, description="Default: BRAVE_API_KEY.")
     brave_base_url: BaseUrl = "https://api.search.brave.com/res/v1"
-    tavily_api_key: SecretStr | None = Field(None, description="Else TAVILY_API_KEY.")
+    tavily_api_key: SecretStr | None = Field(None, description="Default: TAVILY_API_KEY.")
     tavily_base_url: BaseUrl = "https://api.tavily.com"

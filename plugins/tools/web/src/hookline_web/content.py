@@ -1,4 +1,4 @@
-"""Bytes of a response as text: what kind they are, and in which encoding."""
+"""Detects the kind and encoding of a response and decodes it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hookline_hookspecs import ToolError
 Kind = Literal["html", "plain"]
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-# The ways in which a page tells its own encoding; it stands in the first 1,024 bytes (HTML,
-# section 4.2.5.4; XML 1.0, section 4.3.3).
+# The encoding declared by a page, within its first 1,024 bytes (HTML, section 4.2.5.4; XML 1.0,
+# section 4.3.3).
 _DECLARED = re.compile(
     rb"<(?:meta|\?xml)\b[^>]{0,512}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", re.I
 )
@@ -25,15 +25,15 @@ _PLAIN_TYPES = re.compile(
     r"javascript|ecmascript|typescript|yaml|toml|sh|httpd-php|tex|sql|graphql|rtf|subrip)|"
     r"(?:image|model|message)/.*\+(?:xml|json)"
 )
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
-# Encoding Standard, section 4.2: under these names the web means Windows' superset.
+_BINARY_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+# Encoding Standard, section 4.2: on the web these names mean their Windows supersets.
 _SUPERSETS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -46,11 +46,11 @@ _SUPERSETS = {
 }
 
 
-def kind_of(content_type: str) -> Kind | None:
-    """What a ``Content-Type`` header announces; None where it announces nothing.
+def content_kind(content_type: str) -> Kind | None:
+    """The kind that a ``Content-Type`` header declares; None if it declares none.
 
     Raises:
-        ToolError: something that is no text.
+        ToolError: the type is not text.
     """
     mime = content_type.partition(";")[0].strip().lower()
     if mime in _HTML_TYPES:
@@ -62,38 +62,38 @@ def kind_of(content_type: str) -> Kind | None:
     raise ToolError(f"it is {mime[:80]}, and only HTML, JSON and other text is read")
 
 
-def text_of(data: bytes, content_type: str, kind: Kind | None) -> tuple[str, Kind]:
+def decode_text(data: bytes, content_type: str, kind: Kind | None) -> tuple[str, Kind]:
     """The text without byte order mark, lines ending in ``\\n``, and its kind.
 
-    A byte order mark tells the encoding, else the header, else the page itself, else it is UTF-8,
-    or Windows-1252 where that does not fit. What does not fit becomes U+FFFD.
+    The encoding is that of a byte order mark, else of the header, else of the page itself, else
+    UTF-8, or Windows-1252 if the bytes are not UTF-8. Invalid bytes become U+FFFD.
 
     Raises:
-        ToolError: it is binary, whatever the header says.
+        ToolError: the data is binary, whatever the header says.
     """
     if kind is None:
         kind = "html" if _HTML.match(data[:2_048]) else "plain"
-    mark, encoding = next((m for m in _MARKS if data.startswith(m[0])), (b"", None))
-    text = _decoded(data[len(mark) :], encoding or _announced(data, content_type, kind))
-    odd = len(_NO_TEXT.findall(text[:100_000]))
+    mark, encoding = next((m for m in _BYTE_ORDER_MARKS if data.startswith(m[0])), (b"", None))
+    text = _decode(data[len(mark) :], encoding or _declared_encoding(data, content_type, kind))
+    odd = len(_BINARY_CHARACTER.findall(text[:100_000]))
     if odd > 3 + min(len(text), 100_000) // 20:
-        raise ToolError("it is announced as text and is binary, or in an encoding it does not name")
+        raise ToolError("it is declared as text but is binary, or in an undeclared encoding")
     return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"), kind
 
 
-def _announced(data: bytes, content_type: str, kind: Kind) -> str | None:
+def _declared_encoding(data: bytes, content_type: str, kind: Kind) -> str | None:
     named = _CHARSET.search(content_type)
     found = _codec(named[1]) if named else None
     if found is None and (kind == "html" or data.startswith(b"<?xml")):
         inside = _DECLARED.search(data[:1_024])
         found = _codec(inside[1].decode("ascii", "replace")) if inside else None
-        # It was found by reading ASCII, so it is none of these (HTML, section 13.2.3.2).
+        # It was found by reading ASCII, so it cannot be these (HTML, section 13.2.3.2).
         found = "utf-8" if found and found.startswith(("utf-16", "utf-32")) else found
     return found
 
 
 def _codec(name: str) -> str | None:
-    """Python's name of an encoding of text; None for what is none, such as ``rot13``."""
+    """Python's name of a text encoding; None for other codecs, such as ``rot13``."""
     try:
         found = codecs.lookup(name)
         if not isinstance(found.decode(b"")[0], str) or found.name in ("idna", "punycode"):
@@ -104,7 +104,7 @@ def _codec(name: str) -> str | None:
     return _SUPERSETS.get(found.name, found.name)
 
 
-def _decoded(data: bytes, encoding: str | None) -> str:
+def _decode(data: bytes, encoding: str | None) -> str:
     for name in (encoding,) if encoding else ("utf-8", "cp1252"):
         try:
             # A cut may have split the last character.

@@ -1,4 +1,4 @@
-"""The plugin: two tools, and the doctor's look at who searches."""
+"""The plugin: two tools, and a check of the search service."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ from hookline_hookspecs import (
 )
 
 from .config import WebConfig
-from .fetch import Fetcher, Format
-from .search import Choice, Found, choose
-from .search.results import MAX_QUERY, MAX_WORDS
+from .fetch import Format, PageFetcher
+from .search import SearchChoice, SearchHit, choose_service
+from .search.results import MAX_QUERY_CHARS, MAX_QUERY_WORDS
 
-KIND = "web"
-"""The kind under which what the web says passes the gate ``pre_read``."""
-MOST = 20
-"""Results of one search."""
+READ_KIND = "web"
+"""The kind of text, for ``pre_read``."""
+MAX_RESULTS = 20
 
 
 class Web(Plugin[WebConfig]):
     """Reads web pages and searches the web."""
 
-    _fetcher: Fetcher
-    _choice: Choice
+    _fetcher: PageFetcher
+    _search_choice: SearchChoice
 
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        """``web_fetch``, and ``web_search`` if somebody searches: nothing else costs tokens."""
+        """Register ``web_fetch``, and ``web_search`` only if a search service is configured."""
         ttl = self.config.cache_seconds or None
-        header = self.config.user_agent or f"Hookline/{version('hookline-web')}"
-        self._fetcher = Fetcher(self.host, self.config, header)
+        user_agent = self.config.user_agent or f"Hookline/{version('hookline-web')}"
+        self._fetcher = PageFetcher(self.host, self.config, user_agent)
         register(
             Tool.from_function(
                 self.web_fetch,
@@ -52,52 +51,55 @@ class Web(Plugin[WebConfig]):
                 effects=lambda ctx, call: [Effect("network", str(call.arguments.get("url", "")))],
             )
         )
-        self._choice = choose(self.config, os.environ | dict(self.host.env))
-        if self._choice.backend is not None:
+        self._search_choice = choose_service(self.config, os.environ | dict(self.host.env))
+        if self._search_choice.service is not None:
             register(
                 Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl, origin="outside")
             )
 
     async def web_fetch(self, ctx: Context, url: str, format: Format | None = None) -> ToolOutput:  # noqa: A002
         """Read a public web page, JSON or text file."""
-        found = await self._fetcher.fetch(ctx, url, format or "markdown")
-        origins = tuple(Origin("outside", one) for one in dict.fromkeys((found.url, url.strip())))
-        return ToolOutput(found.text, notes=found.notes, origins=origins)
+        page = await self._fetcher.fetch(ctx, url, format or "markdown")
+        origins = tuple(
+            Origin("outside", source) for source in dict.fromkeys((page.url, url.strip()))
+        )
+        return ToolOutput(page.text, notes=page.notes, origins=origins)
 
     async def web_search(self, ctx: Context, query: str, limit: int = 5) -> str:
         """Search the web: titles, URLs and excerpts."""
-        backend = self._choice.backend
+        service = self._search_choice.service
         query = " ".join(query.split())
         if not query:
             raise ToolError("the query is empty; say what to look for")
-        if len(query) > MAX_QUERY or len(query.split(" ")) > MAX_WORDS:
+        if len(query) > MAX_QUERY_CHARS or len(query.split(" ")) > MAX_QUERY_WORDS:
             raise ToolError(
-                f"the query is too long; use at most {MAX_WORDS} words and {MAX_QUERY} characters"
+                f"the query is too long; use at most {MAX_QUERY_WORDS} words and "
+                f"{MAX_QUERY_CHARS} characters"
             )
-        if backend is None:
-            raise ToolError(f"{self._choice.reason}; the operator has to set it up")
-        found = await backend.search(query, max(1, min(limit, MOST)))
-        entries = [await self._entry(ctx, number, one) for number, one in enumerate(found, 1)]
-        return "\n\n".join(entries) or f"{backend.name} found nothing for: {query}"
+        if service is None:
+            raise ToolError(f"{self._search_choice.reason}; the operator has to configure one")
+        hits = await service.search(query, max(1, min(limit, MAX_RESULTS)))
+        entries = [await self._format_hit(ctx, number, hit) for number, hit in enumerate(hits, 1)]
+        return "\n\n".join(entries) or f"{service.name} found nothing for: {query}"
 
-    async def _entry(self, ctx: Context, number: int, found: Found) -> str:
-        """A result as the model reads it; one that the gate refuses does not take the others."""
-        text = f"{found.title}\n{found.snippet}".strip()
+    async def _format_hit(self, ctx: Context, number: int, hit: SearchHit) -> str:
+        """A result as text; if ``pre_read`` refuses it, only this one is left out."""
+        text = f"{hit.title}\n{hit.snippet}".strip()
         try:
-            text = await ctx.read(text, found.url, KIND)
+            text = await ctx.read(text, hit.url, READ_KIND)
         except Refused as refusal:
             text = f"[left out: {refusal}]"
-        return f"{number}. {found.url}\n{text}"
+        return f"{number}. {hit.url}\n{text}"
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The doctor tells who searches."""
+        """Register the check of the search service."""
         register(Check("web search", self._check))
 
     def _check(self) -> CheckResult:
-        choice = choose(self.config, os.environ | dict(self.host.env))
-        if choice.backend is not None:
-            return CheckResult(True, f"{choice.backend.name} searches")
+        choice = choose_service(self.config, os.environ | dict(self.host.env))
+        if choice.service is not None:
+            return CheckResult(True, f"search service: {choice.service.name}")
         named = self.config.search not in ("auto", "none")
         fix = "" if self.config.search == "none" else _FIX
         return CheckResult(not named, f"{choice.reason}; web_search is not offered", fix, not named)

@@ -1,4 +1,4 @@
-"""Whether a site lets us fetch a page: its ``robots.txt``, as RFC 9309 has it be read."""
+"""Whether a site allows a page to be fetched: its ``robots.txt``, read by RFC 9309."""
 
 from __future__ import annotations
 
@@ -17,82 +17,87 @@ from hookline_hookspecs import HooklineError, Http, HttpResponse, Refused, ToolE
 if TYPE_CHECKING:
     from protego import Protego
 
-MAX_BYTES = 512_000
-"""What is read of a robots.txt; RFC 9309, section 2.5 asks for 500 KiB at least."""
+MAX_ROBOTS_BYTES = 512_000
+"""Bytes of a robots.txt that are read; RFC 9309, section 2.5 requires at least 500 KiB."""
 MAX_REDIRECTS = 5
-"""Followed for a robots.txt; over that it counts as absent (RFC 9309, section 2.3.1.2)."""
-SECONDS = 5.0
-"""For fetching a robots.txt."""
-RETRY_SECONDS = 60.0
-"""After which a robots.txt that could not be read is asked for again."""
-ORIGINS = 100
-"""Sites whose rules are remembered."""
+"""With more redirects a robots.txt counts as absent (RFC 9309, section 2.3.1.2)."""
+ROBOTS_TIMEOUT = 5.0
+"""Seconds to fetch a robots.txt."""
+RETRY_INTERVAL = 60.0
+"""Seconds after which an unreadable robots.txt is fetched again."""
+MAX_CACHED_ORIGINS = 100
+"""Sites whose rules are cached."""
 
-_CHUNK = 1 << 20  # The largest piece that a response comes in.
+_MAX_CHUNK_BYTES = 1 << 20  # The largest chunk of a response.
 _AGENT = re.compile(r"\s*user[ -]?agent(?=[\s:])[\s:]*(\*|[a-z_-]+)?", re.IGNORECASE)
 
 
 class _TooManyRedirects(Exception):
-    """Ends the request for a robots.txt."""
+    """Cancels the request for a robots.txt."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a site said. ``rules`` None: everything may be fetched. ``fault``: why nothing may.
+class _OriginRules:
+    """The rules of one site. ``rules`` None: everything is allowed. ``problem``: why nothing is.
     ``until`` is in Unix seconds."""
 
     rules: Protego | None
-    fault: str
+    problem: str
     until: float
 
 
-class Robots:
-    """The rules of the sites that were asked, for one user agent.
+class RobotsRules:
+    """The rules of sites, for one user agent.
 
-    http: fetches them. header: the whole ``User-Agent``; its first word is the product token that
-    the rules are matched with. keep: seconds for which an answer is remembered. now: Unix time.
+    Args:
+        http: fetches them.
+        user_agent: the whole ``User-Agent``; rules are matched with the part before the slash.
+        cache_seconds: how long the rules of a site are cached.
+        now: returns the Unix time.
     """
 
-    def __init__(self, http: Http, header: str, keep: float, now: Callable[[], float]) -> None:
+    def __init__(
+        self, http: Http, user_agent: str, cache_seconds: float, now: Callable[[], float]
+    ) -> None:
         self._http = http
-        self._header = header
-        self._token = header.partition("/")[0]
-        self._keep = keep
+        self._user_agent = user_agent
+        self._token = user_agent.partition("/")[0]
+        self._cache_seconds = cache_seconds
         self._now = now
-        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self._sites: OrderedDict[str, _OriginRules] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def require(self, url: str) -> None:
-        """Return if ``url``, in its normal spelling, may be fetched.
+    async def require_allowed(self, url: str) -> None:
+        """Return if ``url``, which is normalized, may be fetched.
 
         Raises:
-            Refused: the site's rules, or the guard of the network, forbid it.
-            ToolError: the rules could not be read, which forbids everything.
+            Refused: the site's rules or the network guard forbid it.
+            ToolError: the rules could not be read, so nothing may be fetched.
         """
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         lock = self._locks.setdefault(origin, asyncio.Lock())
         async with lock:
-            answer = self._answers.get(origin)
-            if answer is None or answer.until <= self._now():
-                answer = await self._ask(origin)
-                self._remember(origin, answer)
-        if answer.fault:
-            raise ToolError(f"{origin} is not fetched from, because {answer.fault}")
-        rules = answer.rules
+            site = self._sites.get(origin)
+            if site is None or site.until <= self._now():
+                site = await self._fetch(origin)
+                self._cache(origin, site)
+        if site.problem:
+            raise ToolError(f"{origin} was not fetched, because {site.problem}")
+        rules = site.rules
         if rules and not await asyncio.to_thread(rules.can_fetch, url, self._token):
             raise Refused(
-                f"{origin}/robots.txt does not let {self._token} fetch {parts.path[:200]}. "
-                "Look for the same elsewhere, or ask the person to open it."
+                f"{origin}/robots.txt does not allow {self._token} to fetch {parts.path[:200]}. "
+                "Look elsewhere, or ask the person to open it."
             )
 
-    def _remember(self, origin: str, answer: _Answer) -> None:
-        self._answers[origin] = answer
-        self._answers.move_to_end(origin)
-        while len(self._answers) > ORIGINS:
-            self._answers.popitem(last=False)
+    def _cache(self, origin: str, site: _OriginRules) -> None:
+        self._sites[origin] = site
+        self._sites.move_to_end(origin)
+        while len(self._sites) > MAX_CACHED_ORIGINS:
+            self._sites.popitem(last=False)
 
-    async def _ask(self, origin: str) -> _Answer:
+    async def _fetch(self, origin: str) -> _OriginRules:
         hops: list[str] = []
 
         async def before(hop: str) -> None:
@@ -100,59 +105,59 @@ class Robots:
             if len(hops) > MAX_REDIRECTS + 1:
                 raise _TooManyRedirects
 
-        later = self._now() + RETRY_SECONDS
+        later = self._now() + RETRY_INTERVAL
         try:
             async with self._http.stream(
                 "GET",
                 f"{origin}/robots.txt",
-                headers={"user-agent": self._header},
-                timeout=SECONDS,
-                max_bytes=MAX_BYTES + 2 * _CHUNK,
+                headers={"user-agent": self._user_agent},
+                timeout=ROBOTS_TIMEOUT,
+                max_bytes=MAX_ROBOTS_BYTES + 2 * _MAX_CHUNK_BYTES,
                 before=before,
             ) as response:
                 return await self._read(response)
         except _TooManyRedirects:
-            return self._good(None)
+            return self._valid(None)
         except Refused as error:
             if len(hops) < 2:
                 raise  # The page itself would be refused for the same reason.
-            return _Answer(None, f"its robots.txt leads to a refused address: {error}", later)
+            return _OriginRules(None, f"its robots.txt leads to a refused address: {error}", later)
         except HooklineError as error:
-            return _Answer(None, f"its robots.txt could not be read: {error}", later)
+            return _OriginRules(None, f"its robots.txt could not be read: {error}", later)
 
-    async def _read(self, response: HttpResponse) -> _Answer:
-        """The answer of RFC 9309, section 2.3.1: 4xx allows all, 5xx forbids all."""
+    async def _read(self, response: HttpResponse) -> _OriginRules:
+        """Read the response. 4xx allows all, 5xx forbids all (RFC 9309, section 2.3.1)."""
         if response.status >= 500:
-            fault = f"its robots.txt answered {response.status}; try again later"
-            return _Answer(None, fault, self._now() + RETRY_SECONDS)
+            problem = f"its robots.txt answered {response.status}; try again later"
+            return _OriginRules(None, problem, self._now() + RETRY_INTERVAL)
         if not 200 <= response.status < 300:
-            return self._good(None)
+            return self._valid(None)
         data = bytearray()
         async with aclosing(response.chunks()) as chunks:
             async for chunk in chunks:
                 data += chunk
-                if len(data) > MAX_BYTES:
+                if len(data) > MAX_ROBOTS_BYTES:
                     break
-        text = bytes(data[:MAX_BYTES]).decode("utf-8-sig", "replace")
-        return self._good(await asyncio.to_thread(_parsed, text, self._token))
+        text = bytes(data[:MAX_ROBOTS_BYTES]).decode("utf-8-sig", "replace")
+        return self._valid(await asyncio.to_thread(_parse, text, self._token))
 
-    def _good(self, rules: Protego | None) -> _Answer:
-        return _Answer(rules, "", self._now() + self._keep)
+    def _valid(self, rules: Protego | None) -> _OriginRules:
+        return _OriginRules(rules, "", self._now() + self._cache_seconds)
 
 
-def _parsed(text: str, token: str) -> Protego:
+def _parse(text: str, token: str) -> Protego:
     from protego import Protego
 
-    lines = [_line(line, token) for line in re.split(r"\r\n|\r|\n", text)]
+    lines = [_merge_agents(line, token) for line in re.split(r"\r\n|\r|\n", text)]
     return Protego.parse("\n".join(lines))
 
 
-def _line(line: str, token: str) -> str:
-    """`line`, but every agent that is neither ``*`` nor ours gets one and the same name.
+def _merge_agents(line: str, token: str) -> str:
+    """Replace every agent other than ``*`` and ours by one common name.
 
-    The parser keeps a set of rules for each agent of a group, so that a hostile file of half a
-    megabyte (thousands of agents, thousands of rules) would keep it busy for minutes. It also
-    takes the beginning of our name for ours, where RFC 9309, section 2.2.1 wants all of it.
+    The parser keeps separate rules for each agent of a group, so that a hostile file of half a
+    megabyte (thousands of agents, thousands of rules) would take minutes. It also matches a prefix
+    of our name, although RFC 9309, section 2.2.1 requires the whole name.
     """
     agent = _AGENT.match(line)
     if agent is None or agent[1] == "*":

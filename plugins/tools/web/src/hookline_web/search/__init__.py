@@ -1,9 +1,6 @@
-"""Searching the web: one interface, three services.
+"""Web search: one interface, three services, each in its own module."""
 
-`choose` finds who searches; each service has a module of its own.
-"""
+from .choice import SearchChoice, choose_service
+from .results import SearchHit, SearchService
 
-from .choice import Choice, choose
-from .results import Backend, Found
-
-__all__ = ["Backend", "Choice", "Found", "choose"]
+__all__ = ["SearchChoice", "SearchHit", "SearchService", "choose_service"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hookline_hookspecs import ToolError
 from pydantic import SecretStr
 
-from .call import ask
-from .results import Found, results
+from .request import request_json
+from .results import SearchHit, search_hits
 
 
 class Brave:
@@ -18,20 +18,20 @@ class Brave:
         self._key = key
         self._url = base_url.rstrip("/") + "/web/search"
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[SearchHit]:
         """The first page of results; Brave gives 20 at most."""
         key = "its key is missing or wrong: the operator has to correct it"
-        answer = await ask(
+        answer = await request_json(
             self.name,
             "GET",
             self._url,
             params={"q": query, "count": limit, "text_decorations": "false"},
             headers={"X-Subscription-Token": self._key.get_secret_value()},
-            hints={403: key, 422: f"it does not take the query, or {key}"},
+            hints={403: key, 422: f"it rejected the query, or {key}"},
         )
-        # Without a single result there is no section "web".
+        # Without any result there is no section "web".
         web = answer.get("web", {})
         rows = web.get("results", []) if isinstance(web, dict) else None
         if not isinstance(rows, list) or "type" not in answer:
             raise ToolError("Brave answered without a list of results.")
-        return results(rows, "description", limit)
+        return search_hits(rows, "description", limit)

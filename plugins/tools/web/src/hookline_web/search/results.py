@@ -1,4 +1,4 @@
-"""What a search brings, and what every service must be able to do."""
+"""A search result, and the protocol of search services."""
 
 from __future__ import annotations
 
@@ -8,45 +8,47 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-MAX_TITLE = 200
-MAX_SNIPPET = 500
-MAX_URL = 2_000
-"""Characters. A longer title or snippet is cut; a result with a longer URL is left out."""
-MAX_QUERY = 400
-MAX_WORDS = 50
+MAX_TITLE_CHARS = 200
+MAX_SNIPPET_CHARS = 500
+MAX_URL_CHARS = 2_000
+"""A longer title or snippet is cut; a result with a longer URL is left out."""
+MAX_QUERY_CHARS = 400
+MAX_QUERY_WORDS = 50
 """Brave's limits of a query (its API reference, parameter ``q``); Tavily's is 400 as well."""
 
 _TAG = re.compile(r"<[^<>]{0,200}>")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One result. The texts hold no markup."""
+class SearchHit:
+    """One search result. The texts have no markup."""
 
     title: str
     url: str
     snippet: str
 
 
-class Backend(Protocol):
+class SearchService(Protocol):
     """A service that searches. ``name`` is for people, such as ``Brave``."""
 
     name: str
 
-    async def search(self, query: str, limit: int) -> list[Found]:
-        """At most ``limit`` results, best first. Raises ``ToolError`` with a sentence."""
+    async def search(self, query: str, limit: int) -> list[SearchHit]:
+        """At most ``limit`` results, best first. Raises ``ToolError``."""
 
 
-def results(rows: Iterable[Any], snippet: str, limit: int) -> list[Found]:
-    """The first `limit` rows that are results.
+def search_hits(rows: Iterable[Any], snippet: str, limit: int) -> list[SearchHit]:
+    """The first `limit` valid results.
 
-    rows: what a service sent: objects with ``title``, ``url`` and a text under the key `snippet`.
-    What is none, has no http URL, or repeats one is left out.
+    A row has ``title``, ``url`` and a text under the key `snippet`. Rows that are not objects, have
+    no http URL, or repeat a URL are left out.
     """
-    found: dict[str, Found] = {}
+    found: dict[str, SearchHit] = {}
     for title, url, text in _texts(rows, snippet):
-        if re.match(r"https?://[^\s/]", url) and len(url) <= MAX_URL:
-            clean = Found(_cut(title, MAX_TITLE) or url, url, _cut(text, MAX_SNIPPET))
+        if re.match(r"https?://[^\s/]", url) and len(url) <= MAX_URL_CHARS:
+            clean = SearchHit(
+                _cut(title, MAX_TITLE_CHARS) or url, url, _cut(text, MAX_SNIPPET_CHARS)
+            )
             found.setdefault(url, clean)
         if len(found) == limit:
             break

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hookline_hookspecs import ToolError
 from pydantic import SecretStr
 
-from .call import ask
-from .results import Found, results
+from .request import request_json
+from .results import SearchHit, search_hits
 
 
 class Tavily:
@@ -18,10 +18,10 @@ class Tavily:
         self._key = key
         self._url = base_url.rstrip("/") + "/search"
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[SearchHit]:
         """The best results; Tavily gives 20 at most."""
         plan = "the account's searches are used up: the operator has to raise its limit"
-        answer = await ask(
+        answer = await request_json(
             self.name,
             "POST",
             self._url,
@@ -32,4 +32,4 @@ class Tavily:
         rows = answer.get("results")
         if not isinstance(rows, list):
             raise ToolError("Tavily answered without a list of results.")
-        return results(rows, "content", limit)
+        return search_hits(rows, "content", limit)

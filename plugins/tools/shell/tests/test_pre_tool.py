@@ -23,11 +23,11 @@ def run(
     return result.text, bool(h.questions)
 
 
-def test_an_ordinary_command_runs_unasked(harness: MakeHarness) -> None:
+def test_an_ordinary_command_needs_no_approval(harness: MakeHarness) -> None:
     assert run(harness, command="echo hello") == ("hello\n[exit code 0]", False)
 
 
-def test_a_denied_command_says_why_and_asks_nobody(harness: MakeHarness) -> None:
+def test_a_denied_command_has_a_reason_and_no_question(harness: MakeHarness) -> None:
     text, asked = run(harness, ("Always",), command="rm -rf /")
     assert text.startswith("Denied: This cannot be undone: `rm -rf /`")
     assert not asked
@@ -298,6 +298,6 @@ def test_where_a_sandbox_is_demanded_nothing_is_run_without_one(
         model=[calls("bash", command="echo > proof"), "Done."],
     )
     text = h.send("go").tool_calls[0].text
-    assert text.startswith("Error: nothing was run: commands are sandboxed here")
+    assert text.startswith("Error: nothing was run: commands must be sandboxed")
     assert "install bubblewrap" in text
     assert not (h.workspace / "proof").exists()

@@ -101,7 +101,7 @@ def test_another_format_is_converted(make_call: Make) -> None:
 
 
 @pytest.mark.usefixtures("without_av")
-def test_what_there_is_goes_as_a_file(make_call: Make, recordings: dict[str, bytes]) -> None:
+def test_another_format_is_sent_as_a_file(make_call: Make, recordings: dict[str, bytes]) -> None:
     call = make_call(on="telegram", round_trip=True)
     call.speech.formats = {"mp3"}
     (answer,) = call.say(call.recording()).attachments
@@ -124,10 +124,10 @@ def test_a_recording_that_cannot_be_converted_goes_as_it_is(
 
 def test_a_failure_is_told_and_the_text_comes(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True)
-    call.speech.fault = RateLimited("The service takes no more requests now.")
+    call.speech.fault = RateLimited("The service accepts no more requests now.")
     reply = call.say(call.recording())
     assert (reply.text, reply.attachments) == ("The lamp is on.", ())
-    told = "The answer could not be spoken: The service takes no more requests now."
+    told = "The answer could not be spoken: The service accepts no more requests now."
     assert call.notices[-1] == told
 
 
@@ -189,7 +189,7 @@ def test_a_long_answer_comes_in_pieces_that_the_service_takes(
     ]
 
 
-def test_words_still_stream(make_call: Make) -> None:
+def test_streaming_continues(make_call: Make) -> None:
     """What only adds to a reply does not hold back what is shown of it."""
     call = make_call(on="telegram", round_trip=True)
     heard: list[str] = []

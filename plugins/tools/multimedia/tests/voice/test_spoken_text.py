@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hookline_voice.speakable import pieces, shorten, speakable
+from hookline_voice.spoken_text import shorten, split, spoken_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,12 +35,12 @@ CASES = {
 
 @pytest.mark.parametrize(("markdown", "said"), CASES.items())
 def test_what_is_said(markdown: str, said: str) -> None:
-    assert speakable(markdown) == said
+    assert spoken_text(markdown) == said
 
 
 @given(st.text(alphabet=st.sampled_from("ab *_`#>[]()!|~\n-.:/<&\\0\t\ud800😀"), max_size=200))
 def test_any_markdown_has_words_or_none(markdown: str) -> None:
-    said = speakable(markdown)
+    said = spoken_text(markdown)
     assert said == said.strip()
     assert not re.search(r"[\ud800-\udfff😀\t]|```", said)
     said.encode()
@@ -48,12 +48,12 @@ def test_any_markdown_has_words_or_none(markdown: str) -> None:
 
 @pytest.mark.parametrize("hostile", ["[" * 20_000, "> " * 20_000, "*a" * 20_000, "`" * 50_001])
 def test_hostile_markdown_ends(hostile: str) -> None:
-    assert len(speakable(hostile)) <= 60_000
+    assert len(spoken_text(hostile)) <= 60_000
 
 
 @given(text=st.text(max_size=300), longest=st.integers(1, 80))
 def test_pieces_lose_no_word(text: str, longest: int) -> None:
-    parts = pieces(text, longest)
+    parts = split(text, longest)
     assert all(part and len(part) <= longest for part in parts)
     assert re.sub(r"\s", "", "".join(parts)) == re.sub(r"\s", "", text.strip())
 
@@ -68,9 +68,9 @@ def test_a_shortened_text_fits(text: str, longest: int, rest: str) -> None:
 
 def test_numbers_are_not_cut() -> None:
     text = "The value of pi is about 3.14159 and so on and on"
-    assert pieces(text, 27) == ["The value of pi is about", "3.14159 and so on and on"]
+    assert split(text, 27) == ["The value of pi is about", "3.14159 and so on and on"]
 
 
 def test_a_cut_is_after_a_sentence_if_there_is_one() -> None:
     text = 'He asked "Why?" Then he went home. It was late.'
-    assert pieces(text, 36) == ['He asked "Why?" Then he went home.', "It was late."]
+    assert split(text, 36) == ['He asked "Why?" Then he went home.', "It was late."]

@@ -74,7 +74,7 @@ def work(chats: Path) -> Path:
 
 
 @pytest.mark.parametrize("who", [STRANGER, ADMIN, NOBODY, AGENT, REVIEW], ids=str)
-async def test_these_are_sandboxed_by_default(
+async def test_default_sandboxing(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -97,7 +97,7 @@ async def test_what_the_operator_asks_for_in_person_or_allowed_beforehand_is_not
     assert "very-secret" in result.text
 
 
-async def test_an_operator_may_switch_it_off_for_everybody(
+async def test_sandbox_can_be_switched_off(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, sandboxes: None
 ) -> None:
     shell = shell_of(sandbox={"enabled": False})
@@ -123,7 +123,7 @@ for process in os.listdir("/proc"):
 """
 
 
-async def test_a_script_of_somebody_else_reads_nothing_of_home(
+async def test_sandboxed_script_cannot_read_home(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -266,7 +266,7 @@ def asked(shell: Shell, ctx: Any, command: str = "ls") -> Ask | Deny | None:
     return hook_verdict(shell, ctx, ToolCall("c1", "bash", {"command": command}))
 
 
-def test_without_any_sandbox_every_command_of_others_asks_anew(
+def test_without_a_sandbox_every_command_of_others_needs_approval(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     found = asked(shell_of(), make_context(work(chats), **STRANGER))
@@ -276,7 +276,7 @@ def test_without_any_sandbox_every_command_of_others_asks_anew(
     assert "all the rights of the account" in found.reason
 
 
-def test_without_any_sandbox_and_anybody_there_nothing_is_run(
+def test_without_a_sandbox_or_a_person_nothing_is_run(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     for who in (NOBODY, REVIEW, {**STRANGER, **NOBODY}):
@@ -293,7 +293,7 @@ async def test_without_any_sandbox_the_tool_itself_refuses_too(
     assert not (work(chats) / "proof").exists()
 
 
-async def test_without_any_sandbox_an_admin_is_told(
+async def test_without_a_sandbox_an_admin_is_warned(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     shell, ctx = shell_of(), make_context(work(chats), **ADMIN)
@@ -304,7 +304,7 @@ async def test_without_any_sandbox_an_admin_is_told(
     assert "without a sandbox" in ctx.told[0]
 
 
-def test_with_landlock_nobody_is_asked(
+def test_with_landlock_no_approval_is_needed(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, landlock: None
 ) -> None:
     assert asked(shell_of(), make_context(work(chats), **STRANGER)) is None

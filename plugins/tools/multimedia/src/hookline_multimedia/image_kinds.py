@@ -1,4 +1,4 @@
-"""Picture types, judged by the first bytes of a file and never by its name."""
+"""Image types, detected from the first bytes of a file and never from its name."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class PictureKind:
-    """A type of picture."""
+class ImageKind:
+    """A type of image."""
 
     name: str
     mime: str
     suffix: str
 
 
-_PNG = PictureKind("PNG", "image/png", ".png")
-_JPEG = PictureKind("JPEG", "image/jpeg", ".jpg")
-_GIF = PictureKind("GIF", "image/gif", ".gif")
-_WEBP = PictureKind("WebP", "image/webp", ".webp")
+_PNG = ImageKind("PNG", "image/png", ".png")
+_JPEG = ImageKind("JPEG", "image/jpeg", ".jpg")
+_GIF = ImageKind("GIF", "image/gif", ".gif")
+_WEBP = ImageKind("WebP", "image/webp", ".webp")
 
 
-def picture_kind(head: bytes) -> PictureKind | None:
-    """What the file that begins with ``head`` (12 bytes or more) is, or None.
+def image_kind(head: bytes) -> ImageKind | None:
+    """The type of the file that begins with ``head`` (12 bytes or more), or None.
 
     Signatures: PNG (W3C, section 5.2), JPEG (ITU T.81, SOI and a marker), GIF87a and GIF89a,
     WebP (RFC 9649, section 2.4).

@@ -14,7 +14,7 @@ Make = Callable[..., Any]
 
 
 @pytest.mark.parametrize("name", ["opus", "mp3", "wav"])
-def test_a_voice_message_is_an_ordinary_one(
+def test_a_voice_message_becomes_text(
     make_call: Make, recordings: dict[str, bytes], name: str
 ) -> None:
     call = make_call()
@@ -39,11 +39,11 @@ def test_the_language_is_passed_on(make_call: Make) -> None:
 
 def test_a_failure_is_told_and_the_turn_runs(make_call: Make) -> None:
     call = make_call()
-    call.speech.fault = NetworkError("The transcription service is out of order.")
+    call.speech.fault = NetworkError("The transcription service failed.")
     reply = call.say(call.recording(seconds=3.0))
     assert reply.text == "The lamp is on."
     assert call.asked == "(a voice message of 3 s that could not be turned into text)"
-    assert call.notices == ["The transcription service is out of order."]
+    assert call.notices == ["The transcription service failed."]
 
 
 def test_a_file_that_is_no_recording_is_told(make_call: Make) -> None:
@@ -60,24 +60,22 @@ def test_silence_is_told(make_call: Make) -> None:
     assert call.notices == ["No words were heard in the voice message."]
 
 
-def test_a_service_that_hangs_is_given_up(make_call: Make) -> None:
+def test_a_hanging_service_times_out(make_call: Make) -> None:
     call = make_call(timeout=0.05)
     call.speech.silent = True
     assert call.say(call.recording()).text == "The lamp is on."
-    assert call.notices == ["Nobody wrote it down within 0.05 s."]
+    assert call.notices == ["The voice message was not transcribed within 0.05 s."]
 
 
-def test_nobody_who_hears_is_told(harness: Make, tmp_path: Path) -> None:
+def test_without_a_transcriber_the_person_is_told(harness: Make, tmp_path: Path) -> None:
     h = harness(Voice, model=["I cannot hear you."])
     outcome = h.send("", attachments=[Audio(tmp_path / "a.oga", "audio/ogg", 1.0)])
     assert outcome.text == "I cannot hear you."
     told = [notice.text for notice in outcome.notices if notice.plugin == "voice"]
-    assert told == [
-        "Voice messages are not understood: no plugin that is on turns speech into text."
-    ]
+    assert told == ["Voice messages are not understood: no enabled plugin turns speech into text."]
 
 
-def test_the_doctor_tells_who_hears(make_call: Make, harness: Make, speech: Any) -> None:
+def test_doctor_checks_the_transcriber(make_call: Make, harness: Make, speech: Any) -> None:
     def found(h: Any) -> Any:
         ((_, check),) = [one for one in h.checks() if one[0] == "voice"]
         return check.run()

@@ -83,15 +83,13 @@ def test_a_service_without_opus_is_asked_for_another_format(line: Line, server: 
     assert asked == ["opus", "mp3", "wav"]
 
 
-def test_services_that_are_out_of_order_do_not_stop_the_chat(
-    line: Line, server: Any, canned: Any
-) -> None:
+def test_failing_services_do_not_stop_the_chat(line: Line, server: Any, canned: Any) -> None:
     server.canned += [canned(500, b"{}"), canned(500, b"{}")]
     reply = line.say("I did not get that.")
     assert (reply.text, reply.attachments) == ("I did not get that.", ())
     told = [notice.text for notice in line.studio.harness.notices if notice.plugin == "voice"]
-    assert told[0].startswith("The transcription service is out of order (500)")
-    assert told[1].startswith("The answer could not be spoken: The speech service is out of order")
+    assert told[0].startswith("The transcription service failed (500)")
+    assert told[1].startswith("The answer could not be spoken: The speech service failed")
 
 
 def test_a_recording_of_a_gigabyte_is_not_sent(line: Line, server: Any) -> None:
@@ -99,4 +97,4 @@ def test_a_recording_of_a_gigabyte_is_not_sent(line: Line, server: Any) -> None:
     line.say("That was long.")
     assert server.asked("audio/transcriptions") == []
     told = [notice.text for notice in line.studio.harness.notices if notice.plugin == "voice"]
-    assert told[0] == "the recording has 1000.0 MB; at most 25.0 MB are taken"
+    assert told[0] == "the recording has 1000.0 MB; at most 25.0 MB are allowed"

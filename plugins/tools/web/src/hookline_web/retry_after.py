@@ -1,4 +1,4 @@
-"""What a server says about when to come back."""
+"""The header ``Retry-After`` as a hint for the model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 
-def asked_to_wait(headers: Mapping[str, str]) -> str:
-    """``; try again in 30 s`` or the like, from ``Retry-After`` (RFC 9110, section 10.2.3)."""
+def retry_hint(headers: Mapping[str, str]) -> str:
+    """A hint such as ``; try again in 30 s`` (RFC 9110, section 10.2.3), or nothing."""
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,7}", value):
         return f"; try again in {int(value)} s"

@@ -1,4 +1,4 @@
-"""Recordings in another format, by PyAV (the extra ``convert``), where it is installed."""
+"""Converts recordings into another format by PyAV, if the extra ``convert`` is installed."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ ENCODERS = {
     "flac": ("flac", "flac", 48_000),
     "wav": ("wav", "pcm_s16le", 48_000),
 }
-"""By format: FFmpeg's container and encoder, and samples a second."""
+"""By format: FFmpeg's container and encoder, and samples per second."""
 BIT_RATE = 32_000
-"""Bits a second of speech, of formats that lose something."""
+"""Bits per second of speech in lossy formats."""
 
 
 def convert(spoken: Spoken, name: str) -> Spoken:
-    """``spoken`` in the format ``name``; as it is where that cannot be done."""
+    """``spoken`` in the format ``name``; unchanged if it cannot be converted."""
     if spoken.kind.name == name:
         return spoken
     try:
         import av
     except ImportError:
-        log.info("install hookline-multimedia[convert] to turn %s into %s", spoken.kind.name, name)
+        log.info(
+            "install hookline-multimedia[convert] to convert %s into %s", spoken.kind.name, name
+        )
         return spoken
     try:
-        data = _encoded(av, spoken.data, name)
+        data = _encode(av, spoken.data, name)
     except (av.FFmpegError, ValueError) as error:
-        log.warning("a recording could not be turned into %s: %s", name, error)
+        log.warning("a recording could not be converted into %s: %s", name, error)
         return spoken
     return Spoken(data, KINDS[name])
 
 
-def _encoded(av: Any, data: bytes, name: str) -> bytes:
+def _encode(av: Any, data: bytes, name: str) -> bytes:
     container, codec, rate = ENCODERS[name]
-    made = io.BytesIO()
-    with av.open(io.BytesIO(data)) as source, av.open(made, "w", format=container) as target:
+    output = io.BytesIO()
+    with av.open(io.BytesIO(data)) as source, av.open(output, "w", format=container) as target:
         stream = target.add_stream(codec, rate=rate)
         stream.layout = "mono"
         stream.bit_rate = BIT_RATE
@@ -54,4 +56,4 @@ def _encoded(av: Any, data: bytes, name: str) -> bytes:
             for piece in resampler.resample(frame):
                 target.mux(stream.encode(piece))
         target.mux(stream.encode(None))
-    return made.getvalue()
+    return output.getvalue()

@@ -133,7 +133,7 @@ def test_what_a_sub_agent_made_comes_with_the_reply_of_the_chat(
     assert studio.say("thanks", "Welcome.").attachments == ()
 
 
-def test_words_still_stream(studio: Any) -> None:
+def test_streaming_continues(studio: Any) -> None:
     """What only adds to a reply does not hold back what is shown of it."""
     h = studio.harness
     h.model.steps[:] = ["one two"]

@@ -1,4 +1,4 @@
-"""Running one command: its own process group, a deadline, bounded output."""
+"""Runs one command in its own process group, with a timeout and limited output."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from hookline_hookspecs import ToolError
 from hookline_toolmark import MARK
 
 from . import processes
-from .output import Output
+from .output import BoundedOutput
 
-_CHUNK = 65_536
-_PIPE = 1_048_576
-"""Bytes that a pipe holds at most, unless someone enlarged it (pipe(7))."""
-_LAST_WORDS = 0.2
-"""Seconds that output may still come after the shell has ended (``>(…)`` writes then)."""
+_READ_CHUNK_BYTES = 65_536
+_MAX_PIPE_BYTES = 1_048_576
+"""Capacity of a pipe by default (pipe(7))."""
+_LATE_OUTPUT_SECONDS = 0.2
+"""Seconds to wait for output after the shell has ended (``>(…)`` writes then)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a command came to. ``left`` are the ids of processes that it left running."""
+class CommandResult:
+    """The result of a command. ``left_running`` are the ids of processes that still run."""
 
     text: str
     exit_code: int
     timed_out: bool
     pid: int
     mark: str
-    left: tuple[int, ...] = ()
+    left_running: tuple[int, ...] = ()
 
 
-class _Reader:
+class _PipeReader:
     """Reads a pipe into an :class:`Output` while the event loop runs."""
 
-    def __init__(self, descriptor: int, output: Output) -> None:
-        self._descriptor, self._output = descriptor, output
+    def __init__(self, descriptor: int, output: BoundedOutput) -> None:
+        self._descriptor = descriptor
+        self._output = output
         self._loop = asyncio.get_running_loop()
         self.ended = asyncio.Event()
         os.set_blocking(descriptor, False)
@@ -48,7 +49,7 @@ class _Reader:
 
     def _read(self) -> None:
         try:
-            data = os.read(self._descriptor, _CHUNK)
+            data = os.read(self._descriptor, _READ_CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -59,12 +60,12 @@ class _Reader:
             self.close()
 
     def discard(self) -> None:
-        """Go on reading, so that the writer never blocks, but keep nothing."""
-        self._output = Output(0)
+        """Keep reading, so that the writer never blocks, but drop the data."""
+        self._output = BoundedOutput(0)
 
     def drain(self) -> None:
-        """Read what has been written already, as far as a pipe holds."""
-        for _ in range(_PIPE // _CHUNK):
+        """Read what is in the pipe."""
+        for _ in range(_MAX_PIPE_BYTES // _READ_CHUNK_BYTES):
             if self.ended.is_set():
                 return
             self._read()
@@ -78,10 +79,10 @@ class _Reader:
 
 
 def find_shell() -> str:
-    """``bash``, or ``sh`` where there is none.
+    """The path of ``bash``, or of ``sh`` without it.
 
     Raises:
-        ToolError: there is neither.
+        ToolError: neither is installed.
     """
     found = shutil.which("bash") or shutil.which("sh")
     if found is None:
@@ -89,16 +90,16 @@ def find_shell() -> str:
     return found
 
 
-async def run(
+async def run_command(
     argv: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float, limit: int
-) -> Outcome:
+) -> CommandResult:
     """Run the program ``argv`` in ``folder`` for at most ``seconds``; keep ``limit`` characters.
 
-    When it times out or this task is cancelled, every process it started is ended first. A
-    process it left behind on its own (``… &``) goes on; its output is read and dropped.
+    If it times out or this task is cancelled, every process that it started is ended first. A
+    background process (``… &``) keeps running; its output is read and dropped.
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: the command could not be started.
     """
     mark = uuid.uuid4().hex
     reader_end, writer_end = os.pipe()
@@ -109,26 +110,26 @@ async def run(
         raise
     finally:
         os.close(writer_end)
-    output = Output(limit)
-    reader = _Reader(reader_end, output)
+    output = BoundedOutput(limit)
+    reader = _PipeReader(reader_end, output)
     try:
         timed_out = await _wait(process, mark, seconds)
         reader.drain()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(reader.ended.wait(), _LAST_WORDS)
+            await asyncio.wait_for(reader.ended.wait(), _LATE_OUTPUT_SECONDS)
     except BaseException:
-        await processes.end(process.pid, mark)
+        await processes.end_processes(process.pid, mark)
         reader.close()
         raise
     output.feed(b"", final=True)
-    left = tuple(processes.workers(process.pid, mark))
-    if left:
+    left_running = tuple(processes.running_workers(process.pid, mark))
+    if left_running:
         reader.discard()
     else:
         reader.close()
     code = process.returncode if process.returncode is not None else 0
-    return Outcome(
-        output.text(), code if code >= 0 else 128 - code, timed_out, process.pid, mark, left
+    return CommandResult(
+        output.text(), code if code >= 0 else 128 - code, timed_out, process.pid, mark, left_running
     )
 
 
@@ -153,7 +154,7 @@ async def _wait(process: asyncio.subprocess.Process, mark: str, seconds: float) 
     try:
         await asyncio.wait_for(asyncio.shield(process.wait()), seconds)
     except TimeoutError:
-        await processes.end(process.pid, mark)
+        await processes.end_processes(process.pid, mark)
         await process.wait()
         return True
     return False

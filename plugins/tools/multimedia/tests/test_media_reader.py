@@ -50,10 +50,10 @@ def test_the_type_is_that_of_the_content(studio: Any, server: Any, png: bytes) -
     studio.file("page.png", b"<svg xmlns='http://www.w3.org/2000/svg'></svg>")
     studio.file("picture.mp3", png)
     for name in ("notes.png", "page.png"):
-        assert "is no PNG, JPEG, GIF or WebP by its content" in studio.text(
+        assert "is not a PNG, JPEG, GIF or WebP by its content" in studio.text(
             "describe_image", image=name
         )
-    assert "is no OGG, MP3" in studio.text("transcribe_audio", audio="picture.mp3")
+    assert "is not OGG, MP3" in studio.text("transcribe_audio", audio="picture.mp3")
     assert server.requests == []
     assert studio.text("describe_image", image="picture.mp3") == server.seen
 
@@ -62,7 +62,7 @@ def test_a_file_of_a_gigabyte_is_not_read(studio: Any, server: Any, png: bytes) 
     path = studio.file("huge.png", png)
     os.truncate(path, 1_000_000_000)
     text = studio.text("describe_image", image="huge.png")
-    assert text == "Error: 'huge.png' has 1000.0 MB; at most 20.0 MB are taken"
+    assert text == "Error: 'huge.png' has 1000.0 MB; at most 20.0 MB are allowed"
     assert "at most 25.0 MB" in studio.text("transcribe_audio", audio="huge.png")
     assert server.requests == []
 
@@ -216,7 +216,7 @@ def test_a_private_address_is_refused(studio: Any, make_server: Callable[..., An
 )
 def test_other_schemes_are_refused(studio: Any, server: Any, url: str) -> None:
     text = studio.text("describe_image", image=url)
-    assert text.startswith("Error: only http, https and paths are read")
+    assert text.startswith("Error: only http, https and paths can be read")
     assert server.requests == []
 
 

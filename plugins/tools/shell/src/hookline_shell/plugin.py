@@ -1,0 +1,267 @@
+"""The plugin: the tool ``bash``, and the hook ``pre_tool`` that judges every command first."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import (
+    Ask,
+    Check,
+    Checkpoints,
+    CheckResult,
+    Context,
+    Deny,
+    Effect,
+    Host,
+    Mode,
+    Modes,
+    Origin,
+    Plugin,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    hookimpl,
+    tool,
+)
+
+from .config import ShellConfig
+
+if TYPE_CHECKING:
+    from .background_jobs import BackgroundJobs
+    from .command_runner import CommandResult
+    from .judge import Judge, Setting
+    from .sandbox import SandboxRunner
+
+TOOL = "bash"
+
+
+class Shell(Plugin[ShellConfig]):
+    """Runs commands for the model, after the judge has allowed them."""
+
+    _jobs: BackgroundJobs
+
+    @cached_property
+    def _judge(self) -> Judge:
+        """Created at the first command, because the parser and the tables take time to load."""
+        from .judge import Judge
+
+        return Judge([re.compile(p) for p in self.config.dangerous_patterns], self.host.home)
+
+    @cached_property
+    def _sandbox_runner(self) -> SandboxRunner:
+        """Created at the first sandboxed command."""
+        from .sandbox import SandboxRunner
+
+        return SandboxRunner(self.config.sandbox, self.host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Create the list of background jobs."""
+        from .background_jobs import BackgroundJobs
+
+        self._jobs = BackgroundJobs()
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """End the background jobs."""
+        await self._jobs.end_all()
+        if "_sandbox_runner" in vars(self):
+            self._sandbox_runner.close()
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Register a check of the shell with its pattern list, and one of the sandbox."""
+        register(Check("shell", self._check))
+        register(Check("sandbox", self._check_sandbox))
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
+        """The judge's verdict on a call of ``bash``, and that of a missing sandbox."""
+        if call.name != TOOL:
+            return None
+        command, folder = _command_and_folder(call)
+        if command is None:
+            return None  # the tool reports wrong arguments itself
+        from .judge import Setting
+
+        mode = await self._mode(ctx)
+        sandboxed = self._is_sandboxed(ctx, mode)
+        setting = Setting(
+            operator=ctx.operator, sandboxed=sandboxed and self._sandbox_runner.can_run
+        )
+        verdict = self._judge.judge(command, ctx.paths, folder, self.host.http.judge, setting)
+        if isinstance(verdict, Ask) and mode != "plan":
+            verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
+        if isinstance(verdict, Deny) or not sandboxed:
+            return verdict
+        return _stricter(verdict, self._sandbox_runner.verdict(ctx, command, mode))
+
+    async def _unless_checkpointed(
+        self, ctx: Context, command: str, folder: str, setting: Setting, asked: Ask
+    ) -> Ask | Deny | None:
+        """Drop the question if a checkpoint covers the command and could be made."""
+        checkpoints = self.host.services.get(Checkpoints)
+        if checkpoints is None:
+            return asked
+        with_checkpoint = replace(setting, checkpoints=True)
+        verdict = self._judge.judge(
+            command, ctx.paths, folder, self.host.http.judge, with_checkpoint
+        )
+        if verdict is not None or not await checkpoints.hold(ctx):
+            return asked
+        return None
+
+    async def _mode(self, ctx: Context) -> Mode | None:
+        modes = self.host.services.get(Modes)
+        return await modes.get(ctx.session.id) if modes is not None else None
+
+    def _is_sandboxed(self, ctx: Context, mode: Mode | None) -> bool:
+        from .sandbox import is_sandboxed
+
+        return mode == "yolo" or is_sandboxed(self.config.sandbox, ctx)
+
+    def effects(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
+        """What a call of ``bash`` may do, by the judge's analysis."""
+        command, folder = _command_and_folder(call)
+        if command is None:
+            return ()
+        return self._judge.effects(command, ctx.paths, folder, self.host.http.judge)
+
+    @tool(origin="workspace", effects=effects)
+    async def bash(
+        self,
+        ctx: Context,
+        command: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - what the model calls it
+        workdir: str | None = None,
+    ) -> ToolOutput:
+        """Run a bash command, without input or terminal. A process started with & goes on.
+
+        Args:
+            timeout: seconds (default 120, at most 600)
+        """
+        if timeout is not None and timeout <= 0:
+            raise ToolError("timeout is a number of seconds above 0; leave it out for the default")
+        seconds = min(timeout or self.config.timeout, self.config.max_timeout)
+        if not command.strip():
+            raise ToolError("the command is empty; say what to run")
+        if "\0" in command:
+            raise ToolError("a command cannot contain a NUL character; remove it")
+        folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
+        if not folder.is_dir():
+            raise ToolError(f"workdir {workdir or folder} is not a folder; name one that exists")
+        result, origins = await self._run(ctx, command, folder, seconds)
+        return self._result(ctx, command, seconds, result, origins)
+
+    async def _run(
+        self, ctx: Context, command: str, folder: Path, seconds: float
+    ) -> tuple[CommandResult, tuple[Origin, ...]]:
+        from hookline_toolmark import branding
+
+        from .command_runner import CommandResult, find_shell, run_command
+
+        limits = (seconds, self.config.max_output)
+        session = ctx.session.id
+        argv = [find_shell(), "-c", command]
+        environment = self._environment()
+        if not self._is_sandboxed(ctx, await self._mode(ctx)):
+            result = await run_command(branding(argv), folder, environment, *limits)
+            return result, self._origins(ctx, command)
+        if job := self._jobs.job_to_kill(session, command):  # the sandbox does not see it
+            await self._jobs.end(session, job)
+            return CommandResult("", 0, False, 0, ""), (Origin("workspace", TOOL),)
+        return await self._sandbox_runner.run(ctx, argv, folder, environment, limits)
+
+    def _origins(self, ctx: Context, command: str) -> tuple[Origin, ...]:
+        """The addresses that an unsandboxed command may have reached, according to the judge."""
+        effects = self.effects(ctx, ToolCall("", TOOL, {"command": command}))
+        network = [effect for effect in effects if effect.kind in ("network", "send")]
+        origins = {Origin("outside", effect.target or TOOL): None for effect in network}
+        return tuple(origins) or (Origin("workspace", TOOL),)
+
+    def _environment(self) -> dict[str, str]:
+        """The variables of commands: listed names, without values from the home's ``.env``."""
+        from hookline_sandbox import allowed
+
+        variables = self.host.env
+        stored = [value for name, value in variables.items() if name not in os.environ]
+        return allowed(variables, self.config.env_allow, stored)
+
+    def _result(
+        self,
+        ctx: Context,
+        command: str,
+        seconds: float,
+        result: CommandResult,
+        origins: tuple[Origin, ...],
+    ) -> ToolOutput:
+        from .background_jobs import BackgroundJob
+
+        session = ctx.session.id
+        text = result.text
+        if text and not text.endswith("\n"):
+            text += "\n"
+        if result.timed_out:
+            text += f"[timed out after {seconds:g} s]\n"
+        text += f"[exit code {result.exit_code}]"
+        if result.left_running:
+            self._jobs.add(session, BackgroundJob(result.pid, result.mark, command))
+        jobs = self._jobs.running(session)
+        notes: tuple[str, ...] = ()
+        if jobs:
+            listed = ", ".join(map(str, jobs))
+            notes = (f"running in the background: {listed}; end one with kill -- -PID",)
+        data = {
+            "exit_code": result.exit_code,
+            "timed_out": result.timed_out,
+            "jobs": [job.pid for job in jobs],
+        }
+        ok = result.exit_code == 0
+        # The model's text may be cut later; `shown` keeps the whole for people.
+        return ToolOutput(text, ok=ok, notes=notes, data=data, origins=origins, shown=text)
+
+    def _check(self) -> CheckResult:
+        from .command_runner import find_shell
+
+        try:
+            shell = find_shell()
+        except ToolError as error:
+            return CheckResult(False, str(error), "Install bash and start again.")
+        if not self.config.dangerous_patterns:
+            return CheckResult(
+                True,
+                "dangerous_patterns is empty: only the judge's own rules apply",
+                "Remove `dangerous_patterns: []` from the settings of the plugin shell to restore "
+                "the packaged list.",
+                hint=True,
+            )
+        return CheckResult(True, f"commands run in {shell}")
+
+    def _check_sandbox(self) -> CheckResult:
+        from .sandbox import check_sandbox
+
+        return check_sandbox(self.config.sandbox)
+
+
+def _stricter(verdict: Ask | None, sandbox: Deny | Ask | None) -> Deny | Ask | None:
+    """The stricter of two verdicts; if both ask, one question with both reasons."""
+    if verdict is None or isinstance(sandbox, Deny):
+        return sandbox or verdict
+    if sandbox is None:
+        return verdict
+    return replace(sandbox, reason=f"{verdict.reason} {sandbox.reason}")
+
+
+def _command_and_folder(call: ToolCall) -> tuple[str | None, str]:
+    """The command of a call, None if it is not a string, and the folder that the call names."""
+    command, workdir = call.arguments.get("command"), call.arguments.get("workdir")
+    return (
+        command if isinstance(command, str) else None,
+        workdir if isinstance(workdir, str) else "",
+    )
