@@ -1,4 +1,4 @@
-"""A home with an audit, read and changed from outside as an attacker with the database does."""
+"""A home with the plugin, and access to its database as an attacker would have it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Make = Callable[..., Harness]
 
 
 class Works(Plugin):
-    """Tools: one that only reads, one that asks before, one that tells the audit more."""
+    """Tools: one that only reads, one that asks for approval, one that adds its own row."""
 
     @tool(read_only=True)
     def add(self, left: int, right: int) -> str:

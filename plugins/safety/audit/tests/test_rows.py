@@ -1,4 +1,4 @@
-"""What is written down of a turn, and what is not."""
+"""What is recorded of a turn, and what is not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def told(home: Home, kind: str) -> list[tuple[str, str]]:
     return [(row["object"], row["verdict"]) for row in home.rows() if row["kind"] == kind]
 
 
-def test_a_turn_leaves_a_row_of_each_act_and_no_word_of_the_chat(home: Home) -> None:
+def test_a_turn_leaves_a_row_for_each_action_and_no_text_of_the_chat(home: Home) -> None:
     asked = {"left": 1, "right": 2}
     model = [calls("add", **asked), f"I know that {SECRET}"]
     with closing(Harness(AuditPlugin, Works, home=home.path, model=model)) as h:
@@ -44,7 +44,7 @@ def test_sql_is_kept_literally_and_joined_to_the_turn(worked: Home) -> None:
     assert (row["turn"], row["session"], row["actor"]) == (tool["turn"], "test", "terminal:tester")
 
 
-def test_what_is_asked_answered_and_refused_has_rows(home: Home) -> None:
+def test_questions_answers_and_refusals_have_rows(home: Home) -> None:
     model = [
         calls("launch", what="it"),
         calls("launch", what="again"),
@@ -62,7 +62,7 @@ def test_what_is_asked_answered_and_refused_has_rows(home: Home) -> None:
     assert {row["approver"] for row in home.rows("--kind answer")} == {"terminal:tester"}
 
 
-def test_what_is_personal_is_not_readable_in_the_database(worked: Home) -> None:
+def test_personal_data_is_encrypted_in_the_database(worked: Home) -> None:
     stored: Any = worked.sql("SELECT body FROM audit_rows")
     plain = " ".join(row["body"] for row in stored)
     assert len(stored) == len(worked.rows())

@@ -1,4 +1,4 @@
-"""What an auditor asks, each in one command; and rows for other programs."""
+"""Questions of an auditor, each in one command, and exports."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_audit import AuditPlugin
-from hookline_audit.export import FORMATS, lines
-from hookline_audit.reading import Entry
+from hookline_audit.entries import AuditEntry
+from hookline_audit.export import FORMATS, export_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,7 +50,7 @@ def test_who_approved(asked: Home) -> None:
     assert (row["verdict"], row["approver"]) == ("approved", "terminal:tester")
 
 
-def test_what_somebody_did_on_a_day(asked: Home) -> None:
+def test_what_a_person_did_on_a_day(asked: Home) -> None:
     every = asked.rows("--person terminal:tester")
     assert len(every) == len(asked.rows())
     day = every[0]["at"][:10]
@@ -100,7 +100,7 @@ def parsed(message: str) -> dict[str, str]:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=20))
-def test_whatever_a_name_holds_a_row_is_a_line_and_read_as_it_was(name: str, verdict: str) -> None:
+def test_any_name_is_escaped_to_one_line_and_read_back(name: str, verdict: str) -> None:
     stored: dict[str, Any] = {
         "seq": 1,
         "at": 1,
@@ -115,7 +115,7 @@ def test_whatever_a_name_holds_a_row_is_a_line_and_read_as_it_was(name: str, ver
     }
     personal = {"actor": name, "object": name, "detail": {"sql": name}}
     for format_ in FORMATS:
-        (line,) = lines(format_, [Entry(stored, personal, "ok")])
+        (line,) = export_lines(format_, [AuditEntry(stored, personal, "ok")])
         assert len(line.splitlines()) == 1
         if format_ == "syslog" and name.isprintable():
             assert parsed(line).get("actor", "") == name

@@ -1,8 +1,8 @@
-"""Hookline plugin ``audit``: who did what, in rows that nobody can change unseen.
+"""Hookline plugin ``audit``: a tamper-evident record of who did what.
 
-Reached by the entry point ``hookline_audit:AuditPlugin``. :mod:`.plugin` hears of what is done,
-:mod:`.recorder` hands rows to the store, :mod:`.sealer` chains them, :mod:`.chain` finds what was
-changed, :mod:`.keys` holds the keys, and :mod:`.cli` is ``hookline audit``.
+The entry point is ``hookline_audit:AuditPlugin``. :mod:`.plugin` makes the rows, :mod:`.recorder`
+writes them to the store, :mod:`.sealer` adds them to the hash chain, :mod:`.verification` finds
+changed rows, :mod:`.keys` holds the keys, and :mod:`.cli` is ``hookline audit``.
 """
 
 from .config import AuditConfig

@@ -1,8 +1,7 @@
-"""Checkpoints: signed statements of where the chain ended at a time, kept where it is not.
+"""Checkpoints: signed statements of where the chain ended, stored outside the database.
 
 A line is JSON: ``v`` 1, ``at`` in microseconds, ``seq`` and ``sha`` of the row, ``node``, ``key``
-(the public key) and ``sig``, the Ed25519 signature of the canonical JSON of the rest, both in
-hexadecimal digits.
+(the public key) and ``sig``, the Ed25519 signature of the canonical JSON of the rest, both in hex.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ from hookline_hookspecs import Host
 
 from .chain import canonical
 from .config import CheckpointConfig
-from .keys import Keys
+from .keys import AuditKeys
 
-COMMAND_SECONDS = 30.0
+COMMAND_TIMEOUT = 30.0
 LOCAL0_NOTICE = 16 * 8 + 5
-"""The priority of a line for syslog (RFC 5424, section 6.2.1)."""
+"""The syslog priority (RFC 5424, section 6.2.1)."""
 
 
 class Checkpoints:
-    """Makes checkpoints, sends them where the settings say, and reads those of the file."""
+    """Signs checkpoints, sends them to the configured places, and reads those in the file."""
 
-    def __init__(self, host: Host, keys: Keys, config: CheckpointConfig) -> None:
+    def __init__(self, host: Host, keys: AuditKeys, config: CheckpointConfig) -> None:
         self._host = host
         self._keys = keys
         self._config = config
-        given = config.file
-        self.path = Path(given).expanduser() if given else host.storage.dir / "checkpoints.jsonl"
+        file = config.file
+        self.path = Path(file).expanduser() if file else host.storage.dir / "checkpoints.jsonl"
 
-    def signed(self, seq: int, sha: str, node: str) -> dict[str, Any]:
-        """Return a checkpoint of the row ``seq``."""
+    def make(self, seq: int, sha: str, node: str) -> dict[str, Any]:
+        """Return a signed checkpoint of the row ``seq``."""
         return self.sign({"seq": seq, "sha": sha, "node": node})
 
     def sign(self, statement: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,7 +47,7 @@ class Checkpoints:
         return {**line, "sig": self._keys.signing.sign(canonical(line)).hex()}
 
     def is_signed(self, line: Mapping[str, Any]) -> bool:
-        """True if this home has signed a statement."""
+        """Whether this home signed a statement."""
         from cryptography.exceptions import InvalidSignature
 
         try:
@@ -59,7 +58,7 @@ class Checkpoints:
         return True
 
     def read(self) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
-        """Yield the number of each line of the file and the line, None for one that is no JSON."""
+        """Yield number and content of each line of the file; None for a line that is not JSON."""
         try:
             file = self.path.open(encoding="utf-8", errors="replace")
         except FileNotFoundError:
@@ -73,16 +72,16 @@ class Checkpoints:
                 yield number, line if isinstance(line, dict) else None
 
     async def send(self, line: Mapping[str, Any]) -> None:
-        """Write a checkpoint to the file and hand it to syslog and the command, as set.
+        """Write a checkpoint to the file, and to syslog and the command if configured.
 
-        What fails is logged and holds up nothing else: the next one says more than this one.
+        Failures are logged only, because the next checkpoint covers this one.
         """
         text = json.dumps(line, separators=(",", ":"))
         for work in (self._append, self._to_syslog):
             try:
                 await asyncio.to_thread(work, text)
             except OSError as error:
-                self._host.log.error("a checkpoint of the audit was not kept: %s", error)
+                self._host.log.error("cannot store an audit checkpoint: %s", error)
         if self._config.command:
             await self._to_command(text)
 
@@ -94,22 +93,24 @@ class Checkpoints:
             os.fsync(file.fileno())
 
     def _to_syslog(self, text: str) -> None:
-        if (where := self._config.syslog) is None:
+        if (address := self._config.syslog) is None:
             return
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        told = f"<{LOCAL0_NOTICE}>1 {stamp} {socket.gethostname()} hookline - checkpoint - {text}"
-        host, colon, port = where.rpartition(":")
-        if where.startswith("/"):
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way:
-                way.sendto(told.encode(), where)
+        message = (
+            f"<{LOCAL0_NOTICE}>1 {stamp} {socket.gethostname()} hookline - checkpoint - {text}"
+        )
+        host, colon, port = address.rpartition(":")
+        if address.startswith("/"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+                sock.sendto(message.encode(), address)
         elif colon and port.isdigit():
             with socket.socket(
                 socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM
-            ) as way:
-                way.sendto(told.encode(), (host.strip("[]"), int(port)))
+            ) as sock:
+                sock.sendto(message.encode(), (host.strip("[]"), int(port)))
         else:
             raise OSError(
-                f"checkpoints.syslog is {where!r}; write HOST:PORT or the path of a socket"
+                f"checkpoints.syslog: expected HOST:PORT or the path of a socket, got {address!r}"
             )
 
     async def _to_command(self, text: str) -> None:
@@ -120,20 +121,18 @@ class Checkpoints:
                 *argv, stdin=pipe, stdout=pipe, stderr=pipe
             )
         except OSError as error:
-            self._host.log.error("the command for checkpoints cannot run: %s", error)
+            self._host.log.error("cannot run the checkpoint command: %s", error)
             return
         try:
-            async with asyncio.timeout(COMMAND_SECONDS):
-                _, told = await process.communicate(text.encode() + b"\n")
+            async with asyncio.timeout(COMMAND_TIMEOUT):
+                _, stderr = await process.communicate(text.encode() + b"\n")
         except TimeoutError:
             process.kill()
             await process.wait()
-            self._host.log.error(
-                "the command for checkpoints took more than %.0f s", COMMAND_SECONDS
-            )
+            self._host.log.error("the checkpoint command took more than %.0f s", COMMAND_TIMEOUT)
             return
         if process.returncode:
-            words = told.decode("utf-8", "replace").strip()[:200]
+            output = stderr.decode("utf-8", "replace").strip()[:200]
             self._host.log.error(
-                "the command for checkpoints failed (%s): %s", process.returncode, words
+                "the checkpoint command failed (exit code %s): %s", process.returncode, output
             )

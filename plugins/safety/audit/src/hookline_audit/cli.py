@@ -18,15 +18,16 @@ import typer
 from hookline_hookspecs.audit import KINDS
 from hookline_hookspecs.cli import confirm, with_plugin
 
-from .export import BATCH, FORMATS, lines
-from .reading import Entry, shown_detail
-from .search import Wanted, rows
+from .entries import AuditEntry, format_detail
+from .export import FORMATS, MAX_ROWS_PER_LINE, export_lines
+from .search import EntryFilter, search_entries
 
 if TYPE_CHECKING:
     from .plugin import AuditPlugin
 
-BROKEN, USAGE = 1, 2
-_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+EXIT_BROKEN = 1
+EXIT_USAGE = 2
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Since = Annotated[
     str, typer.Option(help="From this time (2026-11-24T08:00), or this long ago: 90m, 12h, 7d.")
@@ -59,20 +60,20 @@ async def show(
     json: Json = False,
 ) -> None:
     """Show who did what, oldest first; without a filter, the last 100 rows."""
-    begin, end = _span(since, until, day)
-    wanted = Wanted(_kind(kind), begin, end, person, find, session, turn, turns)
+    begin, end = _time_range(since, until, day)
+    conditions = EntryFilter(_kind(kind), begin, end, person, find, session, turn, turns)
     service = plugin.service
     reader = await service.reader()
-    if wanted.is_all:
+    if conditions.has_only_kind:
         for entry in reversed(await reader.newest(100, kind)):
-            _say(line_of(entry, json=json))
+            _say(format_entry(entry, json=json))
         return
-    found = False
-    async for entry in rows(reader, wanted):
-        _say(line_of(entry, json=json))
-        found = True
-    if not found and not json:
-        sys.stderr.write("hookline: no row matches\n")
+    has_rows = False
+    async for entry in search_entries(reader, conditions):
+        _say(format_entry(entry, json=json))
+        has_rows = True
+    if not has_rows and not json:
+        sys.stderr.write("hookline: no matching rows\n")
 
 
 @app.command("export")
@@ -91,15 +92,15 @@ async def export(
     """Print rows for another program, oldest first."""
     if format not in FORMATS:
         _usage(f"--format: unknown format {format!r}. Choose one of {', '.join(FORMATS)}")
-    begin, end = _span(since, until, day)
+    begin, end = _time_range(since, until, day)
     reader = await plugin.service.reader()
-    batch: list[Entry] = []
-    async for entry in rows(reader, Wanted(_kind(kind), begin, end, person)):
+    batch: list[AuditEntry] = []
+    async for entry in search_entries(reader, EntryFilter(_kind(kind), begin, end, person)):
         batch.append(entry)
-        if len(batch) == BATCH:
-            _say_all(lines(format, batch))
+        if len(batch) == MAX_ROWS_PER_LINE:
+            _say_all(export_lines(format, batch))
             batch.clear()
-    _say_all(lines(format, batch))
+    _say_all(export_lines(format, batch))
 
 
 @app.command("erase")
@@ -116,10 +117,10 @@ async def erase(
         _usage(f"{chat!r} is not a chat. Write CHANNEL:CHAT, such as telegram:222")
     question = f"Make the personal data in the rows of {chat} unreadable for good?"
     if not yes and not confirm(question):
-        raise SystemExit(BROKEN)
+        raise SystemExit(EXIT_BROKEN)
     if not await plugin.service.erase(chat):
-        sys.stderr.write(f"hookline: there are no rows for {chat}\n")
-        raise SystemExit(BROKEN)
+        sys.stderr.write(f"hookline: no rows for {chat}\n")
+        raise SystemExit(EXIT_BROKEN)
     _say(f"The personal data of {chat} can no longer be read. The rows stay.")
 
 
@@ -150,19 +151,19 @@ def grants(
 @with_plugin
 async def verify(plugin: AuditPlugin, json: Json = False) -> None:
     """Check every row and checkpoint; exit with 1 and name the first broken row."""
-    found = await plugin.service.verify()
+    report = await plugin.service.verify()
     if json:
-        _say(jsonlib.dumps(found.as_dict()))
-    elif found.ok:
-        erased = f", {found.erased} of them from erased chats" if found.erased else ""
+        _say(jsonlib.dumps(report.as_dict()))
+    elif report.ok:
+        erased = f", {report.erased} of them from erased chats" if report.erased else ""
         _say(
-            f"All {found.rows:,} rows are as they were written{erased}; "
-            f"{found.checkpoints:,} checkpoints fit."
+            f"All {report.rows:,} rows are intact{erased}; "
+            f"{report.checkpoints:,} checkpoints match."
         )
     else:
-        _say(f"Broken: {found.broken}.")
-    if not found.ok:
-        raise SystemExit(BROKEN)
+        _say(f"Broken: {report.broken}.")
+    if not report.ok:
+        raise SystemExit(EXIT_BROKEN)
 
 
 def _kind(text: str) -> str:
@@ -171,11 +172,11 @@ def _kind(text: str) -> str:
     return text
 
 
-def _span(since: str, until: str, day: str) -> tuple[float | None, float | None]:
-    """The time that the options say, in Unix seconds. Exits 2."""
+def _time_range(since: str, until: str, day: str) -> tuple[float | None, float | None]:
+    """Start and end in Unix seconds, from the options; exits with 2 if they are invalid."""
     now = time.time()
     if not day:
-        return read_time("--since", since, now), read_time("--until", until, now)
+        return parse_time("--since", since, now), parse_time("--until", until, now)
     if since or until:
         _usage("--day replaces --since and --until. Use one or the other")
     try:
@@ -185,12 +186,12 @@ def _span(since: str, until: str, day: str) -> tuple[float | None, float | None]
         _usage(f"--day: {day!r} is not a day. Write 2026-11-24")
 
 
-def read_time(option: str, text: str, now: float) -> float | None:
-    """Return the time that a person wrote, Unix seconds; None for an empty text. Exits 2."""
+def parse_time(option: str, text: str, now: float) -> float | None:
+    """Parse a time to Unix seconds; None for an empty text. Exits with 2 if it is invalid."""
     if not text:
         return None
     if found := re.fullmatch(r"(\d{1,6})([smhdw])", text):
-        return now - int(found[1]) * _SPANS[found[2]]
+        return now - int(found[1]) * _UNIT_SECONDS[found[2]]
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
@@ -199,23 +200,23 @@ def read_time(option: str, text: str, now: float) -> float | None:
         )
 
 
-def line_of(entry: Entry, *, json: bool) -> str:
-    """Return a row as people read it, or as JSON."""
-    told = entry.as_dict()
+def format_entry(entry: AuditEntry, *, json: bool) -> str:
+    """Return a row as a line of text or JSON."""
+    data = entry.as_dict()
     if json:
-        return jsonlib.dumps(told)
+        return jsonlib.dumps(data)
     parts = [
-        told["at"][:19].replace("T", " "),
-        told["actor"] or "-",
-        told["kind"],
-        told["object"],
-        told["verdict"],
+        data["at"][:19].replace("T", " "),
+        data["actor"] or "-",
+        data["kind"],
+        data["object"],
+        data["verdict"],
     ]
-    if told["approver"]:
-        parts.append(f"by {told['approver']}")
+    if data["approver"]:
+        parts.append(f"by {data['approver']}")
     if entry.state != "ok":
         parts.append(f"({entry.state})")
-    parts.append(shown_detail(told["detail"]))
+    parts.append(format_detail(data["detail"]))
     return "  ".join(_plain(part) for part in parts if part)
 
 
@@ -235,4 +236,4 @@ def _say_all(texts: Sequence[str]) -> None:
 
 def _usage(text: str) -> NoReturn:
     sys.stderr.write(f"hookline: {text}\n")
-    raise SystemExit(USAGE)
+    raise SystemExit(EXIT_USAGE)

@@ -1,4 +1,4 @@
-"""The settings."""
+"""The settings of the plugin, under ``plugins: audit:`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 
 class CheckpointConfig(BaseModel):
-    """Where signed checkpoints go, besides the home."""
+    """Where signed checkpoints are sent, in addition to the home."""
 
     file: str | None = Field(
         default=None,
@@ -18,18 +18,18 @@ class CheckpointConfig(BaseModel):
     )
     command: list[str] | None = Field(
         default=None,
-        description="A program and its arguments that gets each checkpoint on stdin, such as one "
-        "that puts it into a bucket with object lock.",
+        description="A program with arguments that gets each checkpoint on stdin, for example to "
+        "put it into a bucket with object lock.",
     )
 
 
 class AuditConfig(BaseModel):
-    """How long rows are kept, and where checkpoints go."""
+    """The key, how long rows are kept, and where checkpoints go."""
 
     key: SecretStr | None = Field(
         default=None,
-        description="32 bytes in base64, from which all keys are made; null is the file "
-        "plugins/audit/key. Several machines on one database need the same.",
+        description="32 bytes in base64, from which all keys are derived; null is the file "
+        "plugins/audit/key. All machines on one database need the same key.",
     )
     keep_days: int = Field(default=400, ge=1, le=36500, description="Days that rows are kept.")
     checkpoints: CheckpointConfig = CheckpointConfig()

@@ -27,11 +27,11 @@ from hookline_hookspecs.web import (
     query_params,
 )
 
-from .reading import Entry, shown_detail
-from .search import Wanted, rows
-from .service import Service
+from .entries import AuditEntry, format_detail
+from .search import EntryFilter, search_entries
+from .service import AuditService
 
-AT_ONCE = 100
+MAX_ROWS = 100
 TONES: dict[str, Tone] = {"denied": "bad", "failed": "warning", "approved": "good"}
 FIELDS = ("kind", "person", "find")
 
@@ -39,68 +39,70 @@ FIELDS = ("kind", "person", "find")
 class AuditPage:
     """The page, for the operator and for auditors."""
 
-    def __init__(self, host: Host, service: Callable[[], Service]) -> None:
+    def __init__(self, host: Host, service: Callable[[], AuditService]) -> None:
         self._host = host
         self._service = service
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the page and the check."""
+        """Register the page and the verification."""
         register(SiteRoute("GET", "/audit", self.show, page=Page("Audit", order=45)))
         register(SiteRoute("GET", "/audit/verify", self.verify))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /audit[?kind=K][&person=P][&find=WORDS]``: the newest rows."""
-        given = {name: query_params(request).get(name, "").strip() for name in FIELDS}
-        if given["kind"] and given["kind"] not in KINDS:
-            raise Problem(400, "bad_kind", f"Unknown kind {given['kind'][:40]!r}.")
+        filters = {name: query_params(request).get(name, "").strip() for name in FIELDS}
+        if filters["kind"] and filters["kind"] not in KINDS:
+            raise Problem(400, "bad_kind", f"Unknown kind {filters['kind'][:40]!r}.")
         reader = await self._service().reader()
-        wanted = Wanted(given["kind"], person=given["person"], find=given["find"])
-        if wanted.is_all:
-            found = await reader.newest(AT_ONCE, given["kind"])
+        conditions = EntryFilter(filters["kind"], person=filters["person"], find=filters["find"])
+        if conditions.has_only_kind:
+            entries = await reader.newest(MAX_ROWS, filters["kind"])
         else:
-            found = [entry async for entry in rows(reader, wanted)][-AT_ONCE:][::-1]
+            entries = [entry async for entry in search_entries(reader, conditions)][-MAX_ROWS:][
+                ::-1
+            ]
         fields = [
-            Field("kind", "Kind", "choice", given["kind"], ("", *KINDS)),
-            Field("person", "Person", value=given["person"], help="Such as telegram:222."),
-            Field("find", "Search", value=given["find"], help="Part of a statement or a name."),
+            Field("kind", "Kind", "choice", filters["kind"], ("", *KINDS)),
+            Field("person", "Person", value=filters["person"], help="Such as telegram:222."),
+            Field("find", "Search", value=filters["find"], help="Part of a statement or a name."),
         ]
         parts: list[Part] = [
             Actions([Action("Verify all rows", "/audit/verify", get=True)]),
             Form("/audit", fields, "Search", get=True),
-            _table(found),
+            _table(entries),
         ]
-        told = "Who did what. Chat messages are not recorded; SQL statements are."
-        return View("Audit", parts, told)
+        hint = "Who did what. Chat messages are not recorded; SQL statements are."
+        return View("Audit", parts, hint)
 
     async def verify(self, request: RequestLike) -> View:
-        """``GET /audit/verify``: whether every row is as it was written."""
-        found = await self._service().verify()
-        if found.ok:
-            told = f"All {found.rows:,} rows are intact."
-            text = Text(f"{told} {found.checkpoints:,} checkpoints match.", "good")
+        """``GET /audit/verify``: the result of checking every row."""
+        report = await self._service().verify()
+        if report.ok:
+            summary = f"All {report.rows:,} rows are intact."
+            text = Text(f"{summary} {report.checkpoints:,} checkpoints match.", "good")
         else:
-            text = Text(f"Broken: {found.broken}.", "bad")
+            text = Text(f"Broken: {report.broken}.", "bad")
         return View("Audit verification", [text], "", (Link("Audit", "/audit"),))
 
 
-def _table(found: Sequence[Entry]) -> Table:
+def _table(entries: Sequence[AuditEntry]) -> Table:
     columns = ["When", "Who", "Kind", "What", "Verdict", "Approved by"]
-    made = []
-    for entry in found:
-        told = entry.as_dict()
-        verdict = Badge(told["verdict"] or "-", TONES.get(told["verdict"], "neutral"))
-        who = told["actor"] or "-"
-        made.append(
+    table_rows = []
+    for entry in entries:
+        data = entry.as_dict()
+        verdict = Badge(data["verdict"] or "-", TONES.get(data["verdict"], "neutral"))
+        who = data["actor"] or "-"
+        table_rows.append(
             Row(
                 [
                     Timestamp(entry.stored["at"] / 1e6),
-                    Link(who, build_path("audit", person=who)) if told["actor"] else who,
-                    told["kind"],
-                    told["object"] if entry.state == "ok" else f"({entry.state})",
+                    Link(who, build_path("audit", person=who)) if data["actor"] else who,
+                    data["kind"],
+                    data["object"] if entry.state == "ok" else f"({entry.state})",
                     verdict,
-                    told["approver"],
+                    data["approver"],
                 ],
-                detail=shown_detail(told["detail"], "\n"),
+                detail=format_detail(data["detail"], "\n"),
             )
         )
-    return Table(columns, made, "", "No matching rows.")
+    return Table(columns, table_rows, "", "No matching rows.")

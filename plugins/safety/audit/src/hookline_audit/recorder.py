@@ -1,4 +1,4 @@
-"""Rows on their way to the store: handed over in order, and again if they could not be written."""
+"""``Recorder``: submits rows to the store in order, and retries those that failed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from typing import Any
 
 from hookline_hookspecs import Host, Transaction
 
-from .keys import Keys, sealed_body
+from .keys import AuditKeys, encrypt_body
 
 RETRY_SECONDS = 1.0
-MOST = 100_000
-"""Rows that are kept while the store cannot be written."""
-PATIENCE = 10.0
-"""Seconds for which a thread waits until its row is handed over."""
+MAX_QUEUED_ROWS = 100_000
+"""Rows that are held while the store cannot be written."""
+SUBMIT_TIMEOUT = 10.0
+"""Seconds that another thread waits until its row is submitted."""
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _sorted = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=str).encode
 
 
 @dataclass(slots=True)
-class Row:
-    """A row before it is written. ``chat`` is ``CHANNEL:CHAT``, empty for none."""
+class AuditRow:
+    """A row before it is written. ``chat`` is ``CHANNEL:CHAT`` or empty."""
 
     kind: str
     object: str
@@ -46,22 +46,22 @@ class Row:
     at: int = 0
 
     def columns(self, node: str) -> dict[str, Any]:
-        """Return the columns that are readable without a key."""
+        """Return the columns that are not encrypted."""
         return {
             "node": node,
             "n": self.n,
             "at": self.at,
-            "channel": _clean(self.channel),
-            "session": _clean(self.session),
-            "turn": _clean(self.turn),
+            "channel": _ascii(self.channel),
+            "session": _ascii(self.session),
+            "turn": _ascii(self.turn),
             "kind": self.kind,
-            "verdict": _clean(self.verdict),
+            "verdict": _ascii(self.verdict),
         }
 
     def personal(self) -> str:
-        """Return the rest as JSON in ASCII."""
-        told = {"actor": self.actor, "chat": self.chat, "object": self.object}
-        return _encode({**told, "approver": self.approver, "detail": self.detail or {}})
+        """Return the personal data, as JSON in ASCII."""
+        data = {"actor": self.actor, "chat": self.chat, "object": self.object}
+        return _encode({**data, "approver": self.approver, "detail": self.detail or {}})
 
 
 def digest(value: object) -> dict[str, Any]:
@@ -71,133 +71,136 @@ def digest(value: object) -> dict[str, Any]:
 
 
 class Recorder:
-    """Hands rows to the store. One for each process; ``node`` names it in the rows."""
+    """Submits rows to the store. There is one per process; ``node`` names it in the rows."""
 
-    def __init__(self, host: Host, keys: Keys) -> None:
+    def __init__(self, host: Host, keys: AuditKeys) -> None:
         self._host = host
         self._keys = keys
         name = "".join(c if c.isascii() and c.isprintable() else "?" for c in socket.gethostname())
         self.node = f"{name[:60]}-{os.getpid()}-{os.urandom(4).hex()}"
         self._numbers = itertools.count(1)
         self._last = 0
-        self._waiting: list[Row] = []
-        self._under_way: set[asyncio.Future[None]] = set()
+        self._queued: list[AuditRow] = []
+        self._pending: set[asyncio.Future[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._changes: int | None = None
         self._is_failing = False
         self.written = 0
-        """Rows that were committed."""
+        """The number of committed rows."""
 
-    def add(self, row: Row) -> None:
-        """Take a row; it is written with the next :meth:`hand_over`."""
+    def add(self, row: AuditRow) -> None:
+        """Queue a row; the next :meth:`submit` writes it."""
         self._last = row.at = max(time.time_ns() // 1000, self._last)
         row.n = next(self._numbers)
-        self._waiting.append(row)
+        self._queued.append(row)
 
-    def add_from_anywhere(self, row: Row) -> None:
-        """Take a row and hand it over, from any thread."""
+    def add_from_anywhere(self, row: AuditRow) -> None:
+        """Queue a row and submit it, from any thread."""
         if threading.get_ident() == self._thread:
             self.add(row)
-            self.hand_over()
+            self.submit()
             return
         done = threading.Event()
 
-        def take() -> None:
+        def submit_row() -> None:
             self.add(row)
-            self.hand_over()
+            self.submit()
             done.set()
 
-        self._loop.call_soon_threadsafe(take)
-        done.wait(PATIENCE)
+        self._loop.call_soon_threadsafe(submit_row)
+        done.wait(SUBMIT_TIMEOUT)
 
-    def hand_over(self) -> None:
-        """Give what waits to the store, and wait for nothing."""
-        if not self._waiting:
+    def submit(self) -> None:
+        """Submit the queued rows to the store, without waiting for it."""
+        if not self._queued:
             return
-        rows, self._waiting = self._waiting, []
-        made: dict[str, str] = {}
+        rows, self._queued = self._queued, []
+        kids: dict[str, str] = {}
         changes = self._host.storage.changes
-        fresh, self._changes = changes is None or changes != self._changes, changes
+        has_changed = changes is None or changes != self._changes
+        self._changes = changes
 
         def work(tx: Transaction) -> None:
-            made.clear()  # it may run more than once
-            if fresh:
+            kids.clear()  # the store may run this more than once
+            if has_changed:
                 self._keys.forget()
             for row in rows:
-                self._write(tx, row, made)
+                self._write(tx, row, kids)
 
         submit: Any = self._host.storage.submit  # type: ignore[attr-defined]
         try:
             future = asyncio.ensure_future(submit(work))
         except Exception as error:
-            self._failed(rows, error)
+            self._retry(rows, error)
             return
-        self._under_way.add(future)
-        future.add_done_callback(lambda done: self._done(done, rows, made))
+        self._pending.add(future)
+        future.add_done_callback(lambda done: self._on_done(done, rows, kids))
 
-    def _done(self, future: asyncio.Future[None], rows: list[Row], made: dict[str, str]) -> None:
-        self._under_way.discard(future)
+    def _on_done(
+        self, future: asyncio.Future[None], rows: list[AuditRow], kids: dict[str, str]
+    ) -> None:
+        self._pending.discard(future)
         if future.cancelled():
             return
         if (error := future.exception()) is not None:
-            self._failed(rows, error)
+            self._retry(rows, error)
             return
         self._is_failing = False
         self.written += len(rows)
-        self._keys.keep(made)
+        self._keys.cache(kids)
 
-    def _failed(self, rows: list[Row], error: BaseException) -> None:
+    def _retry(self, rows: list[AuditRow], error: BaseException) -> None:
         if not self._is_failing:
-            self._host.log.error("the audit cannot be written, and is tried again: %s", error)
+            self._host.log.error("cannot write audit rows; will retry: %s", error)
         self._is_failing = True
         self._keys.forget()
-        self._waiting = [*rows, *self._waiting][:MOST]
-        self._loop.call_later(RETRY_SECONDS, self.hand_over)
+        self._queued = [*rows, *self._queued][:MAX_QUEUED_ROWS]
+        self._loop.call_later(RETRY_SECONDS, self.submit)
 
-    async def write_with(self, row: Row, work: Callable[[Transaction], None]) -> None:
+    async def write_with(self, row: AuditRow, work: Callable[[Transaction], None]) -> None:
         """Write a row and run ``work`` in one transaction. Raises ``StoreError``."""
         self.add(row)
-        self._waiting.remove(row)
-        made: dict[str, str] = {}
+        self._queued.remove(row)
+        kids: dict[str, str] = {}
 
-        def both(tx: Transaction) -> None:
-            made.clear()
+        def work_and_row(tx: Transaction) -> None:
+            kids.clear()
             self._keys.forget()
             work(tx)
-            self._write(tx, row, made)
+            self._write(tx, row, kids)
 
-        await self._host.storage.transact(both)
+        await self._host.storage.transact(work_and_row)
         self.written += 1
         self._keys.forget()
 
-    def _write(self, tx: Transaction, row: Row, made: dict[str, str]) -> None:
+    def _write(self, tx: Transaction, row: AuditRow, kids: dict[str, str]) -> None:
         columns = row.columns(self.node)
-        columns["kid"], key = self._keys.of_chat(tx, row.chat, made)
-        tx.execute("add_row", **columns, body=sealed_body(key, columns, row.personal()))
+        columns["kid"], key = self._keys.of_chat(tx, row.chat, kids)
+        tx.execute("add_row", **columns, body=encrypt_body(key, columns, row.personal()))
 
     async def flush(self) -> None:
-        """Wait until all rows are committed, or could not be written once."""
-        self.hand_over()
-        pending: set[Awaitable[None]] = {*self._under_way}
+        """Wait until all rows are committed or have failed once."""
+        self.submit()
+        pending: set[Awaitable[None]] = {*self._pending}
         await asyncio.gather(*pending, return_exceptions=True)
 
 
 def person_here() -> str:
-    """Who uses the command line; of whoever came through ``sudo``, who that was."""
+    """The account that runs the process, as ``os:NAME``; under ``sudo``, the calling account."""
     try:
-        came = os.environ.get("SUDO_UID", "")
-        if came.isascii() and came.isdigit():
+        uid = os.environ.get("SUDO_UID", "")
+        if uid.isascii() and uid.isdigit():
             import pwd
 
-            return f"os:{pwd.getpwuid(int(came)).pw_name}"
+            return f"os:{pwd.getpwuid(int(uid)).pw_name}"
         return f"os:{getpass.getuser()}"
     except (OSError, KeyError, ImportError):
         return "os:unknown"
 
 
-def _clean(text: str) -> str:
-    """A text that every database holds as it is: what is not, is written as JSON writes it."""
+def _ascii(text: str) -> str:
+    """A text that every database can store: other characters are escaped as in JSON."""
     if text.isascii() and "\0" not in text:
         return text
     return json.dumps(text)[1:-1]

@@ -1,7 +1,7 @@
-"""Sealing: rows get their place in the chain, and the chain's end is signed now and then.
+"""Adds rows to the hash chain, and signs the end of the chain at intervals.
 
-Any process may seal: one transaction reads the end of the chain and adds to it. A lease keeps all
-but one from trying; whoever holds it seals for all.
+Any process may seal: one transaction reads the end of the chain and extends it. A lease makes one
+process seal for all.
 """
 
 from __future__ import annotations
@@ -13,43 +13,45 @@ from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Transaction
 
-from .chain import START, chained
+from .chain import START, row_hash
 from .checkpoints import Checkpoints
-from .keys import Keys
+from .keys import AuditKeys
 
-SECONDS = 5.0
-"""How often rows are sealed."""
+SEAL_INTERVAL = 5.0
+"""Seconds between two attempts to seal."""
 LEASE_SECONDS = 15.0
-"""After which another node seals in place of one that has died."""
-CHECKPOINT_SECONDS = 60.0
-LATE = 60_000_000
-"""Microseconds by which a row may come later than one that was sealed already; one that comes later
-still is sealed by whoever looks at all (:meth:`Sealer.seal` with ``every``)."""
-BATCH = 500
-"""Rows of a transaction, so that others get their turn."""
+"""After this time another node may take over from one that has died."""
+CHECKPOINT_INTERVAL = 60.0
+"""Seconds between two checkpoints."""
+MAX_DELAY = 60_000_000
+"""Microseconds by which a row may arrive after a later one was sealed. :meth:`Sealer.seal` with
+``every`` also finds rows that arrive later."""
+MAX_ROWS_PER_TRANSACTION = 500
 
 
-def head_of(tx: Transaction) -> tuple[int, str, int]:
-    """Return the number and hash of the chain's last row, or of what it begins after, and when
-    the row was written (microseconds, 0 if nobody knows)."""
+def chain_head(tx: Transaction) -> tuple[int, str, int]:
+    """Return number, hash and time of the last sealed row, or of the anchor before the first one.
+
+    The time is Unix time in microseconds, 0 if unknown.
+    """
     for row in tx.fetch("head"):
         return int(row["seq"]), str(row["sha"]), int(row["at"] or 0)
-    anchor = state_of(tx, "anchor")
+    anchor = read_state(tx, "anchor")
     return (int(anchor["seq"]), str(anchor["sha"]), 0) if anchor else (0, START, 0)
 
 
-def state_of(tx: Transaction, name: str) -> dict[str, Any]:
-    """Return what is stored under a name, empty if nothing is."""
-    found: dict[str, Any] = next(
-        (json.loads(row["value"]) for row in tx.fetch("state", name=name)), {}
-    )
-    return found
+def read_state(tx: Transaction, name: str) -> dict[str, Any]:
+    """Return the stored value of a name; empty if there is none."""
+    for row in tx.fetch("state", name=name):
+        value: dict[str, Any] = json.loads(row["value"])
+        return value
+    return {}
 
 
 class Sealer:
-    """Seals what was written, while anything is."""
+    """Seals rows in the background, until all are sealed."""
 
-    def __init__(self, host: Host, keys: Keys, node: str, checkpoints: Checkpoints) -> None:
+    def __init__(self, host: Host, keys: AuditKeys, node: str, checkpoints: Checkpoints) -> None:
         self._host = host
         self._keys = keys
         self._node = node
@@ -57,60 +59,60 @@ class Sealer:
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
-        """Begin to seal every :data:`SECONDS`, until nothing is left to seal."""
+        """Start to seal every :data:`SEAL_INTERVAL` seconds, until nothing is left to seal."""
         if self._task is None or self._task.done():
             self._task = self._host.spawn(self._work(), "seal")
 
     async def _work(self) -> None:
-        holds = True
-        while holds:
-            await asyncio.sleep(SECONDS)
+        has_more = True
+        while has_more:
+            await asyncio.sleep(SEAL_INTERVAL)
             try:
-                holds = await self._round()
+                has_more = await self._seal_once()
             except HooklineError as error:
-                self._host.log.warning("rows of the audit are sealed later: %s", error)
+                self._host.log.warning("cannot seal audit rows now; will retry: %s", error)
 
-    async def _round(self) -> bool:
-        """Seal, if no other node does; False once there is nothing to do."""
+    async def _seal_once(self) -> bool:
+        """Seal, unless another node does; False if nothing is left to do."""
         now = self._host.now()
         lease = {"node": self._node, "now": now, "until": now + LEASE_SECONDS}
         if not await self._host.storage.execute("take_lease", **lease):
             return True
         sealed = await self.seal()
-        checked = await self.checkpoint(now=now)
-        if sealed or not checked:
+        is_signed = await self.checkpoint(now=now)
+        if sealed or not is_signed:
             return True
         await self._host.storage.execute("give_lease", node=self._node)
         return False
 
     async def seal(self, *, every: bool = False) -> int:
-        """Seal everything that was written before this call; return the number of rows.
+        """Seal all rows written before this call; return their number.
 
-        ``every``: look at all rows, also at those that were written long before the last one.
+        With ``every``, check all rows, also those written long before the last sealed one.
         """
         total = 0
         while True:
             sealed = await self._host.storage.transact(lambda tx: _seal(tx, every=every))
             total += sealed
-            if sealed < BATCH:
+            if sealed < MAX_ROWS_PER_TRANSACTION:
                 return total
 
     async def checkpoint(self, *, now: float | None = None) -> bool:
-        """Sign the chain's end if it has grown; with ``now``, once a minute only.
+        """Sign the end of the chain if it has grown; with ``now``, at most once a minute.
 
         Returns:
-            False if it has grown, and is to be signed later.
+            False if it has grown and still has to be signed.
         """
 
-        def look(tx: Transaction) -> tuple[tuple[int, str, int], Mapping[str, Any]]:
-            return head_of(tx), state_of(tx, "checkpoint")
+        def read(tx: Transaction) -> tuple[tuple[int, str, int], Mapping[str, Any]]:
+            return chain_head(tx), read_state(tx, "checkpoint")
 
-        (seq, sha, _), last = await self._host.storage.transact(look)
+        (seq, sha, _), last = await self._host.storage.transact(read)
         if seq <= last.get("seq", 0):
             return True
-        if now is not None and now < last.get("at", 0) / 1e6 + CHECKPOINT_SECONDS:
+        if now is not None and now < last.get("at", 0) / 1e6 + CHECKPOINT_INTERVAL:
             return False
-        line = self._checkpoints.signed(seq, sha, self._node)
+        line = self._checkpoints.make(seq, sha, self._node)
         await self._checkpoints.send(line)
         value = json.dumps(line)
         await self._host.storage.transact(
@@ -120,11 +122,13 @@ class Sealer:
 
 
 def _seal(tx: Transaction, *, every: bool) -> int:
-    """Seal the oldest rows that are not; return how many."""
-    seq, sha, at = head_of(tx)
-    rows = tx.fetch("unsealed", since=0 if every else at - LATE, limit=BATCH)
+    """Seal the oldest unsealed rows; return how many."""
+    seq, sha, at = chain_head(tx)
+    rows = tx.fetch(
+        "unsealed", since=0 if every else at - MAX_DELAY, limit=MAX_ROWS_PER_TRANSACTION
+    )
     for row in rows:
         seq += 1
-        sha = chained(sha, {**row, "seq": seq})
+        sha = row_hash(sha, {**row, "seq": seq})
         tx.execute("seal", node=row["node"], n=row["n"], seq=seq, sha=sha)
     return len(rows)

@@ -1,4 +1,4 @@
-"""Which rows are wanted."""
+"""Filters rows."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from .reading import Entry, Reader
+from .entries import AuditEntry, EntryReader
 
-ENDLESS = 1e10
-"""Unix seconds, long after now."""
+FAR_FUTURE = 1e10
+"""Unix time in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a row has to be; an empty field is no condition. Times are Unix seconds.
+class EntryFilter:
+    """Conditions for rows; an empty field is no condition. Times are Unix seconds.
 
     Attributes:
-        kind: of which kind it is.
-        since: when it was written, at the earliest.
-        until: before when.
+        kind: the kind.
+        since: written at or after this time.
+        until: written before this time.
         person: who did or approved it, as ``CHANNEL:USER``.
-        find: words that its object or its detail holds, in any letter case and spacing.
-        session: its session.
-        turn: its turn.
-        turns: every row of a turn in which one is found is wanted, too.
+        find: text in its object or detail; case and spacing are ignored.
+        session: the session.
+        turn: the turn.
+        turns: also return all other rows of the turns that match.
     """
 
     kind: str = ""
@@ -37,12 +37,12 @@ class Wanted:
     turns: bool = False
 
     @property
-    def is_all(self) -> bool:
-        """True if there is no condition but the kind."""
-        return self == Wanted(kind=self.kind)
+    def has_only_kind(self) -> bool:
+        """Whether there is no condition except the kind."""
+        return self == EntryFilter(kind=self.kind)
 
-    def fits(self, entry: Entry) -> bool:
-        """Whether a row is what is wanted, its time aside."""
+    def matches(self, entry: AuditEntry) -> bool:
+        """Whether a row meets the conditions; its time is not checked."""
         stored, personal = entry.stored, entry.personal
         if self.kind and stored["kind"] != self.kind:
             return False
@@ -52,29 +52,29 @@ class Wanted:
             return False
         if self.person and self.person not in (personal.get("actor"), personal.get("approver")):
             return False
-        return not self.find or _plain(self.find) in _plain(_words(entry))
+        return not self.find or _normalized(self.find) in _normalized(_searchable_text(entry))
 
 
-async def rows(reader: Reader, wanted: Wanted) -> AsyncIterator[Entry]:
-    """Yield the rows that are wanted, oldest first."""
-    since = wanted.since if wanted.since is not None else 0.0
-    until = wanted.until if wanted.until is not None else ENDLESS
+async def search_entries(reader: EntryReader, conditions: EntryFilter) -> AsyncIterator[AuditEntry]:
+    """Yield the matching rows, oldest first."""
+    since = conditions.since if conditions.since is not None else 0.0
+    until = conditions.until if conditions.until is not None else FAR_FUTURE
     turns: set[str] = set()
-    if wanted.turns:
+    if conditions.turns:
         async for entry in reader.since(since, until):
-            if entry.stored["turn"] and wanted.fits(entry):
+            if entry.stored["turn"] and conditions.matches(entry):
                 turns.add(entry.stored["turn"])
     async for entry in reader.since(since, until):
-        if wanted.fits(entry) or entry.stored["turn"] in turns:
+        if conditions.matches(entry) or entry.stored["turn"] in turns:
             yield entry
 
 
-def _words(entry: Entry) -> str:
+def _searchable_text(entry: AuditEntry) -> str:
     detail = entry.personal.get("detail", {})
     sql = detail.get("sql") if isinstance(detail, dict) else None
     parts = (str(entry.personal.get("object", "")), str(sql or ""), json.dumps(detail))
     return "\n".join(parts)
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""All parts of the audit of one process: keys, rows, chain and checkpoints."""
+"""``AuditService``: joins keys, recorder, sealer and checkpoints of one process."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hookline_hookspecs import HooklineError, Host, Transaction
 
 from .checkpoints import Checkpoints
 from .config import AuditConfig
-from .keys import BadKey, Keys, read_root
-from .reading import Reader
-from .recorder import Recorder, Row, digest, person_here
-from .sealer import Sealer, state_of
-from .verify import Finding, verify
+from .entries import EntryReader
+from .keys import AuditKeys, InvalidKey, read_root
+from .recorder import AuditRow, Recorder, digest, person_here
+from .sealer import Sealer, read_state
+from .verification import VerificationReport, verify
 
-CLOSING_SECONDS = 20.0
+CLOSE_TIMEOUT = 20.0
 DAY = 86400.0
 
 
-class Service:
-    """The parts, and what they do together."""
+class AuditService:
+    """The audit of one process."""
 
-    def __init__(self, host: Host, config: AuditConfig, keys: Keys) -> None:
+    def __init__(self, host: Host, config: AuditConfig, keys: AuditKeys) -> None:
         self.host = host
         self.config = config
         self.keys = keys
@@ -34,15 +34,15 @@ class Service:
         self._is_closing = False
 
     @classmethod
-    async def open(cls, host: Host, config: AuditConfig) -> Service:
-        """Read or make the keys, and compare them with the database's.
+    async def open(cls, host: Host, config: AuditConfig) -> AuditService:
+        """Read or create the keys, and compare them with the database.
 
         Raises:
-            BadKey: the database belongs to another key.
+            InvalidKey: the database belongs to another key.
         """
-        given = config.key.get_secret_value() if config.key is not None else None
-        root = await asyncio.to_thread(read_root, host.storage.dir / "key", given)
-        keys = await asyncio.to_thread(Keys, root)
+        configured = config.key.get_secret_value() if config.key is not None else None
+        root = await asyncio.to_thread(read_root, host.storage.dir / "key", configured)
+        keys = await asyncio.to_thread(AuditKeys, root)
         own = json.dumps({"key": keys.public})
         found = await host.storage.fetch("state", name="identity")
         if not found:
@@ -51,84 +51,88 @@ class Service:
             found = await host.storage.fetch("state", name="identity")
         public = json.loads(found[0]["value"])["key"]
         if public != keys.public:
-            raise BadKey(
-                "the audit in this database was begun with another key; give plugins.audit.key the "
-                "one it was begun with, or bring back the file plugins/audit/key of that home"
+            raise InvalidKey(
+                "this database was audited with another key. Set plugins.audit.key to that key, or "
+                "restore the file plugins/audit/key of that home"
             )
-        made = cls(host, config, keys)
-        await made.note_config()
-        return made
+        service = cls(host, config, keys)
+        await service.note_config()
+        return service
 
     async def note_config(self, actor: str = "", what: str = "") -> None:
-        """Add a row if config.yaml is another than when a process last looked."""
+        """Add a row if config.yaml has changed since a process last checked."""
         try:
             text = (self.host.home / "config.yaml").read_text("utf-8", "replace")
         except OSError:
             return
-        told = digest(text)
+        current = digest(text)
         found = await self.host.storage.fetch("state", name="config")
-        if found and json.loads(found[0]["value"]) == told:
+        if found and json.loads(found[0]["value"]) == current:
             return
         verdict = "changed" if found else "loaded"
-        detail = {"text": told, "what": what} if what else {"text": told}
-        row = Row("config", "config.yaml", verdict, detail=detail, actor=actor or person_here())
-        value = json.dumps(told)
+        detail = {"text": current, "what": what} if what else {"text": current}
+        row = AuditRow(
+            "config", "config.yaml", verdict, detail=detail, actor=actor or person_here()
+        )
+        value = json.dumps(current)
 
         def work(tx: Transaction) -> None:
             tx.execute("put_state", name="config", value=value)
 
         await self.recorder.write_with(row, work)
 
-    def sealer_wanted(self) -> None:
-        """Rows were written: seal them soon."""
+    def wake_sealer(self) -> None:
+        """Seal the written rows soon."""
         if not self._is_closing:
             self.sealer.wake()
 
     async def settle(self) -> None:
-        """Write, seal and sign everything up to now."""
+        """Write, seal and sign all rows up to now."""
         await self.recorder.flush()
         if await self.sealer.seal():
             await self.sealer.checkpoint()
 
     async def close(self) -> None:
-        """Do the same within :data:`CLOSING_SECONDS`, and log what fails."""
+        """Write, seal and sign within :data:`CLOSE_TIMEOUT` seconds; log what fails."""
         self._is_closing = True
         try:
-            async with asyncio.timeout(CLOSING_SECONDS):
+            async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self.recorder.flush()
                 if self.recorder.written:
                     await self.sealer.seal()
                     await self.sealer.checkpoint()
         except (HooklineError, TimeoutError) as error:
-            self.host.log.warning("rows of the audit are sealed by the next process: %s", error)
+            self.host.log.warning("audit rows will be sealed by the next process: %s", error)
 
     async def prune(self) -> int:
-        """Remove rows that are older than ``keep_days``; return how many. The chain then begins
-        after a signed anchor, which is also a checkpoint."""
+        """Remove rows older than ``keep_days``; return how many.
+
+        The chain then starts after a signed anchor, which is also a checkpoint.
+        """
         await self.recorder.flush()
         await self.sealer.seal(every=True)
         before = int((self.host.now() - self.config.keep_days * DAY) * 1e6)
 
-        def look(tx: Transaction) -> Mapping[str, Any] | None:
+        def read(tx: Transaction) -> Mapping[str, Any] | None:
             rows = tx.fetch("oldest_kept", before=before)
             if not rows:
                 return None
             seq = rows[0]["seq"]
-            known = dict(state_of(tx, "anchor").get("nodes", {}))
+            known = dict(read_state(tx, "anchor").get("nodes", {}))
             known |= {row["node"]: row["n"] for row in tx.fetch("last_numbers", seq=seq)}
             later = {row["node"] for row in tx.fetch("later_nodes", seq=seq)}
             nodes = {node: n for node, n in known.items() if node in later}
             return {"seq": seq, "sha": rows[0]["sha"], "nodes": nodes}
 
-        wanted = await self.host.storage.transact(look)
-        if wanted is None:
+        last = await self.host.storage.transact(read)
+        if last is None:
             return 0
-        anchor = json.dumps(self.checkpoints.sign(wanted))
+        anchor = json.dumps(self.checkpoints.sign(last))
 
         def remove(tx: Transaction) -> int:
             tx.execute("put_state", name="anchor", value=anchor)
-            removed = tx.execute("prune_rows", seq=wanted["seq"])
-            tx.execute("prune_seals", seq=wanted["seq"])
+            removed = tx.execute("prune_rows", seq=last["seq"])
+            tx.execute("prune_seals", seq=last["seq"])
             tx.execute("drop_unused_keys")
             return removed
 
@@ -138,37 +142,49 @@ class Service:
         return removed
 
     async def erase(self, chat: str, by: str = "") -> int:
-        """Destroy the keys of a chat (``CHANNEL:CHAT``), so that nobody reads any more what is
-        personal in its rows, and write that down, in one transaction; return how many keys there
-        were. ``by`` is who did it, as ``CHANNEL:USER``; the person at the command line if empty."""
+        """Destroy the keys of a chat, which makes the personal data in its rows unreadable.
+
+        A row about it is added in the same transaction.
+
+        Args:
+            chat: ``CHANNEL:CHAT``.
+            by: who did it, as ``CHANNEL:USER``; empty = the person at the command line.
+
+        Returns:
+            the number of destroyed keys.
+        """
         await self.recorder.flush()
         name = self.keys.pseudonym(chat)
-        found = [row["kid"] for row in await self.host.storage.fetch("keys_of", chat=name)]
-        if not found:
+        kids = [row["kid"] for row in await self.host.storage.fetch("keys_of", chat=name)]
+        if not kids:
             return 0
-        row = Row("access", "a chat", "erased", chat.partition(":")[0], actor=by or person_here())
-        row.detail = {"keys": found}
+        row = AuditRow(
+            "access", "a chat", "erased", chat.partition(":")[0], actor=by or person_here()
+        )
+        row.detail = {"keys": kids}
 
         def destroy(tx: Transaction) -> None:
-            for kid in found:
+            for kid in kids:
                 tx.execute("drop_key", kid=kid)
 
         await self.recorder.write_with(row, destroy)
-        self.sealer_wanted()
-        return len(found)
+        self.wake_sealer()
+        return len(kids)
 
-    async def reader(self) -> Reader:
-        """Return what reads rows, once all is sealed that was written until now."""
+    async def reader(self) -> EntryReader:
+        """Seal all rows up to now; return a reader for them."""
         await self.settle()
-        found = Reader(self.host, self.keys)
-        await found.load()
-        return found
+        reader = EntryReader(self.host, self.keys)
+        await reader.load()
+        return reader
 
-    async def verify(self) -> Finding:
-        """Return what was changed; see :class:`.verify.Finding`. Seals first what is not."""
+    async def verify(self) -> VerificationReport:
+        """Seal all rows and verify them."""
         await self.recorder.flush()
         await self.sealer.seal(every=True)
-        found = await verify(Reader(self.host, self.keys), self.checkpoints, self.host.storage)
-        if found.ok:
+        report = await verify(
+            EntryReader(self.host, self.keys), self.checkpoints, self.host.storage
+        )
+        if report.ok:
             await self.sealer.checkpoint()
-        return found
+        return report

@@ -1,4 +1,4 @@
-"""What is removed on purpose, and that the rest is verified all the same."""
+"""Erasing and pruning; the other rows still verify."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookline_audit import AuditPlugin
 from .conftest import Home
 
 
-def test_a_chat_that_is_erased_is_read_by_nobody_and_stays_whole(worked: Home) -> None:
+def test_an_erased_chat_is_unreadable_and_still_verifies(worked: Home) -> None:
     rows = worked.rows()
     assert worked.cli("audit erase terminal:default").exit_code == 2
     assert worked.cli("audit erase terminal:nowhere --yes").exit_code == 1
@@ -31,7 +31,7 @@ def worked_key(home: Home) -> str:
     return str(keys[0]["chat"])
 
 
-def test_a_key_that_is_gone_without_an_erasure_is_found(worked: Home) -> None:
+def test_a_missing_key_without_an_erasure_is_reported(worked: Home) -> None:
     worked.sql("DELETE FROM audit_keys")
     code, found = worked.verify()
     assert (code, found["what"]) == (1, "unknown_key")
@@ -51,7 +51,9 @@ def test_deleting_the_last_session_of_a_chat_erases_it(worked: Home) -> None:
     assert worked.verify()[0] == 0
 
 
-def test_old_rows_go_and_the_chain_begins_later(worked: Home, clock: Clock) -> None:
+def test_prune_removes_old_rows_and_moves_the_start_of_the_chain(
+    worked: Home, clock: Clock
+) -> None:
     rows = worked.rows()
     clock.ahead(401 * 86400)
     assert f"Removed {len(rows)} rows." in worked.cli("audit prune").stdout
@@ -66,7 +68,7 @@ def test_old_rows_go_and_the_chain_begins_later(worked: Home, clock: Clock) -> N
     assert (code, found["what"]) == (1, "anchor")
 
 
-def test_the_grants_are_printed_for_plain_names_only(home: Home) -> None:
+def test_grants_accept_only_plain_names(home: Home) -> None:
     told = home.cli("audit grants app --owner boss").stdout
     assert "GRANT SELECT, INSERT ON public.audit_rows, public.audit_seals TO app;" in told
     assert "UPDATE" not in told.partition("audit_keys")[0]
@@ -74,7 +76,7 @@ def test_the_grants_are_printed_for_plain_names_only(home: Home) -> None:
 
 
 @pytest.mark.parametrize("way", ["SELECT", "INSERT"])
-def test_nothing_else_is_granted_on_rows(home: Home, way: str) -> None:
+def test_grants_on_rows_are_only_select_and_insert(home: Home, way: str) -> None:
     [line] = [
         one
         for one in home.cli("audit grants app").stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Rows as they are read: decrypted, or marked as erased."""
+"""Reads rows and decrypts them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Host
 
-from .keys import BadKey, Keys, opened_body
+from .keys import AuditKeys, InvalidKey, decrypt_body
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-PAGE = 2000
+MAX_ROWS_PER_FETCH = 2000
 PERSONAL = ("actor", "chat", "object", "approver")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A row as people read it. ``stored`` are its columns; ``state`` is ``ok``, ``erased`` (its
-    chat's key was destroyed) or ``foreign`` (Hookline has not written it like this)."""
+class AuditEntry:
+    """A decrypted row.
+
+    ``stored`` holds its columns and ``personal`` the decrypted data. ``state`` is ``ok``,
+    ``erased`` (the key of its chat was destroyed) or ``foreign`` (not as Hookline wrote it).
+    """
 
     stored: Mapping[str, Any]
     personal: Mapping[str, Any]
@@ -31,8 +34,8 @@ class Entry:
     @property
     def time(self) -> str:
         """When it was written, in UTC."""
-        found = datetime.fromtimestamp(self.stored["at"] / 1e6, UTC)
-        return found.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        written = datetime.fromtimestamp(self.stored["at"] / 1e6, UTC)
+        return written.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as JSON."""
@@ -57,61 +60,63 @@ class Entry:
         }
 
 
-class Reader:
-    """Decrypts rows with the keys that are there as it is made."""
+class EntryReader:
+    """Reads rows, with the keys that exist when :meth:`load` is called."""
 
-    def __init__(self, host: Host, keys: Keys) -> None:
+    def __init__(self, host: Host, keys: AuditKeys) -> None:
         self._host = host
         self._keys = keys
         self._by_kid: dict[str, AESGCM] = {}
-        self.kids: frozenset[str] = frozenset()
-        """Keys that are there."""
 
     async def load(self) -> None:
-        """Read the chats' keys."""
+        """Read the keys of the chats."""
         found: dict[str, AESGCM] = {}
         for row in await self._host.storage.fetch("all_keys"):
             try:
-                found[row["kid"]] = self._keys.unwrapped(row["kid"], row["wrapped"])
-            except BadKey:
-                continue  # its rows are foreign, and named
-        self._by_kid, self.kids = found, frozenset(found)
+                found[row["kid"]] = self._keys.unwrap(row["kid"], row["wrapped"])
+            except InvalidKey:
+                continue  # verify reports its rows as foreign
+        self._by_kid = found
 
-    def entry(self, row: Mapping[str, Any]) -> Entry:
-        """Return a row decrypted."""
+    def entry(self, row: Mapping[str, Any]) -> AuditEntry:
+        """Decrypt a row."""
         key = self._by_kid.get(row["kid"])
         if key is None:
-            return Entry(row, {}, "erased")
-        personal = opened_body(key, row)
-        return Entry(row, personal or {}, "foreign" if personal is None else "ok")
+            return AuditEntry(row, {}, "erased")
+        personal = decrypt_body(key, row)
+        return AuditEntry(row, personal or {}, "foreign" if personal is None else "ok")
 
-    async def sealed(self, after: int = 0) -> AsyncIterator[Entry]:
+    async def sealed(self, after: int = 0) -> AsyncIterator[AuditEntry]:
         """Yield every sealed row, oldest first."""
-        while rows := await self._host.storage.fetch("sealed_rows", after=after, limit=PAGE):
+        while rows := await self._host.storage.fetch(
+            "sealed_rows", after=after, limit=MAX_ROWS_PER_FETCH
+        ):
             for row in rows:
                 yield self.entry(row)
             after = rows[-1]["seq"]
 
     async def since(
         self, since: float, until: float, kinds: frozenset[str] = frozenset()
-    ) -> AsyncIterator[Entry]:
-        """Yield sealed rows of a time (Unix seconds), oldest first."""
+    ) -> AsyncIterator[AuditEntry]:
+        """Yield sealed rows between two times (Unix seconds), oldest first."""
         after = 0
         span = {"since": int(since * 1e6), "until": int(until * 1e6)}
-        while rows := await self._host.storage.fetch("rows_since", after=after, limit=PAGE, **span):
+        while rows := await self._host.storage.fetch(
+            "rows_since", after=after, limit=MAX_ROWS_PER_FETCH, **span
+        ):
             for row in rows:
                 if not kinds or row["kind"] in kinds:
                     yield self.entry(row)
             after = rows[-1]["seq"]
 
-    async def newest(self, limit: int, kind: str = "", before: int = 2**53) -> list[Entry]:
+    async def newest(self, limit: int, kind: str = "", before: int = 2**53) -> list[AuditEntry]:
         """Return the newest sealed rows, newest first."""
         rows = await self._host.storage.fetch("newest_rows", kind=kind, before=before, limit=limit)
         return [self.entry(row) for row in rows]
 
 
-def shown_detail(detail: Mapping[str, Any], between: str = " ") -> str:
-    """Return a row's detail, in a line unless its parts are joined by something else."""
+def format_detail(detail: Mapping[str, Any], between: str = " ") -> str:
+    """Return a row's detail as text; ``between`` joins its parts."""
     parts = []
     for name, value in detail.items():
         if isinstance(value, Mapping) and set(value) == {"sha256", "length"}:

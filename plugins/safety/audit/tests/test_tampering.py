@@ -1,4 +1,4 @@
-"""Whoever changes the database is found, and the first broken row is named."""
+"""Changes in the database are found, and the first broken row is named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def the_row(seq: int) -> str:
     return f"EXISTS ({where} AND s.node = audit_rows.node AND s.n = audit_rows.n)"
 
 
-def test_what_nobody_touched_is_whole(worked: Home) -> None:
+def test_unchanged_rows_verify(worked: Home) -> None:
     code, found = worked.verify()
     assert (code, found["ok"], found["rows"]) == (0, True, len(worked.rows()))
     assert found["checkpoints"] >= 1
@@ -32,7 +32,7 @@ def test_a_deleted_row_is_named(worked: Home) -> None:
     assert (code, found["what"], found["seq"]) == (1, "deleted", 3)
 
 
-def test_rows_in_another_order_are_named(worked: Home) -> None:
+def test_moved_rows_are_named(worked: Home) -> None:
     for before, after in ((2, -1), (3, 2), (-1, 3)):
         worked.sql("UPDATE audit_seals SET seq = ? WHERE seq = ?", after, before)
     code, found = worked.verify()
@@ -49,7 +49,7 @@ def test_an_inserted_row_is_named(worked: Home) -> None:
     assert (code, found["what"]) == (1, "inserted")
 
 
-def test_an_end_that_was_cut_off_is_found_by_the_checkpoint(worked: Home) -> None:
+def test_a_truncated_chain_is_found_by_the_checkpoint(worked: Home) -> None:
     last = len(worked.rows())
     for seq in (last - 1, last):
         worked.sql(f"DELETE FROM audit_rows WHERE {the_row(seq)}")
