@@ -151,5 +151,5 @@ def test_a_kill_while_a_new_home_is_set_up_is_made_good(computer: Computer, n: i
     killed = computer.run("sessions", "list", HOOKLINE_CRASH_AT=f"mid-migration:{n}")
     assert killed.code == -9, "mid-migration is never passed"
     listed = computer.run("sessions", "list")
-    assert (listed.code, listed.out) == (0, "There are no sessions yet.\n")
+    assert (listed.code, listed.out) == (0, "No sessions yet.\n")
     assert computer.is_whole()

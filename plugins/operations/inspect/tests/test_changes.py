@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Message, ModelRequest, ToolCall, ToolResult
-from hookline_inspect.changes import change, extent
+from hookline_inspect.changes import describe_change, extent
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +19,8 @@ VALUES = st.recursive(
 
 def test_a_text_is_measured_from_the_first_to_the_last_difference() -> None:
     changed = replace(RESULT, text="one 2 three")
-    assert change(RESULT, changed) == {"fields": ["text"], "removed": 3, "added": 1}
-    assert change(RESULT, replace(RESULT, notes=("hint",))) == {
+    assert describe_change(RESULT, changed) == {"fields": ["text"], "removed": 3, "added": 1}
+    assert describe_change(RESULT, replace(RESULT, notes=("hint",))) == {
         "fields": ["notes"],
         "removed": 0,
         "added": 4,
@@ -28,15 +28,15 @@ def test_a_text_is_measured_from_the_first_to_the_last_difference() -> None:
 
 
 def test_an_equal_event_and_the_clock_are_no_change() -> None:
-    assert change(RESULT, replace(RESULT, text="one two three")) is None
-    assert change(RESULT, replace(RESULT, seconds=3.0)) is None
+    assert describe_change(RESULT, replace(RESULT, text="one two three")) is None
+    assert describe_change(RESULT, replace(RESULT, seconds=3.0)) is None
 
 
 def test_of_a_history_the_changed_messages_count() -> None:
     said = tuple(Message.user(f"message {n}") for n in range(50))
     request = ModelRequest("m", "s", (), said)
     shorter = replace(request, messages=(*said[:10], Message.user("all of it"), *said[40:]))
-    found = change(request, shorter)
+    found = describe_change(request, shorter)
     assert found is not None
     assert found["fields"] == ["messages"]
     assert found["added"] < 40 < found["removed"]

@@ -27,7 +27,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.plugin import NoConfig
-from hookline_inspect import Inspect, listing, output, plugin_info
+from hookline_inspect import Inspect, output, plugin_info, plugin_listing
 from pydantic import BaseModel, Field, SecretStr
 
 Make = Callable[..., Any]
@@ -104,7 +104,7 @@ def test_on_a_terminal_no_line_is_wider_than_it(
             register(Check("wordy", lambda: CheckResult(True, "word " * 60)))
 
     for module in (output, plugin_info):
-        monkeypatch.setattr(module, "columns", lambda: 60)
+        monkeypatch.setattr(module, "terminal_columns", lambda: 60)
     lines = harness(Inspect, Wordy).cli(command).stdout.splitlines()
     assert [line for line in lines if len(line) > 60 and " " in line.strip()] == []
     assert len(lines) > 5
@@ -116,14 +116,14 @@ def test_on_a_terminal_no_line_is_wider_than_it(
 def test_plugins_are_listed_with_what_they_do(
     harness: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = listing.distribution
+    real = plugin_listing.distribution
 
     def distribution(name: str) -> Any:
         if name == "hookline-telegram":
             raise PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr(listing, "distribution", distribution)
+    monkeypatch.setattr(plugin_listing, "distribution", distribution)
     lines = harness(Inspect, Notes).cli("plugins list").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("titles ")]
     assert row.split(maxsplit=2)[1:] == ["off", "names a conversation after the second message."]
@@ -187,7 +187,7 @@ def test_what_broke_the_prefix_last(harness: Make, data: Run, run: Run, refused:
     h = harness(Inspect, Rewrites, model=["a", "b"])
     h.send("x")
     assert data(h, "prompt", session="test")["last_break"] is None
-    assert "The prefix never changed" in run(h, "prompt", session="test")
+    assert "The prefix has never changed" in run(h, "prompt", session="test")
     h.send("y")
     broken = data(h, "prompt", session="test")["last_break"]
     assert (broken["tier"], broken["plugin"], broken["message"]) == ("history", "rewrites", 1)
@@ -258,7 +258,7 @@ def test_info_makes_nothing(harness: Make, data: Run) -> None:
 def test_info_of_a_plugin_that_is_not_there(harness: Make, refused: Run) -> None:
     code, sentence = refused(harness(Inspect, Notes), "info", name="nots")
     assert code == 2
-    assert "there is no plugin nots. Did you mean notes?" in sentence
+    assert "unknown plugin nots. Did you mean notes?" in sentence
 
 
 def test_purge_needs_a_yes(harness: Make, data: Run, run: Run, refused: Run) -> None:
@@ -297,7 +297,7 @@ def test_sessions_names_the_action_that_is_meant(harness: Make) -> None:
 @pytest.mark.parametrize("action", ["show", "export", "delete"])
 def test_sessions_that_are_not_there(harness: Make, refused: Run, action: str) -> None:
     code, sentence = refused(harness(Inspect), "sessions", action=action, words=["no"], yes=True)
-    assert (code, sentence.startswith("hookline: there is no session no.")) == (2, True)
+    assert (code, sentence.startswith("hookline: unknown session no.")) == (2, True)
 
 
 def test_the_beginning_of_an_id_is_enough_unless_it_means_several(
@@ -339,7 +339,7 @@ def test_the_list_of_sessions_fits_the_terminal(
 
 
 def test_a_fresh_home_has_no_session(harness: Make, run: Run) -> None:
-    assert run(harness(Inspect), "sessions", action="list") == "There are no sessions yet.\n"
+    assert run(harness(Inspect), "sessions", action="list") == "No sessions yet.\n"
 
 
 def test_limits_and_several_words(harness: Make, data: Run, run: Run) -> None:

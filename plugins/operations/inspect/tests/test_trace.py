@@ -268,7 +268,7 @@ def test_a_turn_is_chosen_by_session_and_number(harness: Make, data: Run, refuse
     assert "1, 2" in sentence
     code, sentence = refused(h, "trace", session="three")
     assert code == 2
-    assert "there is no session three" in sentence
+    assert "unknown session three" in sentence
 
 
 def test_numbers_count_the_turns_that_were_not_traced(
@@ -336,7 +336,7 @@ def test_a_trace_that_is_too_large_says_so(harness: Make, data: Run) -> None:
     h = harness(Inspect, Hands, model=models, core=TRACED, config=limits)
     h.send("x")
     tree = data(h, "trace")
-    assert (tree["children"], tree["reason"]) == ([], "the trace was too large to be kept")
+    assert (tree["children"], tree["reason"]) == ([], "the trace was too large to store")
 
 
 def test_steps_and_strings_are_bounded(harness: Make, data: Run) -> None:
@@ -346,7 +346,7 @@ def test_steps_and_strings_are_bounded(harness: Make, data: Run) -> None:
     h.send("x")
     tree = data(h, "trace")
     assert sum(one["type"] in ("hook", "model", "tool") for one in walk(tree)) == 10
-    assert "more steps were left out" in tree["reason"]
+    assert "more steps left out" in tree["reason"]
     assert all(len(one["reason"] or "") <= 40 for one in walk(tree) if one["type"] == "tool")
 
 

@@ -1,8 +1,8 @@
-"""Everything that shows what Hookline does: hooks, prompt, plugins, sessions, usage, traces.
+"""Shows what Hookline does: hooks, prompt, plugins, sessions, usage and traces.
 
-The commands are in ``commands``. Turns are recorded in
-``recorder`` where tracing is on, and those of the web page in a gateway that has it; where neither
-is so nothing is watched.
+``commands`` has the commands, ``slash_commands`` and ``usage`` the slash commands, ``pages`` the
+pages. ``recorder`` records turns: all of them if tracing is on, and those of the web page in a
+gateway that has it. Otherwise nothing is watched.
 """
 
 from __future__ import annotations
@@ -31,21 +31,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Inspect"]
 PAGE = "web"
-"""The channel of the page, whose turns are recorded without tracing too: there is a place to look
-at them."""
+"""The channel of the web page. Its turns are always recorded, because the page shows them."""
 
 
 class InspectConfig(BaseModel):
-    """How much is kept of traces."""
+    """Limits for traces."""
 
-    trace_turns: int = Field(200, ge=1, description="traced turns that are kept")
+    trace_turns: int = Field(200, ge=1, description="traced turns to keep")
     trace_bytes: int = Field(2_000_000, ge=10_000, description="bytes of all traces together")
-    trace_steps: int = Field(1000, ge=10, description="steps of one turn that are recorded")
-    trace_chars: int = Field(300, ge=20, description="characters of a reason that are kept")
+    trace_steps: int = Field(1000, ge=10, description="steps to record of one turn")
+    trace_chars: int = Field(300, ge=20, description="characters to keep of a reason")
 
 
 class Inspect(Plugin[InspectConfig]):
-    """Adds the commands that show, and records turns where tracing is on."""
+    """Adds the commands and pages, and records turns."""
 
     needs_no_channel = False
     runs_turns = False
@@ -54,7 +53,7 @@ class Inspect(Plugin[InspectConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The doctor's checks of core's own affairs."""
+        """Register the doctor's checks of core."""
         from .checks import core_checks
 
         for check in core_checks(self.host):
@@ -70,21 +69,21 @@ class Inspect(Plugin[InspectConfig]):
     @command("/status", audience="everyone", immediate=True, category="Sessions")
     async def slash_status(self, ctx: Context, args: str) -> str:
         """Show the session, what is running, and what it cost."""
-        from .slash import status
+        from .slash_commands import status
 
         return await status(ctx)
 
     @command("/sessions", audience="everyone", category="Sessions")
     async def slash_sessions(self, ctx: Context, args: str) -> str:
         """List this chat's sessions."""
-        from .slash import sessions
+        from .slash_commands import sessions
 
         return await sessions(ctx)
 
     @command("/plugins", audience="everyone", immediate=True, category="Help")
     async def slash_plugins(self, ctx: Context, args: str) -> str:
         """List the plugins and their states."""
-        from .slash import plugins
+        from .slash_commands import plugins
 
         return await plugins(ctx)
 
@@ -104,18 +103,18 @@ class Inspect(Plugin[InspectConfig]):
 
     @hookimpl
     async def setup(self, host: Host) -> None:
-        """Keep plugins' failures, and watch every step where tracing is on."""
+        """Store plugins' failures, and record turns if tracing is on."""
         from .failures import FailureLog
 
         self._failures = FailureLog(host)
         host.signals.connect("plugin_failed", self._failures.note)
-        await self._failures.keep()
+        await self._failures.store()
         host.services.add(GatewayService, self)
         if host.config.trace:
             self._watch(None)
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
-        """Where there is the page, show it turns, and record its own."""
+        """If the web page is on, offer it the view of turns and record its turns."""
         if PAGE in channels:
             from hookline_hookspecs.web import TurnViews
 
@@ -124,7 +123,7 @@ class Inspect(Plugin[InspectConfig]):
                 self._watch({PAGE})
 
     async def gateway_stopping(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
     def _watch(self, channels: set[str] | None) -> None:
         from .recorder import Recorder
@@ -132,42 +131,42 @@ class Inspect(Plugin[InspectConfig]):
         config = self.config
         self._recorder = Recorder(config.trace_steps, config.trace_chars, channels)
         self.host.watch(self._recorder.observe)
-        self.host.signals.connect("end_of_turn", self._after_the_end)
+        self.host.signals.connect("end_of_turn", self._store_late_steps)
 
     async def turn_view(self, session_id: str, turn_id: str) -> View | None:
-        """Return what happened in a turn as a view."""
+        """Return a view of what happened in a turn."""
         from .pages.turn import TurnView
 
         return await TurnView(self.host).turn_view(session_id, turn_id)
 
     @hookimpl(tryfirst=True)
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Keep the trace before what takes long; what follows is added after it."""
+        """Store the trace before slower hooks run; their steps are added afterwards."""
         if self._recorder is not None:
             recording = self._recorder.ended(ctx)
             if recording is not None:
                 try:
-                    await self._keep(recording)
-                except BaseException:  # a process that ends keeps it in `teardown`
+                    await self._store(recording)
+                except BaseException:  # if the process is ending, `teardown` stores it
                     recording.unsaved = True
                     raise
 
-    async def _after_the_end(self, turn: Turn, ctx: Context) -> None:
+    async def _store_late_steps(self, turn: Turn, ctx: Context) -> None:
         if self._recorder is not None:
             recording = self._recorder.close(turn.id)
             if recording is not None:
-                await self._keep(recording)
+                await self._store(recording)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Keep what the end of the process would lose."""
-        await self._failures.keep()
+        """Store failures and traces that are not stored yet."""
+        await self._failures.store()
         if self._recorder is not None:
             for recording in self._recorder.close_all():
-                await self._keep(recording)
+                await self._store(recording)
 
-    async def _keep(self, recording: Recording) -> None:
-        from .traces import keep
+    async def _store(self, recording: Recording) -> None:
+        from .traces import store_trace
         from .tree import tree_of
 
         row = {
@@ -177,4 +176,4 @@ class Inspect(Plugin[InspectConfig]):
             "started": recording.at,
         }
         limits = (self.config.trace_turns, self.config.trace_bytes)
-        await keep(self.host, row, tree_of(recording), *limits)
+        await store_trace(self.host, row, tree_of(recording), *limits)

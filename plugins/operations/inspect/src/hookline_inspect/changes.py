@@ -1,4 +1,4 @@
-"""Whether a step changed its event, in which fields, and by how many characters."""
+"""Compares an event before and after a step: which fields changed, and by how many characters."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-TIMED = "seconds"
-"""A field that core fills in: how long something ran is no change."""
+DURATION_FIELD = "seconds"
+"""The field with the duration, which core fills in; it does not count as a change."""
 
 
-def change(old: Any, new: Any) -> dict[str, Any] | None:
-    """``{fields, removed, added}`` of two events of one type, None if they are equal.
+def describe_change(old: Any, new: Any) -> dict[str, Any] | None:
+    """``{fields, removed, added}`` for two events of one type; None if they are equal.
 
-    ``removed`` and ``added`` count the characters (bytes where it is bytes) from the first to the
-    last that differs, in each text by itself.
+    ``removed`` and ``added`` are the characters (or bytes) from the first to the last difference,
+    counted in each text separately.
     """
     changed, removed, added = [], 0, 0
     for field in fields(old):
         before, after = getattr(old, field.name), getattr(new, field.name)
-        if not field.compare or field.name == TIMED or before is after or before == after:
+        if not field.compare or field.name == DURATION_FIELD or before is after or before == after:
             continue
         changed.append(field.name)
         less, more = extent(before, after)
@@ -28,7 +28,7 @@ def change(old: Any, new: Any) -> dict[str, Any] | None:
 
 
 def extent(old: Any, new: Any) -> tuple[int, int]:
-    """How many characters of ``old`` are gone, and how many of ``new`` are not in ``old``."""
+    """How many characters were removed from ``old``, and how many were added in ``new``."""
     if isinstance(old, str) and isinstance(new, str):
         return _texts(old, new)
     if isinstance(old, bytes) and isinstance(new, bytes):
@@ -43,7 +43,7 @@ def extent(old: Any, new: Any) -> tuple[int, int]:
 
 
 def size(value: Any) -> int:
-    """The characters that a value holds."""
+    """The number of characters in a value."""
     if value is None:
         return 0
     if isinstance(value, str | bytes):
@@ -69,7 +69,7 @@ def _texts(old: Any, new: Any) -> tuple[int, int]:
 
 
 def _common(one: int, other: int, same: Any) -> int:
-    """The length of the longest common beginning or end, by bisection."""
+    """The length of the longest common prefix or suffix, by bisection."""
     low, high = 0, min(one, other)
     while low < high:
         middle = (low + high + 1) // 2
@@ -81,7 +81,7 @@ def _common(one: int, other: int, same: Any) -> int:
 
 
 def _lists(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
-    """Items that are equal at both ends are the same ones; of the rest, pairs are compared."""
+    """Skip equal items at both ends; compare the remaining ones in pairs."""
     start = 0
     while start < min(len(old), len(new)) and _same(old[start], new[start]):
         start += 1

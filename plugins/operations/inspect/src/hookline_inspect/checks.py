@@ -1,4 +1,4 @@
-"""The checks of core's own affairs for ``hookline doctor``."""
+"""The doctor's checks of core: config, model, files, plugins, workspace, store and disk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError,
 from .failures import add_failures
 from .service import inspection
 
-LOW_DISK = 200_000_000
-"""Bytes of free disk under which the doctor complains."""
-RECENT_SECONDS = 86_400
-"""How old a plugin's last failure may be to be mentioned."""
+MIN_FREE_BYTES = 200_000_000
+"""With less free disk space the check fails."""
+RECENT_FAILURE_SECONDS = 86_400
+"""Older failures of plugins are not mentioned."""
 
 
 def core_checks(host: Host) -> list[Check]:
@@ -26,15 +26,16 @@ def core_checks(host: Host) -> list[Check]:
         "plugins": _plugins,
         "workspace": _workspace,
         "store": _store,
-        **FILES,
+        **FILE_CHECKS,
     }
     return [Check(name, partial(run, host)) for name, run in checks.items()]
 
 
 def _config(host: Host) -> CheckResult:
-    path, core = host.home / "config.yaml", host.services[Configuration]
+    path = host.home / "config.yaml"
+    core = host.services[Configuration]
     text = path.read_text("utf-8-sig", "replace") if path.exists() else ""
-    problems = core.check(text)[1]  # with the text, no plugin is imported; they have their check
+    problems = core.check(text)[1]  # given a text, it imports no plugin; _plugins checks those
     for provider in core.effective()["providers"]:
         try:
             host.provider(provider)
@@ -60,7 +61,7 @@ def _model(host: Host) -> CheckResult:
         return CheckResult(False, str(error), "hookline init, or hookline config set model P/M")
     if provider.key_env and not provider.api_key:
         detail = f"{model} needs a key, and {provider.key_env} is not set"
-        return CheckResult(False, detail, f"hookline init, or put it into {host.home / '.env'}")
+        return CheckResult(False, detail, f"run `hookline init`, or add it to {host.home / '.env'}")
     return CheckResult(True, model)
 
 
@@ -89,7 +90,7 @@ async def _plugins(host: Host) -> CheckResult:
     bad = [f"{r['name']}: {r['reason']}" for r in rows if r["state"] in ("failed", "missing")]
     warned = [warning for row in rows for warning in row.get("warnings", ())]
     if bad or warned:
-        fix = "mend it in config.yaml, or switch it off: hookline plugins disable NAME"
+        fix = "fix it in config.yaml, or turn it off: hookline plugins disable NAME"
         return CheckResult(False, "; ".join([*bad, *warned]), fix)
     on = f"{sum(row['state'] == 'on' for row in rows)} on"
     await add_failures(host, rows)
@@ -97,18 +98,18 @@ async def _plugins(host: Host) -> CheckResult:
         f"{row['name']}: {error['hook']}: {error['reason']}"
         for row in rows
         for error in row["errors"][:1]
-        if host.now() - error["at"] < RECENT_SECONDS
+        if host.now() - error["at"] < RECENT_FAILURE_SECONDS
     ]
     if recent:
-        told = f"{on}; failed in the last day: {'; '.join(recent)}"
-        return CheckResult(True, told, "hookline plugins info NAME", hint=True)
+        detail = f"{on}; failed in the last day: {'; '.join(recent)}"
+        return CheckResult(True, detail, "hookline plugins info NAME", hint=True)
     return CheckResult(True, on)
 
 
 def _workspace(host: Host) -> CheckResult:
     workspace = Path(host.config.workspace).expanduser().resolve()
     if not workspace.is_dir():
-        return CheckResult(False, f"{workspace} is no folder", "set `workspace:` in config.yaml")
+        return CheckResult(False, f"{workspace} is not a folder", "set `workspace:` in config.yaml")
     return CheckResult(True, str(workspace))
 
 
@@ -121,13 +122,13 @@ def _store(host: Host) -> CheckResult:
 
 def _disk(host: Host) -> CheckResult:
     free = shutil.disk_usage(host.home).free
-    if free < LOW_DISK:
-        detail = f"{free // 1_000_000} MB are free in {host.home}"
-        return CheckResult(False, detail, "make room, or move it: HOOKLINE_HOME")
+    if free < MIN_FREE_BYTES:
+        detail = f"only {free // 1_000_000} MB free in {host.home}"
+        return CheckResult(False, detail, "free disk space, or move the home: set HOOKLINE_HOME")
     return CheckResult(
         True, f"{free / 1e9:,.0f} GB free" if free >= 1e10 else f"{free / 1e9:.1f} GB free"
     )
 
 
-FILES = {"secrets file": _env_file, "home": _home, "disk": _disk}
-"""The checks that need only the files of the home."""
+FILE_CHECKS = {"secrets file": _env_file, "home": _home, "disk": _disk}
+"""The checks that need only the home's files."""

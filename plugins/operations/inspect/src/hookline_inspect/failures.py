@@ -1,4 +1,4 @@
-"""Failures of plugins, kept in the plugin's own table beyond the process they occurred in."""
+"""Stores failures of plugins, so that other processes can show them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = "inspect_failures"
 
 
 class FailureLog:
-    """Stores what core tells of this process's failures, each of them once.
+    """Stores the failures that core reports in this process, each one once.
 
     Args:
         host: the plugin's host.
@@ -22,34 +22,34 @@ class FailureLog:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._kept: set[PluginFailure] = set()
+        self._stored: set[PluginFailure] = set()
 
     def note(self, event: PluginFailure, **_rest: Any) -> None:
         """Store a failure soon (receiver of ``plugin_failed``)."""
-        if event not in self._kept:
-            self._host.spawn(self.keep(), "storing failures")
+        if event not in self._stored:
+            self._host.spawn(self.store(), "storing failures")
 
-    async def keep(self) -> None:
-        """Store the failures that are not stored yet; the last twenty of each plugin are kept."""
+    async def store(self) -> None:
+        """Store new failures; the last twenty of each plugin are kept."""
         failures = inspection(self._host).failures()
-        new = {one: at for one, at in failures.items() if one not in self._kept}
+        new = {one: at for one, at in failures.items() if one not in self._stored}
 
         def work(transaction: Transaction) -> None:
             for one, at in new.items():
-                told = {"hook": one.hook, "reason": one.reason, "at": at}
-                transaction.execute("put_failure", plugin=one.plugin, **told)
+                row = {"hook": one.hook, "reason": one.reason, "at": at}
+                transaction.execute("put_failure", plugin=one.plugin, **row)
                 transaction.execute("prune_failures", plugin=one.plugin)
 
         if new:
-            with suppress(HooklineError):  # a store that is absent, broken or full
+            with suppress(HooklineError):  # no store, or it is broken or full
                 await self._host.storage.transact(work)
-            self._kept |= new.keys()
+            self._stored |= new.keys()
 
 
 async def add_failures(host: Host, rows: Iterable[dict[str, Any]]) -> None:
-    """Add its ``errors`` to each plugin's row, the newest first: ``hook reason at``.
+    """Add ``errors`` to each plugin's row, newest first: ``hook reason at``.
 
-    The reason of a plugin without another one is its last failure.
+    A plugin without another reason gets its last failure as the reason.
     """
     core = inspection(host)
     found = {(row["plugin"], row["hook"], row["reason"]): row["at"] for row in await _stored(host)}
@@ -67,10 +67,10 @@ async def add_failures(host: Host, rows: Iterable[dict[str, Any]]) -> None:
 
 
 async def _stored(host: Host) -> list[Any]:
-    """The stored failures; looking for them makes no table."""
+    """The stored failures; reading them does not create the table."""
     try:
         if TABLE in (await inspection(host).storage_used(host.plugin)).tables:
             return await host.storage.fetch("failures")
-    except HooklineError:  # no store is installed, so nothing was kept
+    except HooklineError:  # no store is installed, so nothing was stored
         pass
     return []

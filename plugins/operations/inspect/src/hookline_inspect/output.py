@@ -1,4 +1,4 @@
-"""What the commands write: lines and JSON on stdout, sentences on stderr, and the exit codes."""
+"""Prints text and JSON on stdout and errors on stderr, and defines the exit codes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hookline_hookspecs.cli import confirm as ask
 DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes, as everywhere in Hookline."""
 _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
-"""They end a line for some readers, and JSON allows them raw."""
+"""Characters that JSON allows and that end a line for some programs, with their escapes."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What would move a terminal's cursor or change its colours; tab and line feed may."""
+"""Control characters, except tab and line feed, which could steer a terminal."""
 
 
-def out(text: str) -> None:
-    """Lines to stdout. What would steer the terminal is shown as an escape."""
+def print_text(text: str) -> None:
+    """Print text on stdout, with control characters shown as escapes."""
     _write(sys.stdout, _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text))
 
 
-def out_json(value: object) -> None:
-    """A JSON value on one line of stdout."""
+def print_json(value: object) -> None:
+    """Print a value as JSON on one line of stdout."""
     text = json.dumps(value, ensure_ascii=False, default=str).translate(_LINE_ENDS)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -36,25 +36,25 @@ def out_json(value: object) -> None:
     _write(sys.stdout, text)
 
 
-def tell(sentence: str) -> None:
-    """A sentence on stderr."""
+def print_error(sentence: str) -> None:
+    """Print an error message on stderr."""
     _write(sys.stderr, f"hookline: {sentence}")
 
 
-def stop(sentence: str, code: int = USAGE) -> NoReturn:
-    """End the command with a sentence on stderr."""
-    tell(sentence)
+def exit_with_error(sentence: str, code: int = USAGE) -> NoReturn:
+    """End the command with a message on stderr."""
+    print_error(sentence)
     raise SystemExit(code)
 
 
 def confirm(question: str) -> None:
-    """Ask a person; end the command unless the answer is yes, or where there is no terminal."""
+    """Ask the person; end the command unless they confirm. Without a terminal it ends too."""
     if not ask(question):
-        stop("nothing was done.", FAILED)
+        exit_with_error("nothing was changed.", FAILED)
 
 
 def table(heading: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows under a heading, as text in columns."""
+    """A heading and rows as text in columns."""
     texts = [["" if cell is None else str(cell) for cell in row] for row in (heading, *rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = [
@@ -64,17 +64,17 @@ def table(heading: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join(lines)
 
 
-def columns() -> int | None:
-    """The width of the terminal that reads along; None where none does."""
+def terminal_columns() -> int | None:
+    """The width of the terminal; None if stdout is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def folded(text: str, indent: int = 0) -> str:
-    """The text in lines as wide as the terminal, those after the first indented.
+def wrap(text: str, indent: int = 0) -> str:
+    """Wrap a text to the terminal's width, with all lines but the first indented.
 
-    No word is broken. Where no terminal reads along, the text stays on its line.
+    Words are not broken. If stdout is not a terminal, the text stays on one line.
     """
-    if (width := columns()) is None:
+    if (width := terminal_columns()) is None:
         return text
     return textwrap.fill(
         text,
@@ -91,13 +91,13 @@ def tokens(text: str) -> int:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    """Write a line; what the stream's encoding has no letters for is written as escapes."""
+    """Write a line; characters that the stream cannot encode become escapes."""
     encoding = stream.encoding or "utf-8"
     line = text if text.endswith("\n") else text + "\n"
     try:
         stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
     except BrokenPipeError:
-        # The reader has seen enough, as `head` has; nothing may be flushed into the pipe at exit.
+        # The reader, such as `head`, has closed the pipe; prevent a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise SystemExit(DONE) from None

@@ -1,4 +1,4 @@
-"""What core tells about itself, as this plugin reaches it."""
+"""Gives the service through which core describes itself."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from hookline_hookspecs import Host, Inspection
 
 
 def inspection(host: Host) -> Inspection:
-    """Core's own service; it is always there once the plugin is set up."""
+    """Core's service ``Inspection``; it always exists once the plugin is set up."""
     return host.services[Inspection]

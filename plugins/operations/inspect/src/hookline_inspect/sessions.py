@@ -16,27 +16,27 @@ from hookline_hookspecs import Host, origins_from_json
 from hookline_hookspecs.audit import session_deleted
 from hookline_hookspecs.stored_origins import named, strangers
 
-from .output import confirm, out, out_json, stop, table
+from .output import confirm, exit_with_error, print_json, print_text, table
 from .service import inspection
 from .traces import forget_session
 from .usage import cost, money
 
-FIELDS = ("id", "title", "channel", "chat", "created", "updated", "turns")
-LISTED, FOUND = 50, 20
-"""How many sessions and messages are shown where nobody says."""
-MARGIN = 20
-"""How many times more messages are looked at than shown."""
-NAME_CHARS, NAME_LEAST = 60, 12
-"""Characters of a title that are listed, and of one where the terminal is narrow."""
-CANDIDATES = 8
-"""Sessions that are named where the beginning of an id means several."""
-SHOWN = 160
-"""Characters of a found message that are shown."""
+SESSION_FIELDS = ("id", "title", "channel", "chat", "created", "updated", "turns")
+DEFAULT_LIST_LIMIT, DEFAULT_SEARCH_LIMIT = 50, 20
+"""How many sessions and messages are shown without ``--limit``."""
+SEARCH_FACTOR = 20
+"""How many times more messages are read than shown: the database matches one word only."""
+MAX_NAME_CHARS, MIN_NAME_CHARS = 60, 12
+"""Characters of a session's name in the list, on a wide and on a narrow terminal."""
+MAX_CANDIDATES = 8
+"""Sessions that the error lists if an id prefix matches several."""
+MAX_SNIPPET_CHARS = 160
+"""Characters of a matching message that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was said after ``hookline sessions ACTION``."""
+class SessionArguments:
+    """The arguments of ``hookline sessions ACTION``."""
 
     words: list[str]
     limit: int | None
@@ -44,140 +44,150 @@ class Given:
     json: bool
 
     def session(self) -> str:
-        """The one session that is meant."""
+        """The id of the one session that was given."""
         if len(self.words) != 1:
-            stop("name one session by its id. `hookline sessions list` shows all sessions")
+            exit_with_error(
+                "name one session by its id. `hookline sessions list` shows all sessions"
+            )
         return self.words[0]
 
 
-def no_session(session_id: str) -> NoReturn:
-    """End with the sentence for an id that nothing is stored under."""
-    stop(f"there is no session {session_id}. `hookline sessions list` shows all sessions")
+def exit_unknown_session(session_id: str) -> NoReturn:
+    """End the command with an error about an unknown session."""
+    exit_with_error(f"unknown session {session_id}. `hookline sessions list` shows all sessions")
 
 
-def when(seconds: float) -> str:
-    """Unix time as a person reads it, in the local time zone."""
+def local_time(seconds: float) -> str:
+    """A Unix time as text, in the local time zone."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
-async def list_(host: Host, given: Given) -> None:
-    """Stored sessions, newest first."""
-    if given.words:
-        stop("`sessions list` takes no id. Run `hookline sessions show ID` for one session")
-    rows = await host.storage.fetch("sessions", limit=given.limit or LISTED)
-    if given.json:
-        out_json([{field: row[field] for field in FIELDS} for row in rows])
+async def list_(host: Host, arguments: SessionArguments) -> None:
+    """Print the stored sessions, newest first."""
+    if arguments.words:
+        exit_with_error(
+            "`sessions list` takes no id. Run `hookline sessions show ID` for one session"
+        )
+    rows = await host.storage.fetch("sessions", limit=arguments.limit or DEFAULT_LIST_LIMIT)
+    if arguments.json:
+        print_json([{field: row[field] for field in SESSION_FIELDS} for row in rows])
         return
-    room = _room(max((len(row["id"]) for row in rows), default=0))
-    cells = [[row["id"], called(row, room), row["turns"], when(row["updated"])] for row in rows]
-    out(
-        table(["id", "title", "turns", "last used"], cells)
-        if rows
-        else "There are no sessions yet."
-    )
+    room = _name_chars(max((len(row["id"]) for row in rows), default=0))
+    cells = [
+        [row["id"], session_name(row, room), row["turns"], local_time(row["updated"])]
+        for row in rows
+    ]
+    print_text(table(["id", "title", "turns", "last used"], cells) if rows else "No sessions yet.")
 
 
-async def show(host: Host, given: Given) -> None:
-    """What was said in a session."""
-    session = await _stored(host, given)
+async def show(host: Host, arguments: SessionArguments) -> None:
+    """Print the messages of a session, and what it cost."""
+    session = await _session_row(host, arguments)
     messages = await _messages(host, session["id"])
-    if given.json:
+    if arguments.json:
         spent = await money(host, session["id"])
-        out_json({**session, "cost": spent, "messages": messages})
+        print_json({**session, "cost": spent, "messages": messages})
         return
     for message in messages:
         for block in message["blocks"]:
-            out(f"[{message['role']}{from_others(block)}] {block_text(block)}")
+            print_text(f"[{message['role']}{from_others(block)}] {block_text(block)}")
     if told := await cost(host, session["id"]):
-        out(f"\n{told}")
+        print_text(f"\n{told}")
 
 
-async def export(host: Host, given: Given) -> None:
-    """Every stored message of a session, one JSON object a line."""
-    session = await _stored(host, given)
+async def export(host: Host, arguments: SessionArguments) -> None:
+    """Print every stored message of a session, one JSON object per line."""
+    session = await _session_row(host, arguments)
     for message in await _messages(host, session["id"]):
-        out_json(message)
+        print_json(message)
 
 
-async def search(host: Host, given: Given) -> None:
-    """Messages that hold every word, newest first."""
-    if not given.words:
-        stop("`sessions search` needs the words to search for")
-    rows = await _holding(host, " ".join(given.words).casefold().split(), given.limit or FOUND)
-    if given.json:
-        out_json([dict(row) for row in rows])
+async def search(host: Host, arguments: SessionArguments) -> None:
+    """Print the messages that contain every word, newest first."""
+    if not arguments.words:
+        exit_with_error("`sessions search` needs the words to search for")
+    rows = await _matching(
+        host, " ".join(arguments.words).casefold().split(), arguments.limit or DEFAULT_SEARCH_LIMIT
+    )
+    if arguments.json:
+        print_json([dict(row) for row in rows])
         return
     for row in rows:
         text = " ".join(row["text"].split())
-        out(f"{row['session_id']}  {when(row['created'])}  [{row['role']}] {text[:SHOWN]}")
+        print_text(
+            f"{row['session_id']}  {local_time(row['created'])}  "
+            f"[{row['role']}] {text[:MAX_SNIPPET_CHARS]}"
+        )
 
 
-async def _holding(host: Host, words: list[str], limit: int) -> list[Mapping[str, Any]]:
-    """The database looks for the longest word; letter case is ignored there for ASCII alone."""
+async def _matching(host: Host, words: list[str], limit: int) -> list[Mapping[str, Any]]:
+    """Messages that contain every word. The database searches for the longest word only."""
     if not words:
         return []
     longest = max(words, key=len)
-    masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-    rows = await host.storage.fetch("search", pattern=f"%{masked}%", limit=limit * MARGIN)
+    escaped = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    rows = await host.storage.fetch("search", pattern=f"%{escaped}%", limit=limit * SEARCH_FACTOR)
     return [r for r in rows if all(word in r["text"].casefold() for word in words)][:limit]
 
 
-async def delete(host: Host, given: Given) -> None:
-    """Delete a session, all that was said in it, and its traces."""
-    row = await _stored(host, given)
+async def delete(host: Host, arguments: SessionArguments) -> None:
+    """Delete a session, its messages and its traces."""
+    row = await _session_row(host, arguments)
     session_id = row["id"]
-    if not given.yes:
+    if not arguments.yes:
         confirm(f"Delete session {session_id}?")
     await inspection(host).delete_session(session_id)
     await forget_session(host, session_id)
     await session_deleted(host, session_id, row["channel"], row["chat"])
-    out(f"Deleted session {session_id}.")
+    print_text(f"Deleted session {session_id}.")
 
 
-ACTIONS: Mapping[str, Callable[[Host, Given], Awaitable[None]]] = {
+ACTIONS: Mapping[str, Callable[[Host, SessionArguments], Awaitable[None]]] = {
     "list": list_,
     "show": show,
     "search": search,
     "export": export,
     "delete": delete,
 }
-"""The actions by the word that a person writes."""
+"""The actions by name."""
 
 
-async def _stored(host: Host, given: Given) -> dict[str, Any]:
-    """The ``id title channel chat`` of the session that is meant."""
-    row = await the_session(host, given.session())
+async def _session_row(host: Host, arguments: SessionArguments) -> dict[str, Any]:
+    """The ``id title channel chat`` of the session that was given."""
+    row = await find_session(host, arguments.session())
     return {name: row[name] for name in ("id", "title", "channel", "chat")}
 
 
-async def the_session(host: Host, named: str) -> Mapping[str, Any]:
-    """The session of that id, or the only one whose id begins so; else the command ends."""
+async def find_session(host: Host, named: str) -> Mapping[str, Any]:
+    """The session with this id, or the only one whose id starts with it; else end the command."""
     rows = await host.storage.fetch(
-        "sessions_called", prefix=named, chars=len(named), limit=CANDIDATES + 1
+        "sessions_called", prefix=named, chars=len(named), limit=MAX_CANDIDATES + 1
     )
     if not rows:
-        no_session(named)
+        exit_unknown_session(named)
     if rows[0]["id"] != named and len(rows) > 1:
-        lines = [f"  {row['id']}  {when(row['updated'])}  {called(row)}" for row in rows]
-        more = ["  …"] if len(rows) > CANDIDATES else []
-        several = "\n".join([*lines[:CANDIDATES], *more])
-        stop(f"{named} matches several sessions:\n{several}")
+        lines = [
+            f"  {row['id']}  {local_time(row['updated'])}  {session_name(row)}" for row in rows
+        ]
+        more = ["  …"] if len(rows) > MAX_CANDIDATES else []
+        several = "\n".join([*lines[:MAX_CANDIDATES], *more])
+        exit_with_error(f"{named} matches several sessions:\n{several}")
     return rows[0]
 
 
-def called(row: Mapping[str, Any], most: int = NAME_CHARS) -> str:
-    """A session's title, else the first words that were said in it, on one line."""
+def session_name(row: Mapping[str, Any], most: int = MAX_NAME_CHARS) -> str:
+    """A session's title, else its first words, on one line."""
     said = re.sub(r"(?m)^\(attached file .*\)$", "", str(row["first_words"] or ""))
     words = " ".join(str(row["title"] or said).split())
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
-def _room(id_chars: int) -> int:
-    """Characters for a title, so that a line of the list fits the terminal."""
+def _name_chars(id_chars: int) -> int:
+    """Characters for a session's name, so that a line of the list fits the terminal."""
     if not sys.stdout.isatty():
-        return NAME_CHARS
+        return MAX_NAME_CHARS
     others = id_chars + len("turns") + len("2026-01-01 09:30") + 3 * len("  ")
-    return min(NAME_CHARS, max(NAME_LEAST, shutil.get_terminal_size().columns - others))
+    return min(MAX_NAME_CHARS, max(MIN_NAME_CHARS, shutil.get_terminal_size().columns - others))
 
 
 async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
@@ -190,7 +200,7 @@ async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
 
 
 def body(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A message's ``role`` and ``blocks``; one that cannot be read is given as it is stored."""
+    """A message's ``role`` and ``blocks``; one that cannot be parsed has a block ``unreadable``."""
     try:
         stored = jsonlib.loads(row["body"])
         if [block_text(block) for block in stored["blocks"]] and isinstance(stored["role"], str):
@@ -201,18 +211,20 @@ def body(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_others(block: Mapping[str, Any]) -> str:
-    """Where a block came from, unless the operator or the agent itself wrote it."""
+    """The origins of a block as text; empty if the operator or the agent wrote it."""
     try:
         others = strangers(origins_from_json(block.get("origins")))
     except (ValueError, TypeError):
-        return ", from what cannot be read"
+        return ", origin unreadable"
     return f", from {named(others)}" if others else ""
 
 
 def block_text(block: Mapping[str, Any]) -> str:
-    """A block of a message as text."""
+    """A message block as text."""
     if block["type"] == "unreadable":
-        return f"this message cannot be read; it is stored as: {block['stored'][:SHOWN]}"
+        return (
+            f"this message cannot be read; it is stored as: {block['stored'][:MAX_SNIPPET_CHARS]}"
+        )
     if block["type"] == "tool_call":
         return f"→ {block['name']} {jsonlib.dumps(block['arguments'], ensure_ascii=False)}"
     if block["type"] == "tool_result":
@@ -221,9 +233,9 @@ def block_text(block: Mapping[str, Any]) -> str:
 
 
 def action(name: str) -> str:
-    """Return the name of an action; end the command where there is none of that name."""
+    """Return the name of an action; end the command if it is unknown."""
     if name not in ACTIONS:
         near = difflib.get_close_matches(name, ACTIONS, 1)
         hint = f"Did you mean {near[0]}?" if near else f"Use one of {', '.join(ACTIONS)}."
-        stop(f"unknown action {name}. {hint}")
+        exit_with_error(f"unknown action {name}. {hint}")
     return name

@@ -1,4 +1,4 @@
-"""Where traces are kept: the plugin's own table. Looking for a trace does not make it."""
+"""Stores and reads traces in the plugin's own table. Reading does not create the table."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ anything."""
 TABLE = "inspect_traces"
 
 
-async def keep(host: Host, row: Mapping[str, Any], tree: Tree, turns: int, most: int) -> None:
-    """Store a turn's tree and forget the oldest beyond ``turns`` traces or ``most`` bytes."""
+async def store_trace(
+    host: Host, row: Mapping[str, Any], tree: Tree, turns: int, max_bytes: int
+) -> None:
+    """Store a turn's tree; delete the oldest traces beyond ``turns`` or ``max_bytes``."""
     text = _json(tree)
-    if len(text.encode()) > most:
-        text = _json({**tree, "children": [], "reason": "the trace was too large to be kept"})
+    if len(text.encode()) > max_bytes:
+        text = _json({**tree, "children": [], "reason": "the trace was too large to store"})
     size = len(text.encode())
 
     def work(transaction: Transaction) -> None:
         transaction.execute("put_trace", **row, tree=text, bytes=size)
-        transaction.execute("prune_traces", turns=turns, bytes=most)
+        transaction.execute("prune_traces", turns=turns, bytes=max_bytes)
 
     await host.storage.transact(work)
 
 
-async def any_kept(host: Host) -> bool:
-    """True if there is a table of traces; looking for one does not make it."""
+async def has_table(host: Host) -> bool:
+    """Whether the table of traces exists."""
     return TABLE in (await inspection(host).storage_used(host.plugin)).tables
 
 
 async def latest_session(host: Host) -> str | None:
     """The session of the newest trace; one of a sub-agent only if there is no other."""
-    rows = await host.storage.fetch("latest_session") if await any_kept(host) else []
+    rows = await host.storage.fetch("latest_session") if await has_table(host) else []
     return rows[0]["session_id"] if rows else None
 
 
-async def of_session(host: Host, session_id: str) -> list[Mapping[str, Any]]:
+async def session_traces(host: Host, session_id: str) -> list[Mapping[str, Any]]:
     """The session's traces, oldest first: ``turn_id started tree``, the tree as JSON."""
-    if not await any_kept(host):
+    if not await has_table(host):
         return []
     return await host.storage.fetch("session_traces", session_id=session_id)
 
 
-async def of_turn(host: Host, session_id: str, turn_id: str) -> Tree | None:
-    """The trace of a turn, if it was recorded."""
-    if not await any_kept(host):
+async def turn_trace(host: Host, session_id: str, turn_id: str) -> Tree | None:
+    """The trace of a turn; None if it was not recorded."""
+    if not await has_table(host):
         return None
     rows = await host.storage.fetch("turn_trace", session_id=session_id, turn_id=turn_id)
     tree: Tree | None = json.loads(rows[0]["tree"]) if rows else None
@@ -58,8 +60,8 @@ async def of_turn(host: Host, session_id: str, turn_id: str) -> Tree | None:
 
 
 async def forget_session(host: Host, session_id: str) -> None:
-    """Forget the traces of a session."""
-    if await any_kept(host):
+    """Delete the traces of a session."""
+    if await has_table(host):
         await host.storage.execute("forget_session", session_id=session_id)
 
 

@@ -1,4 +1,4 @@
-"""From recorded steps to the tree of a turn: what ran inside of what, tool calls by themselves."""
+"""Builds the tree of a turn from its recorded steps; steps of one tool call are grouped."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from dataclasses import dataclass, field
 
 from hookline_hookspecs import merge_origins, origins_to_json
 
+from .recorded_step import RecordedStep
 from .recorder import Recording
-from .step import Seen
 from .traces import Tree
 
-STRICTNESS = ("deny", "ask", "answer")
-LATE = "end_of_turn"
-"""A hook that runs after the reply, so that its time is none of the turn's."""
+VERDICTS_BY_STRICTNESS = ("deny", "ask", "answer")
+AFTER_REPLY_HOOK = "end_of_turn"
+"""A hook that runs after the reply, so its time does not count for the turn."""
 
 
 @dataclass(slots=True)
 class _Node:
-    seen: Seen
+    seen: RecordedStep
     inside: list[_Node] = field(default_factory=list)
 
 
 def tree_of(recording: Recording) -> Tree:
-    """The turn as a tree of ``type name plugin ms changed verdict reason children``, each step with
-    ``at``, the milliseconds after the first one at which it began."""
+    """The turn as a tree of ``type name plugin ms changed verdict reason children at``.
+
+    ``at`` is the start of a step in milliseconds after the first one.
+    """
     top = _nested(recording.steps)
-    turn = [node.seen for node in top if node.seen.name != LATE]
+    turn = [node.seen for node in top if node.seen.name != AFTER_REPLY_HOOK]
     reasons = [recording.reason] if recording.reason else []
     if recording.left_out:
-        reasons.append(f"{recording.left_out} more steps were left out")
+        reasons.append(f"{recording.left_out} more steps left out")
     tree: Tree = {
         "type": "turn",
         "name": recording.turn_id,
@@ -46,14 +48,14 @@ def tree_of(recording: Recording) -> Tree:
 
 
 def _count_from(tree: Tree, start: float) -> None:
-    """Turn the clock's values into milliseconds after ``start``."""
+    """Convert times of the clock into milliseconds after ``start``."""
     tree["at"] = round((tree["at"] - start) * 1000, 3)
     for child in tree["children"]:
         _count_from(child, start)
 
 
-def _nested(steps: Sequence[Seen]) -> list[_Node]:
-    """The steps that are in no other, with those that are in them."""
+def _nested(steps: Sequence[RecordedStep]) -> list[_Node]:
+    """The outermost steps, with the steps inside them."""
     top: list[_Node] = []
     running: list[_Node] = []
     for seen in sorted(steps, key=lambda one: (one.started, -one.ended)):
@@ -65,9 +67,12 @@ def _nested(steps: Sequence[Seen]) -> list[_Node]:
     return top
 
 
-def _around(seen: Seen, running: Sequence[_Node]) -> _Node | None:
-    """The innermost step that encloses this one. Times do not tell among calls side by side, so
-    the same task counts first, and a step that could be in several calls is in none."""
+def _around(seen: RecordedStep, running: Sequence[_Node]) -> _Node | None:
+    """The innermost step that encloses this one, or None.
+
+    Calls that run in parallel overlap in time. Therefore a step of the same task comes first, and a
+    step that could belong to several calls belongs to none.
+    """
     enclosing = [one for one in reversed(running) if one.seen.ended >= seen.ended]
     for one in enclosing:
         if one.seen.task == seen.task:
@@ -79,7 +84,7 @@ def _around(seen: Seen, running: Sequence[_Node]) -> _Node | None:
 
 
 def _by_call(nodes: Sequence[_Node], call: str | None) -> list[Tree]:
-    """The nodes as trees; those of one tool call stand together under it."""
+    """The nodes as trees, with those of one tool call grouped under it."""
     trees: list[Tree] = []
     calls: dict[str, list[_Node]] = {}
     for node in nodes:
@@ -95,7 +100,7 @@ def _by_call(nodes: Sequence[_Node], call: str | None) -> list[Tree]:
 
 
 def _call_tree(nodes: Sequence[_Node]) -> Tree:
-    """A tool call: what judged it, ran it and looked at its result."""
+    """A tool call as a tree: its guards, its run and the hooks that saw its result."""
     seen = [node.seen for node in nodes]
     strictest, reason = _judgement(seen)
     return {
@@ -112,9 +117,9 @@ def _call_tree(nodes: Sequence[_Node]) -> Tree:
     }
 
 
-def _judgement(steps: Sequence[Seen]) -> tuple[str | None, str | None]:
+def _judgement(steps: Sequence[RecordedStep]) -> tuple[str | None, str | None]:
     """The strictest verdict of the call, and its reason."""
-    for verdict in STRICTNESS:
+    for verdict in VERDICTS_BY_STRICTNESS:
         for seen in steps:
             if seen.name == "pre_tool" and seen.verdict == verdict:
                 return verdict, seen.reason
@@ -138,13 +143,13 @@ def _tree(node: _Node) -> Tree:
     }
 
 
-def _from(steps: Sequence[Seen]) -> Tree:
-    """Where what was read came from, as ``[kind, source]``; nothing where nothing was read."""
+def _from(steps: Sequence[RecordedStep]) -> Tree:
+    """The origins of what was read, as ``[kind, source]``; empty if nothing was read."""
     origins = merge_origins(*[one.origins for one in steps])
     return {"origins": origins_to_json(origins)} if origins else {}
 
 
-def _ms(steps: Sequence[Seen]) -> float:
+def _ms(steps: Sequence[RecordedStep]) -> float:
     """Milliseconds from the first step's start to the last one's end."""
     if not steps:
         return 0.0

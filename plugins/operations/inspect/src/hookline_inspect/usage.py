@@ -17,8 +17,8 @@ TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
 
 
 @dataclass
-class _Spent:
-    """The calls of one model for one purpose; ``money`` and ``saved`` are None if unknown."""
+class _ModelUsage:
+    """The usage of one model for one purpose; ``money`` and ``saved`` are None if unknown."""
 
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -45,7 +45,7 @@ async def usage(ctx: Context) -> str:
 
 
 async def cost(host: Host, session_id: str) -> str:
-    """Return the sentence of what a session cost in money; empty before the first model call."""
+    """Return a sentence about what a session cost; empty before the first model call."""
     prices = Prices.of(host)
     found = await _spent(host, session_id, prices)
     return _cost(found, prices) if found else ""
@@ -53,10 +53,10 @@ async def cost(host: Host, session_id: str) -> str:
 
 async def money(host: Host, session_id: str) -> float | None:
     """Return what a session cost, in US dollars; None if the price of a model is unknown."""
-    return (await spent_in(host, session_id))[1]
+    return (await tokens_and_cost(host, session_id))[1]
 
 
-async def spent_in(host: Host, session_id: str) -> tuple[Usage, float | None]:
+async def tokens_and_cost(host: Host, session_id: str) -> tuple[Usage, float | None]:
     """Return the tokens of a session and what they cost, in US dollars; None if unknown."""
     found = (await _spent(host, session_id, Prices.of(host))).values()
     total: float | None = 0.0
@@ -65,11 +65,11 @@ async def spent_in(host: Host, session_id: str) -> tuple[Usage, float | None]:
     return sum((spent.usage for spent in found), Usage()), total
 
 
-async def _spent(host: Host, session_id: str, prices: Prices) -> dict[tuple[str, str], _Spent]:
+async def _spent(host: Host, session_id: str, prices: Prices) -> dict[tuple[str, str], _ModelUsage]:
     """The session's calls by model and purpose."""
-    found: dict[tuple[str, str], _Spent] = {}
+    found: dict[tuple[str, str], _ModelUsage] = {}
     for row in await host.storage.fetch("usage", id=session_id):
-        found.setdefault((row["model"], row["purpose"]), _Spent()).add(row, prices)
+        found.setdefault((row["model"], row["purpose"]), _ModelUsage()).add(row, prices)
     return found
 
 
@@ -77,7 +77,7 @@ def _plus(sum_: float | None, amount: float | None) -> float | None:
     return None if sum_ is None or amount is None else sum_ + amount
 
 
-def _line(model: str, purpose: str, spent: _Spent, prices: Prices) -> str:
+def _line(model: str, purpose: str, spent: _ModelUsage, prices: Prices) -> str:
     used = spent.usage
     money = FREE if prices.is_free(model) else prices.format(spent.money)
     return (
@@ -87,8 +87,8 @@ def _line(model: str, purpose: str, spent: _Spent, prices: Prices) -> str:
     )
 
 
-def _cost(found: Mapping[tuple[str, str], _Spent], prices: Prices) -> str:
-    """The sums of what is known, and what is not."""
+def _cost(found: Mapping[tuple[str, str], _ModelUsage], prices: Prices) -> str:
+    """A sentence with the total cost, and the models whose price is unknown."""
     models = [model for model, _ in found]
     if all(prices.is_free(model) for model in models):
         return f"Cost: {FREE}."
@@ -96,26 +96,26 @@ def _cost(found: Mapping[tuple[str, str], _Spent], prices: Prices) -> str:
     unknown = dict.fromkeys(model for (model, _), spent in found.items() if spent.money is None)
     if not known:
         cached = _cached(sum((spent.usage for spent in found.values()), Usage()))
-        return f"Cost: unknown, as the price of {', '.join(unknown)} is; {cached}."
+        return f"Cost: unknown (no price for {', '.join(unknown)}); {cached}."
     money = sum(spent.money or 0.0 for spent in known)
     saved = sum(spent.saved or 0.0 for spent in known)
     since = prices.as_of(*models) or "your settings"
-    told = f"Cost: {prices.format(money)} by prices of {since}"
+    text = f"Cost: {prices.format(money)} at prices of {since}"
     if round(saved, 4):
         effect = "saved" if saved > 0 else "cost more by"
-        told += f"; the provider's cache {effect} {prices.format(abs(saved))}"
-    return f"{told}{'; without ' + ', '.join(unknown) if unknown else ''}."
+        text += f"; the provider's cache {effect} {prices.format(abs(saved))}"
+    return f"{text}{'; without ' + ', '.join(unknown) if unknown else ''}."
 
 
 def _cached(used: Usage) -> str:
-    """What the provider's cache saved of the input, which it would all be paid for without."""
+    """How much of the input's cost the provider's cache saved."""
     share = 100 * (1 - used.input_cost / used.input) if used.input else 0.0
-    told = f"saved {share:.0f} %" if share >= 0 else f"cost {-share:.0f} % more"
-    return f"the provider's cache {told} of the input"
+    effect = f"saved {share:.0f} %" if share >= 0 else f"cost {-share:.0f} % more"
+    return f"the provider's cache {effect} of the input"
 
 
 async def context(ctx: Context) -> str:
-    """What fills the model's window, in estimated tokens and percent of it."""
+    """What fills the model's context window, in estimated tokens and percent."""
     stable = await inspection(ctx.host).prompt(ctx.session.id)
     history = ctx.history
     said = sum(_length(message) for message in history)
@@ -135,15 +135,15 @@ async def context(ctx: Context) -> str:
 
 
 def model_of(ctx: Context) -> str | None:
-    """The session's ``provider/model``, None where none is configured."""
+    """The session's ``provider/model``; None if none is configured."""
     try:
         return ctx.model
-    except Exception:  # whatever config or environment lack
+    except Exception:  # something is missing in config or environment
         return None
 
 
 def _length(message: Message) -> int:
-    """The characters of a message as JSON; a picture's data is no text and is not counted."""
+    """The characters of a message as JSON, without the data of images."""
     length = len(json.dumps(message.to_dict(), ensure_ascii=False))
     for block in message.blocks:
         pictures = (block,) if isinstance(block, ImageBlock) else getattr(block, "images", ())

@@ -12,7 +12,7 @@ import typer
 from hookline_hookspecs import HOOKS
 from hookline_hookspecs.cli import with_plugin
 
-from ..output import out, out_json, stop, table
+from ..output import exit_with_error, print_json, print_text, table
 from ..service import inspection
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ async def hooks(
     """List the hooks: kind, deadline, and who implements each, in call order."""
     if name is not None and name not in HOOKS:
         near = difflib.get_close_matches(name, HOOKS, 1)
-        stop(f"unknown hook {name}" + (f". Did you mean {near[0]}?" if near else ""))
+        exit_with_error(f"unknown hook {name}" + (f". Did you mean {near[0]}?" if near else ""))
     implemented = inspection(plugin.host).hooks()
     specs = [spec for spec in HOOKS.values() if name in (None, spec.name)]
     if json:
-        out_json(
+        print_json(
             [
                 {
                     "name": spec.name,
@@ -53,4 +53,4 @@ async def hooks(
         ]
         for spec in specs
     ]
-    out(table(["hook", "kind", "deadline", "implemented by"], rows))
+    print_text(table(["hook", "kind", "deadline", "implemented by"], rows))

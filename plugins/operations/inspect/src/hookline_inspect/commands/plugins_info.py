@@ -1,6 +1,6 @@
 """Show everything about one plugin.
 
-``hookline plugins info``. Where Hookline does not start, what is known of its package.
+``hookline plugins info``. If Hookline does not start, it shows the plugin's package only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import typer
 from hookline_hookspecs import CommandError
 from hookline_hookspecs.cli import command_line
 
-from ..output import tell
+from ..output import print_error
 from ..plugin_info import show, show_package
 
 WORKS_WHEN_OFF = True
@@ -24,5 +24,5 @@ def info(
     try:
         command_line().run(lambda plugin: show(plugin.host, name, json))
     except CommandError as error:
-        tell(error.text)
+        print_error(error.text)
         show_package(name, json)

@@ -1,6 +1,6 @@
 """List every plugin, its state and the reason.
 
-``hookline plugins list``. Where Hookline does not start, those that are installed.
+``hookline plugins list``. If Hookline does not start, it lists the installed plugins.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import typer
 from hookline_hookspecs import CommandError
 from hookline_hookspecs.cli import command_line
 
-from ..listing import every_plugin, installed
-from ..output import tell
+from ..output import print_error
 from ..plugin_info import print_list
+from ..plugin_listing import all_plugins, installed_plugins
 
 WORKS_WHEN_OFF = True
 
@@ -21,8 +21,8 @@ WORKS_WHEN_OFF = True
 def list_plugins(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List every plugin that is installed or in the config, with its state and the reason."""
     try:
-        rows = command_line().run(lambda plugin: every_plugin(plugin.host))
+        rows = command_line().run(lambda plugin: all_plugins(plugin.host))
     except CommandError as error:
-        tell(error.text)
-        rows = installed()
+        print_error(error.text)
+        rows = installed_plugins()
     print_list(rows, json)

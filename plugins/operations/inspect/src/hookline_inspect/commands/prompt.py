@@ -1,6 +1,6 @@
 """Show the stable prompt and what each part of it costs.
 
-``hookline prompt``: also what changed the prompt of a session last.
+``hookline prompt``. For a session it also shows what last changed its prompt.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import typer
 from hookline_hookspecs import Host, StablePrompt, ToolSchema
 from hookline_hookspecs.cli import with_plugin
 
-from ..output import out, out_json, table, tokens
+from ..output import print_json, print_text, table, tokens
 from ..service import inspection
-from ..sessions import no_session, when
+from ..sessions import exit_unknown_session, local_time
 
 if TYPE_CHECKING:
     from .. import Inspect
@@ -34,34 +34,36 @@ async def prompt(
     host = plugin.host
     stable = await inspection(host).prompt(session)
     if stable is None:
-        no_session(session or "")
-    found = described(stable)
+        exit_unknown_session(session or "")
+    found = prompt_costs(stable)
     if session is not None:
         found["last_break"] = await _last_break(host, session)
     if json:
-        out_json(found)
+        print_json(found)
         return
-    out(found["system"])
+    print_text(found["system"])
     rows = [[p["plugin"], p["section"], p["chars"], p["tokens"]] for p in found["by_plugin"]]
-    out("\n" + table(["plugin", "section", "characters", "tokens"], rows))
+    print_text("\n" + table(["plugin", "section", "characters", "tokens"], rows))
     sums = found["tokens"]
-    out(
+    print_text(
         f"\nsystem {sums['system']} + tools {sums['tools']} = {sums['total']} tokens "
         "(characters / 4)"
     )
-    out(f"SHA-256 system {found['sha256']['system']}\nSHA-256 tools  {found['sha256']['tools']}")
+    print_text(
+        f"SHA-256 system {found['sha256']['system']}\nSHA-256 tools  {found['sha256']['tools']}"
+    )
     if session is not None:
-        out(_broken(found["last_break"]))
+        print_text(_break_text(found["last_break"]))
 
 
 async def _last_break(host: Host, session_id: str) -> dict[str, Any] | None:
-    """What broke the session's prefix last: a ``PrefixBreak`` as a mapping, with ``at``."""
+    """The session's last ``PrefixBreak`` as a mapping, with ``at``."""
     rows = await host.storage.fetch("last_break", id=session_id)
     return {**jsonlib.loads(rows[0]["broken"]), "at": rows[0]["created"]} if rows else None
 
 
-def described(stable: StablePrompt) -> dict[str, Any]:
-    """Return the prompt with what each part costs, as it is shown."""
+def prompt_costs(stable: StablePrompt) -> dict[str, Any]:
+    """Return the prompt with the tokens of each part, as displayed."""
     by_plugin = [_cost(plugin, slot, text) for plugin, slot, text in stable.parts]
     by_plugin += [
         _cost(stable.owners.get(tool.name, "(gone)"), f"tool {tool.name}", _schema(tool))
@@ -85,14 +87,12 @@ def _schema(tool: ToolSchema) -> str:
     return jsonlib.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
 
 
-def _broken(found: Mapping[str, Any] | None) -> str:
-    """What broke the prefix last, as a sentence."""
+def _break_text(found: Mapping[str, Any] | None) -> str:
+    """A sentence about the last change of the prefix."""
     if found is None:
-        return (
-            "The prefix never changed: every request began with the same bytes as the one before."
-        )
+        return "The prefix has never changed: every request began with the same bytes as before."
     place = f"message {found['message']}" if found["tier"] == "history" else f"the {found['tier']}"
     return (
-        f"The prefix last changed at {when(found['at'])}, by {found['plugin']}: {place}, from "
-        f"byte {found['offset']} on, sent to {found['model']}."
+        f"The prefix last changed at {local_time(found['at'])}, by {found['plugin']}: {place}, "
+        f"from byte {found['offset']} on, sent to {found['model']}."
     )

@@ -43,5 +43,5 @@ async def sessions(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List, show, search, export and delete sessions."""
-    given = actions.Given(words or [], limit, yes, json)
-    await actions.ACTIONS[action](plugin.host, given)
+    arguments = actions.SessionArguments(words or [], limit, yes, json)
+    await actions.ACTIONS[action](plugin.host, arguments)

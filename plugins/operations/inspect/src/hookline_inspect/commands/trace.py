@@ -15,16 +15,16 @@ from hookline_hookspecs.cli import with_plugin
 from hookline_hookspecs.stored_origins import named, strangers
 
 from .. import traces
-from ..output import FAILED, out, out_json, stop
-from ..sessions import no_session, the_session, when
+from ..output import FAILED, exit_with_error, print_json, print_text
+from ..sessions import exit_unknown_session, find_session, local_time
 
 if TYPE_CHECKING:
     from .. import Inspect
 
-HOW = "set `trace: true` in config.yaml, or trace one turn with `hookline run --trace`"
+HOW_TO_TRACE = "set `trace: true` in config.yaml, or trace one turn with `hookline run --trace`"
 
-ALL = 1_000_000
-"""Sessions among which the named one is looked for."""
+MAX_SESSIONS = 1_000_000
+"""Sessions that are searched for an id prefix."""
 
 
 @with_plugin
@@ -45,52 +45,52 @@ async def trace(
     host = plugin.host
     session_id = session or await traces.latest_session(host)
     if session_id is None:
-        stop(f"no turn has been traced yet; {HOW}", FAILED)
-    kept = await traces.of_session(host, session_id)
+        exit_with_error(f"no turn has been traced yet; {HOW_TO_TRACE}", FAILED)
+    kept = await traces.session_traces(host, session_id)
     if not kept:
-        session_id = await _id_of(host, session_id)
-        kept = await traces.of_session(host, session_id)
+        session_id = await _find_session_id(host, session_id)
+        kept = await traces.session_traces(host, session_id)
     if not kept:
-        stop(f"no turn of session {session_id} was traced; {HOW}", FAILED)
+        exit_with_error(f"no turn of session {session_id} was traced; {HOW_TO_TRACE}", FAILED)
     ids = await host.storage.fetch("turn_ids", id=session_id)
     numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
-    found = _chosen(session_id, kept, numbers, turn)
+    found = _choose_trace(session_id, kept, numbers, turn)
     tree = jsonlib.loads(found["tree"])
     if json:
-        out_json(_as_promised(tree))
+        print_json(_public_tree(tree))
         return
     number = numbers.get(found["turn_id"])
     named = f"turn {number}" if number else "a turn that was undone"
-    out(f"Session {session_id}, {named}, {when(found['started'])}: {_line(tree)}")
+    print_text(f"Session {session_id}, {named}, {local_time(found['started'])}: {_line(tree)}")
     for line in _lines(tree, ""):
-        out(line)
+        print_text(line)
 
 
-def _as_promised(tree: traces.Tree) -> traces.Tree:
-    """The tree with the keys that other programs know."""
-    children = [_as_promised(child) for child in tree["children"]]
+def _public_tree(tree: traces.Tree) -> traces.Tree:
+    """The tree with only the documented keys."""
+    children = [_public_tree(child) for child in tree["children"]]
     return {key: value for key, value in tree.items() if key != "at"} | {"children": children}
 
 
-async def _id_of(host: Host, named: str) -> str:
-    """The session's id by its beginning; ``host.storage`` would make the table of traces."""
-    ids = [one.id for one in await host.sessions(limit=ALL) if one.id.startswith(named)]
+async def _find_session_id(host: Host, named: str) -> str:
+    """The session's id by its beginning, found without ``host.storage``, which creates tables."""
+    ids = [one.id for one in await host.sessions(limit=MAX_SESSIONS) if one.id.startswith(named)]
     if named in ids or len(ids) == 1:
         return named if named in ids else ids[0]
     if not ids:
-        no_session(named)
-    return str((await the_session(host, named))["id"])
+        exit_unknown_session(named)
+    return str((await find_session(host, named))["id"])
 
 
-def _chosen(
+def _choose_trace(
     session_id: str, kept: list[Mapping[str, Any]], numbers: Mapping[str, int], turn: int | None
 ) -> Mapping[str, Any]:
     if turn is None:
         return kept[-1]
     by_number = {numbers.get(row["turn_id"]): row for row in kept}
     if turn not in by_number:
-        there = ", ".join(str(number) for number in by_number if number) or "none"
-        stop(f"session {session_id} has no trace of turn {turn}. Traced turns: {there}")
+        traced = ", ".join(str(number) for number in by_number if number) or "none"
+        exit_with_error(f"session {session_id} has no trace of turn {turn}. Traced turns: {traced}")
     return by_number[turn]
 
 

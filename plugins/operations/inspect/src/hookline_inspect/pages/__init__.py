@@ -16,7 +16,7 @@ from .sessions import SessionPages
 
 
 def register_all(host: Host, register: Callable[[Route], None]) -> None:
-    """Register every page and what its forms are sent to."""
+    """Register the pages and the routes of their forms."""
     create_tables(host, "page_session", id="")
     sessions, doctor, internals = SessionPages(host), DoctorPage(host), InternalPages(host)
     page = Page("Sessions", order=20)

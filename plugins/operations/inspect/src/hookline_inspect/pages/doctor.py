@@ -21,11 +21,11 @@ from hookline_hookspecs.web import (
     View,
 )
 
-from ..commands.doctor import checked, run_check
-from ..listing import every_plugin
+from ..commands.doctor import run_check, run_checks
+from ..plugin_listing import all_plugins
 
-SECONDS = 15.0
-"""A check that takes longer has failed."""
+CHECK_TIMEOUT = 15.0
+"""Seconds after which a check has failed."""
 
 
 class DoctorPage:
@@ -35,27 +35,30 @@ class DoctorPage:
         self._host = host
 
     async def show(self, request: RequestLike) -> View:
-        """``GET /doctor``: the checks that go nowhere on the network."""
+        """``GET /doctor``: the checks that do not use the network."""
         rows = await asyncio.gather(
-            *(self._in_time(plugin, check) for plugin, check in self._host.registered(Check))
+            *(
+                self._run_with_timeout(plugin, check)
+                for plugin, check in self._host.registered(Check)
+            )
         )
         return await self._view(rows, online=False)
 
     async def show_online(self, request: RequestLike) -> View:
-        """``POST /doctor``: all checks; one tiny request tries the model's key."""
+        """``POST /doctor``: all checks, including one tiny request to test the model's key."""
         try:
-            async with asyncio.timeout(4 * SECONDS):
-                rows: Sequence[dict[str, Any]] = await checked(self._host, offline=False)
+            async with asyncio.timeout(4 * CHECK_TIMEOUT):
+                rows: Sequence[dict[str, Any]] = await run_checks(self._host, offline=False)
         except TimeoutError:
-            rows = [_late("all checks", "inspect", 4 * SECONDS)]
+            rows = [_timed_out_row("all checks", "inspect", 4 * CHECK_TIMEOUT)]
         return await self._view(rows, online=True)
 
-    async def _in_time(self, plugin: str, check: Check) -> dict[str, Any]:
+    async def _run_with_timeout(self, plugin: str, check: Check) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(CHECK_TIMEOUT):
                 return await run_check(plugin, check, offline=True)
         except TimeoutError:
-            return _late(check.name, plugin, SECONDS)
+            return _timed_out_row(check.name, plugin, CHECK_TIMEOUT)
 
     async def _view(self, rows: Sequence[dict[str, Any]], *, online: bool) -> View:
         failing = [row for row in rows if not row["ok"]]
@@ -91,10 +94,10 @@ class DoctorPage:
         return Table(["Channel", "Open to"], rows, "Channels", empty)
 
     async def _failures(self) -> Part:
-        """What plugins failed with lately, newest first."""
+        """The recent failures of plugins, newest first."""
         found = [
             (error["at"], plugin["name"], error["hook"], error["reason"])
-            for plugin in await every_plugin(self._host)
+            for plugin in await all_plugins(self._host)
             for error in plugin["errors"]
         ]
         rows = [
@@ -108,8 +111,10 @@ class DoctorPage:
 def _verdict(failing: int) -> Part:
     if not failing:
         return Text("No problems found.", "good")
-    told = "1 problem found" if failing == 1 else f"{failing} problems found"
-    return Text(f"{told}. Run “hookline doctor --fix” to fix what can be fixed safely.", "warning")
+    message = "1 problem found" if failing == 1 else f"{failing} problems found"
+    return Text(
+        f"{message}. Run “hookline doctor --fix” to fix what can be fixed safely.", "warning"
+    )
 
 
 def _row(row: dict[str, Any]) -> Row:
@@ -117,7 +122,7 @@ def _row(row: dict[str, Any]) -> Row:
     return Row([row["name"], state, row["detail"], row["fix"] or None, row["plugin"]])
 
 
-def _late(name: str, plugin: str, seconds: float) -> dict[str, Any]:
-    told = f"no answer within {seconds:g} seconds"
+def _timed_out_row(name: str, plugin: str, seconds: float) -> dict[str, Any]:
+    message = f"no answer within {seconds:g} seconds"
     fix = "Run “hookline doctor”, which waits longer."
-    return {"name": name, "plugin": plugin, "ok": False, "detail": told, "fix": fix}
+    return {"name": name, "plugin": plugin, "ok": False, "detail": message, "fix": fix}

@@ -37,16 +37,16 @@ from hookline_hookspecs.web import (
 )
 
 from .. import traces
-from ..commands.prompt import described
-from ..commands.trace import HOW
+from ..commands.prompt import prompt_costs
+from ..commands.trace import HOW_TO_TRACE
 from ..service import inspection
-from ..sessions import called, when
+from ..sessions import local_time, session_name
 from .transcript import fenced
 
 SESSIONS = Link("Sessions", "/sessions")
-CRUMB = 48
-"""Characters of a session's title on the way back to it."""
-CALL = ("model", "purpose", "input", "cache_read", "cache_write", "output")
+MAX_CRUMB_CHARS = 48
+"""Characters of a session's title in the breadcrumbs."""
+CALL_COLUMNS = ("model", "purpose", "input", "cache_read", "cache_write", "output")
 TONES: Mapping[str, Tone] = {
     "deny": "bad",
     "failed": "bad",
@@ -59,7 +59,7 @@ TONES: Mapping[str, Tone] = {
 
 
 class InternalPages:
-    """The pages for those who want to know exactly."""
+    """The pages about Hookline's internals."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -73,7 +73,7 @@ class InternalPages:
         if stable is None:
             told = "Session not found."
             raise Problem(404, "not_found", told, "Find it under Sessions.")
-        found = described(stable)
+        found = prompt_costs(stable)
         sums = found["tokens"]
         parts: list[Part] = [
             Stats(
@@ -83,7 +83,7 @@ class InternalPages:
                     Stat("Total", f"{sums['total']:,}", "tokens before the first message"),
                 ]
             ),
-            by_plugin(found["by_plugin"]),
+            tokens_by_plugin(found["by_plugin"]),
             Table(
                 ["Plugin", "Section", "Characters", "Tokens"],
                 [
@@ -99,21 +99,25 @@ class InternalPages:
         parts.append(Group("Text", [Markdown(fenced(found["system"]))], open=False))
         hashes = [Row([name, Code(sha)]) for name, sha in found["sha256"].items()]
         parts.append(Group("SHA-256", [Table(["Tier", "SHA-256"], hashes)], open=False))
-        told = "What a new terminal session sends with every message."
+        subtitle = "What a new terminal session sends with every message."
         if session is None:
-            return View("Prompt", parts, told)
+            return View("Prompt", parts, subtitle)
         crumb = await self._crumb(session)
-        told = f"What the session “{crumb.text}” sends."
-        return View("Prompt", parts, told, (SESSIONS, crumb))
+        subtitle = f"What the session “{crumb.text}” sends."
+        return View("Prompt", parts, subtitle, (SESSIONS, crumb))
 
     async def _crumb(self, session: str) -> Link:
-        """The way back to a session: its title or first words, else when it began."""
+        """The link back to a session: its title or first words, else its start."""
         rows = await self._host.storage.fetch("page_session", id=session)
-        text = called(rows[0], CRUMB) or when(rows[0]["created"]) if rows else "Session"
+        text = (
+            session_name(rows[0], MAX_CRUMB_CHARS) or local_time(rows[0]["created"])
+            if rows
+            else "Session"
+        )
         return Link(text, build_path("sessions", session))
 
     async def _calls(self, request: RequestLike, session: str) -> Part:
-        """The calls of a model: what the cache gave, and who broke the prefix."""
+        """The model calls, with the tokens from the cache and what broke the prefix."""
         paging = Paging.from_request(request, build_path("prompt"), 50)
         rows = await self._host.storage.fetch(
             "page_calls", id=session, limit=paging.size + 1, start=paging.offset
@@ -133,8 +137,8 @@ class InternalPages:
                 Row(
                     [
                         Timestamp(one["created"]),
-                        *(one[name] for name in CALL),
-                        broken(one["broken"]),
+                        *(one[name] for name in CALL_COLUMNS),
+                        prefix_badge(one["broken"]),
                     ]
                 )
                 for one in rows[: paging.size]
@@ -147,7 +151,7 @@ class InternalPages:
     # Hooks
 
     async def hooks(self, request: RequestLike) -> View:
-        """``GET /hooks``: who implements each hook, in the order of the calls."""
+        """``GET /hooks``: the plugins that implement each hook, in call order."""
         implemented = inspection(self._host).hooks()
         rows = [
             Row(
@@ -160,9 +164,9 @@ class InternalPages:
             )
             for spec in HOOKS.values()
         ]
-        columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
+        terminal_columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
         told = "Where plugins take part in a turn. Decorated tools and commands need no hook."
-        return View("Hooks", [Table(columns, rows)], told)
+        return View("Hooks", [Table(terminal_columns, rows)], told)
 
     # Traces
 
@@ -170,10 +174,10 @@ class InternalPages:
         """``GET /trace[?session=ID][&turn=TURN]``: what happened in a turn, step by step."""
         given = query_params(request)
         session = given.get("session") or await traces.latest_session(self._host)
-        kept = await traces.of_session(self._host, session) if session else []
+        kept = await traces.session_traces(self._host, session) if session else []
         if session is None or not kept:
             crumbs = (SESSIONS,)
-            return View("Trace", [Text(f"No traces. To record them, {HOW}.")], "", crumbs)
+            return View("Trace", [Text(f"No traces. To record them, {HOW_TO_TRACE}.")], "", crumbs)
         ids = await self._host.storage.fetch("turn_ids", id=session)
         numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
         row = next((one for one in kept if one["turn_id"] == given.get("turn")), kept[-1])
@@ -188,14 +192,14 @@ class InternalPages:
                 ]
             ),
             Actions(choices),
-            Timeline([moment(child) for child in tree["children"]], "Timeline"),
+            Timeline([timeline_step(child) for child in tree["children"]], "Timeline"),
         ]
         title = f"Turn {numbers[row['turn_id']]}" if row["turn_id"] in numbers else "Turn"
         return View(title, parts, "", (SESSIONS, await self._crumb(session)))
 
 
-def moment(tree: traces.Tree) -> TimelineStep:
-    """A step of a trace on the timeline, with what ran inside of it."""
+def timeline_step(tree: traces.Tree) -> TimelineStep:
+    """A step of a trace on the timeline, with the steps inside it."""
     verdict = tree["verdict"] or ""
     name = tree["name"] if tree["type"] in ("hook", "model") else f"{tree['type']} {tree['name']}"
     title = f"{name.replace('tool_call', 'call')}{f': {verdict}' if verdict else ''}"
@@ -212,7 +216,7 @@ def moment(tree: traces.Tree) -> TimelineStep:
         tree["ms"],
         "\n".join(filter(None, details)),
         TONES.get(verdict, "neutral"),
-        [moment(child) for child in tree["children"]],
+        [timeline_step(child) for child in tree["children"]],
     )
 
 
@@ -230,8 +234,8 @@ def _turn_link(
     return Action(label, path, style="primary" if chosen else "default", get=True)
 
 
-def by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
-    """Tokens of each plugin, its sections and its tools apart."""
+def tokens_by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
+    """A chart of each plugin's tokens, for its prompt sections and its tools."""
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for one in costs:
         found[one["plugin"]][one["section"].startswith("tool ")] += one["tokens"]
@@ -244,8 +248,8 @@ def by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
     return Chart("Tokens by plugin", names, series, "stacked", "tokens")
 
 
-def broken(stored: str | None) -> Any:
-    """What broke the prefix before a call."""
+def prefix_badge(stored: str | None) -> Any:
+    """A badge for whether the prefix was kept, or which plugin broke it."""
     if not stored:
         return Badge("kept", "good")
     found = json.loads(stored)

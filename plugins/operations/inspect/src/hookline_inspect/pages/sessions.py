@@ -40,26 +40,26 @@ from hookline_hookspecs.web import (
 )
 
 from ..service import inspection
-from ..sessions import body, called
+from ..sessions import body, session_name
 from ..traces import forget_session
-from ..usage import money, spent_in
+from ..usage import money, tokens_and_cost
 from .transcript import entries, markdown
 
-AT_ONCE, MESSAGES = 50, 100
+SESSIONS_PER_PAGE, MESSAGES_PER_PAGE = 50, 100
 """Sessions and messages of one page."""
-MARGIN = 20
-"""How many times more messages are looked at than shown, because the words are judged here."""
-SNIPPET = 200
-"""Characters of a found message."""
-TITLE = 200
-"""Characters of a title (``Host.set_title``)."""
+SEARCH_FACTOR = 20
+"""How many times more messages are read than shown: the database matches one word only."""
+MAX_SNIPPET_CHARS = 200
+"""Characters of a matching message."""
+MAX_TITLE_CHARS = 200
+"""The limit of ``Host.set_title``."""
 KINDS = ("chat", "schedule", "agent", "review", "all")
-"""What may be listed: conversations, runs of the schedule, sub-agents, reviews."""
+"""The kinds of sessions: conversations, scheduled runs, sub-agents, reviews."""
 CRUMBS = (Link("Sessions", "/sessions"),)
 
 
 class SessionPages:
-    """The pages of sessions; a person sees those of their own chat."""
+    """The pages of sessions; people who are not the operator see those of their own chat."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -75,62 +75,65 @@ class SessionPages:
             Field("kind", "Show", "choice", kind, KINDS),
         ]
         parts: list[Part] = [Form("/sessions", fields, "Search", get=True)]
-        paging = Paging.from_request(request, "/sessions", AT_ONCE)
+        paging = Paging.from_request(request, "/sessions", SESSIONS_PER_PAGE)
         rows = await self._host.storage.fetch(
             "page_sessions",
-            **_own(who),
+            **_visible_chats(who),
             kind="" if kind == "all" else kind,
             pattern=_pattern(words),
             limit=paging.size + 1,
             start=paging.offset,
         )
         if words:
-            parts.append(await self._said(who, words))
-        found = [row for row in rows[: paging.size] if _holds(row["title"], words)]
+            parts.append(await self._matching_messages(who, words))
+        found = [row for row in rows[: paging.size] if _contains_all(row["title"], words)]
         parts.append(
             Table(
                 ["Session", "Where", "Turns", "Tokens", "Cost", "Last used"],
                 [await self._row(row) for row in found],
                 title="Matching titles" if words else "",
-                empty=_nothing(words, kind),
+                empty=_empty_text(words, kind),
                 more=paging.link(len(rows)),
             )
         )
-        told = "All conversations on all channels." if who.is_operator else "Your conversations."
-        return View("Sessions", parts, told)
+        message = "All conversations on all channels." if who.is_operator else "Your conversations."
+        return View("Sessions", parts, message)
 
     async def _row(self, row: Mapping[str, Any]) -> Row:
         spent = await money(self._host, row["id"])
-        told = Prices.of(self._host).format(spent) if row["tokens"] else ""
+        message = Prices.of(self._host).format(spent) if row["tokens"] else ""
         where = f"{row['channel']}:{row['chat']}"
         actions = [Action("Open", build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
-        actions.append(_deletion(row))
+        actions.append(_delete_action(row))
         cells = [
             _link(row),
             where,
             row["turns"],
             row["tokens"] or 0,
-            told,
+            message,
             Timestamp(row["updated"]),
         ]
         return Row(cells, actions)
 
-    async def _said(self, who: Identity, words: str) -> Table:
-        """The messages that hold every word, newest first."""
+    async def _matching_messages(self, who: Identity, words: str) -> Table:
+        """The messages that contain every word, newest first."""
         rows = await self._host.storage.fetch(
-            "page_search", **_own(who), pattern=_pattern(words), limit=AT_ONCE * MARGIN
+            "page_search",
+            **_visible_chats(who),
+            pattern=_pattern(words),
+            limit=SESSIONS_PER_PAGE * SEARCH_FACTOR,
         )
-        found = [row for row in rows if _holds(row["text"], words)][:AT_ONCE]
+        found = [row for row in rows if _contains_all(row["text"], words)][:SESSIONS_PER_PAGE]
         return Table(
             ["Message", "From", "Session", "When"],
             [
                 Row(
                     [
-                        _around(row["text"], words),
+                        _snippet(row["text"], words),
                         row["role"],
                         Link(
                             row["title"] or row["session_id"],
-                            build_path("sessions", row["session_id"], **_page_of(row["seq"])),
+                            build_path("sessions", row["session_id"], **_page_params(row["seq"])),
                         ),
                         Timestamp(row["created"]),
                     ]
@@ -145,7 +148,7 @@ class SessionPages:
         """``GET /sessions/ID``"""
         who = identity(request)
         row = await self._session(who, path_param(request, "id"))
-        paging = Paging.from_request(request, build_path("sessions", row["id"]), MESSAGES)
+        paging = Paging.from_request(request, build_path("sessions", row["id"]), MESSAGES_PER_PAGE)
         messages = await self._host.storage.fetch(
             "page_messages", id=row["id"], limit=paging.size + 1, start=paging.offset
         )
@@ -163,10 +166,10 @@ class SessionPages:
         id_ = Field("id", kind="hidden", value=row["id"])
         rename = Form("/inspect/rename", [id_, field], "Rename")
         parts.append(Group("Rename", [rename], open=False))
-        return View(called(row) or "Session", parts, _about(row), CRUMBS)
+        return View(session_name(row) or "Session", parts, _subtitle(row), CRUMBS)
 
     async def _stats(self, row: Mapping[str, Any]) -> Sequence[Stat]:
-        used, spent = await spent_in(self._host, row["id"])
+        used, spent = await tokens_and_cost(self._host, row["id"])
         cached = f"{used.cache_read:,} from cache" if used.input else ""
         return [
             Stat("Turns", f"{row['turns']:,}"),
@@ -176,12 +179,14 @@ class SessionPages:
         ]
 
     async def _related(self, row: Mapping[str, Any]) -> Sequence[Part]:
-        """The session that this one was made from, and those that were made from it."""
+        """The session that this one was copied from, and those that came from it."""
         related = []
         if row["parent_id"]:
             found = await self._host.storage.fetch("page_session", id=row["parent_id"])
             related += [("copied from", one) for one in found]
-        children = await self._host.storage.fetch("page_children", id=row["id"], limit=AT_ONCE)
+        children = await self._host.storage.fetch(
+            "page_children", id=row["id"], limit=SESSIONS_PER_PAGE
+        )
         related += [("led to", one) for one in children]
         rows = [
             Row([how, _link(one), one["kind"], Timestamp(one["updated"])]) for how, one in related
@@ -212,10 +217,10 @@ class SessionPages:
         """``POST /inspect/rename``: ``id title``"""
         given = await read_form(request)
         row = await self._session(identity(request), given.get("id", ""))
-        title = " ".join(given.get("title", "").split())[:TITLE]
+        title = " ".join(given.get("title", "").split())[:MAX_TITLE_CHARS]
         await self._host.set_title(row["id"], title)
-        told = f"Renamed to “{title}”." if title else "Title removed."
-        return Redirect(build_path("sessions", row["id"]), told)
+        message = f"Renamed to “{title}”." if title else "Title removed."
+        return Redirect(build_path("sessions", row["id"]), message)
 
     async def delete(self, request: RequestLike) -> Redirect:
         """``POST /inspect/delete``: ``id``"""
@@ -225,15 +230,15 @@ class SessionPages:
             async with asyncio.timeout(10):
                 await inspection(self._host).delete_session(row["id"])
         except TimeoutError:
-            told = "A turn is running in this session."
-            raise Problem(409, "busy", told, "Stop it first, then delete the session.") from None
+            message = "A turn is running in this session."
+            raise Problem(409, "busy", message, "Stop it first, then delete the session.") from None
         await forget_session(self._host, row["id"])
         by = identity(request).person
         await session_deleted(self._host, row["id"], row["channel"], row["chat"], by)
-        return Redirect("/sessions", f"“{called(row) or row['id']}” was deleted.")
+        return Redirect("/sessions", f"“{session_name(row) or row['id']}” was deleted.")
 
     async def _session(self, who: Identity, id_: str) -> Mapping[str, Any]:
-        """The session, if it is there and this person's; else a problem that does not say which."""
+        """The session if it exists and this person may see it; else the same error for both."""
         rows = await self._host.storage.fetch("page_session", id=id_)
         if rows and who.may_see(rows[0]["channel"], rows[0]["chat"]):
             return rows[0]
@@ -241,38 +246,38 @@ class SessionPages:
 
 
 def _link(row: Mapping[str, Any]) -> Link:
-    return Link(called(row) or row["id"], build_path("sessions", row["id"]))
+    return Link(session_name(row) or row["id"], build_path("sessions", row["id"]))
 
 
-def _own(who: Identity) -> dict[str, Any]:
-    """The chats that somebody may see, for the database; it is as ``Identity.owns`` says."""
+def _visible_chats(who: Identity) -> dict[str, Any]:
+    """The chats that a person may see, as query parameters; the rule is ``Identity.owns``."""
     return {"channel": who.channel, "owner": None if who.is_operator else who.name}
 
 
 def _pattern(words: str) -> str:
-    """The longest word for the database; the others are judged here."""
+    """A LIKE pattern for the longest word; the other words are matched in Python."""
     longest = max(words.split(), key=len, default="")
-    masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-    return f"%{masked}%" if masked else ""
+    escaped = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    return f"%{escaped}%" if escaped else ""
 
 
-def _holds(text: str | None, words: str) -> bool:
-    folded = (text or "").casefold()
-    return all(word in folded for word in words.casefold().split())
+def _contains_all(text: str | None, words: str) -> bool:
+    wrap = (text or "").casefold()
+    return all(word in wrap for word in words.casefold().split())
 
 
-def _around(text: str, words: str) -> str:
-    """The part of a message around the first word."""
+def _snippet(text: str, words: str) -> str:
+    """The part of a message around the first matching word."""
     flat = " ".join(text.split())
     first = words.split()[0].casefold()
-    start = max(0, flat.casefold().find(first) - SNIPPET // 3)
-    cut = flat[start : start + SNIPPET]
-    return f"{'…' * bool(start)}{cut}{'…' * (start + SNIPPET < len(flat))}"
+    start = max(0, flat.casefold().find(first) - MAX_SNIPPET_CHARS // 3)
+    cut = flat[start : start + MAX_SNIPPET_CHARS]
+    return f"{'…' * bool(start)}{cut}{'…' * (start + MAX_SNIPPET_CHARS < len(flat))}"
 
 
-def _page_of(seq: int) -> dict[str, str]:
-    """The parameter of the page on which a message stands."""
-    start = max(0, seq) // MESSAGES * MESSAGES
+def _page_params(seq: int) -> dict[str, str]:
+    """The query parameter for the page that contains a message."""
+    start = max(0, seq) // MESSAGES_PER_PAGE * MESSAGES_PER_PAGE
     return {"from": str(start)} if start else {}
 
 
@@ -280,7 +285,7 @@ def _times(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"turn": row["turn"], "created": row["created"]}
 
 
-def _nothing(words: str, kind: str) -> str:
+def _empty_text(words: str, kind: str) -> str:
     if words:
         return f"No titles match “{words}”."
     if kind in ("chat", "all"):
@@ -293,10 +298,10 @@ def _is_chat(row: Mapping[str, Any]) -> bool:
     return bool(row["kind"] == "chat")
 
 
-def _deletion(row: Mapping[str, Any]) -> Action:
-    name = called(row) or row["id"]
-    sure = f"Delete “{name}” and all its messages? This cannot be undone."
-    return Action("Delete", "/inspect/delete", {"id": row["id"]}, sure, "danger")
+def _delete_action(row: Mapping[str, Any]) -> Action:
+    name = session_name(row) or row["id"]
+    question = f"Delete “{name}” and all its messages? This cannot be undone."
+    return Action("Delete", "/inspect/delete", {"id": row["id"]}, question, "danger")
 
 
 def _actions(row: Mapping[str, Any], who: Identity) -> Iterator[Action]:
@@ -309,9 +314,9 @@ def _actions(row: Mapping[str, Any], who: Identity) -> Iterator[Action]:
     if who.is_operator:
         yield Action("Prompt", build_path("prompt", session=id_), get=True)
         yield Action("Trace", build_path("trace", session=id_), get=True)
-    yield _deletion(row)
+    yield _delete_action(row)
 
 
-def _about(row: Mapping[str, Any]) -> str:
+def _subtitle(row: Mapping[str, Any]) -> str:
     kind = "" if _is_chat(row) else f", {row['kind']}"
     return f"{row['channel']}:{row['chat']}{kind} · {row['id']}"

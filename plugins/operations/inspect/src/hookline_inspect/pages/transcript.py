@@ -1,4 +1,4 @@
-"""What was said in a session: as the parts of a page, and as a Markdown file."""
+"""Renders the messages of a session, for a page and as a Markdown file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from hookline_hookspecs.web import Group, Markdown, Part, TranscriptEntry
 
-from ..sessions import block_text, called, from_others
+from ..sessions import block_text, from_others, session_name
 
-WHO = {"user": "You", "assistant": "Hookline", "system": "System", "unreadable": "Unreadable"}
-RESULT = 4_000
-"""Characters of a tool's result that are shown; the export holds all."""
+SPEAKERS = {"user": "You", "assistant": "Hookline", "system": "System", "unreadable": "Unreadable"}
+MAX_RESULT_CHARS = 4_000
+"""Characters of a tool's result on the page; the export has all."""
 
 
 def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[TranscriptEntry]:
-    """Return what was said, an entry for each speaker in turn; calls and their results fold."""
+    """Yield an entry for each change of speaker; tool calls and results are collapsed."""
     names: dict[str, str] = {}
     entry: TranscriptEntry | None = None
     for message in messages:
@@ -27,8 +27,8 @@ def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[TranscriptEntry]:
         names |= {one.get("id", ""): one["name"] for one in blocks if one["type"] == "tool_call"}
         parts = [_part(one, names) for one in blocks if one["type"] != "text" or one.get("text")]
         origins = "".join(dict.fromkeys(from_others(one) for one in blocks))
-        who = f"{WHO.get(message['role'], message['role'])}{origins}"
-        if entry is not None and (results or entry.who == who == WHO["assistant"]):
+        who = f"{SPEAKERS.get(message['role'], message['role'])}{origins}"
+        if entry is not None and (results or entry.who == who == SPEAKERS["assistant"]):
             entry = replace(entry, parts=[*entry.parts, *parts])
             continue
         if entry is not None and entry.parts:
@@ -42,12 +42,12 @@ def _part(block: Mapping[str, Any], names: Mapping[str, str]) -> Part:
     if block["type"] == "text":
         return Markdown(block["text"])
     text = block_text(block)
-    left_out = len(text) - RESULT
-    shown = f"{text[:RESULT]}\n[… {left_out:,} more characters]" if left_out > 0 else text
-    return Group(_kind(block, names), [Markdown(fenced(shown))], open=False)
+    left_out = len(text) - MAX_RESULT_CHARS
+    shown = f"{text[:MAX_RESULT_CHARS]}\n[… {left_out:,} more characters]" if left_out > 0 else text
+    return Group(_title(block, names), [Markdown(fenced(shown))], open=False)
 
 
-def _kind(block: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _title(block: Mapping[str, Any], names: Mapping[str, str]) -> str:
     if block["type"] == "tool_call":
         return f"Call: {block['name']}"
     if block["type"] == "tool_result":
@@ -62,17 +62,17 @@ def markdown(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) 
 
 
 def _lines(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"# {called(session) or 'Session'}"
+    yield f"# {session_name(session) or 'Session'}"
     begun = datetime.fromtimestamp(session["created"]).strftime("%Y-%m-%d %H:%M")
     yield f"Session `{session['id']}` on {session['channel']}:{session['chat']}, started {begun}."
     for message in messages:
-        yield f"## {WHO.get(message['role'], message['role'])}"
+        yield f"## {SPEAKERS.get(message['role'], message['role'])}"
         for block in message["blocks"]:
             text = block_text(block)
             yield text.strip() if block["type"] == "text" else fenced(text)
 
 
 def fenced(text: str) -> str:
-    """Return a text as a block of code, whatever it holds."""
+    """Return a text as a Markdown code block, whatever it contains."""
     fence = "`" * (1 + max(2, *map(len, re.findall("`+", text)), 0))
     return f"{fence}\n{text.rstrip()}\n{fence}"

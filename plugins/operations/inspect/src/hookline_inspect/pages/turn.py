@@ -1,6 +1,6 @@
-"""A turn made visible: its hooks, prompt, tools and memory, and what it cost.
+"""The view of a turn: its hooks, prompt, tools, memory and cost.
 
-What core keeps of every turn is shown of every one; the hooks are, where it was recorded.
+Hooks are shown only if the turn was recorded; the rest comes from what core stores of every turn.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from hookline_hookspecs.web import (
 )
 
 from .. import traces
-from ..commands.prompt import described
+from ..commands.prompt import prompt_costs
 from ..output import tokens
 from ..service import inspection
-from .internals import broken, by_plugin, moment
+from .internals import prefix_badge, timeline_step, tokens_by_plugin
 from .transcript import fenced
 
-RESULT_CHARS = 4000
-"""Characters of a result that are shown."""
-USAGE = (
+MAX_RESULT_CHARS = 4000
+"""Characters of a tool's result that are shown."""
+USAGE_FIELDS = (
     *("input", "cache_read", "cache_write", "output", "reasoning", "cache_write_1h", "input_cost"),
 )
 _ARTIFACT = re.compile(r'fetch_artifact\(id="([^"]+)"')
@@ -51,8 +51,8 @@ _RECALLED = re.compile(
     r"<(recalled-context|skills|attached-context|notices)\b[^>]*>(.*?)</\1>", re.S
 )
 _TAG = re.compile(r"<(\w[\w-]*)(?: name=\"([^\"]*)\")?[^>]*>|</[^>]+>")
-QUIET = 0.1
-"""Milliseconds below which a step that did nothing is folded."""
+MIN_SHOWN_MS = 0.1
+"""Shorter steps without any effect are collapsed."""
 TITLES = {
     "recalled-context": "Recalled memory",
     "skills": "Matched skills",
@@ -63,7 +63,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class TurnView:
-    """Makes turns visible (protocol ``TurnViews``)."""
+    """Shows turns (protocol ``TurnViews``)."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -76,17 +76,19 @@ class TurnView:
             return None
         turn, calls = rows[0], await fetch("turn_calls", **params)
         steps = await fetch("turn_steps", turn=turn_id)
-        tree = await traces.of_turn(self._host, session_id, turn_id)
+        tree = await traces.turn_trace(self._host, session_id, turn_id)
         context = await fetch("turn_context", **params)
         sidecar = context[0]["text"] if context else ""
         sizes = (await fetch("turn_sizes", **params))[0]
         parts = [
             self._stats(turn, calls, steps, tree),
-            *_recalled(sidecar),
-            *_happened(turn, calls, steps, tree),
+            *_context_parts(sidecar),
+            *_timeline(turn, calls, steps, tree),
         ]
         if steps:
-            parts.append(Group("Tool calls", [part for step in steps for part in _tool(step)]))
+            parts.append(
+                Group("Tool calls", [part for step in steps for part in _tool_parts(step)])
+            )
         parts.append(Group("Prompt", await self._prompt(session_id, calls, sizes, sidecar)))
         return View(f"Turn {turn['number']}", parts)
 
@@ -107,7 +109,7 @@ class TurnView:
                 Stat("Cost", cost_text if calls else "none"),
                 Stat("Tokens in", f"{usage.input:,}", share),
                 Stat("Tokens out", f"{usage.output:,}"),
-                Stat("Tool calls", str(len(steps)), f"in {_counted(len(calls), 'model call')}"),
+                Stat("Tool calls", str(len(steps)), f"in {_plural(len(calls), 'model call')}"),
                 Stat("Ended with", turn["stop"] or turn["state"], turn["error"] or "", tone),
             ]
         )
@@ -115,11 +117,11 @@ class TurnView:
     async def _prompt(
         self, session_id: str, calls: Rows, sizes: Mapping[str, Any], sidecar: str
     ) -> list[Part]:
-        """Tokens by tier and plugin, and what the cache did with each call."""
+        """Tokens by tier and plugin, and the model calls with their use of the cache."""
         parts: list[Part] = []
         stable = await inspection(self._host).prompt(session_id)
         if stable is not None:
-            found = described(stable)
+            found = prompt_costs(stable)
             sums = found["tokens"]
             own = -(-sizes["own"] // 4)
             tiers = {
@@ -131,9 +133,9 @@ class TurnView:
             }
             series = {"tokens": [float(count) for count in tiers.values()]}
             parts.append(Chart("Tokens by tier", list(tiers), series, unit="tokens"))
-            parts.append(by_plugin(found["by_plugin"]))
+            parts.append(tokens_by_plugin(found["by_plugin"]))
         prices = Prices.of(self._host)
-        columns = [
+        terminal_columns = [
             "When",
             "Model",
             "For",
@@ -152,71 +154,77 @@ class TurnView:
                     row["purpose"],
                     *(row[name] for name in ("input", "cache_read", "cache_write", "output")),
                     prices.describe(row["model"], _usage(row)),
-                    broken(row["broken"]),
+                    prefix_badge(row["broken"]),
                 ]
             )
             for row in calls
         ]
-        parts.append(Table(columns, cells, "Model calls", "No model calls."))
+        parts.append(Table(terminal_columns, cells, "Model calls", "No model calls."))
         return parts
 
 
 def _usage(row: Mapping[str, Any]) -> Usage:
-    return Usage(**{name: row[name] for name in USAGE})
+    return Usage(**{name: row[name] for name in USAGE_FIELDS})
 
 
 def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
 
 
-def _counted(count: int, what: str) -> str:
+def _plural(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def _happened(
+def _timeline(
     turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any
 ) -> Iterator[Timeline | Group]:
-    """The recorded steps, those folded that took no time and did nothing; without a recording, the
-    calls that core keeps."""
+    """The recorded steps, with quick ones without effect collapsed.
+
+    Without a recording, the calls that core stores.
+    """
     if tree is None:
         moments = [
-            *(_model_moment(row, turn["started"]) for row in calls),
-            *(_step_moment(row, turn["started"]) for row in steps),
+            *(_model_step(row, turn["started"]) for row in calls),
+            *(_tool_step(row, turn["started"]) for row in steps),
         ]
         yield Timeline(sorted(moments, key=lambda one: one.start or 0.0), "Timeline")
         return
     children = tree["children"]
-    yield Timeline([moment(one) for one in children if not _is_quiet(one)], "Timeline")
-    if quiet := [moment(one) for one in children if _is_quiet(one)]:
-        told = f"{_counted(len(quiet), 'more step')} without effect, each under {QUIET:g} ms"
-        yield Group(told, [Timeline(quiet, "")], open=False)
+    yield Timeline([timeline_step(one) for one in children if not _is_quiet(one)], "Timeline")
+    if quiet := [timeline_step(one) for one in children if _is_quiet(one)]:
+        message = (
+            f"{_plural(len(quiet), 'more step')} without effect, each under {MIN_SHOWN_MS:g} ms"
+        )
+        yield Group(message, [Timeline(quiet, "")], open=False)
 
 
 def _is_quiet(step: traces.Tree) -> bool:
     found = step["verdict"] or step["reason"] or step["changed"] or step["children"]
-    return step["ms"] is not None and step["ms"] < QUIET and not found
+    return step["ms"] is not None and step["ms"] < MIN_SHOWN_MS and not found
 
 
-def _model_moment(row: Mapping[str, Any], start: float) -> TimelineStep:
-    told = f"{row['input']:,} tokens in, {row['cache_read']:,} from cache, {row['output']:,} out"
+def _model_step(row: Mapping[str, Any], start: float) -> TimelineStep:
+    message = f"{row['input']:,} tokens in, {row['cache_read']:,} from cache, {row['output']:,} out"
     at = max(0.0, (row["created"] - start) * 1000)
-    return TimelineStep("model response", row["model"], round(at, 1), None, told)
+    return TimelineStep("model response", row["model"], round(at, 1), None, message)
 
 
-def _step_moment(row: Mapping[str, Any], start: float) -> TimelineStep:
+def _tool_step(row: Mapping[str, Any], start: float) -> TimelineStep:
     at, ms = max(0.0, (row["started"] - start) * 1000), (row["seconds"] or 0.0) * 1000
     tone: Tone = "neutral" if row["ok"] or row["ok"] is None else "bad"
     return TimelineStep(f"call {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
 
 
-def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
-    """A call: what it was given, what it changed, and what came of it."""
+def _tool_parts(row: Mapping[str, Any]) -> Iterator[Part]:
+    """A tool call: its arguments, changes, result and origins."""
     try:
         arguments = json.loads(row["arguments"])
     except ValueError:
         arguments = {}
     took = f", {row['seconds']:.2f} s" if row["seconds"] else ""
-    state = "done" if row["ok"] else "failed" if row["ok"] is not None else row["state"]
+    state = "done" if row["ok"] else "failed"
+    if row["ok"] is None:
+        state = row["state"]
     inside: list[Part] = []
     if isinstance(arguments, dict):
         diff, arguments = _diff(arguments)
@@ -226,8 +234,8 @@ def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
         inside.append(Markdown(fenced(shown)))
     result = row["result"] or ""
     if result:
-        more = len(result) - RESULT_CHARS
-        cut = f"{result[:RESULT_CHARS]}\n[… {more:,} more characters]" if more > 0 else result
+        more = len(result) - MAX_RESULT_CHARS
+        cut = f"{result[:MAX_RESULT_CHARS]}\n[… {more:,} more characters]" if more > 0 else result
         inside.append(Markdown(fenced(cut)))
     if artifacts := _ARTIFACT.findall(result):
         inside.append(
@@ -249,7 +257,7 @@ def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _diff(arguments: dict[str, Any]) -> tuple[Part | None, dict[str, Any]]:
-    """What a call replaces by what, and its other arguments."""
+    """The diff that a call makes, if any, and its other arguments."""
     name = str(arguments.get("path") or arguments.get("name") or "")
     for before, after in (("old_string", "new_string"), ("", "content")):
         new, old = arguments.get(after), arguments.get(before, "")
@@ -259,8 +267,8 @@ def _diff(arguments: dict[str, Any]) -> tuple[Part | None, dict[str, Any]]:
     return None, arguments
 
 
-def _recalled(sidecar: str) -> Iterator[Part]:
-    """What plugins gave the model beside the message."""
+def _context_parts(sidecar: str) -> Iterator[Part]:
+    """The context that plugins added to the message."""
     for tag, inner in _RECALLED.findall(sidecar):
         text = _TAG.sub(lambda found: f"\n{found[2] or ''}\n" if found[1] else "\n", inner)
         lines = [line for line in unescape(text).splitlines() if line.strip()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hookline_inspect.masking import MASK, READ, is_secret, masked, masked_values
+from hookline_inspect.trace_masking import MASK, MAX_SCANNED_CHARS, is_secret, mask_json, mask_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +30,7 @@ SECRETS = {
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 @pytest.mark.parametrize("around", ["{}", "it is {}, he said", "curl 'X: {}' x", '{{"a": "{}"}}'])
 def test_the_shape_of_a_key_is_masked_in_any_text(secret: str, around: str) -> None:
-    shown = masked(around.format(secret), 1000)
+    shown = mask_text(around.format(secret), 1000)
     assert MASK in shown
     assert BODY[:16] not in shown
     assert secret not in shown
@@ -47,16 +47,16 @@ def test_the_shape_of_a_key_is_masked_in_any_text(secret: str, around: str) -> N
     ],
 )
 def test_what_stands_beside_the_name_of_a_secret(text: str, shown: str) -> None:
-    assert "hunter2" not in masked(text, 1000)
-    assert "abcdefgh12345" not in masked(text, 1000)
-    assert masked(text, 1000).startswith(shown[:12])
+    assert "hunter2" not in mask_text(text, 1000)
+    assert "abcdefgh12345" not in mask_text(text, 1000)
+    assert mask_text(text, 1000).startswith(shown[:12])
 
 
 @pytest.mark.parametrize(
     "text", ["ls -la /tmp", "the key to it all", "https://example.com/a?b=c", "5 tokens, 3 keys"]
 )
 def test_ordinary_words_stay(text: str) -> None:
-    assert masked(text, 1000) == text
+    assert mask_text(text, 1000) == text
 
 
 @pytest.mark.parametrize(
@@ -65,25 +65,25 @@ def test_ordinary_words_stay(text: str) -> None:
 def test_values_are_masked_by_the_end_of_their_name(key: str) -> None:
     assert is_secret(key)
     value = {"deep": [{key: "hunter2"}], key: ["hunter2", {"a": "hunter2"}]}
-    assert "hunter2" not in masked_values(value, 1000)
+    assert "hunter2" not in mask_json(value, 1000)
 
 
 @pytest.mark.parametrize("key", ["path", "keyword", "tokens_left", "secretary", "query"])
 def test_other_values_stay(key: str) -> None:
-    assert json.loads(masked_values({key: "plain"}, 1000)) == {key: "plain"}
+    assert json.loads(mask_json({key: "plain"}, 1000)) == {key: "plain"}
 
 
 @given(st.text(), st.integers(1, 50))
 def test_what_is_kept_is_one_short_line(text: str, most: int) -> None:
-    shown = masked(text, most)
+    shown = mask_text(text, most)
     assert len(shown) <= most
     assert len(shown.splitlines()) <= 1
 
 
 @given(st.text(alphabet="a \n:=-", max_size=50), st.integers(-30, 30))
 def test_a_secret_at_the_end_of_what_is_read_is_not_cut_open(before: str, shift: int) -> None:
-    text = "x " * ((READ + shift) // 2) + before + " sk-" + BODY
-    assert BODY[:8] not in masked(text, READ * 2)
+    text = "x " * ((MAX_SCANNED_CHARS + shift) // 2) + before + " sk-" + BODY
+    assert BODY[:8] not in mask_text(text, MAX_SCANNED_CHARS * 2)
 
 
 @given(
@@ -93,4 +93,4 @@ def test_a_secret_at_the_end_of_what_is_read_is_not_cut_open(before: str, shift:
     )
 )
 def test_any_arguments_can_be_shown(value: object) -> None:
-    assert len(masked_values({"a": value}, 100)) <= 100
+    assert len(mask_json({"a": value}, 100)) <= 100

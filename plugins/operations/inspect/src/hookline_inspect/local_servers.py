@@ -1,4 +1,4 @@
-"""Servers of models on this machine, for somebody whose own model does not answer."""
+"""Finds model servers on this machine, as a hint if the configured model does not answer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hookline_providerkit.servers import find_local_servers, is_local
 
 from .service import inspection
 
-USE = "`hookline init` can use it"
+USE_HINT = "`hookline init` can use it"
 
 
-def is_model_here(host: Host) -> bool:
-    """Whether the configured model is to answer from this machine."""
+def is_local_model(host: Host) -> bool:
+    """Whether the configured model is served by this machine."""
     try:
         provider = inspection(host).default_model().partition("/")[0]
         return is_local(host.provider(provider).base_url or "")
@@ -21,9 +21,9 @@ def is_model_here(host: Host) -> bool:
         return False
 
 
-async def found_check(host: Host) -> Check | None:
-    """A check that tells which servers run here; None if none does."""
+async def local_servers_check(host: Host) -> Check | None:
+    """A check that lists the model servers on this machine; None if there are none."""
     found = await asyncio.to_thread(find_local_servers, host.env)
     if not found:
         return None
-    return Check("local servers", lambda: CheckResult(True, "; ".join(map(str, found)), USE))
+    return Check("local servers", lambda: CheckResult(True, "; ".join(map(str, found)), USE_HINT))

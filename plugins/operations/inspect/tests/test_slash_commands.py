@@ -51,7 +51,7 @@ def test_usage_counts_by_model_and_tells_what_the_cache_saved(harness: Make) -> 
     )
     assert lines[1].startswith("test/other (turn): 1 call, 10 in (0 read from the cache")
     assert lines[2] == (
-        "Cost: unknown, as the price of test/model, test/other is; the provider's cache saved 69 % "
+        "Cost: unknown (no price for test/model, test/other); the provider's cache saved 69 % "
         "of the input."
     )
 
@@ -101,11 +101,11 @@ def test_usage_shows_money_where_the_price_is_known(harness: Make) -> None:
     h = harness(Inspect, PriceList, model=[answer(READ), answer(big), answer(big), answer(big)])
     h.send("x")
     assert h.send("/status").text.endswith(
-        "\nCost: $0.0007 by prices of 2026-10-01; the provider's cache saved $0.0014."
+        "\nCost: $0.0007 at prices of 2026-10-01; the provider's cache saved $0.0014."
     )
     # 100 fresh · 2 + 800 · 0.2 + 100 · 2.5 + 7 · 10 = 680 dollars for a million of each
     assert h.send("/usage").text.splitlines()[-1] == (
-        "Cost: $0.0007 by prices of 2026-10-01; the provider's cache saved $0.0014."
+        "Cost: $0.0007 at prices of 2026-10-01; the provider's cache saved $0.0014."
     )
     h.send("y")  # a long prompt: 6000 · 4 + 100 · 20
     assert "1,600" not in h.send("/usage").text
@@ -169,7 +169,7 @@ def test_status_of_a_session_that_is_being_worked_on(harness: Make) -> None:
     assert f"Workspace: {h.workspace}" in seen[0]
     told = h.send("/status").text
     assert "2 messages, idle\nModel: test/model" in told
-    assert "\nCost: unknown, as the price of test/model is;" in told
+    assert "\nCost: unknown (no price for test/model);" in told
 
 
 def test_sessions_are_those_of_the_chat_without_sub_agents(harness: Make) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hookline_hookspecs import Context, Refused
 
-from .listing import every_plugin
-from .sessions import called
+from .plugin_listing import all_plugins
+from .sessions import session_name
 from .usage import cost, model_of
 
-LISTED = 20
-"""Sessions that ``/sessions`` shows at most."""
+MAX_SESSIONS = 20
+"""The maximum that ``/sessions`` shows."""
 
 
 async def status(ctx: Context) -> str:
@@ -30,23 +30,23 @@ async def status(ctx: Context) -> str:
 def _workspace(ctx: Context) -> str:
     try:
         return str(ctx.paths.workspace)
-    except Refused:  # the package of the guards is not installed
+    except Refused:  # no path guard is available
         return ctx.host.config.workspace
 
 
 async def sessions(ctx: Context) -> str:
-    """The sessions of the chat at hand, newest first, without those of sub-agents."""
+    """The sessions of this chat, newest first, without those of sub-agents."""
     here = ctx.session
     chat = {"channel": here.channel, "chat_id": here.chat_id}
-    rows = await ctx.host.storage.fetch("chat_sessions", **chat, limit=LISTED)
+    rows = await ctx.host.storage.fetch("chat_sessions", **chat, limit=MAX_SESSIONS)
     lines = [
-        f"{row['id']}  {_turns(row['turns'])}  {called(row)}".rstrip()
+        f"{row['id']}  {_turns(row['turns'])}  {session_name(row)}".rstrip()
         for row in rows
         if row["turns"] or row["id"] == here.id
     ]
     if len(lines) > 1:
-        lines.append("/resume and the beginning of an id goes back to one.")
-    return "\n".join(lines) or "No session yet."
+        lines.append("Go back to one with /resume and the beginning of its id.")
+    return "\n".join(lines) or "No sessions yet."
 
 
 def _turns(number: int) -> str:
@@ -54,10 +54,10 @@ def _turns(number: int) -> str:
 
 
 async def plugins(ctx: Context) -> str:
-    """Every plugin that config names or that is on, with its state and the reason."""
+    """Every plugin that is on or named in config, with its state and the reason."""
     lines = []
-    for row in await every_plugin(ctx.host):
+    for row in await all_plugins(ctx.host):
         if row["state"] != "off" or "warnings" in row:  # config names it
             reason = f": {row['reason']}" if row["reason"] else ""
             lines.append(f"{row['name']} {row['state']}{reason}")
-    return "\n".join(lines) or "No plugin is on."
+    return "\n".join(lines) or "No plugins are on."

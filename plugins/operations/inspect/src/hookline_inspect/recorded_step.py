@@ -1,4 +1,4 @@
-"""A step as it is remembered: small, without secrets, and without the events themselves."""
+"""What is recorded of a step: few fields, with secrets masked, and without the events."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from hookline_hookspecs import (
     merge_origins,
 )
 
-from .changes import change, size
-from .masking import masked, masked_values
+from .changes import describe_change, size
+from .trace_masking import mask_json, mask_text
 
-ANSWERED = "it answered by itself; nothing inside of it ran"
+ANSWER_REASON = "answered itself; nothing inside it ran"
 
 
 @dataclass(slots=True)
-class Seen:
+class RecordedStep:
     """One step. Times are seconds of ``time.perf_counter``; ``call`` is the tool call's id."""
 
     type: str
@@ -46,11 +46,15 @@ class Seen:
     origins: tuple[Origin, ...] = ()
 
 
-def see(ctx: Context, step: Step, inner: Step | None, task: int, chars: int) -> Seen:
-    """What is kept of ``step``; ``inner`` is the newest step around a call in the same task."""
+def record_step(
+    ctx: Context, step: Step, inner: Step | None, task: int, chars: int
+) -> RecordedStep:
+    """Record ``step``; ``inner`` is the newest step around a call in the same task."""
     kind = step.hook if step.plugin == "core" and step.hook in ("model", "tool") else "hook"
     call = _call(step.event)
-    seen = Seen(kind, step.hook, step.plugin, step.started, step.started + step.seconds, task)
+    seen = RecordedStep(
+        kind, step.hook, step.plugin, step.started, step.started + step.seconds, task
+    )
     if call is not None:
         seen.call, seen.tool = call.id, call.name
         seen.owner = ctx.tool.plugin if ctx.tool is not None else ""
@@ -65,18 +69,18 @@ def see(ctx: Context, step: Step, inner: Step | None, task: int, chars: int) -> 
         seen.changed = _changed(step, inner)
         seen.origins = _origins(step.result, chars)
         seen.verdict, reason = _verdict(step, inner)
-        seen.reason = masked(reason, chars) if reason else None
+        seen.reason = mask_text(reason, chars) if reason else None
     if step.failure is not None and seen.verdict is None:
         seen.verdict = "stopped" if not isinstance(step.failure, Exception) else "failed"
-        seen.reason = masked(_failure(step.failure), chars)
+        seen.reason = mask_text(_failure(step.failure), chars)
     return seen
 
 
 def _origins(result: Any, chars: int) -> tuple[Origin, ...]:
-    """Where what a step has read came from."""
+    """The origins of what a step has read."""
     parts = result if isinstance(result, list | tuple) else (result,)
     found = [part.origins for part in parts if isinstance(part, ContextBlock | ToolResult)]
-    return tuple([Origin(one.kind, masked(one.source, chars)) for one in merge_origins(*found)])
+    return tuple([Origin(one.kind, mask_text(one.source, chars)) for one in merge_origins(*found)])
 
 
 def _call(event: Any) -> ToolCall | None:
@@ -87,7 +91,7 @@ def _call(event: Any) -> ToolCall | None:
     return None
 
 
-def _model(seen: Seen, step: Step) -> None:
+def _model(seen: RecordedStep, step: Step) -> None:
     response = step.result
     seen.name = step.event.model or step.event.provider
     if isinstance(response, ModelResponse):
@@ -101,11 +105,11 @@ def _model(seen: Seen, step: Step) -> None:
             seen.reason += f"; {broken.plugin} broke the prefix ({broken.tier})"
 
 
-def _tool(seen: Seen, step: Step, chars: int) -> None:
-    """The arguments; of what failed, the words too."""
-    seen.reason = masked_values(step.event.arguments, chars)
+def _tool(seen: RecordedStep, step: Step, chars: int) -> None:
+    """Add a tool call's arguments, and the error text if it failed."""
+    seen.reason = mask_json(step.event.arguments, chars)
     if isinstance(step.result, ToolResult) and not step.result.ok:
-        seen.verdict, seen.reason = "failed", masked(step.result.text, chars)
+        seen.verdict, seen.reason = "failed", mask_text(step.result.text, chars)
 
 
 def _changed(step: Step, inner: Step | None) -> dict[str, Any] | None:
@@ -116,11 +120,11 @@ def _changed(step: Step, inner: Step | None) -> dict[str, Any] | None:
         return _around(step, inner)
     if result is None or type(result) is not type(event):
         return None
-    return change(event, result)
+    return describe_change(event, result)
 
 
 def _contributed(result: Any) -> dict[str, Any] | None:
-    """What was added to the prompt, by tag or slot."""
+    """The characters added to the prompt, by tag or slot."""
     parts = result if isinstance(result, list | tuple) else (result,)
     added: dict[str, int] = {}
     for part in parts:
@@ -134,14 +138,14 @@ def _contributed(result: Any) -> dict[str, Any] | None:
 
 
 def _around(step: Step, inner: Step | None) -> dict[str, Any] | None:
-    """What middleware made of the event on its way in, and of the result on its way out."""
+    """What middleware changed in the event it passed on and in the result it returned."""
     if inner is None or inner.started < step.started or step.result is None:
         return None
     found = []
     if type(inner.event) is type(step.event):
-        found.append(change(step.event, inner.event))
+        found.append(describe_change(step.event, inner.event))
     if type(inner.result) is type(step.result):
-        found.append(change(inner.result, step.result))
+        found.append(describe_change(inner.result, step.result))
     kept = [one for one in found if one is not None]
     if not kept:
         return None
@@ -164,7 +168,7 @@ def _verdict(step: Step, inner: Step | None) -> tuple[str | None, str]:
             return "answer", text
     enclosed = inner is not None and inner.started >= step.started
     if step.kind == "around" and step.result is not None and not enclosed:
-        return "answer", ANSWERED
+        return "answer", ANSWER_REASON
     return None, ""
 
 

@@ -1,4 +1,4 @@
-"""Every plugin there is: what core tells of it, its package and its failures."""
+"""Lists all plugins, with core's state, their packages and their failures."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .service import inspection
 _OWN = re.compile(r"hookline-([a-z0-9-]+)")
 
 
-async def every_plugin(host: Host) -> list[dict[str, Any]]:
-    """The plugins that are installed or that config names, those of core in call order.
+async def all_plugins(host: Host) -> list[dict[str, Any]]:
+    """All plugins that are installed or named in config; those that core knows come in call order.
 
-    Each has ``name dist version summary kind state reason hooks errors`` and, if core knows it,
+    Each row has ``name dist version summary kind state reason hooks errors`` and, if core knows it,
     ``warnings``.
     """
     known = {row["name"]: row for row in await inspection(host).plugins()}
@@ -30,8 +30,8 @@ async def every_plugin(host: Host) -> list[dict[str, Any]]:
     return rows
 
 
-def installed() -> list[dict[str, Any]]:
-    """The installed plugins alone, for a home on which Hookline does not start."""
+def installed_plugins() -> list[dict[str, Any]]:
+    """Only the installed plugins, for a home on which Hookline does not start."""
     reason = "Hookline does not start, so no plugin is on"
     return [
         _package(point.name, point.dist) | _off() | {"reason": reason, "errors": []}
@@ -39,17 +39,17 @@ def installed() -> list[dict[str, Any]]:
     ]
 
 
-def not_installed() -> list[str]:
-    """The names of Hookline's own plugins, those of its extras, that are not installed."""
+def missing_own_plugins() -> list[str]:
+    """The names of Hookline's own plugins that are not installed, from its extras."""
     try:
         needed = metadata("hookline").get_all("Requires-Dist") or []
     except PackageNotFoundError:
         return []
     names = {match[1] for text in needed if (match := _OWN.match(text))}
-    return sorted(name for name in names if not _is_there(f"hookline-{name}"))
+    return sorted(name for name in names if not _is_dist_installed(f"hookline-{name}"))
 
 
-def _is_there(dist: str) -> bool:
+def _is_dist_installed(dist: str) -> bool:
     try:
         distribution(dist)
     except PackageNotFoundError:
@@ -58,7 +58,7 @@ def _is_there(dist: str) -> bool:
 
 
 def _package(name: str, dist: Any) -> dict[str, Any]:
-    meta = dist.metadata if dist else {}  # each look at it parses the file again
+    meta = dist.metadata if dist else {}  # each access parses the file again
     return {
         "name": name,
         "dist": meta.get("Name"),
@@ -68,5 +68,5 @@ def _package(name: str, dist: Any) -> dict[str, Any]:
 
 
 def _off() -> dict[str, Any]:
-    reason = "installed, not named in config.yaml"
+    reason = "installed, not in config.yaml"
     return {"kind": "third-party", "state": "off", "reason": reason, "hooks": []}
