@@ -218,7 +218,7 @@ def test_a_check_that_never_answers_has_failed(
     async def never(*_given: object, **_named: object) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(doctor, "SECONDS", 0.01)
+    monkeypatch.setattr(doctor, "CHECK_TIMEOUT", 0.01)
     monkeypatch.setattr(doctor, "run_check", never)
     assert "no answer within" in site.text(site.get("/doctor"))
 

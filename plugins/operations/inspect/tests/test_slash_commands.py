@@ -109,7 +109,7 @@ def test_usage_shows_money_where_the_price_is_known(harness: Make) -> None:
     )
     h.send("y")  # a long prompt: 6000 · 4 + 100 · 20
     assert "1,600" not in h.send("/usage").text
-    assert "Cost: $0.0267 by" in h.send("/usage").text
+    assert "Cost: $0.0267 at" in h.send("/usage").text
     h.send("/model test/other")
     h.send("z")
     assert h.send("/usage").text.endswith("; without test/other.")
@@ -184,7 +184,7 @@ def test_sessions_are_those_of_the_chat_without_sub_agents(harness: Make) -> Non
     h.send("x", session="one")
     h.send("x", session="two")
     lines = h.send("/sessions", session="two").text.splitlines()
-    assert [line.split()[0] for line in lines] == ["two", "one", "/resume"]
+    assert [line.split()[0] for line in lines] == ["two", "one", "Go"]
     assert lines[0] == "two  1 turn  x"  # by its first words, as it has no title
 
 
