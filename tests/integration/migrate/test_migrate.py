@@ -58,7 +58,7 @@ def test_a_home_of_hermes_is_planned_moved_and_found(desk: Desk) -> None:
     assert sessions["on the phone"].chat_id == "111"
     said: list[Message] = desk.h.run(desk.host.messages(moved.id))
     assert [one.speaker for one in said] == ["user", "assistant", "tool", "assistant"]
-    assert said[0].text == "what is the reactor codename?\n[an image, which was not moved]"
+    assert said[0].text == "what is the reactor codename?\n[image, not imported]"
     assert said[1].tool_calls[0].arguments == {"action": "add"}
     assert said[2].origins[0].kind == "outside"
 
@@ -95,7 +95,7 @@ def test_migrate_leaves_existing_files_alone(desk: Desk) -> None:
     (desk.home / "memories/MEMORY.md").write_text("Use make, not just.\n")
     (desk.home / "SOUL.md").write_text("You are mine.\n")
     found = {row["target"] + row["state"]: row for row in desk.rows("apply", "hermes")}
-    assert found["SOUL.mdconflict"]["reason"].startswith("there is a SOUL.md already; it is in ")
+    assert found["SOUL.mdconflict"]["reason"].startswith("SOUL.md already exists; stored as ")
     assert found["memories/MEMORY.mdskipped"]["reason"] == "it is known already"
     archived = found["SOUL.mdconflict"]["reason"].rpartition(" ")[2]
     assert (desk.home / archived).read_text() == "You speak plainly.\n"
@@ -118,10 +118,10 @@ def test_a_conversation_that_goes_on_is_moved_again_unless_it_went_on_here(desk:
     old.execute("UPDATE sessions SET message_count = 5")
     old.commit()
     rows = {row["id"]: row for row in desk.rows("plan", "hermes", "--only session")}
-    assert rows[first["id"]]["reason"] == "it has gone on there since it was moved"
+    assert rows[first["id"]]["reason"] == "it was continued there since it was imported"
     rows = {row["id"]: row for row in desk.rows("apply", "hermes", "--only session")}
     assert rows[first["id"]]["reason"] == ""
-    assert rows[second["id"]]["reason"].startswith("it was renamed since")
+    assert rows[second["id"]]["reason"].startswith("it was renamed here")
     assert desk.texts().count("one more") == 1
     old.close()
 
@@ -263,7 +263,7 @@ def test_a_view_in_a_database_is_not_asked(desk: Desk) -> None:
     )
     old.close()
     [row] = desk.rows("plan", "hermes")
-    assert row["reason"] == "state.db holds no conversations of Hermes Agent"
+    assert row["reason"] == "state.db is not a database of Hermes Agent"
 
 
 def test_a_report_fits_a_terminal_and_shows_no_control_characters(desk: Desk) -> None:
@@ -279,13 +279,13 @@ def test_a_report_fits_a_terminal_and_shows_no_control_characters(desk: Desk) ->
         assert "people, proposed  99" in " ".join(text.split()).replace(
             "proposed 99", "proposed  99"
         )
-        assert "logins (OAuth) are not moved" in " ".join(text.split())
+        assert "logins (OAuth) are not imported" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("plan hermes --from /nonexistent", "there is no /nonexistent; --from DIR says"),
+        ("plan hermes --from /nonexistent", "/nonexistent not found. Name the folder with --from DIR"),
         ("plan hermes --only nothing", "unknown kind 'nothing'"),
         ("plan hermes --chat terminal", "is not a chat"),
         ("plan vim", "vim"),
@@ -297,7 +297,7 @@ def test_a_wrong_word_is_a_sentence(desk: Desk, words: str, told: str) -> None:
 
 def test_a_folder_that_is_no_home_is_refused(desk: Desk, tmp_path: Path) -> None:
     told = desk.run(f"migrate plan openclaw --from {tmp_path}", code=2)
-    assert "is no home of OpenClaw" in told
+    assert "is not a home of OpenClaw" in told
 
 
 def test_a_cut_line_of_the_journal_counts_as_none(desk: Desk) -> None:
@@ -311,12 +311,12 @@ def test_a_cut_line_of_the_journal_counts_as_none(desk: Desk) -> None:
 
 
 def test_migrate_in_two_processes_moves_once(desk: Desk) -> None:
-    from hookline_migrate.journal import Journal
+    from hookline_migrate.journal import MigrationJournal
 
     homes.hermes(desk).close()
-    with Journal(desk.home, "hermes").held():
+    with MigrationJournal(desk.home, "hermes").lock():
         told = desk.run(f"migrate apply hermes --from {desk.old} --no-backup", code=1)
-    assert "another `hookline migrate` works on this source" in told
+    assert "another `hookline migrate` of this source is running" in told
 
 
 def test_the_other_home_may_be_read_only(desk: Desk) -> None:

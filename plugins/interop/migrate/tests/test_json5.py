@@ -40,16 +40,16 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ("[Infinity, -Infinity]", [float("inf"), float("-inf")]),
     ],
 )
-def test_what_json5_adds(text: str, value: Any) -> None:
+def test_json5_syntax_is_parsed(text: str, value: Any) -> None:
     assert loads(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "{", "[a]", "'a", "{a 1}", "/* x", "{} {}", "[,]", "#"])
-def test_what_is_none_is_refused(text: str) -> None:
+def test_invalid_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whatever JSON says of it
         loads(text)
 
 
-def test_depth_is_no_crash() -> None:
+def test_deep_nesting_raises() -> None:
     with pytest.raises(RecursionError):
         loads("[" * 200_000)

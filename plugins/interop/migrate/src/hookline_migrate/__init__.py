@@ -1,8 +1,8 @@
 """Hookline plugin ``migrate``: ``hookline migrate plan|apply|undo SOURCE``.
 
 Reached by the entry point ``hookline_migrate:Migrate``. :mod:`.sources` reads the other programs'
-homes and changes nothing there; :mod:`.moving` hands what was read to whoever owns its kind, and
-:mod:`.journal` remembers what became of it. Everything is imported when a command runs.
+homes without changing them; :mod:`.migration` passes each item to the importer of its kind, and
+:mod:`.journal` records the outcomes. All modules are imported when a command runs.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ __all__ = ["Migrate"]
 
 
 class Migrate(Plugin[NoConfig]):
-    """Its commands are entry points; the plugin switches them on and off."""
+    """Switches the commands on and off; they are entry points of their own."""

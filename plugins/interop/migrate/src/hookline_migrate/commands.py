@@ -1,7 +1,7 @@
-"""Import another agent's home, and undo that.
+"""Import another agent's home, or undo an import.
 
-``hookline migrate``. What other commands have to change comes before the runtime is open, because
-an open runtime may start none of them.
+``hookline migrate``. Items that other commands import come first, before the runtime is opened,
+because no other command can run while it is open.
 """
 
 from __future__ import annotations
@@ -18,14 +18,22 @@ import typer
 from hookline_hookspecs import CommandError, HooklineError, Host
 from hookline_hookspecs.cli import command_line, with_plugin
 
-from .journal import Journal
-from .moving import KINDS, Inside, Row, home_is_new, outside, outside_back, taken, unfinished
-from .outside import KINDS as OUTSIDE
-from .outside import hookline
-from .reading import Unreadable
-from .report import report, undone
-from .sources import NAMES, PLACES, Options, Source, source_of
-from .sources.base import TERMINAL, Entry
+from .command_importer import COMMAND_KINDS, run_hookline
+from .journal import MigrationJournal
+from .migration import (
+    KINDS,
+    ImportRun,
+    Row,
+    home_is_new,
+    import_command_items,
+    interrupted_rows,
+    undo_command_items,
+    undoable_rows,
+)
+from .report import format_report, format_undo
+from .source_folder import Unreadable
+from .sources import HOME_LOCATIONS, PROGRAM_NAMES, MigrationSource, SourceOptions, open_source
+from .sources.base import TERMINAL, SourceEntry
 
 if TYPE_CHECKING:
     from . import Migrate
@@ -34,10 +42,10 @@ FAILED, USAGE = 1, 2
 """Exit codes."""
 
 
-Which = Annotated[str, typer.Argument(metavar="SOURCE", help=", ".join(NAMES))]
+Which = Annotated[str, typer.Argument(metavar="SOURCE", help=", ".join(PROGRAM_NAMES))]
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="DIR", help="Its home; by default where it usually is."),
+    typer.Option("--from", metavar="DIR", help="Its home; by default the usual folder."),
 ]
 Only = Annotated[str, typer.Option(metavar="KIND", help=f"One kind: {', '.join(KINDS[:-2])}.")]
 Secrets = Annotated[bool, typer.Option("--secrets", help="Also import the keys in its .env.")]
@@ -64,18 +72,24 @@ def plan(
     chat: Chat = TERMINAL,
     json: Json = False,
 ) -> None:
-    """Show what would be imported from another agent; nothing is changed."""
+    """Show what would be imported, without changing anything."""
     found = _source(source, from_, chat, only, secrets=secrets)
-    journal = Journal(plugin.host.home, source)
-    entries = _chosen(found, only)
-    rows = list(outside(plugin.host, _of(entries, True), journal, secrets=secrets, write=False))
-    rows += _opened(
-        lambda host: _all(Inside(host, found.name, found, journal), entries, write=False)
+    journal = MigrationJournal(plugin.host.home, source)
+    entries = _select(found, only)
+    rows = list(
+        import_command_items(
+            plugin.host, _by_phase(entries, True), journal, secrets=secrets, write=False
+        )
+    )
+    rows += _run(
+        lambda host: _import_entries(
+            ImportRun(host, found.name, found, journal), entries, write=False
+        )
     )
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
         return
-    _say(report(rows, f"{NAMES[found.name]} in {_short(found.folder.root)}"))
+    _say(format_report(rows, f"{PROGRAM_NAMES[found.name]} in {_short(found.folder.root)}"))
     if any(row["state"] == "planned" for row in rows):
         _say(f"\nNothing was changed. Next: hookline migrate apply {source}")
 
@@ -94,23 +108,25 @@ def apply(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Back up your home, then import. Run it again to resume or to add what is new."""
+    """Back up your home, then import; run again to resume or update."""
     found = _source(source, from_, chat, only, secrets=secrets)
     home = plugin.host.home
-    journal = Journal(home, source)
-    with journal.held():
+    journal = MigrationJournal(home, source)
+    with journal.lock():
         kept = "" if no_backup or home_is_new(home) else _backup(home)
-        entries = _chosen(found, only)
-        own = _of(entries, True)
-        rows = list(outside(plugin.host, own, journal, secrets=secrets, write=True))
-        rows += _opened(
-            lambda host: _all(Inside(host, found.name, found, journal), entries, write=True)
+        entries = _select(found, only)
+        own = _by_phase(entries, True)
+        rows = list(import_command_items(plugin.host, own, journal, secrets=secrets, write=True))
+        rows += _run(
+            lambda host: _import_entries(
+                ImportRun(host, found.name, found, journal), entries, write=True
+            )
         )
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
     else:
-        _say(report(rows, f"{NAMES[found.name]} in {_short(found.folder.root)}"))
-        _next(rows, source, kept)
+        _say(format_report(rows, f"{PROGRAM_NAMES[found.name]} in {_short(found.folder.root)}"))
+        _say_next_steps(rows, source, kept)
     if any(row["state"] == "error" for row in rows):
         raise SystemExit(FAILED)
 
@@ -118,53 +134,55 @@ def apply(
 @app.command("undo")
 @with_plugin
 def undo(plugin: Migrate, source: Which, only: Only = "", json: Json = False) -> None:
-    """Remove what was imported, except what you have changed since."""
+    """Remove imported items that you have not changed since."""
     _check_program(source)
     _check_kind(only)
-    journal = Journal(plugin.host.home, source)
-    with journal.held():
-        wanted = [row for row in taken(journal) if only in ("", row["kind"])]
-        rows = [row for row in unfinished(journal) if only in ("", row["kind"])]
-        own = [row for row in wanted if row["kind"] in OUTSIDE]
-        rest = [row for row in wanted if row["kind"] not in OUTSIDE]
-        rows += outside_back(plugin.host, own, journal)
+    journal = MigrationJournal(plugin.host.home, source)
+    with journal.lock():
+        wanted = [row for row in undoable_rows(journal) if only in ("", row["kind"])]
+        rows = [row for row in interrupted_rows(journal) if only in ("", row["kind"])]
+        own = [row for row in wanted if row["kind"] in COMMAND_KINDS]
+        rest = [row for row in wanted if row["kind"] not in COMMAND_KINDS]
+        rows += undo_command_items(plugin.host, own, journal)
         if rest:
-            rows += _opened(lambda host: _undone(host, journal, rest))
+            rows += _run(lambda host: _undo_rows(host, journal, rest))
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
     elif rows:
-        _say(undone(rows, f"Imported from {NAMES[source]}"))
+        _say(format_undo(rows, f"Imported from {PROGRAM_NAMES[source]}"))
     else:
-        _say(f"Nothing was imported from {NAMES[source]}.")
+        _say(f"Nothing was imported from {PROGRAM_NAMES[source]}.")
     if any(row["state"] == "error" for row in rows):
         raise SystemExit(FAILED)
 
 
-def _source(program: str, given: Path | None, chat: str, only: str, *, secrets: bool) -> Source:
+def _source(
+    program: str, given: Path | None, chat: str, only: str, *, secrets: bool
+) -> MigrationSource:
     _check_program(program)
     _check_kind(only)
     if ":" not in chat.strip(":"):
         raise CommandError(f"{chat!r} is not a chat. Write CHANNEL:ID, such as {TERMINAL}", USAGE)
-    variable, usual = PLACES[program]
+    variable, usual = HOME_LOCATIONS[program]
     root = given or Path(os.environ.get(variable) or usual)
     try:
-        return source_of(program, root, Options(chat, secrets))
+        return open_source(program, root, SourceOptions(chat, secrets))
     except Unreadable as error:
         raise CommandError(str(error), USAGE) from None
 
 
 def _check_program(name: str) -> None:
-    if name in NAMES:
+    if name in PROGRAM_NAMES:
         return
-    programs = list(NAMES)
+    programs = list(PROGRAM_NAMES)
     near = difflib.get_close_matches(Path(name).name.lower(), programs, 1)
     program = near[0] if near else "PROGRAM"
     if Path(name).expanduser().is_dir() or "/" in name:
-        told = f". Name the program, and its folder with --from: {program} --from {name}"
+        hint = f". Name the program, and its folder with --from: {program} --from {name}"
     else:
-        told = f". Did you mean {program}?" if near else ""
+        hint = f". Did you mean {program}?" if near else ""
     raise CommandError(
-        f"cannot import from {name!r}. Choose one of {', '.join(programs)}{told}", USAGE
+        f"cannot import from {name!r}. Choose one of {', '.join(programs)}{hint}", USAGE
     )
 
 
@@ -173,39 +191,41 @@ def _check_kind(only: str) -> None:
         raise CommandError(f"unknown kind {only!r}. Choose one of {', '.join(KINDS)}", USAGE)
 
 
-def _chosen(source: Source, only: str) -> list[Entry]:
+def _select(source: MigrationSource, only: str) -> list[SourceEntry]:
     return [entry for entry in source.entries() if only in ("", entry.item.kind)]
 
 
-def _of(entries: Iterable[Entry], is_outside: bool) -> list[Entry]:
-    return [entry for entry in entries if (entry.item.kind in OUTSIDE) is is_outside]
+def _by_phase(entries: Iterable[SourceEntry], by_command: bool) -> list[SourceEntry]:
+    return [entry for entry in entries if (entry.item.kind in COMMAND_KINDS) is by_command]
 
 
-def _opened(work: Callable[[Host], Any]) -> list[Row]:
+def _run(work: Callable[[Host], Any]) -> list[Row]:
     rows: list[Row] = command_line().run(lambda plugin: work(plugin.host))
     return rows
 
 
-async def _all(inside: Inside, entries: Sequence[Entry], *, write: bool) -> list[Row]:
-    return [row async for row in inside.rows(_of(entries, False), write=write)]
+async def _import_entries(
+    inside: ImportRun, entries: Sequence[SourceEntry], *, write: bool
+) -> list[Row]:
+    return [row async for row in inside.rows(_by_phase(entries, False), write=write)]
 
 
-async def _undone(host: Host, journal: Journal, rows: Sequence[Row]) -> list[Row]:
-    return [row async for row in Inside(host, "", None, journal).undone(rows)]
+async def _undo_rows(host: Host, journal: MigrationJournal, rows: Sequence[Row]) -> list[Row]:
+    return [row async for row in ImportRun(host, "", None, journal).undo_rows(rows)]
 
 
 def _backup(home: Path) -> str:
     try:
-        made = jsonlib.loads(hookline(home, "backup", "create", "--json"))
+        made = jsonlib.loads(run_hookline(home, "backup", "create", "--json"))
     except (HooklineError, ValueError) as error:
         raise CommandError(
-            f"the backup failed, so nothing was imported ({error}). Add --no-backup to go without",
+            f"backup failed, nothing was imported ({error}). Add --no-backup to import without one",
             FAILED,
         ) from None
     return str(made["file"])
 
 
-def _next(rows: Sequence[Row], source: str, backup: str) -> None:
+def _say_next_steps(rows: Sequence[Row], source: str, backup: str) -> None:
     kinds = {row["kind"] for row in rows if row["state"] == "migrated"}
     steps = {
         "job": "Run `hookline cron list`, and resume the jobs you want",
@@ -215,9 +235,9 @@ def _next(rows: Sequence[Row], source: str, backup: str) -> None:
     _say("")
     if backup:
         _say(f"Your home was backed up to {_short(Path(backup))}")
-    for kind, told in steps.items():
+    for kind, step in steps.items():
         if kind in kinds:
-            _say(told)
+            _say(step)
     _say(f"`hookline migrate undo {source}` undoes this")
 
 

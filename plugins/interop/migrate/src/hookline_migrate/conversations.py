@@ -1,4 +1,4 @@
-"""Conversations that were held elsewhere, stored as ended ones: found and resumed as any other."""
+"""Imports conversations as ended sessions, which can be searched and resumed."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import Any
 from hookline_hookspecs import Conversations, Host, Inspection, Message, Origin, Refused, Session
 from hookline_hookspecs.importers import Item, Outcome, Receipt
 
-from .documents import archive
-from .sources import Source
-from .transcript import KIND, Said, gated, messages
+from .documents import archive_text
+from .sources import MigrationSource
+from .transcript import KIND, TranscriptEntry, screen_transcript, to_messages
 
-LONGEST = 200_000
-"""Characters of one message; a longer one becomes a file."""
-TITLE = 200
-EVERYTHING = 10**9
+MAX_MESSAGE_CHARS = 200_000
+"""Characters of one message; a longer one is stored as a file."""
+MAX_TITLE_CHARS = 200
+MAX_SESSIONS = 10**9
 
 
 class ConversationImporter:
-    """Stores conversations through core; their ids follow from the items'."""
+    """Stores conversations through core, under ids derived from the items' ids."""
 
     kinds = frozenset({"session"})
 
-    def __init__(self, host: Host, source: Source | None) -> None:
+    def __init__(self, host: Host, source: MigrationSource | None) -> None:
         self._host = host
         self._source = source
         self._core = host.services[Conversations]
         self._titles: dict[str, str | None] | None = None
 
     async def look(self, item: Item) -> Outcome:
-        """What :meth:`take` would do; the texts are judged only then."""
+        """Return what :meth:`take` would do, without screening the texts."""
         return Outcome("planned", self._target(item))
 
     async def take(self, item: Item, *, again: bool = False) -> Outcome:
@@ -43,12 +43,12 @@ class ConversationImporter:
         target = self._target(item)
         said = await asyncio.to_thread(self._source.conversation, item.data)
         if not any(one.text.strip() or one.calls for one in said):
-            return Outcome("skipped", "", "nothing was said in it")
-        said = [self._fitting(item, number, one) for number, one in enumerate(said)]
-        passed = await gated(self._host, said, item.source)
+            return Outcome("skipped", "", "it has no messages")
+        said = [self._archive_long_text(item, number, one) for number, one in enumerate(said)]
+        passed = await screen_transcript(self._host, said, item.source)
         channel, chat = item.data["channel"], item.data["chat"]
         person = Origin("person", f"{self._source.name}, {channel}:{chat}")
-        made = messages(passed.said, person, item.source)
+        made = to_messages(passed.said, person, item.source)
         title = await self._title(item)
         times = [one.at for one in passed.said if one.at] or [self._host.now()]
         began = float(item.data.get("began") or 0) or min(times)
@@ -61,38 +61,38 @@ class ConversationImporter:
             return Outcome("migrated", target, passed.reason, receipt)
         if _digest(await self._host.messages(record.id)) == digest:
             return Outcome("migrated", target, passed.reason, receipt)
-        return Outcome("conflict", target, "there is another conversation of that id")
+        return Outcome("conflict", target, "another conversation has that id")
 
-    def _fitting(self, item: Item, number: int, one: Said) -> Said:
-        if len(one.text) <= LONGEST:
+    def _archive_long_text(self, item: Item, number: int, one: TranscriptEntry) -> TranscriptEntry:
+        if len(one.text) <= MAX_MESSAGE_CHARS:
             return one
         name = f"{self._id(item)}-{number + 1}.txt"
         assert self._source is not None
-        path = archive(self._host.home, self._source.name, name, one.text)
-        return replace(one, text=f"[A text of {len(one.text):,} characters is in {path}]")
+        path = archive_text(self._host.home, self._source.name, name, one.text)
+        return replace(one, text=f"[Text of {len(one.text):,} characters in {path}]")
 
     async def _title(self, item: Item) -> str | None:
-        title = " ".join(str(item.data.get("title") or "").split())[:TITLE]
+        title = " ".join(str(item.data.get("title") or "").split())[:MAX_TITLE_CHARS]
         if not title:
             return None
         try:
-            return (await self._host.learn(title, item.source, KIND, origins=()))[:TITLE]
+            return (await self._host.learn(title, item.source, KIND, origins=()))[:MAX_TITLE_CHARS]
         except Refused:
             return None
 
     async def give_back(self, kind: str, receipt: Receipt) -> Outcome:
-        """Delete the conversation, unless it was continued or renamed here."""
+        """Delete the conversation unless it was continued or renamed here."""
         id_ = receipt["id"]
         if self._titles is None:
-            every = await self._host.sessions(limit=EVERYTHING)
+            every = await self._host.sessions(limit=MAX_SESSIONS)
             self._titles = {one.id: one.title for one in every}
         target = f"session {id_}"
         if id_ not in self._titles:
             return Outcome("planned", target)
         if self._titles[id_] != receipt["title"]:
-            return Outcome("migrated", target, "it was renamed since")
+            return Outcome("migrated", target, "it was renamed here")
         if _digest(await self._host.messages(id_)) != receipt["digest"]:
-            return Outcome("migrated", target, "it was continued since")
+            return Outcome("migrated", target, "it was continued here")
         await self._host.services[Inspection].delete_session(id_)
         del self._titles[id_]
         return Outcome("planned", target)

@@ -1,4 +1,4 @@
-"""Files of the home that a person edits: ``SOUL.md``, ``context/*.md``, and ``imports/``."""
+"""Writes imported files: ``SOUL.md``, ``context/*.md`` and ``imports/``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from hookline_hookspecs import Configuration, HooklineError, Host, Refused
 from hookline_hookspecs.importers import Item, Outcome, Receipt, State
 
-from .reading import plain
+from .source_folder import normalize_text
 
 LIMITS = {"SOUL.md": ("soul_max_chars", 8_000), "": ("context_max_chars", 8_000)}
-"""The settings of plugin context-files beyond which it shows a file in part, and their defaults."""
+"""Settings of plugin context-files that limit a file's length, and their defaults."""
 
 
 class DocumentImporter:
-    """Writes a file where there is none."""
+    """Writes files that do not exist yet."""
 
     kinds = frozenset({"document"})
 
@@ -27,7 +27,7 @@ class DocumentImporter:
         self._host = host
 
     async def look(self, item: Item) -> Outcome:
-        """What :meth:`take` would do."""
+        """Return what :meth:`take` would do."""
         return await self._done(item, again=False, write=False)
 
     async def take(self, item: Item, *, again: bool = False) -> Outcome:
@@ -42,15 +42,15 @@ class DocumentImporter:
             return Outcome("blocked", target, str(refusal))
         text = text.strip() + "\n"
         if len(text) > (most := self._limit(target)):
-            return Outcome("archived", target, f"it has more than {most:,} characters", text=text)
+            return Outcome("archived", target, f"longer than {most:,} characters", text=text)
         receipt = {"path": target, "sha256": _sha256(text)}
         path = self._host.home / target
         there = await asyncio.to_thread(_read, path)
         if there == text:
             state: State = "migrated" if again else "skipped"
-            return Outcome(state, target, "" if again else "it is there already", receipt)
+            return Outcome(state, target, "" if again else "already there", receipt)
         if there is not None:
-            return Outcome("conflict", target, f"there is a {target} already", text=text)
+            return Outcome("conflict", target, f"{target} already exists", text=text)
         if write:
             await asyncio.to_thread(write_new, path, text)
         return Outcome("migrated" if write else "planned", target, receipt=receipt)
@@ -64,12 +64,12 @@ class DocumentImporter:
             return most
 
     async def give_back(self, kind: str, receipt: Receipt) -> Outcome:
-        """Remove the file, unless it reads otherwise by now."""
+        """Remove the file unless it was changed since."""
         return remove_unchanged(self._host.home, receipt["path"], receipt["sha256"])
 
 
 def remove_unchanged(home: Path, name: str, sha256: str) -> Outcome:
-    """Remove a file of the home that is as it was written."""
+    """Remove a file of the home unless it was changed since it was written."""
     path = home / name
     text = _read(path)
     if text is None:
@@ -80,23 +80,23 @@ def remove_unchanged(home: Path, name: str, sha256: str) -> Outcome:
     return Outcome("planned", name)
 
 
-def archive(home: Path, source: str, name: str, text: str) -> str:
-    """Keep a text whole in ``imports/SOURCE/NAME`` of the home; its path there."""
+def archive_text(home: Path, source: str, name: str, text: str) -> str:
+    """Store a text in ``imports/SOURCE/NAME`` of the home; return its path there."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "text"
     path = f"imports/{source}/{safe}"
     if _read(home / path) is None:
-        write_new(home / path, plain(text))
+        write_new(home / path, normalize_text(text))
     return path
 
 
-def archived(home: Path, source: str, item: Item, text: str) -> Receipt:
-    """Keep what an item holds; the receipt for :func:`remove_unchanged`."""
-    path = archive(home, source, f"{item.kind}-{item.id}.md", text)
-    return {"archive": path, "sha256": _sha256(plain(text))}
+def archive_item(home: Path, source: str, item: Item, text: str) -> Receipt:
+    """Store an item's text in ``imports/``; return the receipt for :func:`remove_unchanged`."""
+    path = archive_text(home, source, f"{item.kind}-{item.id}.md", text)
+    return {"archive": path, "sha256": _sha256(normalize_text(text))}
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all, 0600. Raises ``OSError``."""
+    """Write a file atomically, with mode 0600. Raises ``OSError``."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -116,7 +116,7 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise HooklineError(f"{path} cannot be read: {error}") from None
+        raise HooklineError(f"cannot read {path}: {error}") from None
 
 
 def _sha256(text: str) -> str:

@@ -1,7 +1,7 @@
-"""What became of each item: ``imports/SOURCE.jsonl`` in the home, a line for each change.
+"""Records the outcome of each item in ``imports/SOURCE.jsonl`` of the home, one line per change.
 
-Lines are only added, so that a kill at any point leaves what was done before; half a line at the
-end counts as none.
+Lines are only appended, so that a kill at any point loses nothing earlier; a cut last line is
+ignored.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hookline_hookspecs import HooklineError
 from hookline_hookspecs.importers import Item, Outcome
 
 
-class Busy(HooklineError):
-    """Another process moves data of the same source."""
+class MigrationRunning(HooklineError):
+    """Another process imports from the same program."""
 
 
-class Journal:
+class MigrationJournal:
     """The newest line of each item.
 
     Args:
@@ -41,13 +41,13 @@ class Journal:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise HooklineError(f"{self._path} cannot be read: {error.strerror}") from None
+            raise HooklineError(f"cannot read {self._path}: {error.strerror}") from None
         for line in lines:
             try:
                 row = json.loads(line)
                 self._keep(row["id"], row)
             except (ValueError, KeyError, TypeError):
-                continue  # half a line, written as the process was killed
+                continue  # a line cut by a kill
 
     def _keep(self, id_: str, row: dict[str, Any]) -> None:
         if row.get("state") == "undone":
@@ -56,8 +56,8 @@ class Journal:
             self.rows[id_] = row
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep other processes away. Raises :class:`Busy`."""
+    def lock(self) -> Iterator[None]:
+        """Exclude other processes. Raises :class:`MigrationRunning`."""
         from filelock import FileLock, Timeout
 
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +65,9 @@ class Journal:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise Busy("another `hookline migrate` works on this source; wait for it") from None
+            raise MigrationRunning(
+                "another `hookline migrate` of this source is running. Wait for it to finish"
+            ) from None
         try:
             self.rows.clear()
             self._read()
@@ -74,12 +76,12 @@ class Journal:
             lock.release()
 
     def begin(self, item: Item) -> None:
-        """Note on disk that an item is about to be taken, so that what is there later is ours."""
+        """Record durably that an item is about to be imported, to recognize it after a kill."""
         row = {"id": item.id, "kind": item.kind, "source": item.source, "state": "begun"}
         self._write(row, durable=True)
 
     def end(self, item: Item, outcome: Outcome, version: str = "") -> None:
-        """Note what became of an item; ``version`` tells a later state of the same one apart."""
+        """Record an item's outcome; ``version`` changes when the item changes at its source."""
         row = {
             "id": item.id,
             "kind": item.kind,
@@ -93,7 +95,7 @@ class Journal:
         self._write(row)
 
     def forget(self, id_: str) -> None:
-        """Note that an item was given back."""
+        """Record that an item's import was undone."""
         self._write({"id": id_, "state": "undone"})
 
     def _write(self, row: dict[str, Any], *, durable: bool = False) -> None:
@@ -102,7 +104,7 @@ class Journal:
         try:
             end = os.lseek(handle, 0, os.SEEK_END)
             if end and os.pread(handle, 1, end - 1) != b"\n":
-                data = b"\n" + data  # the line before was cut off by a kill
+                data = b"\n" + data  # the previous line was cut by a kill
             os.write(handle, data)
             if durable:
                 os.fsync(handle)

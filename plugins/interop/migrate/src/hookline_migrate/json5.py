@@ -1,6 +1,6 @@
-"""JSON5 as JSON: comments, trailing commas, single quotes, bare keys, other numbers.
+"""Parses JSON5: comments, trailing commas, single quotes, bare keys, other numbers.
 
-The text is rewritten token by token and then read by :mod:`json`, so that depth is its concern.
+The text is rewritten to JSON token by token, then parsed by :mod:`json`, which limits the depth.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _LINE_ENDS = ("\n", "\r", "\r\n", "\u2028", "\u2029")
 
 
 def loads(text: str) -> Any:
-    """The value of a JSON5 text. Raises ``ValueError``, ``RecursionError`` if it is too deep."""
+    """Parse JSON5. Raises ``ValueError``, or ``RecursionError`` if it is nested too deeply."""
     out: list[str] = []
     at = 0
     while at < len(text):
         found = _PART.match(text, at)
         if found is None:
             line = text.count("\n", 0, at) + 1
-            raise ValueError(f"line {line} has {text[at : at + 10]!r}, which is not understood")
+            raise ValueError(f"line {line}: unexpected {text[at : at + 10]!r}")
         at = found.end()
         part = found[0]
         match found.lastgroup:
@@ -81,11 +81,11 @@ def _word(part: str) -> str:
 
 
 def _keyed(out: list[str]) -> str:
-    """The parts as JSON: what stands before a colon is a key, whatever it looks like."""
+    """Join the tokens to JSON; quote every token before a colon, because it is a key."""
     for number, part in enumerate(out):
         following = out[number + 1] if number + 1 < len(out) else ""
         if following == ":" and not part.startswith('"'):
             out[number] = json.dumps(part.removeprefix("\0"))
         elif part.startswith("\0"):
-            raise ValueError(f"{part[1:40]!r} stands where a value belongs")
+            raise ValueError(f"expected a value, got {part[1:40]!r}")
     return "".join(f" {one}" for one in out)

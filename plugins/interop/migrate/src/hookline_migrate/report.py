@@ -1,4 +1,4 @@
-"""What a person reads: counts by kind, then every item with something to say, in 80 columns."""
+"""Formats the report: counts by kind, then items with a reason, within 80 columns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 WIDTH = 79
 MOST = 8
-"""Items of one kind and reason that are named; the others are counted."""
-NAMES: Mapping[str, str] = {
+"""Items named for one kind and reason; further ones are only counted."""
+PROGRAM_NAMES: Mapping[str, str] = {
     "note": "notes",
-    "user": "portraits",
+    "user": "user profiles",
     "document": "documents",
     "fact": "facts",
     "skill": "skills",
@@ -22,30 +22,30 @@ NAMES: Mapping[str, str] = {
     "profile": "profiles",
     "key": "keys",
 }
-"""What the kinds are called, in the order of the report."""
+"""Names of the kinds, in the order of the report."""
 STATES = ("planned", "migrated", "archived", "skipped", "conflict", "blocked", "error")
 PLAIN = ("planned", "migrated")
 
 
-def report(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
-    """The whole report."""
+def format_report(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
+    """Return the report of a plan or an import."""
     lines = [heading, ""]
-    lines += _counts(rows)
-    left = [row for row in rows if row["kind"] not in NAMES]
-    reasons = [row for row in rows if row["kind"] in NAMES and _has_something_to_say(row)]
+    lines += _event_counts(rows)
+    left = [row for row in rows if row["kind"] not in PROGRAM_NAMES]
+    reasons = [row for row in rows if row["kind"] in PROGRAM_NAMES and _has_something_to_say(row)]
     if reasons:
-        lines += ["", *_said(reasons)]
+        lines += ["", *_grouped_lines(reasons)]
     if left:
-        lines += ["", "Not moved"]
+        lines += ["", "Not imported"]
         for row in left:
-            lines += _wrapped(f"  {_place(row)}: {row['reason']}", "    ")
+            lines += _wrapped(f"  {_item_place(row)}: {row['reason']}", "    ")
     return "\n".join(lines)
 
 
-def undone(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
-    """What an undo did."""
+def format_undo(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
+    """Return the report of an undo."""
     lines = [heading, ""]
-    for kind, name in NAMES.items():
+    for kind, name in PROGRAM_NAMES.items():
         of_kind = [row for row in rows if row["kind"] == kind]
         gone = sum(row["state"] == "planned" for row in of_kind)
         if of_kind:
@@ -53,45 +53,45 @@ def undone(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
             lines.append(f"  {name:<18}{gone:>6} undone{f', {kept} kept' if kept else ''}")
     kept_rows = [row for row in rows if row["state"] != "planned"]
     if kept_rows:
-        lines += ["", *_said(kept_rows)]
+        lines += ["", *_grouped_lines(kept_rows)]
     return "\n".join(lines)
 
 
-def _counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for kind, name in NAMES.items():
+def _event_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for kind, name in PROGRAM_NAMES.items():
         found = [row["state"] for row in rows if row["kind"] == kind]
-        told = [f"{found.count(state):,} {state}" for state in STATES if state in found]
-        if told:
-            yield from _wrapped(f"  {name:<18}{', '.join(told)}", " " * 20)
-    if not any(row["kind"] in NAMES for row in rows):
-        yield "  nothing was found"
+        counts = [f"{found.count(state):,} {state}" for state in STATES if state in found]
+        if counts:
+            yield from _wrapped(f"  {name:<18}{', '.join(counts)}", " " * 20)
+    if not any(row["kind"] in PROGRAM_NAMES for row in rows):
+        yield "  nothing found"
 
 
 def _has_something_to_say(row: Mapping[str, Any]) -> bool:
     return bool(row["reason"]) or row["state"] not in PLAIN
 
 
-def _said(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Items with one reason together, so that a thousand of them are one line and a number."""
+def _grouped_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Group items by reason, so that a thousand of them take one line and a number."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["state"], row["kind"], row["reason"]), []).append(row)
     order = {state: number for number, state in enumerate(reversed(STATES))}
     for (state, kind, reason), found in sorted(groups.items(), key=lambda one: order[one[0][0]]):
-        name = NAMES.get(kind, kind).partition(",")[0]
+        name = PROGRAM_NAMES.get(kind, kind).partition(",")[0]
         many = f" ({len(found):,})" if len(found) > 1 else ""
         yield from _wrapped(f"{state}, {name}{many}: {reason}", "  ")
-        places = list(dict.fromkeys(map(_place, found)))
+        places = list(dict.fromkeys(map(_item_place, found)))
         more = f" and {len(places) - MOST:,} more" if len(places) > MOST else ""
         yield from _wrapped(f"  {', '.join(places[:MOST])}{more}", "    ")
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _item_place(row: Mapping[str, Any]) -> str:
     return str(row["source"]).partition(": ")[2]
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    """Lines of at most :data:`WIDTH` columns; what a terminal would obey is shown as it is."""
+    """Wrap at :data:`WIDTH` columns; control characters are replaced."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     first = len(shown) - len(shown.lstrip())
     return textwrap.wrap(

@@ -1,4 +1,4 @@
-"""A conversation of another program as messages of Hookline: calls paired with results, gated."""
+"""Converts another program's conversation to messages, screened by ``pre_learn``."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hookline_hookspecs import Host, Message, Origin, Refused, TextBlock, ToolRe
 from hookline_hookspecs import ToolCall as Call
 
 KIND = "transcript"
-"""What the gate ``pre_learn`` is told; such a text is looked at, not followed."""
-TOGETHER = 15_000
-"""Characters of messages that pass the gate in one call."""
-BREAK = "\n\n-- the next message of a conversation --\n\n"
-CUT_SHORT = "Interrupted: the conversation ends before the result."
-MOST_NAME = 64
+"""The kind passed to ``pre_learn``: a text that is stored, not followed."""
+MAX_BATCH_CHARS = 15_000
+"""Characters of messages screened in one call."""
+MESSAGE_SEPARATOR = "\n\n-- the next message of a conversation --\n\n"
+NO_RESULT = "Interrupted: the conversation ends before the result."
+MAX_TOOL_NAME_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One thing that was said: by ``user`` or ``assistant``, or the result of a ``tool``.
+class TranscriptEntry:
+    """A message of ``user`` or ``assistant``, or the result of a ``tool``.
 
-    ``at`` is Unix time in seconds. ``calls`` are ``(id, name, arguments)``;
-    ``call_id`` and ``name`` say what a tool's result belongs to.
+    ``at`` is Unix time in seconds. ``calls`` are ``(id, name, arguments)``. ``call_id`` and
+    ``name`` identify the call that a result belongs to.
     """
 
     at: float
@@ -37,15 +37,15 @@ class Said:
 
 
 @dataclass(slots=True)
-class Passed:
-    """What came through the gate, and why something did not, by its reason."""
+class ScreenedTranscript:
+    """The screened entries, and how many texts were refused, by reason."""
 
-    said: list[Said] = field(default_factory=list)
+    said: list[TranscriptEntry] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
 
     @property
     def reason(self) -> str:
-        """A sentence about what was refused; empty if nothing was."""
+        """A sentence about refused texts; empty if there are none."""
         count = sum(self.refused.values())
         if not count:
             return ""
@@ -54,14 +54,16 @@ class Passed:
         return f"{texts} of {len(self.said):,} left out: {first}"
 
 
-async def gated(host: Host, said: Sequence[Said], source: str) -> Passed:
-    """Pass every text and every argument through ``pre_learn``; what is refused is left out."""
+async def screen_transcript(
+    host: Host, said: Sequence[TranscriptEntry], source: str
+) -> ScreenedTranscript:
+    """Pass every text and all arguments through ``pre_learn``; refused texts are replaced."""
     texts: list[str] = []
     for one in said:
         texts.append(one.text)
         texts += [_json(arguments) for _, _, arguments in one.calls]
-    found = Passed()
-    passed = iter(await _through(host, texts, source, found))
+    found = ScreenedTranscript()
+    passed = iter(await _screen_texts(host, texts, source, found))
     for one in said:
         text = next(passed)
         calls = tuple((id_, name, _arguments(next(passed))) for id_, name, _ in one.calls)
@@ -69,33 +71,35 @@ async def gated(host: Host, said: Sequence[Said], source: str) -> Passed:
     return found
 
 
-async def _through(host: Host, texts: Sequence[str], source: str, found: Passed) -> list[str]:
+async def _screen_texts(
+    host: Host, texts: Sequence[str], source: str, found: ScreenedTranscript
+) -> list[str]:
     out = [""] * len(texts)
     batch: list[int] = []
     size = 0
     for number, text in enumerate([*texts, ""]):
-        if batch and (number == len(texts) or size + len(text) > TOGETHER):
-            await _batch(host, texts, batch, source, found, out)
+        if batch and (number == len(texts) or size + len(text) > MAX_BATCH_CHARS):
+            await _screen_batch(host, texts, batch, source, found, out)
             batch, size = [], 0
         if number < len(texts) and text.strip():
             batch.append(number)
-            size += len(text) + len(BREAK)
+            size += len(text) + len(MESSAGE_SEPARATOR)
     return out
 
 
-async def _batch(
+async def _screen_batch(
     host: Host,
     texts: Sequence[str],
     batch: Sequence[int],
     source: str,
-    found: Passed,
+    found: ScreenedTranscript,
     out: list[str],
 ) -> None:
-    """Several texts in one call, or each in its own where that does not give them back."""
+    """Screen several texts in one call, or each on its own if they cannot be split again."""
     if len(batch) > 1:
-        together = BREAK.join(texts[number] for number in batch)
+        together = MESSAGE_SEPARATOR.join(texts[number] for number in batch)
         try:
-            parts = (await host.learn(together, source, KIND, origins=())).split(BREAK)
+            parts = (await host.learn(together, source, KIND, origins=())).split(MESSAGE_SEPARATOR)
         except Refused:
             parts = []
         if len(parts) == len(batch):
@@ -108,14 +112,16 @@ async def _batch(
         except Refused as refusal:
             reason = str(refusal)
             found.refused[reason] = found.refused.get(reason, 0) + 1
-            out[number] = f"[This text was not moved here: {reason}]"
+            out[number] = f"[Text not imported: {reason}]"
 
 
-def messages(said: Iterable[Said], person: Origin, source: str) -> list[tuple[float, Message]]:
-    """The conversation as messages, each with its time.
+def to_messages(
+    said: Iterable[TranscriptEntry], person: Origin, source: str
+) -> list[tuple[float, Message]]:
+    """Return the conversation as messages, each with its time.
 
-    Every call gets an id of its own and a result. What a tool said came from outside, and what the
-    agent said after it may have.
+    Every call gets an id and a result. Tool results are from outside, and so may be what the agent
+    says after them.
     """
     made: list[tuple[float, Message]] = []
     waiting: dict[str, tuple[str, str]] = {}
@@ -125,9 +131,9 @@ def messages(said: Iterable[Said], person: Origin, source: str) -> list[tuple[fl
     last = 0.0
 
     def settle(at: float) -> None:
-        """Answer what is open."""
+        """Add the results of open calls."""
         for id_, _ in waiting.values():
-            results.append(ToolResultBlock(id_, CUT_SHORT, ok=False))
+            results.append(ToolResultBlock(id_, NO_RESULT, ok=False))
         waiting.clear()
         if results:
             made.append((at, Message("user", tuple(results))))
@@ -136,7 +142,7 @@ def messages(said: Iterable[Said], person: Origin, source: str) -> list[tuple[fl
     for one in said:
         at = last = max(one.at, last)
         if one.role == "tool":
-            if one.call_id not in waiting:  # its call is not there: it gets one
+            if one.call_id not in waiting:  # its call is missing: add one
                 settle(at)
                 calls += 1
                 waiting[one.call_id] = (f"call_{calls}", _name(one.name))
@@ -165,7 +171,7 @@ def messages(said: Iterable[Said], person: Origin, source: str) -> list[tuple[fl
 
 def _name(name: str) -> str:
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
-    return kept[:MOST_NAME] or "tool"
+    return kept[:MAX_TOOL_NAME_CHARS] or "tool"
 
 
 def _json(arguments: Mapping[str, Any]) -> str:

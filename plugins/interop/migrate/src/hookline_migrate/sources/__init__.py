@@ -1,4 +1,4 @@
-"""The programs that can be left, each with the reader of its home."""
+"""The programs that can be imported from, and the readers of their homes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from ..reading import Folder, Unreadable
-from .base import Options, Source
+from ..source_folder import SourceFolder, Unreadable
+from .base import MigrationSource, SourceOptions
 
-__all__ = ["NAMES", "PLACES", "Options", "Source", "source_of"]
+__all__ = ["HOME_LOCATIONS", "PROGRAM_NAMES", "MigrationSource", "SourceOptions", "source_of"]
 
-NAMES = {
+PROGRAM_NAMES = {
     "hermes": "Hermes Agent",
     "openclaw": "OpenClaw",
     "nanobot": "nanobot",
     "microclaw": "MicroClaw",
 }
-"""What the programs are called."""
-PLACES = {
+"""Display names of the programs."""
+HOME_LOCATIONS = {
     "hermes": ("HERMES_HOME", "~/.hermes"),
     "openclaw": ("OPENCLAW_STATE_DIR", "~/.openclaw"),
     "nanobot": ("NANOBOT_HOME", "~/.nanobot"),
     "microclaw": ("MICROCLAW_DATA_DIR", "~/.microclaw"),
 }
-"""The variable that names a program's home, and where it is without one."""
+"""The environment variable with a program's home, and the default folder."""
 _CLASSES = {
     "hermes": "Hermes",
     "openclaw": "OpenClaw",
@@ -33,14 +33,14 @@ _CLASSES = {
 }
 
 
-def source_of(name: str, root: Path, options: Options) -> Source:
-    """The reader of a home. Raises ``Unreadable`` if ``root`` is not the home of that program."""
+def open_source(name: str, root: Path, options: SourceOptions) -> MigrationSource:
+    """Return the reader of a home. Raises ``Unreadable`` if ``root`` is not one of the program."""
     module = import_module(f"{__name__}.{name}")
-    make: Callable[[Folder, Options], Source] = getattr(module, _CLASSES[name])
-    source = make(Folder(root), options)
-    if not any(source.folder.exists(one) for one in source.signs):
+    make: Callable[[SourceFolder, SourceOptions], MigrationSource] = getattr(module, _CLASSES[name])
+    source = make(SourceFolder(root), options)
+    if not any(source.folder.exists(one) for one in source.markers):
         raise Unreadable(
-            f"{source.folder.root} is no home of {NAMES[name]}: it holds none of "
-            f"{', '.join(source.signs)}; name the folder with --from DIR"
+            f"{source.folder.root} is not a home of {PROGRAM_NAMES[name]}: it has none of "
+            f"{', '.join(source.markers)}. Name the folder with --from DIR"
         )
     return source

@@ -1,4 +1,4 @@
-"""What the readers share: items with stable ids, files that fail alone, settings in one form."""
+"""Shared by the readers: items with stable ids, and parsing of common files."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from typing import Any, ClassVar
 import yaml
 from hookline_hookspecs.importers import Item, Outcome
 
-from ..reading import Folder, Unreadable, a_dict, a_list, a_text
-from ..transcript import Said
+from ..source_folder import SourceFolder, Unreadable, as_dict, as_list, as_text
+from ..transcript import TranscriptEntry
 
 TERMINAL = "terminal:default"
-DIRECT = frozenset(
+OPERATOR_CHANNELS = frozenset(
     {"cli", "local", "tui", "web", "webchat", "main", "api_server", "acp", "desktop"}
 )
-"""Channels of the other programs at which only their operator sits."""
-CONTEXT = 200_000
-"""Characters of a context file that are read; its own limit is that of plugin context-files."""
+"""Channels of the other programs that only their operator uses."""
+MAX_CONTEXT_CHARS = 200_000
+"""Characters read of a context file; plugin context-files has a limit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a person chose: whose portrait a ``USER.md`` is, and whether keys are moved."""
+class SourceOptions:
+    """A person's choices: the chat that a ``USER.md`` describes, and whether to import keys."""
 
     chat: str = TERMINAL
     secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An item as it was read; ``outcome`` where it is known already that it will not be taken."""
+class SourceEntry:
+    """An item as it was read; with ``outcome`` if it is already clear that it is not imported."""
 
     item: Item
     outcome: Outcome | None = None
     version: str = ""
 
 
-class Source(ABC):
+class MigrationSource(ABC):
     """Reads one program's home. Nothing in it is written or run.
 
     Args:
@@ -52,77 +52,81 @@ class Source(ABC):
     """
 
     name: str
-    signs: tuple[str, ...]
-    """Files and folders of which a home of this program has at least one."""
-    oauth: tuple[str, ...] = ()
-    """Files with logins; they are named, and left."""
-    left: ClassVar[Mapping[str, str]] = {}
-    """Files and folders that are not moved, with the reason."""
+    markers: tuple[str, ...]
+    """Files and folders; a home of this program has at least one of them."""
+    login_files: tuple[str, ...] = ()
+    """Files with logins; they are reported, not imported."""
+    not_imported: ClassVar[Mapping[str, str]] = {}
+    """Other files and folders that are not imported, with the reason."""
 
-    def __init__(self, folder: Folder, options: Options) -> None:
+    def __init__(self, folder: SourceFolder, options: SourceOptions) -> None:
         self.folder = folder
         self.options = options
+        self._links: list[SourceEntry] = []
+        """Skills that are links; they are only reported."""
 
     @abstractmethod
-    def sections(self) -> Iterator[tuple[str, str, Iterator[Entry]]]:
-        """Parts of the home: the kind, the place, and the entries as they are read."""
+    def sections(self) -> Iterator[tuple[str, str, Iterator[SourceEntry]]]:
+        """Yield the parts of the home: kind, place and entries, which are read lazily."""
 
-    def conversation(self, data: Mapping[str, Any]) -> list[Said]:
-        """What was said in the session of an item's ``data``. Raises ``Unreadable``."""
+    def conversation(self, data: Mapping[str, Any]) -> list[TranscriptEntry]:
+        """Return the messages of the session in an item's ``data``. Raises ``Unreadable``."""
         raise NotImplementedError
 
-    def entries(self) -> Iterator[Entry]:
-        """Every item. What cannot be read is one with the state ``error``; the rest goes on."""
+    def entries(self) -> Iterator[SourceEntry]:
+        """Yield every item. An unreadable part becomes an item with state ``error``."""
         for kind, place, found in self.sections():
             try:
                 yield from found
             except Unreadable as error:
-                yield self.told(kind, place, Outcome("error", "", str(error)))
+                yield self.reported(kind, place, Outcome("error", "", str(error)))
         yield from self._left()
 
-    # Making entries
-
     def item(self, kind: str, key: str, place: str, data: Mapping[str, Any]) -> Item:
-        """An item whose id follows from the program, the kind and ``key``."""
+        """Return an item whose id is derived from the program, the kind and ``key``."""
         given = "\0".join([self.name, kind, key]).encode("utf-8", "replace")
         id_ = hashlib.sha256(given).hexdigest()[:16]
         return Item(id_, kind, f"{self.name}: {place}", data)
 
-    def told(self, kind: str, place: str, outcome: Outcome) -> Entry:
-        """An entry that is only reported."""
-        return Entry(self.item(kind, f"told {place}", place, {}), outcome)
+    def reported(self, kind: str, place: str, outcome: Outcome) -> SourceEntry:
+        """Return an entry that is only reported."""
+        return SourceEntry(self.item(kind, f"reported {place}", place, {}), outcome)
 
-    def notes(self, path: str, texts: Sequence[str], chat: str = "") -> Iterator[Entry]:
-        """A note for each text."""
+    def notes(self, path: str, texts: Sequence[str], chat: str = "") -> Iterator[SourceEntry]:
+        """Yield a note for each text."""
         for text in dict.fromkeys(one.strip() for one in texts):
             if text:
                 data = {"text": text, "chat": chat}
-                yield Entry(self.item("note", f"{chat}\0{text}", path, data))
+                yield SourceEntry(self.item("note", f"{chat}\0{text}", path, data))
 
-    def portrait(self, path: str, chat: str, text: str | None) -> Iterator[Entry]:
-        """What the program knew of a person, unless it is its own template."""
+    def user_profile(self, path: str, chat: str, text: str | None) -> Iterator[SourceEntry]:
+        """Yield a person's profile, unless it is the program's template."""
         if text is None or not text.strip():
             return
         own = without_template(text)
         item = self.item("user", f"{path}\0{chat}", path, {"text": own, "chat": chat})
-        stock = is_stock(text) or not own.strip()
-        yield Entry(item, Outcome("skipped", "", "it is the program's own text") if stock else None)
+        stock = is_template(text) or not own.strip()
+        yield SourceEntry(
+            item, Outcome("skipped", "", "it is the program's template") if stock else None
+        )
 
-    def document(self, path: str, target: str) -> Iterator[Entry]:
-        """A file that becomes ``target`` of the home."""
-        text = self.folder.text(path, CONTEXT)
+    def document(self, path: str, target: str) -> Iterator[SourceEntry]:
+        """Yield a file that becomes ``target`` of the home."""
+        text = self.folder.text(path, MAX_CONTEXT_CHARS)
         if text is None or not text.strip():
             return
         item = self.item("document", f"{path}\0{target}", path, {"text": text, "path": target})
-        stock = Outcome("skipped", "", "it is the program's own text") if is_stock(text) else None
-        yield Entry(item, stock)
+        stock = (
+            Outcome("skipped", "", "it is the program's template") if is_template(text) else None
+        )
+        yield SourceEntry(item, stock)
 
-    def skills(self, path: str) -> Iterator[Entry]:
-        """Every folder below with a ``SKILL.md``; hidden ones are the program's own."""
+    def skills(self, path: str) -> Iterator[SourceEntry]:
+        """Yield every folder with a ``SKILL.md``; hidden ones belong to the program."""
         for inner in self._skill_folders(path, 3):
             real = self.folder.real(inner)
             if real is not None:
-                yield Entry(self.item("skill", inner, inner, {"folder": str(real)}))
+                yield SourceEntry(self.item("skill", inner, inner, {"folder": str(real)}))
 
     def _skill_folders(self, path: str, depth: int) -> Iterator[str]:
         for name in self.folder.names(path):
@@ -130,64 +134,63 @@ class Source(ABC):
             if name.startswith(".") or not (self.folder.root / inner).is_dir():
                 continue
             if (self.folder.root / inner).is_symlink():
-                told = Outcome("blocked", "", "it is a link; a skill is a folder of plain files")
-                yield from ()
-                self._links.append(self.told("skill", inner, told))
+                outcome = Outcome(
+                    "blocked", "", "it is a link; a skill must be a folder of regular files"
+                )
+
+                self._links.append(self.reported("skill", inner, outcome))
             elif any(self.folder.exists(f"{inner}/{main}") for main in ("SKILL.md", "skill.md")):
                 yield inner
             elif depth:
                 yield from self._skill_folders(inner, depth - 1)
 
-    @property
-    def _links(self) -> list[Entry]:
-        kept: list[Entry] = self.__dict__.setdefault("_kept_links", [])
-        return kept
-
-    def servers(self, place: str, servers: Any) -> Iterator[Entry]:
-        """MCP servers in the form that most programs share."""
-        for name, given in a_dict(servers).items():
-            settings, secrets, lost = server_settings(str(name), a_dict(given))
+    def servers(self, place: str, servers: Any) -> Iterator[SourceEntry]:
+        """Yield MCP servers in the form that most programs share."""
+        for name, given in as_dict(servers).items():
+            settings, secrets, lost = server_settings(str(name), as_dict(given))
             data = {"name": plain_name(str(name)), "settings": settings, "secrets": secrets}
-            item = self.item("server", str(name), f"{place}: {a_text(name)}", data)
-            told = None
+            item = self.item("server", str(name), f"{place}: {as_text(name)}", data)
+            outcome = None
             if not (settings.get("command") or settings.get("url")):
-                told = Outcome("blocked", "", "it has neither a command nor a url")
+                outcome = Outcome("blocked", "", "it has neither command nor url")
             elif lost:
-                told = Outcome("blocked", "", lost)
-            yield Entry(item, told)
+                outcome = Outcome("blocked", "", lost)
+            yield SourceEntry(item, outcome)
 
-    def people(self, place: str, channel: str, ids: Any) -> Iterator[Entry]:
-        """People of a channel, to be proposed."""
-        for one in a_list(ids):
-            text = a_text(one).strip()
+    def people(self, place: str, channel: str, ids: Any) -> Iterator[SourceEntry]:
+        """Yield people of a channel, to be proposed."""
+        for one in as_list(ids):
+            text = as_text(one).strip()
             if text:
-                person = f"{a_text(channel)}:{text}"
-                yield Entry(self.item("person", person, place, {"person": person}))
+                person = f"{as_text(channel)}:{text}"
+                yield SourceEntry(self.item("person", person, place, {"person": person}))
 
-    def keys(self, path: str = ".env") -> Iterator[Entry]:
-        """The keys of a ``.env``; their values are in the items and are never shown."""
+    def keys(self, path: str = ".env") -> Iterator[SourceEntry]:
+        """Yield the keys of a ``.env``. Their values are in the items and never shown."""
         text = self.folder.text(path)
         for name, value in variables(text or "").items():
             item = self.item("key", name, f"{path}: {name}", {"name": name, "value": value})
             if not is_key(name):
-                yield Entry(item, Outcome("skipped", "", "it is no key that Hookline reads"))
+                yield SourceEntry(item, Outcome("skipped", "", "not a key that Hookline reads"))
             elif not self.options.secrets:
-                yield Entry(item, Outcome("skipped", "", "keys are moved only with --secrets"))
+                yield SourceEntry(
+                    item, Outcome("skipped", "", "keys are imported only with --secrets")
+                )
             else:
-                yield Entry(item)
+                yield SourceEntry(item)
 
-    def _left(self) -> Iterator[Entry]:
+    def _left(self) -> Iterator[SourceEntry]:
         yield from self._links
-        for path in self.oauth:
+        for path in self.login_files:
             if self.folder.exists(path):
-                told = "logins (OAuth) are not moved: log in again"
-                yield self.told("login", path, Outcome("skipped", "", told))
-        for path, reason in self.left.items():
+                reason = "logins (OAuth) are not imported: log in again"
+                yield self.reported("login", path, Outcome("skipped", "", reason))
+        for path, reason in self.not_imported.items():
             if self._holds(path):
-                yield self.told("other", path, Outcome("skipped", "", reason))
+                yield self.reported("other", path, Outcome("skipped", "", reason))
 
     def _holds(self, path: str) -> bool:
-        """Whether there is such a file, or a folder with something in it."""
+        """True for an existing file, or a folder that is not empty."""
         place = self.folder.root / path
         if place.is_symlink() or not place.is_dir():
             return self.folder.exists(path)
@@ -195,43 +198,43 @@ class Source(ABC):
 
 
 def plain_name(name: str) -> str:
-    """A server's name as one of Hookline's: letters and digits, single dashes."""
+    """Convert a server's name to letters, digits and single dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:32].strip("-") or "server"
 
 
 def server_settings(
     name: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str], str]:
-    """A server's settings, the secrets taken out of them by variable, and why it cannot be moved.
+    """Return a server's settings, its secrets by variable, and why it cannot be imported.
 
-    Every value of ``env`` and ``headers`` may be a secret: it becomes a reference to a variable.
+    Every value of ``env`` and ``headers`` may be a secret, so it becomes a reference to a variable.
     """
-    url = a_text(given.get("url") or given.get("endpoint") or given.get("serverUrl"))
+    url = as_text(given.get("url") or given.get("endpoint") or given.get("serverUrl"))
     settings: dict[str, Any] = (
-        {"url": _literal(url)} if url else {"command": _literal(a_text(given.get("command")))}
+        {"url": _literal(url)} if url else {"command": _literal(as_text(given.get("command")))}
     )
     if not url and given.get("args"):
-        settings["args"] = [_literal(a_text(one)) for one in a_list(given["args"])]
+        settings["args"] = [_literal(as_text(one)) for one in as_list(given["args"])]
     if url and not re.match(r"https?://[^/\s]", url):
-        return settings, {}, "its url is no http address"
-    if a_text(given.get("transport") or given.get("type")) == "sse":
+        return settings, {}, "its url is not an http address"
+    if as_text(given.get("transport") or given.get("type")) == "sse":
         return settings, {}, "the transport sse is not supported; give its Streamable HTTP url"
     secrets: dict[str, str] = {}
     for part in ("env", "headers"):
         values = {}
-        for key, value in a_dict(given.get(part)).items():
+        for key, value in as_dict(given.get(part)).items():
             variable = re.sub(r"[^A-Za-z0-9]+", "_", f"MCP_{name}_{key}").strip("_").upper()
-            secrets[variable] = a_text(value)
-            values[a_text(key)] = f"${{{variable}:-}}"
+            secrets[variable] = as_text(value)
+            values[as_text(key)] = f"${{{variable}:-}}"
         if values and (part == "headers") == bool(url):
             settings[part] = values
-    if a_text(given.get("auth")) == "oauth":
+    if as_text(given.get("auth")) == "oauth":
         settings["auth"] = "oauth"
     return settings, secrets, ""
 
 
 def variables(text: str) -> dict[str, str]:
-    """The variables of a ``.env``, without quotes; what is no assignment is left out."""
+    """Return the variables of a ``.env``, without quotes; other lines are ignored."""
     found: dict[str, str] = {}
     for line in text.split("\n"):
         match = re.fullmatch(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*", line, re.ASCII)
@@ -248,13 +251,13 @@ def variables(text: str) -> dict[str, str]:
 
 
 def is_key(name: str) -> bool:
-    """True for names of keys and tokens; never for what steers programs or Hookline itself."""
+    """True for names of keys and tokens, but not for variables that control programs."""
     good = re.fullmatch(r"[A-Z][A-Z0-9_]*_(API_KEY|TOKEN|SECRET|KEY)", name)
     return good is not None and not re.match(r"(HOOKLINE|LD|DYLD|PYTHON|GIT|SSH|NODE)_", name)
 
 
 def paragraphs(text: str) -> list[str]:
-    """The parts of a page of Markdown: paragraphs, and top-level items of lists; no headings."""
+    """Return the paragraphs and top-level list items of Markdown, without headings."""
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     parts: list[str] = []
     block: list[str] = []
@@ -277,14 +280,14 @@ def paragraphs(text: str) -> list[str]:
     return parts
 
 
-def is_stock(text: str) -> bool:
-    """True for a template that the program wrote itself and nobody has changed."""
-    return fingerprint(text) in _stock()
+def is_template(text: str) -> bool:
+    """True for an unchanged template of the program."""
+    return fingerprint(text) in _template_digests()
 
 
 def without_template(text: str) -> str:
-    """A person's own lines of a page that began as a template; any other page as it is."""
-    known = {str(one) for one in (_stock_data().get("lines") or {}).values()}
+    """Remove the template's lines from a page that began as a template."""
+    known = {str(one) for one in (_read_templates().get("lines") or {}).values()}
     lines = text.split("\n")
     if sum(fingerprint(line) in known for line in lines) < len(known) / 2:
         return text
@@ -292,30 +295,30 @@ def without_template(text: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """Of a text, whatever its spacing."""
+    """Return a digest of a text that ignores spacing."""
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _stock() -> frozenset[str]:
-    data = _stock_data()
+def _template_digests() -> frozenset[str]:
+    data = _read_templates()
     return frozenset(str(one) for prints in data.values() for one in prints.values())
 
 
 @cache
-def _stock_data() -> dict[str, dict[str, str]]:
-    text = (Path(__file__).parent / "stock.yaml").read_text("utf-8")
+def _read_templates() -> dict[str, dict[str, str]]:
+    text = (Path(__file__).parent / "templates.yaml").read_text("utf-8")
     found: dict[str, dict[str, str]] = yaml.safe_load(text)
     return found
 
 
-def placed(channel: str, chat_id: str) -> tuple[str, str]:
-    """Where a conversation belongs: the channel and chat, the terminal for an operator's own."""
-    channel, chat_id = a_text(channel).strip().lower(), a_text(chat_id).strip()
-    if not channel or channel in DIRECT:
+def map_chat(channel: str, chat_id: str) -> tuple[str, str]:
+    """Return channel and chat of a conversation; the operator's own belong to the terminal."""
+    channel, chat_id = as_text(channel).strip().lower(), as_text(chat_id).strip()
+    if not channel or channel in OPERATOR_CHANNELS:
         return "terminal", "default"
     return channel, chat_id or "unknown"
 
 
 def _literal(text: str) -> str:
-    """``text`` as config.yaml holds it, so that nothing in it is looked up."""
+    """Escape ``text`` for config.yaml, so that no variable in it is expanded."""
     return text.replace("${", "$${")
