@@ -118,7 +118,7 @@ def test_failures_are_marked_by_their_kind_alone(traced: Make, collector: Any) -
     assert b"nothing to see" not in collector.bodies
 
 
-def test_what_was_said_stays_here(traced: Make, collector: Any) -> None:
+def test_content_is_not_sent_by_default(traced: Make, collector: Any) -> None:
     harness = traced(Work)
     harness.model.steps += [calls("look", at="the garden"), "the answer"]
     harness.send("my question")
@@ -128,7 +128,7 @@ def test_what_was_said_stays_here(traced: Make, collector: Any) -> None:
         assert said not in collector.bodies
 
 
-def test_content_is_sent_where_it_is_wanted(traced: Make, collector: Any) -> None:
+def test_content_is_sent_if_configured(traced: Make, collector: Any) -> None:
     harness = traced(Work, content=True)
     harness.model.steps += [calls("look", at="gar\ud800den"), "the answer"]
     harness.send("my question")
@@ -144,7 +144,7 @@ def test_content_is_sent_where_it_is_wanted(traced: Make, collector: Any) -> Non
 
 
 @pytest.mark.parametrize("semconv", [1.41, "both"])
-def test_the_names_are_those_of_the_version(traced: Make, collector: Any, semconv: Any) -> None:
+def test_names_follow_the_configured_version(traced: Make, collector: Any, semconv: Any) -> None:
     harness = traced(semconv=semconv)
     harness.model.steps.append(ModelResponse((TextBlock("done"),), "end", USED))
     harness.send("hello")
@@ -233,7 +233,7 @@ def test_the_request_after_a_compaction_says_so(traced: Make, collector: Any) ->
     assert told == [None, True, None]
 
 
-def test_tools_side_by_side_are_under_their_turn(traced: Make, collector: Any) -> None:
+def test_parallel_tools_are_under_their_turn(traced: Make, collector: Any) -> None:
     harness = traced(Work)
     both = [ToolCall(str(number), "look", {"at": str(number)}) for number in range(5)]
     harness.model.steps += [ModelResponse(tuple(both), "tools"), "done"]
@@ -245,7 +245,7 @@ def test_tools_side_by_side_are_under_their_turn(traced: Make, collector: Any) -
     assert {one.parent for one in looks} == {turn.id}
 
 
-def test_what_a_tool_asks_a_model_is_under_the_tool(traced: Make, collector: Any) -> None:
+def test_a_tools_model_request_is_under_the_tool(traced: Make, collector: Any) -> None:
     class Asking(Plugin):
         @tool
         async def wonder(self, ctx: Context) -> str:
@@ -263,15 +263,15 @@ def test_what_a_tool_asks_a_model_is_under_the_tool(traced: Make, collector: Any
 
 def test_spans_and_values_reach_other_exporters(harness: Make) -> None:
     """A program that embeds Hookline can put exporters of its own in place of OTLP."""
-    from hookline_otel.pipeline import Pipeline
+    from hookline_otel.pipeline import ExportPipeline
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     spans, values = InMemorySpanExporter(), InMemoryMetricReader()
 
     class Kept(Otel):
-        def open_pipeline(self) -> Pipeline:
-            return Pipeline(self.config, {}, self.log, spans=spans, metrics=values)
+        def open_pipeline(self) -> ExportPipeline:
+            return ExportPipeline(self.config, {}, self.log, spans=spans, metrics=values)
 
     made = harness(Kept)
     made.model.steps.append("hi")

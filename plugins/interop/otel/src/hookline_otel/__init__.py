@@ -1,7 +1,7 @@
 """Hookline plugin ``otel``: traces and metrics of turns, over OTLP/HTTP.
 
-Reached by the entry point ``hookline_otel:Otel``. The OpenTelemetry SDK is imported when the first
-turn begins; the names of attributes and metrics are data (``names.yaml``).
+Reached by the entry point ``hookline_otel:Otel``. The OpenTelemetry SDK is imported at the first
+turn. The names of attributes and metrics are in ``conventions.yaml``.
 """
 
 from .config import OtelConfig

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_validator
 
 
 class OtelConfig(BaseModel):
-    """Where telemetry goes, under which names, and whether it holds what was said."""
+    """Where telemetry goes, under which names, and with which content."""
 
     endpoint: str = Field(
         "http://127.0.0.1:4318",
@@ -29,5 +29,5 @@ class OtelConfig(BaseModel):
         return str(value) if isinstance(value, float) else value
 
     def url(self, signal: str) -> str:
-        """Where ``traces`` or ``metrics`` are sent."""
+        """Return the URL for ``traces`` or ``metrics``."""
         return f"{self.endpoint.rstrip('/')}/v1/{signal}"

@@ -1,4 +1,4 @@
-"""What was said, as the conventions write it, without the secrets of the configuration."""
+"""Messages and arguments in the conventions' format, without secrets of the configuration."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from typing import Any
 from hookline_hookspecs import Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.secrets import redacted
 
-MOST = 60_000
-"""Characters of one attribute: collectors refuse spans that are too large."""
+MAX_ATTRIBUTE_CHARS = 60_000
+"""Characters of one attribute; collectors refuse spans that are too large."""
 
 
-def clean(value: Any) -> Any:
-    """A JSON value without secrets, in its keys neither."""
+def redact_secrets(value: Any) -> Any:
+    """Return a JSON value without secrets, also in its keys."""
     if isinstance(value, str):
-        return _sendable(redacted(value))
+        return _without_surrogates(redacted(value))
     if isinstance(value, Mapping):
-        return {clean(str(key)): clean(inner) for key, inner in value.items()}
+        return {redact_secrets(str(key)): redact_secrets(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(inner) for inner in value]
+        return [redact_secrets(inner) for inner in value]
     return value
 
 
-def as_json(value: Any) -> str:
-    """Compact JSON without secrets, cut to :data:`MOST` characters."""
-    found = _encoded(value)
-    return found if len(found) <= MOST else found[: MOST - 1] + "…"
+def to_json(value: Any) -> str:
+    """Return compact JSON without secrets, cut to :data:`MAX_ATTRIBUTE_CHARS`."""
+    found = _encode(value)
+    return found if len(found) <= MAX_ATTRIBUTE_CHARS else found[: MAX_ATTRIBUTE_CHARS - 1] + "…"
 
 
-def text(value: str) -> str:
-    """A text without secrets, cut to :data:`MOST` characters."""
-    value = _sendable(redacted(value))
-    return value if len(value) <= MOST else value[: MOST - 1] + "…"
+def limit_text(value: str) -> str:
+    """Return a text without secrets, cut to :data:`MAX_ATTRIBUTE_CHARS`."""
+    value = _without_surrogates(redacted(value))
+    return value if len(value) <= MAX_ATTRIBUTE_CHARS else value[: MAX_ATTRIBUTE_CHARS - 1] + "…"
 
 
-def _sendable(value: str) -> str:
-    """``value`` without lone surrogates, which protobuf cannot hold."""
+def _without_surrogates(value: str) -> str:
+    """Replace lone surrogates, which protobuf cannot encode."""
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _encoded(value: Any) -> str:
-    """Compact JSON; telemetry is never the reason for which a call fails."""
+def _encode(value: Any) -> str:
+    """Return compact JSON; never raises, because telemetry must not fail a call."""
     try:
-        return json.dumps(clean(value), ensure_ascii=False, default=str)
+        return json.dumps(redact_secrets(value), ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
-        return '"(what JSON cannot hold)"'
+        return '"(not JSON)"'
 
 
 def messages(given: Iterable[Message], finish: str = "") -> str:
-    """The newest of ``given`` that fit, in order, as JSON of the conventions' schema."""
+    """Return the newest messages that fit, in order, as JSON of the conventions' schema."""
     found: list[str] = []
-    left = MOST
+    left = MAX_ATTRIBUTE_CHARS
     for message in reversed(tuple(given)):
         data: dict[str, Any] = {
             "role": message.speaker,
@@ -60,7 +60,7 @@ def messages(given: Iterable[Message], finish: str = "") -> str:
         }
         if finish:
             data["finish_reason"] = finish
-        one = _encoded(data)
+        one = _encode(data)
         left -= len(one) + 1
         if left < 0:
             break
@@ -71,13 +71,17 @@ def messages(given: Iterable[Message], finish: str = "") -> str:
 def _part(block: Any) -> dict[str, Any]:
     match block:
         case TextBlock():
-            return {"type": "text", "content": text(block.text)}
+            return {"type": "text", "content": limit_text(block.text)}
         case ThinkingBlock():
-            return {"type": "reasoning", "content": text(block.text)}
+            return {"type": "reasoning", "content": limit_text(block.text)}
         case ToolCall():
             arguments = block.arguments
             return {"type": "tool_call", "id": block.id, "name": block.name, "arguments": arguments}
         case ToolResultBlock():
-            return {"type": "tool_call_response", "id": block.call_id, "response": text(block.text)}
+            return {
+                "type": "tool_call_response",
+                "id": block.call_id,
+                "response": limit_text(block.text),
+            }
         case _:
             return {"type": "blob", "modality": "image", "content": ""}

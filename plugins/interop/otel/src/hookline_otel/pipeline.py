@@ -1,6 +1,6 @@
-"""The SDK: private providers, export in the background, and an end that takes no longer than 2 s.
+"""Sets up the OpenTelemetry SDK: private providers, background export, quick shutdown.
 
-Importing this module imports the OpenTelemetry SDK.
+Importing this module imports the SDK.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from .config import OtelConfig
 
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
-"""Headers of every export, such as a key (OpenTelemetry, "OTLP Exporter Configuration")."""
-SHUTDOWN = 2.0
-"""Seconds that the end of the process waits for what was not sent yet."""
-QUEUE, BATCH = 2048, 512
-"""Spans that wait at most, and that are sent at once (the SDK's own defaults)."""
-TIMEOUT = 5.0
-"""Seconds for one export, its retries included."""
+"""Environment variable with headers of every export, such as a key."""
+SHUTDOWN_TIMEOUT = 2.0
+"""Seconds that shutdown waits for pending telemetry."""
+MAX_QUEUED_SPANS, MAX_BATCH_SPANS = 2048, 512
+"""Spans that wait for export, and spans in one export (the SDK's defaults)."""
+EXPORT_TIMEOUT = 5.0
+"""Seconds for one export, including retries."""
 SCOPE = "hookline_otel"
 _LOGGERS = tuple(
     logging.getLogger(f"opentelemetry.exporter.otlp.proto.http.{name}_exporter")
     for name in ("trace", "metric")
 )
-_ours = threading.local()
+_export_state = threading.local()
 T = TypeVar("T")
 
 
-class Losses:
-    """Counts what could not be sent, and logs the first of it; the rest at the end."""
+class LossCounter:
+    """Counts dropped spans, and logs the first loss."""
 
     def __init__(self, log: logging.Logger, endpoint: str) -> None:
         self._log = log
@@ -55,40 +55,40 @@ class Losses:
         self.spans = 0
 
     def add(self, spans: int, why: str) -> None:
-        """``spans`` were dropped."""
+        """Count ``spans`` dropped spans."""
         with self._lock:
             first, self.spans = not self.spans, self.spans + spans
         if first and spans:
             self._log.warning(
-                "telemetry is lost: %s %s; turns go on. Check `endpoint` of plugin otel with "
-                "`hookline doctor`; this is said once",
+                "telemetry is dropped: %s %s. Run `hookline doctor` to check `endpoint` of plugin "
+                "otel. Further losses are not logged",
                 self._endpoint,
                 why,
             )
 
 
-class _Quiet(logging.Filter):
-    """Keeps the SDK's own word on each failed export of ours out of the log."""
+class _OwnExportFilter(logging.Filter):
+    """Drops the SDK's log records about failures of this plugin's exports."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not getattr(_ours, "exporting", False)
+        return not getattr(_export_state, "exporting", False)
 
 
-_QUIET = _Quiet()
+_OWN_EXPORT_FILTER = _OwnExportFilter()
 
 
-def _quietly(export: Callable[[], T]) -> T:
-    _ours.exporting = True
+def _without_sdk_log(export: Callable[[], T]) -> T:
+    _export_state.exporting = True
     try:
         return export()
     finally:
-        _ours.exporting = False
+        _export_state.exporting = False
 
 
-class _Spans(SpanExporter):
-    """Passes spans on, and counts those that did not arrive."""
+class _CountingSpanExporter(SpanExporter):
+    """Passes spans to another exporter, and counts those that were not accepted."""
 
-    def __init__(self, inner: SpanExporter, losses: Losses) -> None:
+    def __init__(self, inner: SpanExporter, losses: LossCounter) -> None:
         self._inner = inner
         self._losses = losses
         self.done = 0
@@ -96,50 +96,52 @@ class _Spans(SpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         result = SpanExportResult.FAILURE
         try:
-            result = _quietly(lambda: self._inner.export(spans))
+            result = _without_sdk_log(lambda: self._inner.export(spans))
         finally:
             self.done += len(spans)
             if result is not SpanExportResult.SUCCESS:
-                self._losses.add(len(spans), "does not take it")
+                self._losses.add(len(spans), "does not accept it")
         return result
 
     def shutdown(self) -> None:
-        _quietly(self._inner.shutdown)
+        _without_sdk_log(self._inner.shutdown)
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         return self._inner.force_flush(timeout_millis)
 
 
-class _Metrics(OTLPMetricExporter):
-    """The SDK's exporter without its log."""
+class _QuietMetricExporter(OTLPMetricExporter):
+    """The SDK's metric exporter without its log."""
 
     def export(
         self, metrics_data: MetricsData, timeout_millis: float | None = 10_000, **kwargs: Any
     ) -> MetricExportResult:
-        return _quietly(
-            lambda: super(_Metrics, self).export(metrics_data, timeout_millis or 10_000, **kwargs)
+        return _without_sdk_log(
+            lambda: super(_QuietMetricExporter, self).export(
+                metrics_data, timeout_millis or 10_000, **kwargs
+            )
         )
 
 
-class _Batch(SpanProcessor):
-    """The SDK's batches, with a queue that is never over-full: what does not fit is counted."""
+class _BoundedSpanProcessor(SpanProcessor):
+    """The SDK's batch processor, with a bounded queue; spans that do not fit are counted."""
 
-    def __init__(self, exporter: SpanExporter, losses: Losses) -> None:
-        self._spans = _Spans(exporter, losses)
+    def __init__(self, exporter: SpanExporter, losses: LossCounter) -> None:
+        self._spans = _CountingSpanExporter(exporter, losses)
         self._losses = losses
         self._inner = BatchSpanProcessor(
-            self._spans, max_queue_size=QUEUE, max_export_batch_size=BATCH
+            self._spans, max_queue_size=MAX_QUEUED_SPANS, max_export_batch_size=MAX_BATCH_SPANS
         )
         self._taken = 0
 
     @property
     def waiting(self) -> int:
-        """Spans that were neither sent nor dropped."""
+        """Spans that are neither sent nor dropped."""
         return self._taken - self._spans.done
 
     def on_end(self, span: ReadableSpan) -> None:
-        if self.waiting >= QUEUE:
-            self._losses.add(1, "is too slow for it")
+        if self.waiting >= MAX_QUEUED_SPANS:
+            self._losses.add(1, "is too slow")
             return
         self._taken += 1
         self._inner.on_end(span)
@@ -151,10 +153,10 @@ class _Batch(SpanProcessor):
         return bool(self._inner.force_flush(timeout_millis))
 
 
-class Pipeline:
-    """A tracer and a meter of the plugin's own, and what sends their spans and values.
+class ExportPipeline:
+    """The plugin's own tracer and meter, with their exporters.
 
-    The global providers are left alone: SDKs of model providers may use them.
+    The global providers are not touched, because SDKs of model providers may use them.
     """
 
     def __init__(
@@ -166,39 +168,41 @@ class Pipeline:
         spans: SpanExporter | None = None,
         metrics: MetricReader | None = None,
     ) -> None:
-        """``env`` may name headers (:data:`HEADERS`); ``spans`` and ``metrics`` replace OTLP."""
+        """``env`` may set headers (:data:`HEADERS`); ``spans`` and ``metrics`` replace OTLP."""
         headers = parse_env_headers(env.get(HEADERS, ""), liberal=True)
         for logger in _LOGGERS:
-            logger.addFilter(_QUIET)
-        self.losses = Losses(log, config.endpoint)
+            logger.addFilter(_OWN_EXPORT_FILTER)
+        self.losses = LossCounter(log, config.endpoint)
         exporter = spans or OTLPSpanExporter(
-            endpoint=config.url("traces"), headers=headers, timeout=TIMEOUT
+            endpoint=config.url("traces"), headers=headers, timeout=EXPORT_TIMEOUT
         )
         reader = metrics or PeriodicExportingMetricReader(
-            _Metrics(endpoint=config.url("metrics"), headers=headers, timeout=TIMEOUT)
+            _QuietMetricExporter(
+                endpoint=config.url("metrics"), headers=headers, timeout=EXPORT_TIMEOUT
+            )
         )
         resource = Resource.create({"service.name": env.get("OTEL_SERVICE_NAME") or "hookline"})
         self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
-        self._batch = _Batch(exporter, self.losses)
+        self._batch = _BoundedSpanProcessor(exporter, self.losses)
         self._traces.add_span_processor(self._batch)
-        self._values = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+        self._metrics_status = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
         self.tracer = self._traces.get_tracer(SCOPE)
-        self.meter = self._values.get_meter(SCOPE)
+        self.meter = self._metrics_status.get_meter(SCOPE)
 
-    def close(self, seconds: float = SHUTDOWN) -> None:
-        """Send what waits, for at most ``seconds``; then leave it. Blocks."""
+    def close(self, seconds: float = SHUTDOWN_TIMEOUT) -> None:
+        """Send pending telemetry for at most ``seconds``, then drop the rest. Blocks."""
         until = time.monotonic() + seconds
-        works = (self._traces.shutdown, lambda: self._values.shutdown(seconds * 900))
-        threads = [threading.Thread(target=_attempt, args=(w,), daemon=True) for w in works]
+        works = (self._traces.shutdown, lambda: self._metrics_status.shutdown(seconds * 900))
+        threads = [threading.Thread(target=_shut_down, args=(w,), daemon=True) for w in works]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
-        self.losses.add(self._batch.waiting, "has not taken it in time")
+        self.losses.add(self._batch.waiting, "did not accept it in time")
 
 
-def _attempt(work: Callable[[], object]) -> None:
+def _shut_down(work: Callable[[], object]) -> None:
     try:
-        _quietly(work)
-    except Exception as error:  # the SDK raises what its readers do, a missed deadline too
+        _without_sdk_log(work)
+    except Exception as error:  # the SDK raises its readers' errors, even timeouts
         logging.getLogger(SCOPE).debug("not shut down: %s", error)

@@ -1,4 +1,4 @@
-"""The plugin: which hooks it listens to, and when the SDK is imported."""
+"""The plugin ``otel``: connects the hooks with telemetry, and imports the SDK when needed."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
     from hookline_hookspecs import ModelResponse, ToolResult
     from hookline_hookspecs.hooks.turn import CallModel, CallTool, ModelMiddleware, ToolMiddleware
 
-    from .pipeline import Pipeline
-    from .telemetry import Telemetry
+    from .pipeline import ExportPipeline
+    from .telemetry import TurnTelemetry
 
 
 class Otel(Plugin[OtelConfig]):
-    """Sends traces and metrics of turns; nothing of a turn waits for the collector."""
+    """Sends traces and metrics of turns; no turn waits for the collector."""
 
-    _pipeline: Pipeline | None = None
-    _telemetry: Telemetry | None = None
+    _pipeline: ExportPipeline | None = None
+    _telemetry: TurnTelemetry | None = None
     _starting: asyncio.Lock
 
-    def open_pipeline(self) -> Pipeline:
-        """Return what sends spans and values; called once, in a thread, when a turn begins."""
-        from .pipeline import Pipeline
+    def open_pipeline(self) -> ExportPipeline:
+        """Return the export pipeline; called once, in a thread, at the first turn."""
+        from .pipeline import ExportPipeline
 
-        return Pipeline(self.config, self.host.env, self.log)
+        return ExportPipeline(self.config, self.host.env, self.log)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Listen to compactions; the SDK is imported when the first turn begins."""
+        """Listen to compactions; the SDK is imported only at the first turn."""
         self._starting = asyncio.Lock()
-        host.signals.connect("compacted", self._compacted)
+        host.signals.connect("compacted", self._on_compacted)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Register ``collector``."""
+        """Register the check ``collector``."""
 
         async def run(offline: bool = False) -> CheckResult:
-            from .collector import check
+            from .collector_check import check
 
             return await check(self.config, self.host.env, offline=offline)
 
@@ -62,28 +62,28 @@ class Otel(Plugin[OtelConfig]):
 
     @hookimpl(tryfirst=True)
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Begin the span ``invoke_agent``."""
+        """Start the span ``invoke_agent``."""
         if self._telemetry is None:
             async with self._starting:
                 if self._telemetry is None:
-                    self._telemetry = await asyncio.to_thread(self._open)
+                    self._telemetry = await asyncio.to_thread(self._open_telemetry)
         self._telemetry.begin(ctx, turn)
 
-    def _open(self) -> Telemetry:
-        from .names import Names
-        from .telemetry import Telemetry
+    def _open_telemetry(self) -> TurnTelemetry:
+        from .conventions import ConventionNames
+        from .telemetry import TurnTelemetry
 
         self._pipeline = pipeline = self.open_pipeline()
-        return Telemetry(
+        return TurnTelemetry(
             pipeline.tracer,
             pipeline.meter,
-            Names(self.config.semconv),
+            ConventionNames(self.config.semconv),
             with_content=self.config.content,
         )
 
     @hookimpl(trylast=True)
     def around_model(self, ctx: Context, request: ModelRequest) -> ModelMiddleware | None:
-        """Measure the request as the provider gets it, within fallbacks and retries."""
+        """Measure each request to a provider, inside fallbacks and retries."""
         telemetry = self._telemetry
         if telemetry is None:
             return None
@@ -107,7 +107,7 @@ class Otel(Plugin[OtelConfig]):
 
     @hookimpl
     def on_error(self, ctx: Context, error: Failure) -> None:
-        """Note of what kind the turn's error is."""
+        """Record the kind of the turn's error."""
         if self._telemetry is not None:
             self._telemetry.failed(ctx, error.kind)
 
@@ -117,13 +117,13 @@ class Otel(Plugin[OtelConfig]):
         if self._telemetry is not None:
             self._telemetry.end(turn)
 
-    def _compacted(self, event: Compacted, **_: object) -> None:
+    def _on_compacted(self, event: Compacted, **_: object) -> None:
         if self._telemetry is not None:
             self._telemetry.compacted(event.session)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Send what waits, for at most two seconds."""
+        """Send pending telemetry, for at most two seconds."""
         if self._telemetry is not None:
             self._telemetry.close()
         if self._pipeline is not None:

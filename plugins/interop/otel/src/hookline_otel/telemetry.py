@@ -1,4 +1,4 @@
-"""Spans and values of turns: what is measured, and what belongs under what."""
+"""Creates the spans and metrics of turns, requests and tools."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from opentelemetry.metrics import Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
 from . import content
-from .names import Metric, Names
+from .conventions import ConventionNames, Metric
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.turn import CallModel, CallTool
 
-AGENT = "hookline"
-OPEN = 500
-"""Turns that are remembered until they end; a turn that never does is ended with the process."""
-STASH = "turn"
-"""The :class:`OpenTurn` in the stash of a turn."""
-MCP = "mcp__"
-NOWHERE = SpanContext()
-"""No parent: the span begins a trace. The context that the process has is never used."""
+AGENT_NAME = "hookline"
+MAX_OPEN_TURNS = 500
+"""Turns with an open span; the oldest span is closed when there are more."""
+OPEN_TURN_KEY = "turn"
+"""Key of the :class:`OpenTurn` in a turn's stash."""
+MCP_PREFIX = "mcp__"
+NO_PARENT = SpanContext()
+"""No parent: the span starts a trace. The process's current context is never used."""
 
 
 @dataclass(slots=True)
 class OpenTurn:
-    """A turn that has begun. ``started`` is a value of ``time.perf_counter()``."""
+    """A running turn. ``started`` is a value of ``time.perf_counter()``."""
 
     span: Span
     started: float = field(default_factory=time.perf_counter)
@@ -53,14 +53,16 @@ class OpenTurn:
 
 
 _tool: ContextVar[tuple[str, Span] | None] = ContextVar("hookline_otel_tool", default=None)
-"""The session whose tool runs in this task, and the tool's span."""
+"""The session whose tool is running in this task, and the tool's span."""
 
 
-class Telemetry:
-    """Makes the spans and values of every turn of the process."""
+class TurnTelemetry:
+    """Creates the spans and metrics of all turns in the process."""
 
-    def __init__(self, tracer: Tracer, meter: Meter, names: Names, *, with_content: bool) -> None:
-        """``with_content``: what was said is sent as well."""
+    def __init__(
+        self, tracer: Tracer, meter: Meter, names: ConventionNames, *, with_content: bool
+    ) -> None:
+        """``with_content``: also send messages, arguments and results."""
         self._tracer = tracer
         self._names = names
         self._content = with_content
@@ -73,7 +75,7 @@ class Telemetry:
         }
 
     def _instrument(self, meter: Meter, metric: Metric) -> Any:
-        """What records values: one instrument for each name."""
+        """Return the function that records values, one per instrument name."""
         if metric.name not in self._instruments:
             if metric.bounds:
                 made: Any = meter.create_histogram(
@@ -88,14 +90,12 @@ class Telemetry:
         for record, fixed in self._record.get(key, ()):
             record(value, {**attributes, **fixed})
 
-    # Turns
-
     def begin(self, ctx: Context, turn: Turn) -> None:
-        """A turn begins; that of a sub-agent under the tool that started it."""
+        """Start a turn's span; a sub-agent's is a child of the tool that started it."""
         session = turn.session
-        agent = _agent(session)
+        agent = _agent_name(session)
         provider = name = None
-        with suppress(HooklineError):  # no model is configured: the turn will say so
+        with suppress(HooklineError):  # without a model the turn itself reports the error
             provider, _, name = ctx.model.partition("/")
         attributes = self._names.attributes(
             operation="invoke_agent",
@@ -108,38 +108,38 @@ class Telemetry:
             channel=ctx.channel,
         )
         if self._content:
-            said = self._names.attributes(input_messages=_said("user", turn.inbound.text))
+            said = self._names.attributes(input_messages=_message_json("user", turn.inbound.text))
             attributes |= said
-        parent = self._above(session)
+        parent = self._parent_of_turn(session)
         span = self._tracer.start_span(f"invoke_agent {agent}", parent, attributes=attributes)
-        self._open[turn.id] = ctx.stash[STASH] = OpenTurn(span)
-        if len(self._open) > OPEN:
+        self._open[turn.id] = ctx.stash[OPEN_TURN_KEY] = OpenTurn(span)
+        if len(self._open) > MAX_OPEN_TURNS:
             self._finish(self._open.popitem(last=False)[1], "lost")
 
-    def _above(self, session: Session) -> SpanContext:
+    def _parent_of_turn(self, session: Session) -> SpanContext:
         tool = _tool.get()
         if tool is None or session.parent_id is None or tool[0] != session.parent_id:
-            return NOWHERE
-        return set_span_in_context(tool[1], NOWHERE)
+            return NO_PARENT
+        return set_span_in_context(tool[1], NO_PARENT)
 
     def failed(self, ctx: Context, kind: str) -> None:
-        """The turn fails with an error of this kind."""
-        opened: OpenTurn | None = ctx.stash.get(STASH)
+        """Record that the turn fails with an error of this kind."""
+        opened: OpenTurn | None = ctx.stash.get(OPEN_TURN_KEY)
         if opened is not None:
             opened.error = kind
 
     def end(self, turn: Turn) -> None:
-        """A turn has ended."""
+        """End a turn's span and record its metrics."""
         opened = self._open.pop(turn.id, None)
         if opened is None:
             return
         if self._content:
-            said = _said("assistant", turn.reply)
+            said = _message_json("assistant", turn.reply)
             opened.span.set_attributes(self._names.attributes(output_messages=said))
         opened.span.set_attributes(self._names.attributes(stop=turn.stop))
         if turn.stop in ("error", "budget"):
             opened.error = opened.error or turn.stop
-        agent = _agent(turn.session)
+        agent = _agent_name(turn.session)
         common = self._names.attributes(agent=agent, error=opened.error or None)
         self._count("turn_requests", opened.requests, self._names.attributes(agent=agent))
         self._count("turn_tools", opened.tools, self._names.attributes(agent=agent))
@@ -148,60 +148,61 @@ class Telemetry:
 
     def _finish(self, opened: OpenTurn, error: str) -> None:
         if error:
-            self._mark(opened.span, error)
+            self._mark_error(opened.span, error)
         opened.span.end()
 
     def close(self) -> None:
-        """End every turn that is open: the process ends."""
+        """End the spans of all open turns, because the process ends."""
         while self._open:
             self._finish(self._open.popitem()[1], "process_ended")
 
     def compacted(self, session: Session) -> None:
-        """The history of a session was compacted; its next request says so."""
+        """Remember that a session was compacted, for the attributes of its next request."""
         self._compacted.add(session.id)
 
     def _parent(self, ctx: Context) -> tuple[SpanContext, OpenTurn | None]:
-        """What a request or a tool of this turn belongs under."""
-        opened: OpenTurn | None = ctx.stash.get(STASH)
+        """Return the parent of a span in this turn, and the turn."""
+        opened: OpenTurn | None = ctx.stash.get(OPEN_TURN_KEY)
         tool = _tool.get()
         if tool is not None and tool[0] == ctx.session.id:
-            return set_span_in_context(tool[1], NOWHERE), opened
-        return (set_span_in_context(opened.span, NOWHERE) if opened else NOWHERE), opened
+            return set_span_in_context(tool[1], NO_PARENT), opened
+        return (set_span_in_context(opened.span, NO_PARENT) if opened else NO_PARENT), opened
 
-    def _mark(self, span: Span, kind: str) -> None:
+    def _mark_error(self, span: Span, kind: str) -> None:
         span.set_attributes(self._names.attributes(error=kind))
         span.set_status(Status(StatusCode.ERROR))
-
-    # Requests
 
     async def request(
         self, ctx: Context, request: ModelRequest, call_next: CallModel
     ) -> ModelResponse:
-        """One request to a model, as the span ``chat MODEL``."""
+        """Measure one request to a model as the span ``chat MODEL``."""
         parent, opened = self._parent(ctx)
         if opened is not None and request.purpose == "turn":
             opened.requests += 1
         provider, _, model = request.model.partition("/")
         common = {"operation": "chat", "provider": provider, "model": model}
         span = self._tracer.start_span(
-            f"chat {model}", parent, SpanKind.CLIENT, attributes=self._asked(ctx, request, common)
+            f"chat {model}",
+            parent,
+            SpanKind.CLIENT,
+            attributes=self._request_attributes(ctx, request, common),
         )
         started = time.perf_counter()
         error: str | None = None
         try:
             response = await call_next(request)
-            self._answered(span, response, common)
+            self._record_response(span, response, common)
             return response
         except BaseException as failure:
-            error = _kind(failure)
-            self._mark(span, error)
+            error = _error_kind(failure)
+            self._mark_error(span, error)
             raise
         finally:
             seconds = time.perf_counter() - started
             self._count("model_seconds", seconds, self._names.attributes(**common, error=error))
             span.end()
 
-    def _asked(
+    def _request_attributes(
         self, ctx: Context, request: ModelRequest, common: Mapping[str, str]
     ) -> dict[str, Any]:
         session, params = ctx.session.id, request.params
@@ -210,7 +211,7 @@ class Telemetry:
             self._compacted.discard(session)
         said: dict[str, Any] = {}
         if self._content:
-            said["instructions"] = content.as_json([{"type": "text", "content": request.system}])
+            said["instructions"] = content.to_json([{"type": "text", "content": request.system}])
             said["input_messages"] = content.messages(request.messages)
         return self._names.attributes(
             **common,
@@ -224,7 +225,9 @@ class Telemetry:
             purpose=request.purpose,
         )
 
-    def _answered(self, span: Span, response: ModelResponse, common: Mapping[str, str]) -> None:
+    def _record_response(
+        self, span: Span, response: ModelResponse, common: Mapping[str, str]
+    ) -> None:
         usage, finish = response.usage, self._names.finish(response.stop)
         model = response.model.partition("/")[2] or response.model or None
         counts = {
@@ -247,10 +250,8 @@ class Telemetry:
             self._count("request_input", usage.input, named)
             self._count("request_output", usage.output, named)
 
-    # Tools
-
     async def tool(self, ctx: Context, call: ToolCall, call_next: CallTool) -> ToolResult:
-        """One execution of a tool, as the span ``execute_tool NAME``."""
+        """Measure one tool execution as the span ``execute_tool NAME``."""
         parent, opened = self._parent(ctx)
         if opened is not None:
             opened.tools += 1
@@ -263,11 +264,11 @@ class Telemetry:
             conversation=session,
             session=session,
         )
-        if call.name.startswith(MCP):
-            server = call.name.removeprefix(MCP).partition("__")[0]
+        if call.name.startswith(MCP_PREFIX):
+            server = call.name.removeprefix(MCP_PREFIX).partition("__")[0]
             attributes |= self._names.attributes(mcp_method="tools/call", mcp_server=server)
         if self._content:
-            said = content.as_json(call.arguments)
+            said = content.to_json(call.arguments)
             attributes |= self._names.attributes(tool_arguments=said)
         span = self._tracer.start_span(f"execute_tool {call.name}", parent, attributes=attributes)
         token = _tool.set((session, span))
@@ -278,30 +279,32 @@ class Telemetry:
             if not result.ok:
                 error = "denied" if result.text.startswith("Denied:") else "tool_error"
             if self._content:
-                span.set_attributes(self._names.attributes(tool_result=content.text(result.text)))
+                span.set_attributes(
+                    self._names.attributes(tool_result=content.limit_text(result.text))
+                )
             return result
         except BaseException as failure:
-            error = _kind(failure)
+            error = _error_kind(failure)
             raise
         finally:
             _tool.reset(token)
             if error:
-                self._mark(span, error)
+                self._mark_error(span, error)
             seconds = time.perf_counter() - started
             named = self._names.attributes(operation="execute_tool", tool=call.name, error=error)
             self._count("tool_seconds", seconds, named)
             span.end()
 
 
-def _agent(session: Session) -> str:
-    """The agent's name: a sub-agent, a review or scheduled work is named after its kind."""
-    return AGENT if session.kind == "chat" else session.kind
+def _agent_name(session: Session) -> str:
+    """Return the agent's name; other sessions than chats are named after their kind."""
+    return AGENT_NAME if session.kind == "chat" else session.kind
 
 
-def _kind(failure: BaseException) -> str:
-    """A word for an error, of which there are few: never its text, which may hold what was said."""
+def _error_kind(failure: BaseException) -> str:
+    """Return an error's kind, never its text, which may quote messages."""
     return failure.kind if isinstance(failure, ProviderError) else type(failure).__name__
 
 
-def _said(role: str, text: str) -> str:
-    return content.as_json([{"role": role, "parts": [{"type": "text", "content": text}]}])
+def _message_json(role: str, text: str) -> str:
+    return content.to_json([{"role": role, "parts": [{"type": "text", "content": text}]}])

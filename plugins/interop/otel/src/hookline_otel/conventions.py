@@ -1,4 +1,4 @@
-"""The conventions' names of attributes and metrics, from the packaged table ``names.yaml``."""
+"""The conventions' names of attributes and metrics, read from ``conventions.yaml``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import yaml
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One instrument: a histogram if it has ``bounds``, else a counter.
+    """An instrument: a histogram if it has ``bounds``, else a counter.
 
-    ``fixed`` are attributes of every value that is recorded for this purpose.
+    ``fixed`` are attributes added to every value.
     """
 
     name: str
@@ -24,8 +24,8 @@ class Metric:
     fixed: Mapping[str, str] = field(default_factory=dict)
 
 
-class Names:
-    """The names of one version of the conventions, or of several at once."""
+class ConventionNames:
+    """The names of one version of the conventions, or of all versions at once."""
 
     def __init__(self, semconv: str) -> None:
         """``semconv`` is ``latest``, ``1.41`` or ``both``."""
@@ -46,7 +46,7 @@ class Names:
                 self.metrics[key] = (*self.metrics.get(key, ()), metric)
 
     def attributes(self, **values: Any) -> dict[str, Any]:
-        """Return ``values`` under the conventions' names, without those that are None."""
+        """Return ``values`` under the conventions' names, without None."""
         return {
             name: value
             for key, value in values.items()
@@ -55,12 +55,12 @@ class Names:
         }
 
     def finish(self, stop: str) -> str:
-        """Return the conventions' word for why a model stopped."""
+        """Return the conventions' name of a stop reason."""
         return self._finish.get(stop, stop)
 
 
 @cache
 def _table() -> dict[str, Any]:
-    text = (files(__package__) / "names.yaml").read_text("utf-8")
+    text = (files(__package__) / "conventions.yaml").read_text("utf-8")
     table: dict[str, Any] = yaml.safe_load(text)
     return table
