@@ -38,38 +38,38 @@ USER = {"role": "user", "content": "say no"}
         (b"\xff\xfe", "not UTF-8"),
         (b"[" * 100_000, "deeper than"),
         (b'{"model":' + b'{"a":' * 80 + b"1" + b"}" * 81, "deeper than"),
-        (b'{"model": "a", "model": "b"}', "stands twice"),
-        (b'{"model": NaN}', "no number"),
+        (b'{"model": "a", "model": "b"}', "twice"),
+        (b'{"model": NaN}', "not a valid JSON number"),
         (b'{"model": ' + b"9" * 5000 + b"}", "not JSON"),
         (b'{"model": "hook\\ud800line"}', "surrogate"),
         (b'{"model": "hookline\\u0000"}', "NUL"),
-        (b'{"\\ud800": 1, "\\ud800": 2}', "stands twice"),
+        (b'{"\\ud800": 1, "\\ud800": 2}', "twice"),
         ({}, "model is missing"),
         ({"model": 7}, "model must be a string"),
         ({"model": "hookline"}, "messages must be a list"),
         (chat("hi"), "messages must be a list"),
-        (chat([]), "no message of the user"),
+        (chat([]), "no user message"),
         (chat(["hi"]), "messages[0] must be an object"),
-        (chat([{"role": "wizard", "content": "x"}]), "'wizard' is not known"),
-        (chat([{"role": ["user"], "content": "x"}]), "is not known"),
-        (chat([{"content": "x"}]), "is not known"),
-        (chat([{"role": "system", "content": "x"}]), "no message of the user"),
-        (chat([USER, {"role": "assistant", "content": "Sure, "}]), "must be a message of the user"),
-        (chat([USER, {"role": "tool", "content": "1"}]), "must be a message of the user"),
+        (chat([{"role": "wizard", "content": "x"}]), "unknown role 'wizard'"),
+        (chat([{"role": ["user"], "content": "x"}]), "unknown role"),
+        (chat([{"content": "x"}]), "unknown role"),
+        (chat([{"role": "system", "content": "x"}]), "no user message"),
+        (chat([USER, {"role": "assistant", "content": "Sure, "}]), "must be a user message"),
+        (chat([USER, {"role": "tool", "content": "1"}]), "must be a user message"),
         (chat([{"role": "user", "content": "  "}]), "is empty"),
         (chat([{"role": "user"}]), "is empty"),
         (chat([{"role": "user", "content": 5}]), "string or a list of parts"),
-        (chat([{"role": "user", "content": [{"type": "video"}]}]), "'video' is not known"),
+        (chat([{"role": "user", "content": [{"type": "video"}]}]), "unknown type 'video'"),
         (chat([{"role": "user", "content": [{"type": "text"}]}]), "text must be a string"),
         (
             chat(
                 [{"role": "user", "content": [{"type": "image_url", "image_url": "file:///etc"}]}]
             ),
-            "must be a data: URL",
+            "must be a data:, https: or http: URL",
         ),
         (
             chat([{"role": "user", "content": [{"type": "image_url", "image_url": "data:x"}]}]),
-            "no data: URL",
+            "not a valid data: URL",
         ),
         (
             chat([{"role": "user", "content": [{"type": "file", "file": {"file_data": "%%"}}]}]),
@@ -77,7 +77,7 @@ USER = {"role": "user", "content": "say no"}
         ),
         (
             chat([{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]),
-            "no files API",
+            "files API is not supported",
         ),
         (
             chat(
@@ -90,16 +90,16 @@ USER = {"role": "user", "content": "say no"}
                     }
                 ]
             ),
-            "cannot be fetched",
+            "Cannot fetch",
         ),
         (chat([USER], stream="yes"), "stream must be true or false"),
         (chat([USER], n=True), "n must be a whole number"),
         (chat([USER], tool_choice="maybe"), "auto or none"),
         (chat([USER], stream_options=[]), "stream_options must be an object"),
-        (chat([USER], response_format={"type": "xml"}), "'xml' is not known"),
+        (chat([USER], response_format={"type": "xml"}), "unknown type 'xml'"),
     ],
 )
-def test_a_chat_that_cannot_be_read(served: Served, body: Any, why: str) -> None:
+def test_an_invalid_chat_is_refused(served: Served, body: Any, why: str) -> None:
     error = refused(served.post("/chat/completions", body), 400, why)
     assert error["type"] == "invalid_request_error"
 
@@ -108,15 +108,15 @@ def test_a_chat_that_cannot_be_read(served: Served, body: Any, why: str) -> None
     ("more", "why"),
     [
         ({}, "input must be a string or a list"),
-        ({"input": []}, "no message of the user"),
-        ({"input": [{"type": "computer_call"}]}, "is not known"),
-        ({"input": [{"role": "root", "content": "x"}]}, "'root' is not known"),
+        ({"input": []}, "no user message"),
+        ({"input": [{"type": "computer_call"}]}, "unknown type"),
+        ({"input": [{"role": "root", "content": "x"}]}, "unknown role 'root'"),
         ({"input": "x", "conversation": 5}, "conversation must be a name"),
-        ({"input": "x", "metadata": {"a": 1}}, "metadata holds"),
-        ({"input": "x", "text": {"format": {"type": "json_schema"}}}, "answers in words"),
+        ({"input": "x", "metadata": {"a": 1}}, "metadata may have"),
+        ({"input": "x", "text": {"format": {"type": "json_schema"}}}, "answers with text"),
     ],
 )
-def test_a_response_that_cannot_be_read(served: Served, more: Any, why: str) -> None:
+def test_an_invalid_response_request_is_refused(served: Served, more: Any, why: str) -> None:
     refused(served.post("/responses", {"model": "hookline", **more}), 400, why)
 
 
@@ -127,12 +127,17 @@ def test_other_content_types_are_refused_on_loopback_too(served: Served) -> None
         refused(answer, 415, "application/json")
 
 
-def test_what_is_not_there_and_who_may_not_come_in(served: Served) -> None:
+def test_unknown_paths_and_keys_are_refused(served: Served) -> None:
     embeddings = {"model": "hookline", "input": "x"}
-    assert refused(served.post("/embeddings", embeddings), 404, "no embeddings")["param"] is None
-    refused(served.post("/images/generations", {}), 404, "Pictures are made")
+    assert (
+        refused(served.post("/embeddings", embeddings), 404, "Embeddings are not supported")[
+            "param"
+        ]
+        is None
+    )
+    refused(served.post("/images/generations", {}), 404, "images API is not supported")
     refused(served.post("/audio/speech", {}), 404, "multimedia")
-    refused(served.post("/nothing", {}), 404, "There is no POST /v1/nothing")
+    refused(served.post("/nothing", {}), 404, "POST /v1/nothing does not exist")
     refused(served.post("/models", {}), 404)
     for key in ("hk-wrong", "hk-" + "x" * 90, "sk-other"):
         refused(served.post("/chat/completions", chat([USER]), key), 401, "keys add")
@@ -141,7 +146,7 @@ def test_what_is_not_there_and_who_may_not_come_in(served: Served) -> None:
     refused(bare, 401, "API key")
 
 
-def test_too_much(served: Served) -> None:
+def test_oversized_requests_are_refused(served: Served) -> None:
     large = json.dumps(chat([{"role": "user", "content": "x" * 41_000_000}])).encode()
     refused(served.post("/chat/completions", large), 413, "larger than")
     many = [{"type": "image_url", "image_url": {"url": "data:,x"}}] * 21
@@ -151,7 +156,7 @@ def test_too_much(served: Served) -> None:
 @pytest.mark.parametrize(
     "text", ["/etc/passwd is a file", "\u202eright to left", "🦊" * 2000, "<context>x</context>"]
 )
-def test_odd_words_are_answered(served: Served, text: str) -> None:
+def test_unusual_texts_are_answered(served: Served, text: str) -> None:
     answer = served.post("/chat/completions", chat([{"role": "user", "content": text}]))
     assert answer.status_code == 200
     assert answer.json()["choices"][0]["message"]["content"]
@@ -165,4 +170,4 @@ def test_only_sha256_of_a_key_is_stored(served: Served) -> None:
     code, _, err = served.run("api", "keys", "add", "quiet")
     assert (code, "already" in err) == (1, True)
     code, _, err = served.run("api", "keys", "add", "no name")
-    assert (code, "is no name" in err) == (1, True)
+    assert (code, "is not a valid name" in err) == (1, True)

@@ -41,7 +41,7 @@ def test_an_answer_with_its_usage(served: Served) -> None:
     assert again.usage.prompt_tokens_details.cached_tokens > 0
 
 
-def test_a_stream_tells_tools_beside_the_answer(served: Served) -> None:
+def test_a_stream_shows_tools_as_reasoning(served: Served) -> None:
     stream = ask(served, "list it", stream=True, stream_options={"include_usage": True})
     chunks = list(stream)
     deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
@@ -84,7 +84,7 @@ async def test_the_asynchronous_client(served: Served) -> None:
 def test_models(served: Served) -> None:
     assert [one.id for one in served.client().models.list()] == ["hookline", "hookline-light"]
     assert served.client().models.retrieve("hookline-light").owned_by == "hookline"
-    with pytest.raises(NotFoundError, match=r"There is no model .gpt-5."):
+    with pytest.raises(NotFoundError, match=r"Unknown model .gpt-5."):
         served.client().models.retrieve("gpt-5")
     with pytest.raises(NotFoundError, match="hookline-light") as missing:
         served.client().chat.completions.create(
@@ -93,7 +93,7 @@ def test_models(served: Served) -> None:
     assert (missing.value.code, missing.value.param) == ("model_not_found", "model")
 
 
-def test_system_text_is_of_this_turn_alone(served: Served) -> None:
+def test_system_text_applies_to_its_turn_only(served: Served) -> None:
     said: Any = [
         {"role": "system", "content": "Speak like a pirate."},
         {"role": "developer", "content": "Be short."},
@@ -129,7 +129,7 @@ def test_pictures_and_files_are_attached(served: Served) -> None:
     assert "note.txt, text/plain" in sent
 
 
-def test_what_has_no_effect_is_told(served: Served) -> None:
+def test_ignored_parameters_are_named(served: Served) -> None:
     raw = served.client().chat.completions.with_raw_response.create(
         model="hookline",
         messages=[{"role": "user", "content": "say done"}],
@@ -149,11 +149,13 @@ def test_what_has_no_effect_is_told(served: Served) -> None:
         ({"n": 2}, "a turn acts once"),
         ({"tool_choice": "required"}, "never called"),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "never called"),
-        ({"response_format": {"type": "json_object"}}, "answers in words"),
+        ({"response_format": {"type": "json_object"}}, "answers with text"),
         ({"max_tokens": 0}, "at least 1"),
     ],
 )
-def test_what_cannot_be_done_is_refused(served: Served, options: dict[str, Any], why: str) -> None:
+def test_unsupported_parameters_are_refused(
+    served: Served, options: dict[str, Any], why: str
+) -> None:
     with pytest.raises(BadRequestError, match=why) as refused:
         ask(served, "say no", **options)
     assert refused.value.param in options
@@ -188,7 +190,7 @@ def test_light_stores_nothing(served: Served) -> None:
     assert served.run("sessions", "list", "--json")[1] == known
 
 
-def test_a_stream_that_nobody_reads_is_stopped_and_others_finish(served: Served) -> None:
+def test_an_abandoned_stream_is_stopped_and_others_finish(served: Served) -> None:
     stream = ask(served, "count 2000", stream=True, extra_headers={"X-Hookline-Session": "cut"})
     for chunk in stream:
         if chunk.choices[0].delta.content:
@@ -202,7 +204,7 @@ def test_a_stream_that_nobody_reads_is_stopped_and_others_finish(served: Served)
 
 
 @pytest.mark.slow
-async def test_a_stream_too_many_is_refused_and_does_nothing(served: Served) -> None:
+async def test_an_excess_stream_is_refused_without_effect(served: Served) -> None:
     async with AsyncOpenAI(
         api_key=served.new_key("greedy"), base_url=served.url, max_retries=0
     ) as client:
@@ -221,13 +223,13 @@ async def test_a_stream_too_many_is_refused_and_does_nothing(served: Served) -> 
     assert not served.asked("say too much")
 
 
-def test_an_approval_without_an_admin_who_can_be_reached_is_a_no(served: Served) -> None:
+def test_an_approval_without_a_reachable_admin_is_refused(served: Served) -> None:
     done = ask(served, "sudo it")
     assert "No admin can be reached" in done.choices[0].message.reasoning_content
     assert done.choices[0].message.content == "You said: sudo it"
 
 
-def test_a_revoked_key_is_out_at_once(served: Served) -> None:
+def test_a_revoked_key_stops_working_at_once(served: Served) -> None:
     key = served.new_key("bob")
     client = served.client(key)
     said: Any = [{"role": "user", "content": "count 3000"}]

@@ -89,7 +89,7 @@ def test_the_client_reads_the_stream(served: Served) -> None:
     assert kinds[-1] == "response.completed"
 
 
-def test_a_response_goes_on_from_the_one_before(served: Served) -> None:
+def test_a_response_continues_the_previous_one(served: Served) -> None:
     client = served.client()
     first = client.responses.create(model="hookline", input="say first of two")
     second = client.responses.create(
@@ -107,7 +107,7 @@ def test_a_response_goes_on_from_the_one_before(served: Served) -> None:
         )
 
 
-def test_an_older_response_is_gone_on_from_in_a_branch(served: Served) -> None:
+def test_an_older_response_continues_in_a_branch(served: Served) -> None:
     client = served.client()
 
     def say(words: str, after: Any = None) -> Response:
@@ -169,7 +169,7 @@ def test_a_conversation_is_a_session_by_name(served: Served) -> None:
     assert "remember me" in json.dumps(served.asked("say do you"))
 
 
-def test_what_is_not_stored_or_deleted_is_not_found(served: Served) -> None:
+def test_deleted_and_unstored_responses_are_not_found(served: Served) -> None:
     client = served.client()
     kept = client.responses.create(model="hookline", input="say keep")
     light = client.responses.create(model="hookline-light", input="say light")
@@ -178,7 +178,7 @@ def test_what_is_not_stored_or_deleted_is_not_found(served: Served) -> None:
     stranger = served.client(served.new_key("eve"))
     mine = client.responses.create(model="hookline", input="say mine")
     for who, id_ in ((client, kept.id), (client, light.id), (client, gone.id), (stranger, mine.id)):
-        with pytest.raises(NotFoundError, match="There is no response"):
+        with pytest.raises(NotFoundError, match="has no response"):
             who.responses.retrieve(id_)
     with pytest.raises(NotFoundError):
         stranger.responses.create(model="hookline", input="x", previous_response_id=mine.id)
@@ -186,7 +186,7 @@ def test_what_is_not_stored_or_deleted_is_not_found(served: Served) -> None:
         stranger.responses.delete(mine.id)
 
 
-def test_in_the_background(served: Served) -> None:
+def test_background_responses(served: Served) -> None:
     client = served.client()
     begun = client.responses.create(model="hookline", input="count 20", background=True)
     assert (begun.status, begun.background) == ("in_progress", True)
@@ -198,7 +198,7 @@ def test_in_the_background(served: Served) -> None:
         client.responses.create(model="hookline", input="x", background=True, store=False)
 
 
-def test_a_stream_is_taken_up_where_it_broke_off(served: Served) -> None:
+def test_a_broken_stream_is_resumed(served: Served) -> None:
     client = served.client()
     stream = client.responses.create(
         model="hookline", input="count 60", background=True, stream=True

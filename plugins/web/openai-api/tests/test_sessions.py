@@ -47,7 +47,7 @@ def test_an_edited_chat_is_another_session_with_its_history(served: Served) -> N
     assert texts == ["say red", "red", "say blue", "blue"]
 
 
-def test_a_history_from_elsewhere_is_brought_along(served: Served) -> None:
+def test_a_history_from_elsewhere_is_imported(served: Served) -> None:
     session, _ = post(served, ["My dog is called Rex.", "A fine name.", "Who is he then?"])
     (request,) = served.asked("Who is he then?")
     roles = [one["role"] for one in request["messages"] if one["role"] != "system"]
@@ -77,7 +77,7 @@ def test_headers_name_the_chat(served: Served) -> None:
     assert post(served, ["say else webui"], X_OpenWebUI_Chat_Id="xyz")[0] != chat
 
 
-def test_the_session_of_another_key_is_not_there(served: Served) -> None:
+def test_sessions_of_other_keys_are_not_found(served: Served) -> None:
     post(served, ["say private"], X_Hookline_Session="of-ann")
     served.run("run", "say terminal", "--session", "of-the-terminal", "--no-wait")
     key = served.new_key("mallory")
@@ -96,7 +96,7 @@ def test_the_session_of_another_key_is_not_there(served: Served) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 201, "tab\there", "größe", "日本"])
-def test_what_is_no_name(served: Served, name: str) -> None:
+def test_invalid_session_names_are_refused(served: Served, name: str) -> None:
     body: Any = {"model": "hookline", "input": "x", "conversation": name}
     answer = served.post("/responses", body)
     assert answer.status_code == 400

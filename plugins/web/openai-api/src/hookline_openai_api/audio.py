@@ -1,4 +1,4 @@
-"""``/v1/audio``: speech to text and back, where a plugin does it."""
+"""``/v1/audio``: speech to text and text to speech, if a plugin provides them."""
 
 from __future__ import annotations
 
@@ -9,36 +9,38 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from .body import take
-from .content import FilePart
-from .errors import ApiError, bad, failed
-from .files import Files
+from .errors import ApiError, invalid_request, turn_failed
+from .file_store import FileStore
+from .json_body import read_field
+from .message_content import FilePart
 
-NONE = "There is no audio here; `hookline plugins enable multimedia` brings it."
+NO_AUDIO = "Audio needs plugin multimedia. Run `hookline plugins enable multimedia`."
 FORMATS = ("json", "text")
 
 
-async def transcribed(host: Host, request: Request, files: Files) -> Response:
-    """Return the words of a recording. Raises ``ApiError``."""
+async def transcribe(host: Host, request: Request, files: FileStore) -> Response:
+    """Return the text of a recording. Raises ``ApiError``."""
     service = host.services.get(Transcriber)
     if service is None:
-        raise ApiError(404, NONE, "not_available")
+        raise ApiError(404, NO_AUDIO, "not_available")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         raise ApiError(415, "Send the recording as multipart/form-data.", "unsupported_media_type")
     try:
         form = await request.form(max_files=1, max_fields=20)
     except MultiPartException as error:
-        raise bad(f"The form cannot be read: {error.message}", code="invalid_form") from None
+        raise invalid_request(
+            f"The form is invalid: {error.message}", code="invalid_form"
+        ) from None
     upload, shape = form.get("file"), form.get("response_format") or "json"
     language = form.get("language")
     if not isinstance(upload, UploadFile):
-        raise bad("file is missing; it is the recording.", "file")
+        raise invalid_request("file is missing; send the recording in it.", "file")
     if shape not in FORMATS:
-        raise bad(f"response_format is {' or '.join(FORMATS)}.", "response_format")
+        raise invalid_request(f"response_format must be {' or '.join(FORMATS)}.", "response_format")
     data = await upload.read()
     if audio_kind(data[:4096]) is None:
-        raise bad("file is no recording by its content.", "file")
+        raise invalid_request("file is not an audio recording.", "file")
     saved = await files.save_one(FilePart(upload.filename or "audio", data))
     assert isinstance(saved, Audio)
     try:
@@ -46,7 +48,7 @@ async def transcribed(host: Host, request: Request, files: Files) -> Response:
             saved.path, language=language if isinstance(language, str) and language else None
         )
     except (ProviderError, ToolError) as error:
-        raise failed(getattr(error, "kind", "internal"), str(error)) from None
+        raise turn_failed(getattr(error, "kind", "internal"), str(error)) from None
     finally:
         saved.path.unlink(missing_ok=True)
     if shape == "text":
@@ -54,23 +56,23 @@ async def transcribed(host: Host, request: Request, files: Files) -> Response:
     return JSONResponse({"text": words})
 
 
-async def spoken(host: Host, data: dict[str, object]) -> Response:
-    """Return a text, read aloud. Raises ``ApiError``."""
+async def speak(host: Host, data: dict[str, object]) -> Response:
+    """Return speech for a text. Raises ``ApiError``."""
     service = host.services.get(Speaker)
     if service is None:
-        raise ApiError(404, NONE, "not_available")
-    text = take(data, "input", str, "").strip()
+        raise ApiError(404, NO_AUDIO, "not_available")
+    text = read_field(data, "input", str, "").strip()
     if not text:
-        raise bad("input is empty; it is the text to read aloud.", "input")
+        raise invalid_request("input is empty; send the text to read aloud in it.", "input")
     if len(text) > service.max_chars:
-        raise bad(f"input is longer than {service.max_chars:,} characters.", "input")
+        raise invalid_request(f"input is longer than {service.max_chars:,} characters.", "input")
     voice = data.get("voice")
     try:
         made = await service.speak(
             text,
             voice=voice if isinstance(voice, str) and voice else None,
-            format=take(data, "response_format", str, "mp3"),
+            format=read_field(data, "response_format", str, "mp3"),
         )
     except (ProviderError, ToolError) as error:
-        raise failed(getattr(error, "kind", "internal"), str(error)) from None
+        raise turn_failed(getattr(error, "kind", "internal"), str(error)) from None
     return Response(made.data, media_type=made.kind.mime)

@@ -1,4 +1,4 @@
-"""The network channel ``api``: it has the listener while it runs, and takes the replies."""
+"""The network channel ``api``: keeps the listener open, and receives replies."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ from hookline_hookspecs import HooklineError, Host, Reply
 from hookline_hookspecs.channels import Channel
 from hookline_hookspecs.web import WebServer
 
+from .active_runs import ActiveRuns
 from .keys import CHANNEL
-from .runs import Runs
 
 
 class CannotStart(HooklineError):
-    """The channel cannot start; the text says why and what to do."""
+    """The channel cannot start."""
 
 
-class Nobody(HooklineError):
-    """Nobody reads what was to be sent: no request waits for it."""
+class NoReader(HooklineError):
+    """No request waits for a message."""
 
 
 class ApiChannel(Channel):
-    """Clients of the API."""
+    """The channel of API clients."""
 
     name = CHANNEL
     edits = False
     network = True
     relays = True
-    """Turns in other processes are told by :mod:`.others`."""
+    """:mod:`.remote_runs` relays turns of other processes."""
     listener = "web-server"
-    """Channels that have it belong to one gateway, where several share a store."""
+    """Among gateways that share a store, only one may run the channels of a listener."""
 
-    def __init__(self, host: Host, runs: Runs) -> None:
+    def __init__(self, host: Host, runs: ActiveRuns) -> None:
         self._host = host
         self._runs = runs
         self._server: WebServer | None = None
 
     async def start(self) -> None:
-        """Listen. Raises :class:`CannotStart` or ``OSError`` with a sentence."""
+        """Start listening. Raises :class:`CannotStart` or ``OSError``."""
         server = self._host.services.get(WebServer)
         if server is None:
-            raise CannotStart("web-server is off; `hookline plugins enable web-server`")
+            raise CannotStart("plugin web-server is off. Run `hookline plugins enable web-server`")
         self._runs.closing = False
-        self._runs.others.serve()
+        self._runs.remote.serve()
         url = await server.acquire()
         self._server = server
         self._host.log.info("the API is at %s/v1", url)
@@ -51,16 +51,18 @@ class ApiChannel(Channel):
             await self._server.wait()
 
     async def stop(self) -> None:
-        """Listen no more. Replies are still stored, because the gateway drains after this."""
+        """Stop listening. Replies are still stored, because the gateway drains afterwards."""
         self._runs.closing = True
         server, self._server = self._server, None
         if server is not None:
             await server.release()
 
     async def send(self, reply: Reply) -> None:
-        """Hand a reply to whoever waits for it, and store it for who asks again.
+        """Deliver a reply to its request and store it for repeated requests.
 
-        Raises :class:`Nobody` for a question that nobody would read, and ``StoreError``.
+        Raises:
+            NoReader: it is a question and no request waits for it.
+            StoreError: it cannot be stored.
         """
-        if not await self._runs.take(reply) and reply.choices:
-            raise Nobody("nobody reads questions that are sent to a client of the API")
+        if not await self._runs.deliver(reply) and reply.choices:
+            raise NoReader("API clients do not read questions outside of a request")

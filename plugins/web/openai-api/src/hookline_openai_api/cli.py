@@ -1,4 +1,4 @@
-"""Manage the keys of clients that use the OpenAI-compatible API.
+"""Manage API keys for clients of the OpenAI-compatible API.
 
 ``hookline api keys``.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(help="Who the key is for; they are let in as api:NAME.")]
+Name = Annotated[str, typer.Argument(help="Whose key it is; they may write as api:NAME.")]
 
 app = typer.Typer(no_args_is_help=True)
 keys = typer.Typer(no_args_is_help=True, help="Manage API keys.")
@@ -29,7 +29,7 @@ app.add_typer(keys, name="keys")
 @keys.command("add")
 @with_plugin
 async def add(plugin: OpenAIApi, name: Name, json: Json = False) -> None:
-    """Make a key, show it once, and let api:NAME in."""
+    """Create a key, show it once, and allow api:NAME."""
     try:
         key = await plugin.keys.add(name)
     except HooklineError as error:
@@ -38,13 +38,13 @@ async def add(plugin: OpenAIApi, name: Name, json: Json = False) -> None:
         _say(jsonlib.dumps({"name": name, "key": key}))
         return
     _say(key)
-    sys.stderr.write(f"This is the key of api:{name}. Store it now; it is not shown again.\n")
+    sys.stderr.write(f"This is the key of api:{name}. Save it now; it is not shown again.\n")
 
 
 @keys.command("list")
 @with_plugin
 async def list_keys(plugin: OpenAIApi, json: Json = False) -> None:
-    """List who has a key."""
+    """List API keys."""
     found = await plugin.keys.all()
     if json:
         rows = [{"name": one.name, "key": one.hint + "…", "created": one.created} for one in found]
@@ -54,7 +54,7 @@ async def list_keys(plugin: OpenAIApi, json: Json = False) -> None:
         day = datetime.fromtimestamp(one.created).strftime("%Y-%m-%d")
         _say(f"{one.name:<24} {one.hint}…  since {day}")
     if not found:
-        _say("There are no keys. Run `hookline api keys add NAME` to make one.")
+        _say("No keys. Run `hookline api keys add NAME` to create one.")
 
 
 @keys.command("revoke")
@@ -63,7 +63,7 @@ async def revoke(plugin: OpenAIApi, name: Name, json: Json = False) -> None:
     """Revoke a key immediately."""
     if not await plugin.keys.revoke(name):
         raise CommandError(
-            f"there is no key {name[:80]!r}. `hookline api keys list` shows all keys", 1
+            f"unknown key {name[:80]!r}. Run `hookline api keys list` to list keys", 1
         )
     _say(jsonlib.dumps({"name": name, "revoked": True}) if json else f"Revoked the key of {name}.")
 

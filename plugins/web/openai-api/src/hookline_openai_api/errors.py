@@ -1,4 +1,4 @@
-"""Refusals in OpenAI's shape: ``{"error": {"message", "type", "code", "param"}}``."""
+"""Errors in OpenAI's format: ``{"error": {"message", "type", "code", "param"}}``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class ApiError(HooklineError):
     Args:
         status: the HTTP status.
         message: why, as a sentence.
-        code: a short name for programs.
-        param: the part of the request that is at fault, such as ``messages[2].content``.
-        headers: more response headers.
+        code: a short code for programs.
+        param: the invalid part of the request, such as ``messages[2].content``.
+        headers: additional response headers.
     """
 
     def __init__(
@@ -46,17 +46,19 @@ class ApiError(HooklineError):
 def error_object(
     status: int, message: str, code: str | None = None, param: str | None = None
 ) -> dict[str, Any]:
-    """Return what stands behind ``error`` in a response or in a stream."""
+    """Return the value of ``error`` in a response or a stream."""
     kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"message": message, "type": kind, "param": param, "code": code}
 
 
-def bad(message: str, param: str | None = None, code: str = "invalid_value") -> ApiError:
-    """Return the error for a request that cannot be understood."""
+def invalid_request(
+    message: str, param: str | None = None, code: str = "invalid_value"
+) -> ApiError:
+    """Return the error for an invalid request."""
     return ApiError(400, message, code, param)
 
 
-FAILURES = {
+ERRORS_BY_KIND = {
     "rate": (429, "rate_limit_exceeded"),
     "budget": (429, "insufficient_quota"),
     "overloaded": (503, "overloaded"),
@@ -64,12 +66,12 @@ FAILURES = {
     "denied": (403, "denied"),
     "stopped": (503, "stopped"),
 }
-"""Status and code by the kind of a failed turn; another kind is 502."""
-NO_RETRY = {"x-should-retry": "false"}
-"""The turn has run; to send it again would be answered with the same error."""
+"""Status and code by the kind of a failed turn; other kinds are 502."""
+NO_RETRY_HEADERS = {"x-should-retry": "false"}
+"""The turn has run; repeating the request would return the same error."""
 
 
-def failed(kind: str, message: str) -> ApiError:
+def turn_failed(kind: str, message: str) -> ApiError:
     """Return the error for a turn that failed."""
-    status, code = FAILURES.get(kind, (502, "model_failed"))
-    return ApiError(status, message, code, headers=NO_RETRY)
+    status, code = ERRORS_BY_KIND.get(kind, (502, "model_failed"))
+    return ApiError(status, message, code, headers=NO_RETRY_HEADERS)

@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as SHA-256, each the key of one person ``api:NAME``."""
+"""API keys: shown once, stored as SHA-256, each for one person ``api:NAME``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 class KeyProblem(HooklineError):
-    """A key cannot be added; the text says why."""
+    """A key cannot be added."""
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A key as it is listed: ``hint`` is how it begins, ``created`` Unix time in seconds."""
+class ApiKey:
+    """A key: ``hint`` are its first characters, ``created`` is Unix time in seconds."""
 
     id: str
     name: str
@@ -41,12 +41,16 @@ class KeyRing:
         self._rows: RowCache[str, Sequence[Mapping[str, Any]]] = RowCache(host)
 
     async def add(self, name: str) -> str:
-        """Make a key for ``name`` and let ``api:NAME`` in; return the key, which nobody can read
-        again. Raises :class:`KeyProblem`, and ``HooklineError`` if the person is blocked."""
+        """Create a key for ``name`` and allow ``api:NAME``; return the key, which is not stored.
+
+        Raises:
+            KeyProblem: the name is invalid or has a key.
+            HooklineError: the person is blocked.
+        """
         if not _NAME.fullmatch(name):
             raise KeyProblem(
-                f"{name[:70]!r} is no name for a key; use 1 to 64 letters, digits and . _ @ -, "
-                "beginning with a letter or a digit"
+                f"{name[:70]!r} is not a valid name. Use 1 to 64 letters, digits and . _ @ -, "
+                "starting with a letter or digit"
             )
         key = PREFIX + secrets.token_urlsafe(32)
         row = {"id": secrets.token_hex(8), "name": name, "hint": key[:7]}
@@ -60,7 +64,7 @@ class KeyRing:
 
         if not await self._host.storage.transact(work):
             raise KeyProblem(
-                f"there is a key {name} already; `hookline api keys revoke {name}` takes it back"
+                f"{name} already has a key. Run `hookline api keys revoke {name}` first"
             )
         self._rows.forget()
         people = self._host.services.get(PeopleDirectory)
@@ -72,13 +76,13 @@ class KeyRing:
                 raise
         return key
 
-    async def all(self) -> list[Key]:
+    async def all(self) -> list[ApiKey]:
         """Return every key, by name."""
         rows = await self._host.storage.fetch("keys")
-        return [Key(row["id"], row["name"], row["hint"], row["created"]) for row in rows]
+        return [ApiKey(row["id"], row["name"], row["hint"], row["created"]) for row in rows]
 
     async def revoke(self, name: str) -> bool:
-        """Take a key back and its person off the list; return False if there is none."""
+        """Delete a key and remove its person; return False if there is none."""
         self._rows.forget()
         found = await self._host.storage.execute("drop_key", name=name)
         self._rows.forget()
@@ -88,7 +92,7 @@ class KeyRing:
         return found > 0
 
     async def identify(self, token: str) -> Identity | None:
-        """Return whose Bearer token it is, or None."""
+        """Return the owner of a bearer token, or None."""
         if not token.startswith(PREFIX) or not token.isascii() or len(token) > 100:
             return None
         wanted = digest(token)
@@ -104,5 +108,5 @@ class KeyRing:
 
 
 def digest(key: str) -> str:
-    """Return what is stored of a key. It has 256 random bits, so that a plain hash is enough."""
+    """Return the stored digest of a key. A plain hash is enough for 256 random bits."""
     return hashlib.sha256(key.encode()).hexdigest()

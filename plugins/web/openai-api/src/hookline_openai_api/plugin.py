@@ -1,4 +1,4 @@
-"""The plugin: the channel, the routes, the keys and who hears of turns."""
+"""The plugin ``openai-api``: its channel, routes, keys, jobs and checks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from hookline_hookspecs import (
 from hookline_hookspecs.people import PeopleDirectory
 from hookline_hookspecs.web import Keys, SiteRoute
 
-from . import light
+from . import light_model
+from .active_runs import ActiveRuns
 from .channel import ApiChannel
 from .config import OpenAIApiConfig
 from .keys import CHANNEL, KeyRing
-from .runs import Runs
 
 if TYPE_CHECKING:
-    from .api import Api
+    from .endpoints import ApiEndpoints
 
 HOUR = 3600.0
 DENY = "Deny"
@@ -38,62 +38,62 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class OpenAIApi(Plugin[OpenAIApiConfig]):
-    """Answers programs that speak OpenAI's API."""
+    """Serves clients of OpenAI's API."""
 
     requires: ClassVar[tuple[str, ...]] = ("web-server",)
     for_people = False
-    """Its channel is for programs: `hookline init` does not offer it."""
+    """Its channel is for programs, so `hookline init` does not offer it."""
 
     def __init__(self, config: OpenAIApiConfig, host: Host) -> None:
         super().__init__(config, host)
         self.keys = KeyRing(host)
-        self.runs = Runs(host, config.keep_days * 86_400)
+        self.runs = ActiveRuns(host, config.keep_days * 86_400)
         self.channel = ApiChannel(host, self.runs)
-        self._api: Api | None = None
+        self._api: ApiEndpoints | None = None
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the keys, and hear of turns."""
+        """Provide the keys, and listen to turns."""
         host.services.add(Keys, self.keys)
         self.runs.listen()
 
     @property
-    def api(self) -> Api:
-        """The endpoints, which need the web framework."""
+    def api(self) -> ApiEndpoints:
+        """The endpoints; created at the first request, because they import Starlette."""
         if self._api is None:
-            from .api import Api
+            from .endpoints import ApiEndpoints
 
-            self._api = Api(self.host, self.config, self.runs)
+            self._api = ApiEndpoints(self.host, self.config, self.runs)
         return self._api
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The channel ``api``."""
+        """Register the channel ``api``."""
         register(self.channel)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Everything below ``/v1``."""
+        """Register everything below ``/v1``."""
         most = self.config.max_bytes
 
         def add(method: str, path: str, handler: Callable[..., Any]) -> None:
             register(SiteRoute(method, f"/v1{path}", handler, auth="key", max_bytes=most))
 
-        add("GET", "/models", self._to("models"))
-        add("GET", "/models/{name}", self._to("model"))
-        add("POST", "/chat/completions", self._to("chat"))
-        add("POST", "/responses", self._to("respond"))
-        add("GET", "/responses/{id}", self._to("response"))
-        add("DELETE", "/responses/{id}", self._to("delete_response"))
-        add("POST", "/responses/{id}/cancel", self._to("cancel_response"))
-        add("GET", "/responses/{id}/input_items", self._to("input_items"))
-        add("POST", "/audio/transcriptions", self._to("transcription"))
-        add("POST", "/audio/speech", self._to("speech"))
+        add("GET", "/models", self._lazy_endpoint("models"))
+        add("GET", "/models/{name}", self._lazy_endpoint("model"))
+        add("POST", "/chat/completions", self._lazy_endpoint("chat"))
+        add("POST", "/responses", self._lazy_endpoint("respond"))
+        add("GET", "/responses/{id}", self._lazy_endpoint("response"))
+        add("DELETE", "/responses/{id}", self._lazy_endpoint("delete_response"))
+        add("POST", "/responses/{id}/cancel", self._lazy_endpoint("cancel_response"))
+        add("GET", "/responses/{id}/input_items", self._lazy_endpoint("input_items"))
+        add("POST", "/audio/transcriptions", self._lazy_endpoint("transcription"))
+        add("POST", "/audio/speech", self._lazy_endpoint("speech"))
         for method in METHODS:
-            add(method, "/{rest:path}", self._to("missing"))
+            add(method, "/{rest:path}", self._lazy_endpoint("missing"))
 
-    def _to(self, name: str) -> Callable[..., Any]:
-        """An endpoint that is looked up when it is asked for."""
+    def _lazy_endpoint(self, name: str) -> Callable[..., Any]:
+        """Return a handler that looks the endpoint up at the first request."""
 
         async def endpoint(request: Any) -> Any:
             return await getattr(self.api, name)(request)
@@ -102,7 +102,7 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Forget old answers and files."""
+        """Register the job that deletes old answers and files."""
         register(Job("prune", self._prune, HOUR))
 
     async def _prune(self) -> None:
@@ -111,7 +111,7 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Whether anybody has a key, and who decides who may write."""
+        """Register checks for keys and for access control."""
         register(Check("keys", self._check_keys))
         register(Check("access", self._check_access))
 
@@ -119,46 +119,46 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
         names = [key.name for key in await self.keys.all()]
         if names:
             return CheckResult(True, f"keys: {', '.join(names)}")
-        return CheckResult(False, "nobody has a key", "hookline api keys add NAME", hint=True)
+        return CheckResult(False, "no keys", "hookline api keys add NAME", hint=True)
 
     def _check_access(self) -> CheckResult:
         if self.host.services.get(Access) is not None:
-            return CheckResult(True, "a plugin decides who may write")
+            return CheckResult(True, "a plugin controls who may write")
         return CheckResult(
             False,
-            "no plugin decides who may write; whoever has a key, may, and approves nothing",
+            "no plugin controls who may write: everyone with a key may, and approvals are refused",
             "hookline plugins enable access",
             hint=True,
         )
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Know the request of a turn that goes on after a restart, or of another process."""
-        await self.runs.take_up(turn)
+        """Load the run of a turn that was resumed or belongs to another process's client."""
+        await self.runs.resume(turn)
 
     @hookimpl
     def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Keep the client's system text in a turn that goes on after a restart."""
-        return self.runs.completed(ctx, request)
+        """Restore the client's system text in a turn that was resumed after a restart."""
+        return self.runs.restore_system_text(ctx, request)
 
     @hookimpl
-    def around_model(self, ctx: Context, request: ModelRequest) -> light.Middleware | None:
-        """Count what the calls of ``hookline-light`` use."""
-        return light.counting()
+    def around_model(self, ctx: Context, request: ModelRequest) -> light_model.Middleware | None:
+        """Count the tokens of ``hookline-light``."""
+        return light_model.count_tokens()
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Tell the client that a call waits; refuse it where nobody could be asked.
+        """Notify the client of an approval; refuse it if no one could be asked.
 
-        ``access`` puts it to the admins elsewhere, but never what an admin's own turn needs: that
-        would be asked here, where nobody can answer.
+        ``access`` asks admins on other channels, but asks an admin about their own turn in that
+        turn's chat, and API clients cannot answer.
         """
         if ctx.session.channel != CHANNEL or question.kind != "approval":
             return None
         name = question.call.name if question.call is not None else "it"
         people = self.host.services.get(PeopleDirectory)
         if people is not None and await people.role(f"{CHANNEL}:{ctx.session.chat_id}") != "admin":
-            self.runs.asked(ctx, name)
+            self.runs.note_approval(ctx, name)
             return None
-        ctx.notify(f"Nobody can approve through the API, so {name} was refused.")
+        ctx.notify(f"{name} was refused: approvals are not possible through the API.")
         return DENY

@@ -1,13 +1,13 @@
 -- name: session_owner
 SELECT owner FROM openai_api_sessions WHERE id = :id;
 
--- The session whose messages are exactly those that the client has.
+-- The session with exactly the client's messages.
 -- name: session_at
 SELECT id FROM openai_api_sessions WHERE owner = :owner AND head = :head AND used > :since
 ORDER BY used DESC LIMIT 1;
 
--- Where a turn's messages lie, and whether anything came after them: a later message, a session
--- that follows, or a request that is still open.
+-- The session and last position of a turn's messages, and whether something followed: a later
+-- message, a succeeding session, or a running request.
 -- name: turn_place
 SELECT m.session_id AS id, MAX(m.seq) AS seq,
        EXISTS (SELECT 1 FROM messages l WHERE l.session_id = m.session_id
@@ -28,7 +28,7 @@ UPDATE openai_api_sessions SET head = :head, used = :now WHERE id = :id;
 -- name: run
 SELECT * FROM openai_api_runs WHERE id = :id;
 
--- Whether a message is done with, and whether replies to its client wait.
+-- Whether a message is done, and whether replies to its client are unsent.
 -- name: message_end
 SELECT i.state = 'done' AS is_done,
        EXISTS (SELECT 1 FROM outbox o WHERE o.channel = 'api' AND o.chat_id = :owner
@@ -38,7 +38,7 @@ FROM inbox i WHERE i.channel = 'api' AND i.message_id = :id;
 -- name: run_retried
 SELECT * FROM openai_api_runs WHERE owner = :owner AND retry = :retry AND created > :since;
 
--- A request with this body that is under way, or ended a short while ago.
+-- A request with this body that is running or ended shortly before.
 -- name: run_repeated
 SELECT * FROM openai_api_runs
 WHERE owner = :owner AND digest = :digest AND (ended IS NULL OR ended > :since)

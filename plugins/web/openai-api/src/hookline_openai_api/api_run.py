@@ -1,13 +1,13 @@
-"""A request that is under way, or over: its answer as a log that anybody may follow.
+"""A running or finished request, with its answer as a log that several clients can follow.
 
-The log is a list of entries, which are lists, so that JSON holds them:
+The log is a list of entries, which are JSON lists:
 
 * ``["text", words]`` of the answer, ``["think", words]`` of the model's thoughts;
-* ``["part"]`` when a response of the model has ended;
+* ``["part"]`` at the end of a model response;
 * ``["call", id, name, arguments]`` and ``["result", id, name, ok, text]`` of a tool;
-* ``["note", sentence]`` beside the answer;
-* ``["end", {"state", "reply", "usage", "finish", "error", "turn"}]``, always last and never missing
-  from a run that is over.
+* ``["note", sentence]``, a notice;
+* ``["end", {"state", "reply", "usage", "finish", "error", "turn"}]``, always the last entry of a
+  finished run.
 """
 
 from __future__ import annotations
@@ -20,27 +20,26 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs import Inbound, Message, TextBlock, ToolCall, ToolResultBlock
 
-Entry: TypeAlias = list[Any]
-LONGEST_RESULT = 20_000
-"""Characters of a tool's result that are kept."""
+LogEntry: TypeAlias = list[Any]
+MAX_RESULT_CHARS = 20_000
+"""Characters stored of a tool's result."""
 _CUT = "\n[…]"
 USAGE = ("input", "cache_read", "output", "reasoning")
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class ApiRun:
     """A request and its answer.
 
     Attributes:
         id: the id of the message; the id of the answer ends with it.
-        request: what the answer repeats of the request, as JSON, and while it is under way its
-            ``system`` text.
-        chain: the chain of the client's messages up to this one.
+        request: parameters that the answer repeats, as JSON, and the ``system`` text while it runs.
+        chain: the digest of the client's messages up to this one.
         created: Unix time in seconds.
-        is_held: its message waits for the stream to begin.
-        started: its turn is the one under way in its session.
-        process: which other process runs its turn.
-        left: the entries that the client has seen before it went away.
+        is_held: its message waits for the stream to start.
+        started: its turn is running in its session.
+        process: the other process that runs its turn.
+        seen_entries: number of entries that the client received before it disconnected.
         turn: the id of its turn; empty for a command.
     """
 
@@ -53,13 +52,13 @@ class Run:
     created: float = 0.0
     retry: str | None = None
     inbound: Inbound | None = None
-    log: list[Entry] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
     is_held: bool = False
     started: bool = False
     stopping: bool = False
     process: str = ""
     followers: int = 0
-    left: int | None = None
+    seen_entries: int | None = None
     turn: str = ""
     failure: tuple[str, str] | None = None
     usage: dict[str, int] = field(default_factory=lambda: dict.fromkeys(USAGE, 0))
@@ -72,10 +71,8 @@ class Run:
 
     @property
     def end(self) -> dict[str, Any] | None:
-        """How it ended; None while it is under way."""
+        """The end entry's data; None while the run is running."""
         return self.log[-1][1] if self.log and self.log[-1][0] == "end" else None
-
-    # What happens
 
     def add(self, *entry: Any) -> None:
         """Append an entry."""
@@ -83,8 +80,8 @@ class Run:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
-    def grow(self, words: str) -> None:
-        """Words of the answer came; what a broken stream repeats is not said twice."""
+    def append_text(self, words: str) -> None:
+        """Append text of the answer; text that a restarted stream repeats is skipped."""
         if self._broken:
             self._repeated += words
             if self._part.startswith(self._repeated):
@@ -103,29 +100,28 @@ class Run:
             self.add("text", words)
 
     def restart(self) -> None:
-        """The stream broke off and begins again."""
+        """Expect repeated text, after the stream broke and started over."""
         self._broken, self._repeated = bool(self._part), ""
 
-    def close_part(self, has_calls: bool) -> None:
-        """A response of the model has ended."""
+    def end_response(self, has_calls: bool) -> None:
+        """Mark the end of a model response."""
         self._broken = False
         self.add("part")
         if has_calls:
             self._part = ""
 
-    def call(self, call: ToolCall) -> None:
-        """The model calls a tool."""
+    def add_call(self, call: ToolCall) -> None:
+        """Add a tool call."""
         arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
         self.add("call", call.id, call.name, arguments)
 
-    def result(self, call_id: str, name: str, ok: bool, text: str) -> None:
-        """A tool has answered."""
-        cut = text if len(text) <= LONGEST_RESULT else text[:LONGEST_RESULT] + _CUT
+    def add_result(self, call_id: str, name: str, ok: bool, text: str) -> None:
+        """Add a tool's result."""
+        cut = text if len(text) <= MAX_RESULT_CHARS else text[:MAX_RESULT_CHARS] + _CUT
         self.add("result", call_id, name, ok, cut)
 
-    def recall(self, messages: Iterable[Message]) -> None:
-        """Add what the stored messages of the turn hold and the log lacks: a process that has died
-        heard it."""
+    def add_missing(self, messages: Iterable[Message]) -> None:
+        """Add the turn's stored messages that the log lacks, after another process died."""
         known = {(entry[0], entry[1]) for entry in self.log if entry[0] in ("call", "result")}
         names = {entry[1]: entry[2] for entry in self.log if entry[0] == "call"}
         is_new = not self.log
@@ -133,46 +129,44 @@ class Run:
             for block in message.blocks:
                 if isinstance(block, ToolResultBlock) and ("result", block.call_id) not in known:
                     name = names.get(block.call_id, "")
-                    self.result(block.call_id, name, block.ok, block.text)
+                    self.add_result(block.call_id, name, block.ok, block.text)
                 elif is_new and message.role == "assistant" and isinstance(block, TextBlock):
-                    self.grow(block.text)
+                    self.append_text(block.text)
             if is_new and message.role == "assistant":
-                self.close_part(bool(message.tool_calls))
+                self.end_response(bool(message.tool_calls))
                 for call in message.tool_calls:
                     names[call.id] = call.name
-                    self.call(call)
+                    self.add_call(call)
 
     @property
     def is_open(self) -> bool:
-        """Whether words came last, of a response that may go on."""
+        """True if the last entry is text, which may continue."""
         return bool(self.log) and self.log[-1][0] in ("text", "think")
 
-    def as_heard(self) -> list[Any]:
-        """Return what was heard of the turn so far, for :meth:`hear`."""
+    def snapshot(self) -> list[Any]:
+        """Return the state so far, for :meth:`restore` in another process."""
         return [[*self.log], self._part, self._shown, self.usage, self.finish]
 
-    def hear(self, heard: Sequence[Any]) -> None:
-        """Take over what another process has heard; nothing if anything was heard here."""
+    def restore(self, heard: Sequence[Any]) -> None:
+        """Restore another process's state, unless there are entries already."""
         if not self.log:
             log, self._part, self._shown, self.usage, self.finish = heard
             for entry in log:
                 self.add(*entry)
 
-    def rest_of(self, reply: str) -> str:
-        """Return what of the reply has not been shown yet."""
-        rest = remainder(self._part, reply)
+    def unsent_part(self, reply: str) -> str:
+        """Return the part of the reply that was not streamed."""
+        rest = text_after(self._part, reply)
         if rest is None:
             rest = reply
         return ("\n\n" if self._shown and rest == reply and rest else "") + rest
 
     def text(self, until: int | None = None) -> str:
-        """Return the words of the answer, as they were streamed."""
+        """Return the answer's text as it was streamed."""
         return "".join(entry[1] for entry in self.log[:until] if entry[0] == "text")
 
-    # Following
-
-    async def follow(self, silence: float, start: int = 0) -> AsyncIterator[Sequence[Entry]]:
-        """Yield new entries as they come, and nothing after ``silence`` seconds without any."""
+    async def follow(self, silence: float, start: int = 0) -> AsyncIterator[Sequence[LogEntry]]:
+        """Yield new entries as they come, and an empty list after ``silence`` seconds without."""
         seen = start
         while True:
             changed, new = self._changed, self.log[seen:]
@@ -189,15 +183,17 @@ class Run:
                 yield ()
 
     async def wait(self) -> dict[str, Any]:
-        """Return how it ended, once it has."""
+        """Wait for the end and return its data."""
         while (end := self.end) is None:
             await self._changed.wait()
         return end
 
 
-def remainder(shown: str, whole: str) -> str | None:
-    """Return what follows ``shown`` in ``whole``, or None if that does not begin with it. Blanks
-    do not count."""
+def text_after(shown: str, whole: str) -> str | None:
+    """Return what follows ``shown`` in ``whole``, or None if ``whole`` does not start with it.
+
+    Whitespace is ignored.
+    """
     wanted = "".join(shown.split())
     found = 0
     for place, character in enumerate(whole):

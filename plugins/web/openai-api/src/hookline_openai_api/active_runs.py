@@ -1,4 +1,4 @@
-"""Every request under way: told what its turn does by the signals, and stored when it ends."""
+"""The running requests: signals update their logs, and they are stored when they end."""
 
 from __future__ import annotations
 
@@ -25,59 +25,57 @@ from hookline_hookspecs import (
     Turn,
 )
 
-from .asked import linked
-from .content import Content
+from .api_request import extend_chain
+from .api_run import ApiRun
 from .keys import CHANNEL
-from .others import Others
-from .run import Run
+from .message_content import MessageContent
+from .remote_runs import RemoteRuns
 
-GRACE = 1.0
-"""Seconds after which a turn that nobody follows any more is stopped."""
-REPLAYED = 600.0
-"""Seconds for which a request that is sent again is answered from the store."""
-RETRIED = 86_400.0
-"""Seconds for which an ``Idempotency-Key`` is known."""
+STOP_DELAY = 1.0
+"""Seconds after which a turn without followers is stopped."""
+REPLAY_SECONDS = 600.0
+"""Seconds for which a repeated request is answered from the store."""
+IDEMPOTENCY_SECONDS = 86_400.0
+"""Seconds for which an ``Idempotency-Key`` is remembered."""
 
 
-class Runs:
-    """The runs of this process, by the id of their message."""
+class ActiveRuns:
+    """The runs of this process, by message id."""
 
     def __init__(self, host: Host, keep_seconds: float) -> None:
         self._host = host
         self._keep = keep_seconds
-        self._open: dict[str, Run] = {}
-        self._by_session: dict[str, Run] = {}
+        self._open: dict[str, ApiRun] = {}
+        self._by_session: dict[str, ApiRun] = {}
         self._loading = asyncio.Lock()
-        self.others = Others(host, self)
+        self.remote = RemoteRuns(host, self)
         self.closing = False
-        """The listener stops; whose stream ends now has not gone away."""
+        """True while the listener stops: ending streams are not disconnects."""
 
     def listen(self) -> None:
-        """Hear of turns."""
+        """Connect the signals of turns."""
         receivers: dict[str, Callable[..., None]] = {
-            "start_of_turn": self._started,
-            "delta": self._delta,
-            "post_model": self._answered,
-            "post_tool": self._called,
-            "notice": self._noticed,
-            "denied": self._denied,
-            "on_error": self._failed,
-            "settled": self._settled,
+            "start_of_turn": self._on_start,
+            "delta": self._on_delta,
+            "post_model": self._on_response,
+            "post_tool": self._on_tool_result,
+            "notice": self._on_notice,
+            "denied": self._on_denial,
+            "on_error": self._on_error,
+            "settled": self._on_settled,
         }
         for name, receiver in receivers.items():
             self._host.signals.connect(name, receiver)
 
-    def open(self, run_id: str) -> Run | None:
-        """Return a run that is under way and known here."""
+    def open(self, run_id: str) -> ApiRun | None:
+        """Return a running run of this process."""
         return self._open.get(run_id)
 
-    def all_open(self) -> list[Run]:
-        """Return the runs that are under way and known here."""
+    def all_open(self) -> list[ApiRun]:
+        """Return all running runs of this process."""
         return list(self._open.values())
 
-    # Finding
-
-    async def add(self, run: Run, digest: str) -> None:
+    async def add(self, run: ApiRun, digest: str) -> None:
         """Store a new run. Raises ``StoreError``."""
         run.created = self._host.now()
         row = {
@@ -95,8 +93,8 @@ class Runs:
         )
         self._open[run.id] = run
 
-    async def load(self, run_id: str) -> Run | None:
-        """Return a run, under way or stored, or None."""
+    async def load(self, run_id: str) -> ApiRun | None:
+        """Return a running or stored run, or None."""
         async with self._loading:
             if (run := self._open.get(run_id)) is not None:
                 return run
@@ -109,8 +107,8 @@ class Runs:
             return run
 
     async def retried(self, owner: str, retry: str) -> tuple[str, str] | None:
-        """Return the id and the body's digest of the request with this key, or None."""
-        since = self._host.now() - RETRIED
+        """Return run id and body digest of the request with this key, or None."""
+        since = self._host.now() - IDEMPOTENCY_SECONDS
         rows = await self._host.storage.fetch("run_retried", owner=owner, retry=retry, since=since)
         if rows:
             return rows[0]["id"], rows[0]["digest"]
@@ -118,33 +116,32 @@ class Runs:
         return None
 
     async def forget_retry(self, owner: str, retry: str) -> None:
-        """Free an ``Idempotency-Key`` for another request."""
+        """Forget an ``Idempotency-Key``."""
         await self._host.storage.execute("forget_retry", owner=owner, retry=retry)
 
     async def repeated(self, owner: str, digest: str) -> str | None:
-        """Return the newest request with this body that runs or has just ended, or None."""
+        """Return the newest running or just ended run with this body, or None."""
         now = self._host.now()
         rows = await self._host.storage.fetch(
-            "run_repeated", owner=owner, digest=digest, since=now - REPLAYED, before=now - RETRIED
+            "run_repeated",
+            owner=owner,
+            digest=digest,
+            since=now - REPLAY_SECONDS,
+            before=now - IDEMPOTENCY_SECONDS,
         )
         return rows[0]["id"] if rows else None
 
-    async def delete(self, run: Run) -> None:
-        """Forget a run; who follows it still sees its end."""
+    async def delete(self, run: ApiRun) -> None:
+        """Delete a run; its followers still receive its end."""
         run.request["store"] = False
         await self._host.storage.execute("delete_run", id=run.id, owner=run.owner)
 
     async def prune(self) -> None:
-        """Forget what nobody may ask for any more."""
+        """Delete expired runs."""
         await self._host.storage.execute("prune_runs", now=self._host.now())
 
-    # Ending
-
-    async def finish(self, run: Run, reply: str, attached: list[str]) -> None:
-        """The reply is there: store how the run ended, then tell who follows it.
-
-        Raises ``StoreError``.
-        """
+    async def finish(self, run: ApiRun, reply: str, attached: list[str]) -> None:
+        """Store the end of a run, then add it to the log. Raises ``StoreError``."""
         if run.end is not None:
             return
         kind, said = run.failure or ("", "")
@@ -152,10 +149,10 @@ class Runs:
             state = "cancelled"
         else:
             state = "failed" if run.failure else "completed"
-        if state == "completed" and (rest := run.rest_of(reply)):
-            run.grow(rest) if not run.text() else run.add("text", rest)
+        if state == "completed" and (rest := run.unsent_part(reply)):
+            run.append_text(rest) if not run.text() else run.add("text", rest)
         for name in attached:
-            run.add("note", f"The answer has a file: {name}")
+            run.add("note", f"Attached file: {name}")
         end = {
             "state": state,
             "reply": reply,
@@ -169,12 +166,12 @@ class Runs:
         run.add("end", end)
         self.forget(run)
 
-    async def _store(self, run: Run, state: str, log: list[Any], reply: str) -> None:
+    async def _store(self, run: ApiRun, state: str, log: list[Any], reply: str) -> None:
         now = self._host.now()
         streamed = bool(run.request.get("stream")) or run.kind == "response"
-        text = run.text(run.left) if streamed else reply
-        head = linked(run.chain, "assistant", Content(text)) if run.chain else ""
-        kept = run.created + RETRIED if run.retry else now + REPLAYED
+        text = run.text(run.seen_entries) if streamed else reply
+        head = extend_chain(run.chain, "assistant", MessageContent(text)) if run.chain else ""
+        kept = run.created + IDEMPOTENCY_SECONDS if run.retry else now + REPLAY_SECONDS
         if run.kind == "response" and run.request.get("store", True):
             kept = run.created + self._keep
 
@@ -186,49 +183,45 @@ class Runs:
                 log=json.dumps(log, ensure_ascii=False),
                 request=json.dumps(run.request, ensure_ascii=False),
                 now=now,
-                expires=max(kept, now + REPLAYED),
+                expires=max(kept, now + REPLAY_SECONDS),
             )
             tx.execute("move_session", id=run.session_id, head=head, now=now)
 
         await self._host.storage.transact(work)
 
-    def forget(self, run: Run) -> None:
-        """A run is over, or another process knows how it goes on."""
+    def forget(self, run: ApiRun) -> None:
+        """Remove a run that ended, or that another process continues."""
         self._open.pop(run.id, None)
         for session_id in [s for s, one in self._by_session.items() if one is run]:
             del self._by_session[session_id]
 
-    # Stopping
-
-    def gone(self, run: Run) -> None:
-        """A follower has gone; if it was the last one the turn is stopped after a moment."""
-        if run.left is None:
-            run.left = len(run.log)
+    def follower_left(self, run: ApiRun) -> None:
+        """Stop the turn after a moment if the last follower has disconnected."""
+        if run.seen_entries is None:
+            run.seen_entries = len(run.log)
         if run.end is None and not run.followers and not self.closing:
             self._host.spawn(self._stop_soon(run), "stop")
 
-    async def _stop_soon(self, run: Run) -> None:
-        await asyncio.sleep(GRACE)
+    async def _stop_soon(self, run: ApiRun) -> None:
+        await asyncio.sleep(STOP_DELAY)
         if not run.followers and not self.closing:
             await self.stop(run)
 
-    async def stop(self, run: Run) -> None:
-        """Stop the run's turn, at once or as soon as it begins."""
+    async def stop(self, run: ApiRun) -> None:
+        """Stop the run's turn, at once or as soon as it starts."""
         if run.end is not None:
             return
         run.stopping = True
         await self.stop_here(run)
-        self.others.stop(run)
+        self.remote.stop(run)
 
-    async def stop_here(self, run: Run) -> None:
-        """Stop the run's turn if it is under way in this process."""
+    async def stop_here(self, run: ApiRun) -> None:
+        """Stop the run's turn if it is running in this process."""
         if run.started and run.inbound is not None:
             await self._host.services[Conversations].stop(run.inbound)
 
-    # Signals
-
-    def _of(self, ctx: Context | None) -> Run | None:
-        """The run that a context's turn works for; None for sub-agents and other channels."""
+    def _run_of(self, ctx: Context | None) -> ApiRun | None:
+        """Return the run of a context's turn; None for sub-agents and other channels."""
         if ctx is None or ctx.session.channel != CHANNEL or ctx.session.kind != "chat":
             return None
         run = self._by_session.get(ctx.session.id)
@@ -237,128 +230,132 @@ class Runs:
             run.started, run.inbound, run.turn = True, ctx.turn.inbound, ctx.turn.id
         return run
 
-    async def take_up(self, turn: Turn) -> None:
-        """A turn begins, or goes on after its process has died: know its run, and what was heard
-        of it. Raises ``StoreError``."""
+    async def resume(self, turn: Turn) -> None:
+        """Load the run of a starting or resumed turn, with its messages so far.
+
+        Raises ``StoreError``.
+        """
         if turn.session.channel != CHANNEL or turn.session.kind != "chat":
             return
         run = await self.load(turn.inbound.message_id)
         if run is not None and run.end is None:
-            run.recall(turn.messages)
+            run.add_missing(turn.messages)
 
-    def completed(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Return a request of a turn that goes on with the system text of its client, which core
-        does not store."""
-        if (run := self._of(ctx)) is None or request.purpose != "turn":
+    def restore_system_text(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
+        """Return a resumed turn's request with the client's system text, which core does not
+        store."""
+        if (run := self._run_of(ctx)) is None or request.purpose != "turn":
             return None
-        run.recall(ctx.turn.messages)
+        run.add_missing(ctx.turn.messages)
         system = run.request.get("system")
         return replace(request, ephemeral=system) if system and not request.ephemeral else None
 
-    def _started(self, turn: Turn, ctx: Context | None = None) -> None:
+    def _on_start(self, turn: Turn, ctx: Context | None = None) -> None:
         run = self._open.get(turn.inbound.message_id)
         if run is None or turn.session.channel != CHANNEL or turn.session.kind != "chat":
             return
         self._by_session[turn.session.id] = run
         run.started, run.inbound, run.turn = True, turn.inbound, turn.id
-        self.others.show("begin", run, turn.id)
+        self.remote.show("begin", run, turn.id)
         if run.stopping:
             self._host.spawn(self.stop(run), "stop")
 
-    def _delta(self, delta: Delta, ctx: Context | None = None) -> None:
-        run = self._of(ctx)
+    def _on_delta(self, delta: Delta, ctx: Context | None = None) -> None:
+        run = self._run_of(ctx)
         if run is None:
             return
         if delta.kind == "text":
-            run.grow(delta.text)
-            self.others.show("text", run, delta.text)
+            run.append_text(delta.text)
+            self.remote.show("text", run, delta.text)
         elif delta.kind == "restart":
             run.restart()
-            self.others.show("restart", run)
+            self.remote.show("restart", run)
         elif delta.text:
-            self._add(run, "think" if delta.kind == "thinking" else "note", delta.text)
+            self._add_entry(run, "think" if delta.kind == "thinking" else "note", delta.text)
 
-    def _add(self, run: Run, *entry: Any) -> None:
+    def _add_entry(self, run: ApiRun, *entry: Any) -> None:
         run.add(*entry)
-        self.others.show("add", run, *entry)
+        self.remote.show("add", run, *entry)
 
-    def _answered(self, response: ModelResponse, ctx: Context | None = None) -> None:
-        run = self._of(ctx)
+    def _on_response(self, response: ModelResponse, ctx: Context | None = None) -> None:
+        run = self._run_of(ctx)
         if run is None or ctx is None:
             return
         used = ctx.turn.usage
         run.usage = {name: getattr(used, name) for name in run.usage}
         run.finish = "length" if response.stop in ("length", "context") else "stop"
         calls = response.message.tool_calls
-        run.close_part(bool(calls))
+        run.end_response(bool(calls))
         for call in calls:
-            run.call(call)
+            run.add_call(call)
         told = run.log[len(run.log) - len(calls) :]
-        self.others.show("answered", run, run.usage, run.finish, told, now=True)
+        self.remote.show("answered", run, run.usage, run.finish, told, now=True)
 
-    def _called(self, result: ToolResult, ctx: Context | None = None) -> None:
-        if (run := self._of(ctx)) is not None:
-            run.result(result.call.id, result.call.name, result.ok, result.text)
-            self.others.show("add", run, *run.log[-1])
+    def _on_tool_result(self, result: ToolResult, ctx: Context | None = None) -> None:
+        if (run := self._run_of(ctx)) is not None:
+            run.add_result(result.call.id, result.call.name, result.ok, result.text)
+            self.remote.show("add", run, *run.log[-1])
 
-    def _noticed(self, notice: Notice, ctx: Context | None = None) -> None:
-        if (run := self._of(ctx)) is not None:
-            self._add(run, "note", notice.text)
+    def _on_notice(self, notice: Notice, ctx: Context | None = None) -> None:
+        if (run := self._run_of(ctx)) is not None:
+            self._add_entry(run, "note", notice.text)
 
-    def asked(self, ctx: Context, name: str) -> None:
-        """A call waits for somebody to approve it."""
-        if (run := self._of(ctx)) is not None:
-            self._add(run, "note", f"{name} waits for approval.")
+    def note_approval(self, ctx: Context, name: str) -> None:
+        """Note that a call waits for approval."""
+        if (run := self._run_of(ctx)) is not None:
+            self._add_entry(run, "note", f"{name} waits for approval.")
 
-    def _denied(self, denial: Denial, ctx: Context | None = None) -> None:
+    def _on_denial(self, denial: Denial, ctx: Context | None = None) -> None:
         if isinstance(denial.event, Inbound) and denial.event.channel == CHANNEL:
             run = self._open.get(denial.event.message_id)
-            why = ("denied", denial.reason or "You may not write here any more.")
+            why = ("denied", denial.reason or "You may no longer write here.")
             if run is not None:
                 run.failure = why
-            self.others.show("failure", denial.event.message_id, *why, now=True)
+            self.remote.show("failure", denial.event.message_id, *why, now=True)
 
-    def _failed(self, failure: Failure, ctx: Context | None = None) -> None:
-        if (run := self._of(ctx)) is not None:
+    def _on_error(self, failure: Failure, ctx: Context | None = None) -> None:
+        if (run := self._run_of(ctx)) is not None:
             run.failure = (failure.kind, failure.text)
-            self.others.show("failure", run, *run.failure, now=True)
+            self.remote.show("failure", run, *run.failure, now=True)
 
-    def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
-        """A message without a reply is over too."""
+    def _on_settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        """End the run of a message without a reply."""
         if inbound.channel != CHANNEL:
             return
         run = self._open.get(inbound.message_id)
-        if self.others.are_served:
-            self.others.show("settled", inbound.message_id, now=True)
+        if self.remote.serves_elsewhere:
+            self.remote.show("settled", inbound.message_id, now=True)
             if run is not None:
-                self.forget(run)  # who serves its client stores how it ended
+                self.forget(run)  # the serving process stores its end
         elif run is not None and run.end is None:
             self._host.spawn(self.end_without_reply(run), "end")
 
-    async def end_without_reply(self, run: Run) -> None:
-        """A message has led to no reply: its run is over, too. Raises ``StoreError``."""
+    async def end_without_reply(self, run: ApiRun) -> None:
+        """End the run of a message without a reply. Raises ``StoreError``."""
         if run.end is None:
-            run.failure = run.failure or ("internal", "There was no answer.")
+            run.failure = run.failure or ("internal", "The turn ended without an answer.")
             await self.finish(run, "", [])
 
-    async def take(self, reply: Reply) -> bool:
-        """A reply is delivered; return False if no client has asked for it. Raises
-        ``StoreError``."""
+    async def deliver(self, reply: Reply) -> bool:
+        """Finish the run that a reply belongs to; return False if there is none.
+
+        Raises ``StoreError``.
+        """
         run = await self.load(reply.in_reply_to or "")
         if run is None or reply.kind == "notice":
             return False
-        await self.others.await_whole(run)
-        await self.finish(run, reply.text, [_name(item) for item in reply.attachments])
+        await self.remote.wait_for_last_text(run)
+        await self.finish(run, reply.text, [_file_name(item) for item in reply.attachments])
         return True
 
 
-def _name(item: Any) -> str:
+def _file_name(item: Any) -> str:
     return str(getattr(item, "name", "") or item.path.name)
 
 
-def _from_row(row: Mapping[str, Any]) -> Run:
+def _from_row(row: Mapping[str, Any]) -> ApiRun:
     request = json.loads(row["request"])
-    run = Run(row["id"], row["owner"], row["kind"], row["session_id"], request)
+    run = ApiRun(row["id"], row["owner"], row["kind"], row["session_id"], request)
     run.chain, run.created, run.retry = row["chain"], row["created"], row["retry"]
     run.log = json.loads(row["log"])
     return run

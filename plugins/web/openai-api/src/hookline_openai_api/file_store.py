@@ -1,4 +1,4 @@
-"""Files of a message, saved as attachments before the message is stored."""
+"""Saves a message's files as attachments before the message is stored."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
 from hookline_hookspecs.speech import audio_kind
 
-from .content import Content, FilePart
-from .errors import ApiError, bad
+from .errors import ApiError, invalid_request
 from .keys import CHANNEL
+from .message_content import FilePart, MessageContent
 
-FETCH_SECONDS = 30.0
+FETCH_TIMEOUT = 30.0
 
 
-class Files:
+class FileStore:
     """Saves files in the folder ``media/api`` of Hookline's home."""
 
     def __init__(self, host: Host, limit: int) -> None:
@@ -21,20 +21,20 @@ class Files:
         self._limit = limit
         self._media = MediaStore(host, CHANNEL, limit)
 
-    async def save(self, content: Content) -> tuple[Attachment | Audio, ...]:
-        """Return what a message has attached. Raises ``ApiError``: 413 for what is too large, 400
+    async def save(self, content: MessageContent) -> tuple[Attachment | Audio, ...]:
+        """Save the files of a message. Raises ``ApiError``: 413 for a file that is too large, 400
         for a URL that cannot be fetched."""
         return tuple([await self.save_one(part) for part in content.files])
 
     async def save_one(self, part: FilePart) -> Attachment | Audio:
-        """Return one file, saved; raises like :meth:`save`."""
-        data = await self._fetched(part.url) if part.url else part.data
+        """Save one file; raises like :meth:`save`."""
+        data = await self._fetch(part.url) if part.url else part.data
         if not data:
-            raise bad(f"The file {part.name} is empty.")
+            raise invalid_request(f"The file {part.name} is empty.")
         if len(data) > self._limit:
             raise ApiError(
                 413,
-                f"The file {part.name} has {len(data):,} bytes; {self._limit:,} are taken.",
+                f"The file {part.name} has {len(data):,} bytes; the maximum is {self._limit:,}.",
                 "file_too_large",
             )
         try:
@@ -43,17 +43,19 @@ class Files:
             return await self._media.save_attachment(data, part.name)
         except OSError as error:
             why = error.strerror or type(error).__name__
-            raise ApiError(503, f"The file could not be saved: {why}.", "storage") from None
+            raise ApiError(503, f"Cannot save the file: {why}.", "storage") from None
 
-    async def _fetched(self, url: str) -> bytes:
+    async def _fetch(self, url: str) -> bytes:
         try:
-            found = await self._host.http.get(url, timeout=FETCH_SECONDS, max_bytes=self._limit)
+            found = await self._host.http.get(url, timeout=FETCH_TIMEOUT, max_bytes=self._limit)
         except HooklineError as error:
-            raise bad(f"{url[:200]} cannot be fetched: {error}", code="invalid_url") from None
+            raise invalid_request(
+                f"Cannot fetch {url[:200]}: {error}", code="invalid_url"
+            ) from None
         if found.status >= 400:
-            raise bad(f"{url[:200]} answered {found.status}.", code="invalid_url")
+            raise invalid_request(f"{url[:200]} answered {found.status}.", code="invalid_url")
         return found.body
 
     async def prune(self, before: float) -> None:
-        """Delete files that are older than the Unix time ``before``."""
+        """Delete files older than the Unix time ``before``."""
         await self._media.prune(before)

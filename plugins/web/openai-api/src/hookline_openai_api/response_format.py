@@ -1,7 +1,7 @@
-"""A run as a response object and the events of its stream.
+"""Renders a run as a response object and the events of its stream.
 
-The events are a function of the run's log alone, so that whoever asks again with ``starting_after``
-gets the same ones with the same numbers.
+The events depend only on the run's log, so that ``starting_after`` returns the same events with the
+same numbers again.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .errors import failed
-from .run import Entry, Run
+from .api_run import ApiRun, LogEntry
+from .errors import turn_failed
 
 PREFIX = "resp_"
 _STATES = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
@@ -18,8 +18,8 @@ _CODES = {"rate": "rate_limit_exceeded"}
 Event = dict[str, Any]
 
 
-def usage_of(used: Mapping[str, int]) -> dict[str, Any]:
-    """Return tokens as a response tells them."""
+def response_usage(used: Mapping[str, int]) -> dict[str, Any]:
+    """Return token counts in the format of responses."""
     return {
         "input_tokens": used["input"],
         "input_tokens_details": {"cached_tokens": used["cache_read"], "cache_write_tokens": 0},
@@ -29,10 +29,10 @@ def usage_of(used: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-class ResponseWire:
-    """Makes the events of one run, entry by entry; :attr:`response` is what they have made."""
+class ResponseFormat:
+    """Renders one run, entry by entry; :attr:`response` is the result so far."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ApiRun) -> None:
         self._run = run
         self._number = 0
         self._open: dict[str, Any] | None = None
@@ -40,8 +40,8 @@ class ResponseWire:
         self._end: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, run: Run) -> ResponseWire:
-        """Return the wire of a run as far as it has come."""
+    def read(cls, run: ApiRun) -> ResponseFormat:
+        """Render a run's log so far."""
         wire = cls(run)
         for entry in run.log:
             for _event in wire.events(entry):
@@ -50,7 +50,7 @@ class ResponseWire:
 
     @property
     def response(self) -> dict[str, Any]:
-        """The response as it is now."""
+        """The response so far."""
         run, end, request = self._run, self._end, self._run.request
         error = end["error"] if end is not None else None
         cut = end is not None and end["finish"] == "length" and error is None
@@ -75,7 +75,7 @@ class ResponseWire:
             "tool_choice": "auto",
             "tools": [],
             "top_p": None,
-            "usage": usage_of(end["usage"]) if end is not None else None,
+            "usage": response_usage(end["usage"]) if end is not None else None,
             "user": request.get("user"),
         }
         if run.session_id:
@@ -85,20 +85,18 @@ class ResponseWire:
             made["error"] = {"code": code, "message": error["message"]}
         return made
 
-    def whole(self) -> dict[str, Any]:
-        """Return the response of a run that is over. Raises ``ApiError`` if it failed."""
+    def final(self) -> dict[str, Any]:
+        """Return the response of a finished run. Raises ``ApiError`` if it failed."""
         if self._end is not None and (error := self._end["error"]) is not None:
-            raise failed(error["kind"], error["message"])
+            raise turn_failed(error["kind"], error["message"])
         return self.response
 
-    # Events
-
     def first(self) -> Iterator[Event]:
-        """Yield the events that begin a stream."""
+        """Yield the first events of a stream."""
         yield self._event("response.created", response=self.response)
         yield self._event("response.in_progress", response=self.response)
 
-    def events(self, entry: Entry) -> Iterator[Event]:
+    def events(self, entry: LogEntry) -> Iterator[Event]:
         """Yield the events of an entry."""
         kind = entry[0]
         if kind == "text":
@@ -139,7 +137,7 @@ class ResponseWire:
     def _text(self, words: str) -> Iterator[Event]:
         if self._open is None or self._open["type"] != "message":
             if not words.strip():
-                return  # what parts the texts of one message is nothing between two of them
+                return  # a separator of texts starts no message of its own
             yield from self._close()
             begun = {"type": "message", "role": "assistant", "status": "in_progress", "content": []}
             yield self._begin("msg", begun)
@@ -176,7 +174,7 @@ class ResponseWire:
         )
 
     def _close(self) -> Iterator[Event]:
-        """Complete the item that is open."""
+        """Complete the open item."""
         item, self._open = self._open, None
         if item is None:
             return
@@ -193,7 +191,7 @@ class ResponseWire:
             yield self._event("response.reasoning_summary_part.done", **where, part=part)
         yield self._event("response.output_item.done", output_index=self._index, item={**item})
 
-    def _call(self, entry: Entry) -> Iterator[Event]:
+    def _call(self, entry: LogEntry) -> Iterator[Event]:
         yield from self._close()
         _, call_id, name, arguments = entry
         item = {"type": "function_call", "call_id": call_id, "name": name}
@@ -208,7 +206,7 @@ class ResponseWire:
         made |= {"arguments": arguments, "status": "completed"}
         yield self._event("response.output_item.done", output_index=self._index, item={**made})
 
-    def _result(self, entry: Entry) -> Iterator[Event]:
+    def _result(self, entry: LogEntry) -> Iterator[Event]:
         yield from self._close()
         _, call_id, _name, ok, text = entry
         status = "completed" if ok else "incomplete"

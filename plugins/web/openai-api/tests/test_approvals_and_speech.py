@@ -129,12 +129,12 @@ def test_an_admin_with_a_key_approves_nothing_through_it(home: Served) -> None:
     home.start()
     body = {"model": "hookline", "messages": [{"role": "user", "content": "sudo it"}]}
     done = home.post("/chat/completions", body).json()["choices"][0]["message"]
-    assert "Nobody can approve through the API" in done["reasoning_content"]
+    assert "approvals are not possible through the API" in done["reasoning_content"]
     assert done["content"] == "You said: sudo it"
 
 
 @pytest.mark.slow
-def test_speech_where_a_service_is_there(home: Served, beside: Beside) -> None:
+def test_speech_with_a_service(home: Served, beside: Beside) -> None:
     home.configure(multimedia={"base_url": f"{beside.url}/v1", "api_key": "none"})
     home.start()
     client = home.client()

@@ -15,32 +15,32 @@ from hookline_hookspecs.web import Identity, Problem, identity
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from . import light
-from .asked import MODELS, Asked, linked
-from .body import read_json
+from . import light_model
+from .active_runs import ActiveRuns
+from .api_request import MODELS, ApiRequest, extend_chain
+from .api_run import ApiRun, LogEntry
+from .chat_format import ChatFormat
 from .chat_request import read_chat
-from .chat_wire import ChatWire
 from .config import OpenAIApiConfig
-from .errors import ApiError, bad
-from .files import Files
+from .errors import ApiError, invalid_request
+from .file_store import FileStore
+from .json_body import read_json
 from .keys import CHANNEL
+from .response_format import PREFIX, ResponseFormat
 from .response_request import read_response
-from .response_wire import PREFIX, ResponseWire
-from .run import Entry, Run
-from .runs import Runs
-from .sessions import HEADER, SessionFinder
+from .session_finder import HEADER, SessionFinder
 
 Handler = Callable[[Request], Awaitable[Response]]
-SILENCE = 0.8
-"""Seconds without an event after which a comment is sent, so that nobody takes it for dead."""
-ALIVE = b": keep-alive\n\n"
-STARTED = 1_767_225_600
-"""When the models were made, as far as clients are told; Unix time."""
-_LONGEST_KEY = 255
+KEEPALIVE_INTERVAL = 0.8
+"""Seconds without an event after which a comment is sent, so that no client times out."""
+KEEPALIVE = b": keep-alive\n\n"
+MODELS_CREATED = 1_767_225_600
+"""The creation time of the models that clients see; Unix time."""
+MAX_IDEMPOTENCY_KEY_CHARS = 255
 
 
-def answering(handler: Callable[[Any, Request], Awaitable[Response]]) -> Any:
-    """Make every refusal one of OpenAI's shape, and nothing a failure without a sentence."""
+def handle_errors(handler: Callable[[Any, Request], Awaitable[Response]]) -> Any:
+    """Convert errors of an endpoint to OpenAI's format."""
 
     async def answer(self: Any, request: Request) -> Response:
         try:
@@ -51,134 +51,128 @@ def answering(handler: Callable[[Any, Request], Awaitable[Response]]) -> Any:
             raise
         except StoreError as error:
             self.host.log.error("the store failed: %s", error)
-            refused = ApiError(503, "The database cannot be used at the moment.", "store")
+            refused = ApiError(503, "The database is unavailable.", "store")
             return JSONResponse(refused.as_json(), 503, {"Retry-After": "5"})
         except Exception:
             self.host.log.exception("a request failed")
-            refused = ApiError(500, "The server failed; its log says why.", "internal")
+            refused = ApiError(500, "Internal error. See the server's log.", "internal")
             return JSONResponse(refused.as_json(), 500, {"x-should-retry": "false"})
 
     return answer
 
 
-class Api:
-    """Answers clients that have a key.
+class ApiEndpoints:
+    """Answers requests of clients with a key.
 
     Args:
         host: the plugin's host.
         config: the plugin's settings.
-        runs: the requests under way.
+        runs: the running requests.
     """
 
-    def __init__(self, host: Host, config: OpenAIApiConfig, runs: Runs) -> None:
+    def __init__(self, host: Host, config: OpenAIApiConfig, runs: ActiveRuns) -> None:
         self.host = host
         self._runs = runs
         keep = config.keep_days * 86_400
         self._sessions = SessionFinder(host, config.session_headers, keep)
-        self.files = Files(host, config.max_file_bytes)
+        self.files = FileStore(host, config.max_file_bytes)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    # Models
-
-    @answering
+    @handle_errors
     async def models(self, request: Request) -> Response:
         """``GET /v1/models``."""
         return JSONResponse({"object": "list", "data": [_model(name) for name in MODELS]})
 
-    @answering
+    @handle_errors
     async def model(self, request: Request) -> Response:
         """``GET /v1/models/{name}``."""
         name = request.path_params["name"]
         if name not in MODELS:
-            text = f"There is no model {name[:80]!r}; there are {' and '.join(MODELS)}."
+            text = f"Unknown model {name[:80]!r}. Models: {', '.join(MODELS)}."
             raise ApiError(404, text, "model_not_found", "model")
         return JSONResponse(_model(name))
 
-    @answering
+    @handle_errors
     async def missing(self, request: Request) -> Response:
-        """Whatever else is below ``/v1``."""
+        """Any other path below ``/v1``."""
         path = request.url.path[:120]
-        for start, why in _ABSENT.items():
+        for start, why in UNSUPPORTED_PATHS.items():
             if path.startswith(start):
                 raise ApiError(404, f"{why} ({path})", "not_available")
         raise ApiError(
             404,
-            f"There is no {request.method} {path}; there are /v1/models, /v1/chat/completions and "
+            f"{request.method} {path} does not exist. See /v1/models, /v1/chat/completions and "
             "/v1/responses.",
             "not_found",
         )
 
-    @answering
+    @handle_errors
     async def transcription(self, request: Request) -> Response:
         """``POST /v1/audio/transcriptions``."""
-        from .audio import transcribed
+        from .audio import transcribe
 
-        return await transcribed(self.host, request, self.files)
+        return await transcribe(self.host, request, self.files)
 
-    @answering
+    @handle_errors
     async def speech(self, request: Request) -> Response:
         """``POST /v1/audio/speech``."""
-        from .audio import spoken
+        from .audio import speak
 
-        return await spoken(self.host, read_json(await read_body(request)))
+        return await speak(self.host, read_json(await read_body(request)))
 
-    # Chat completions
-
-    @answering
+    @handle_errors
     async def chat(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
         data = read_json(await read_body(request))
         asked = read_chat(data)
-        run, headers = await self._begun(request, asked, data)
-        wire = ChatWire(run)
+        run, headers = await self._start_run(request, asked, data)
+        wire = ChatFormat(run)
         if not asked.stream:
             await run.wait()
-            return JSONResponse(wire.whole(), headers=headers)
+            return JSONResponse(wire.final(), headers=headers)
 
-        def render(entry: Entry) -> Iterator[Any]:
+        def render(entry: LogEntry) -> Iterator[Any]:
             return wire.chunks(entry, include_usage=asked.include_usage)
 
         return _stream(self._chat_stream(run, wire, render), headers)
 
     async def _chat_stream(
-        self, run: Run, wire: ChatWire, render: Callable[[Entry], Iterator[Any]]
+        self, run: ApiRun, wire: ChatFormat, render: Callable[[LogEntry], Iterator[Any]]
     ) -> AsyncIterator[bytes]:
-        async for piece in self._sent(run, [wire.first()], render, named=False):
+        async for piece in self._stream_events(run, [wire.first()], render, named=False):
             yield piece
         yield b"data: [DONE]\n\n"
 
-    # Responses
-
-    @answering
+    @handle_errors
     async def respond(self, request: Request) -> Response:
         """``POST /v1/responses``."""
         data = read_json(await read_body(request))
         asked = read_response(data)
-        run, headers = await self._begun(request, asked, data)
+        run, headers = await self._start_run(request, asked, data)
         if asked.stream:
-            wire = ResponseWire(run)
-            sent = self._sent(run, wire.first(), wire.events, named=True)
+            wire = ResponseFormat(run)
+            sent = self._stream_events(run, wire.first(), wire.events, named=True)
             return _stream(sent, headers)
         if not asked.background:
             await run.wait()
-            return JSONResponse(ResponseWire.read(run).whole(), headers=headers)
-        return JSONResponse(ResponseWire.read(run).response, headers=headers)
+            return JSONResponse(ResponseFormat.read(run).final(), headers=headers)
+        return JSONResponse(ResponseFormat.read(run).response, headers=headers)
 
-    @answering
+    @handle_errors
     async def response(self, request: Request) -> Response:
-        """``GET /v1/responses/{id}``; with ``stream=true`` its events, after ``starting_after``."""
-        run = await self._stored(request)
+        """``GET /v1/responses/{id}``; with ``stream=true`` its events after ``starting_after``."""
+        run = await self._load_response(request)
         if request.query_params.get("stream") != "true":
-            return JSONResponse(ResponseWire.read(run).response)
+            return JSONResponse(ResponseFormat.read(run).response)
         given = request.query_params.get("starting_after", "-1")
         if not given.lstrip("-").isdecimal() or len(given) > 12:
-            raise bad("starting_after must be a whole number.", "starting_after")
-        after, wire = int(given), ResponseWire(run)
+            raise invalid_request("starting_after must be a whole number.", "starting_after")
+        after, wire = int(given), ResponseFormat(run)
 
         def later(events: Iterator[Any]) -> list[Any]:
             return [event for event in events if event["sequence_number"] > after]
 
-        sent = self._sent(
+        sent = self._stream_events(
             run,
             later(wire.first()),
             lambda entry: iter(later(wire.events(entry))),
@@ -187,29 +181,29 @@ class Api:
         )
         return _stream(sent, {HEADER: run.session_id})
 
-    @answering
+    @handle_errors
     async def delete_response(self, request: Request) -> Response:
         """``DELETE /v1/responses/{id}``."""
-        run = await self._stored(request)
+        run = await self._load_response(request)
         await self._runs.stop(run)
         await self._runs.delete(run)
         return JSONResponse({"id": PREFIX + run.id, "object": "response", "deleted": True})
 
-    @answering
+    @handle_errors
     async def cancel_response(self, request: Request) -> Response:
         """``POST /v1/responses/{id}/cancel``."""
-        run = await self._stored(request)
+        run = await self._load_response(request)
         if run.end is None and not run.request.get("background"):
-            raise bad("Only a response with background: true can be cancelled.")
+            raise invalid_request("Only a response with background: true can be cancelled.")
         if run.end is None:
             await self._runs.stop(run)
             await run.wait()
-        return JSONResponse(ResponseWire.read(run).response)
+        return JSONResponse(ResponseFormat.read(run).response)
 
-    @answering
+    @handle_errors
     async def input_items(self, request: Request) -> Response:
         """``GET /v1/responses/{id}/input_items``."""
-        run = await self._stored(request)
+        run = await self._load_response(request)
         text = str(run.request.get("input", ""))
         item = {
             "id": f"msg_{run.id}_in",
@@ -221,43 +215,41 @@ class Api:
         ends = {"first_id": item["id"], "last_id": item["id"], "has_more": False}
         return JSONResponse({"object": "list", "data": [item], **ends})
 
-    async def _stored(self, request: Request) -> Run:
-        return await self._previous(identity(request).name, request.path_params["id"], "id")
+    async def _load_response(self, request: Request) -> ApiRun:
+        return await self._find_response(identity(request).name, request.path_params["id"], "id")
 
-    async def _previous(self, owner: str, response_id: str, where: str) -> Run:
+    async def _find_response(self, owner: str, response_id: str, where: str) -> ApiRun:
         """Return a stored response of this key. Raises ``ApiError`` (404)."""
         run = None
         if response_id.startswith(PREFIX) and len(response_id) < 80:
             run = await self._runs.load(response_id.removeprefix(PREFIX))
-        if run is None or run.owner != owner or run.kind != "response" or not _is_kept(run):
-            text = f"There is no response {response_id[:80]!r} of this key."
+        if run is None or run.owner != owner or run.kind != "response" or not _is_stored(run):
+            text = f"This key has no response {response_id[:80]!r}."
             raise ApiError(404, text, "response_not_found", where)
         return run
 
-    # Beginning a run
-
-    async def _begun(
-        self, request: Request, asked: Asked, data: dict[str, Any]
-    ) -> tuple[Run, dict[str, str]]:
-        """Return the run of a request: a new one, or the one that it repeats."""
+    async def _start_run(
+        self, request: Request, asked: ApiRequest, data: dict[str, Any]
+    ) -> tuple[ApiRun, dict[str, str]]:
+        """Return the run of a request: a new one, or that of an earlier identical request."""
         who = identity(request)
         ignored = {"X-Hookline-Ignored": ", ".join(asked.ignored)} if asked.ignored else {}
         if asked.model == "hookline-light":
-            run = Run(uuid4().hex, who.name, asked.kind, "", _echo(asked, store=False))
-            await light.begin(self.host, run, asked)
+            run = ApiRun(uuid4().hex, who.name, asked.kind, "", _echo(asked, store=False))
+            await light_model.begin(self.host, run, asked)
             return run, ignored
         same = json.dumps([request.url.path, data], sort_keys=True)
         digest = hashlib.sha256(same.encode()).hexdigest()
         async with self._locks.setdefault(who.name, asyncio.Lock()):
-            known = await self._repeated(request, who, digest)
-            run = known or await self._new(request, who, asked, digest)
+            known = await self._find_repeated(request, who, digest)
+            run = known or await self._create_run(request, who, asked, digest)
             if run.end is None and run.inbound is None:
-                # It may have been lost before it was stored; a message that is known does nothing.
-                await self._send(run, who, asked)
+                # The message may be lost; core ignores it if it was stored.
+                await self._submit(run, who, asked)
         return run, {HEADER: run.session_id, "X-Request-Id": run.id, **ignored}
 
-    async def _repeated(self, request: Request, who: Identity, digest: str) -> Run | None:
-        """Return the run that a request asks for again, or None."""
+    async def _find_repeated(self, request: Request, who: Identity, digest: str) -> ApiRun | None:
+        """Return the run of an earlier identical request, or None."""
         retry = _retry_key(request)
         if retry is not None:
             known = await self._runs.retried(who.name, retry)
@@ -266,18 +258,18 @@ class Api:
             if known[1] != digest:
                 raise ApiError(
                     409,
-                    "This Idempotency-Key was used for another request; take a new one.",
+                    "This Idempotency-Key was used for another request. Use a new one.",
                     "idempotency_key_reused",
                 )
-            return await self._not_stopped(who, known[0], retry)
+            return await self._unless_stopped(who, known[0], retry)
         count = request.headers.get("x-stainless-retry-count", "0")
         if not count.isdecimal() or not count.strip("0"):
             return None
         found = await self._runs.repeated(who.name, digest)
-        return await self._not_stopped(who, found, None) if found is not None else None
+        return await self._unless_stopped(who, found, None) if found is not None else None
 
-    async def _not_stopped(self, who: Identity, run_id: str, retry: str | None) -> Run | None:
-        """Return a run, but None for one that was stopped because its client had gone away."""
+    async def _unless_stopped(self, who: Identity, run_id: str, retry: str | None) -> ApiRun | None:
+        """Return a run; None if it was stopped because its client disconnected."""
         run = await self._runs.load(run_id)
         if run is None or run.end is None or run.end["state"] != "cancelled":
             return run
@@ -285,23 +277,29 @@ class Api:
             await self._runs.forget_retry(who.name, retry)
         return None
 
-    async def _new(self, request: Request, who: Identity, asked: Asked, digest: str) -> Run:
+    async def _create_run(
+        self, request: Request, who: Identity, asked: ApiRequest, digest: str
+    ) -> ApiRun:
         previous = None
         if asked.previous is not None:
-            before = await self._previous(who.name, asked.previous, "previous_response_id")
+            before = await self._find_response(who.name, asked.previous, "previous_response_id")
             previous = await self._sessions.after(who.name, before)
         found = await self._sessions.find(who.name, request.headers, asked, previous)
-        chain = linked(asked.head, "user", asked.content)
-        run = Run(uuid4().hex, who.name, asked.kind, found.id, _echo(asked), chain)
+        chain = extend_chain(asked.head, "user", asked.content)
+        run = ApiRun(uuid4().hex, who.name, asked.kind, found.id, _echo(asked), chain)
         run.retry = _retry_key(request)
         if found.is_new:
             await self._sessions.bring(who.name, found, asked.history)
-        await self._send(run, who, asked, digest)
+        await self._submit(run, who, asked, digest)
         return run
 
-    async def _send(self, run: Run, who: Identity, asked: Asked, digest: str = "") -> None:
-        """Hand the message to core, which stores it; that of a stream when the stream begins, so
-        that a stream which the server refuses does nothing."""
+    async def _submit(
+        self, run: ApiRun, who: Identity, asked: ApiRequest, digest: str = ""
+    ) -> None:
+        """Pass the message to core, which stores it.
+
+        For a stream that happens when the stream starts, so that a refused stream has no effect.
+        """
         attachments = await self.files.save(asked.content)
         run.inbound = Inbound(
             CHANNEL,
@@ -321,40 +319,38 @@ class Api:
         if not run.is_held:
             await self.host.receive(run.inbound)
 
-    # Streaming
-
-    async def _sent(
+    async def _stream_events(
         self,
-        run: Run,
+        run: ApiRun,
         first: Any,
-        render: Callable[[Entry], Iterator[Any]],
+        render: Callable[[LogEntry], Iterator[Any]],
         *,
         named: bool,
         watches: bool = False,
     ) -> AsyncIterator[bytes]:
-        """Yield a run as server-sent events, with comments while nothing happens.
+        """Yield a run as server-sent events, with comments while there are none.
 
-        Whoever only ``watches`` stops nothing by going away.
+        A client that only ``watches`` does not stop the turn by disconnecting.
         """
         run.followers += 1
         try:
             if run.is_held and run.inbound is not None:
                 run.is_held = False
-                # Not cancelled with the stream: a message that is half taken would wait for long.
+                # Shielded, because a half-received message would block for long.
                 taking = self.host.spawn(self.host.receive(run.inbound), "receive")
                 await asyncio.shield(taking)
-            yield b"".join([_event(one, named) for one in first]) or ALIVE
-            async for entries in run.follow(SILENCE):
+            yield b"".join([_event(one, named) for one in first]) or KEEPALIVE
+            async for entries in run.follow(KEEPALIVE_INTERVAL):
                 pieces = [_event(one, named) for entry in entries for one in render(entry)]
-                yield b"".join(pieces) or ALIVE
+                yield b"".join(pieces) or KEEPALIVE
         finally:
             run.followers -= 1
             if not watches and not run.request.get("background") and run.session_id:
-                self._runs.gone(run)
+                self._runs.follower_left(run)
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request. Raises ``ApiError`` (415) for one that is not JSON."""
+    """Return the body of a request. Raises ``ApiError`` (415) for other content types."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise ApiError(
@@ -367,13 +363,16 @@ def _retry_key(request: Request) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
-    if not 0 < len(key) <= _LONGEST_KEY:
-        raise bad(f"Idempotency-Key has 1 to {_LONGEST_KEY} characters.", "Idempotency-Key")
+    if not 0 < len(key) <= MAX_IDEMPOTENCY_KEY_CHARS:
+        raise invalid_request(
+            f"Idempotency-Key must have 1 to {MAX_IDEMPOTENCY_KEY_CHARS} characters.",
+            "Idempotency-Key",
+        )
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _echo(asked: Asked, store: bool | None = None) -> dict[str, Any]:
-    """Return what is kept of a request."""
+def _echo(asked: ApiRequest, store: bool | None = None) -> dict[str, Any]:
+    """Return what is stored of a request."""
     kept = {"model": asked.model, "stream": asked.stream, "system": asked.system, **asked.echo}
     if asked.kind == "response":
         kept |= {"store": asked.store if store is None else store}
@@ -381,7 +380,7 @@ def _echo(asked: Asked, store: bool | None = None) -> dict[str, Any]:
     return kept
 
 
-def _is_kept(run: Run) -> bool:
+def _is_stored(run: ApiRun) -> bool:
     return bool(run.request.get("store", True))
 
 
@@ -397,19 +396,19 @@ def _stream(pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> Respons
 
 
 def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": STARTED, "owned_by": "hookline"}
+    return {"id": name, "object": "model", "created": MODELS_CREATED, "owned_by": "hookline"}
 
 
-_ABSENT = {
-    "/v1/embeddings": "There are no embeddings here; ask the model's own server for them.",
-    "/v1/files": "There is no files API here; send a file's content in the message.",
-    "/v1/images": "Pictures are made in a conversation, by the agent's own tools.",
+UNSUPPORTED_PATHS = {
+    "/v1/embeddings": "Embeddings are not supported; request them from the model's server.",
+    "/v1/files": "The files API is not supported; send a file's content in the message.",
+    "/v1/images": "The images API is not supported; ask the agent for an image in a conversation.",
     "/v1/completions": "Use /v1/chat/completions or /v1/responses.",
-    "/v1/conversations": "Send `conversation` with a name to /v1/responses; nothing is to be made.",
+    "/v1/conversations": "Send `conversation` with a name to /v1/responses; no call creates it.",
     "/v1/assistants": "Use /v1/responses.",
     "/v1/threads": "Use /v1/responses.",
-    "/v1/fine_tuning": "Nothing is trained here.",
-    "/v1/batches": "There are no batches here.",
-    "/v1/moderations": "There are no moderations here.",
-    "/v1/audio": "Of audio there are /v1/audio/transcriptions and /v1/audio/speech.",
+    "/v1/fine_tuning": "Fine-tuning is not supported.",
+    "/v1/batches": "Batches are not supported.",
+    "/v1/moderations": "Moderations are not supported.",
+    "/v1/audio": "Only /v1/audio/transcriptions and /v1/audio/speech are supported.",
 }

@@ -1,4 +1,4 @@
-"""``hookline-light``: one call of the auxiliary model, without tools, and nothing is stored."""
+"""``hookline-light``: one call of the auxiliary model, without tools and without storage."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hookline_hookspecs import (
     ProviderError,
 )
 
-from .asked import Asked
-from .errors import ApiError, bad
+from .api_request import ApiRequest
+from .api_run import ApiRun
+from .errors import ApiError, invalid_request
 from .keys import CHANNEL
-from .run import Run
 
 CallModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
 Middleware: TypeAlias = Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]
-_run: ContextVar[Run | None] = ContextVar("_run", default=None)
-"""The run whose call is under way in this task."""
+_run: ContextVar[ApiRun | None] = ContextVar("_run", default=None)
+"""The run whose call is running in this task."""
 
 
-def counting() -> Middleware | None:
-    """Return middleware that counts a call's tokens for the run of this task; None without one."""
+def count_tokens() -> Middleware | None:
+    """Return middleware that counts tokens for the run of this task; None without a run."""
     run = _run.get()
     if run is None:
         return None
@@ -42,10 +42,10 @@ def counting() -> Middleware | None:
     return count
 
 
-async def begin(host: Host, run: Run, asked: Asked) -> None:
-    """Begin the call; the run ends with it. Raises ``ApiError``."""
+async def begin(host: Host, run: ApiRun, asked: ApiRequest) -> None:
+    """Start the call, which ends the run. Raises ``ApiError``."""
     if asked.content.files:
-        raise bad("hookline-light reads text only.")
+        raise invalid_request("hookline-light accepts only text.")
     access = host.services.get(Access)
     if access is not None and not await access.may_write(CHANNEL, run.owner):
         raise ApiError(403, "You may not write here.", "denied")
@@ -53,12 +53,12 @@ async def begin(host: Host, run: Run, asked: Asked) -> None:
     host.spawn(_answer(host, run, asked), "light")
 
 
-async def _answer(host: Host, run: Run, asked: Asked) -> None:
+async def _answer(host: Host, run: ApiRun, asked: ApiRequest) -> None:
     reply, error = "", None
     _run.set(run)
     try:
         reply = await host.ask_model(
-            prompt_of(asked),
+            build_prompt(asked),
             system=asked.system or None,
             schema=asked.limits.get("schema"),
             max_tokens=asked.limits.get("max_tokens"),
@@ -68,7 +68,7 @@ async def _answer(host: Host, run: Run, asked: Asked) -> None:
         error = {"kind": kind, "message": str(problem)}
     except Exception:
         host.log.exception("hookline-light failed")
-        error = {"kind": "internal", "message": "The model could not be asked."}
+        error = {"kind": "internal", "message": "The model call failed. See the server's log."}
     if reply:
         run.add("text", reply)
     state = "failed" if error else "completed"
@@ -76,7 +76,7 @@ async def _answer(host: Host, run: Run, asked: Asked) -> None:
     run.add("end", {**end, "error": error, "turn": ""})
 
 
-def prompt_of(asked: Asked) -> str:
+def build_prompt(asked: ApiRequest) -> str:
     """Return the conversation as one prompt."""
     if not asked.history:
         return asked.content.text
