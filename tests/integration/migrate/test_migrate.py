@@ -285,7 +285,7 @@ def test_a_report_fits_a_terminal_and_shows_no_control_characters(desk: Desk) ->
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("plan hermes --from /nonexistent", "/nonexistent not found. Name the folder with --from DIR"),
+        ("plan hermes --from /nonexistent", "/nonexistent not found. Name the folder with --from"),
         ("plan hermes --only nothing", "unknown kind 'nothing'"),
         ("plan hermes --chat terminal", "is not a chat"),
         ("plan vim", "vim"),

@@ -146,7 +146,7 @@ def test_ignored_parameters_are_named(served: Served) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"n": 2}, "a turn acts once"),
+        ({"n": 2}, "a turn runs only once"),
         ({"tool_choice": "required"}, "never called"),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "never called"),
         ({"response_format": {"type": "json_object"}}, "answers with text"),
