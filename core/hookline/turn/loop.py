@@ -1,4 +1,8 @@
-"""A turn: from a person's message to the reply, one path for every way a turn can come about."""
+"""A turn, from its message to its reply: call the model and its tools until it answers.
+
+Every turn runs here: of a person's message, a schedule, a sub-agent, and one that is resumed.
+:func:`run_turn` and ``resume_turn`` differ only in how the turn begins.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +27,20 @@ from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.history import drop_expired_context
 from ..sessions.prompt import envelope, notices
-from ..sessions.state import ActiveTurn, set_question
+from ..sessions.state import ActiveTurn, Outcome, set_question
 from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
-from .answer import sanitize_response
-from .model_call import call_model, turn_request
+from .model_call import call_model, sanitize_response, turn_request
 from .tool_call import resolve_bridge, run_calls
 
 log = logging.getLogger("hookline.turn")
-PAUSES = (0.5, 2.0)
-"""Seconds before a response that broke off is asked for again."""
-STOPPED = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
+RETRY_PAUSES = (0.5, 2.0)
+"""Seconds before each repeat of a model call whose stream broke off."""
+STOPPED_RESULT = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
 
 
 class EmptyAnswer(ProviderError):
-    """The model said nothing, twice."""
+    """The model returned an empty answer twice."""
 
 
 async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) -> None:
@@ -46,31 +49,21 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
     ctx = TurnContext(engine, state, turn)
 
     async def begin() -> None:
-        forgotten = drop_expired_context(state)
+        dropped = drop_expired_context(state)
         await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
-        found = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
-        turn.blocks = (*notices(state), *(block for _, block in found))
-        carried = merge_origins(*[block.origins for block in turn.blocks])
-        entry = turn.append(
-            Message("user", (*state.take_steering(), *blocks), envelope(turn.blocks), carried)
-        )
+        context = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
+        turn.blocks = (*notices(state), *(block for _, block in context))
+        origins = merge_origins(*[block.origins for block in turn.blocks])
+        content = (*state.take_steering(), *blocks)
+        entry = turn.append(Message("user", content, envelope(turn.blocks), origins))
         creating, state.pending.creating = state.pending.creating, None
-        first = [*([creating] if creating else ()), *forgotten]
-        row = {
-            "id": turn.id,
-            "session_id": state.record.id,
-            "inbox_id": turn.inbox_id,
-            "now": clock.now(),
-        }
-        # What the store will say: the time, one turn more, no question.
-        state.version = (
-            row["now"],
-            (state.version[1] if state.version else 0) + 1,
-            None,
-            state.model,
-            None,
-        )
-        turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, first))
+        earlier_writes = [creating, *dropped] if creating else dropped
+        now = clock.now()
+        row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "now": now}
+        # As in the store after this write: updated now, one more turn, no end, no question.
+        turns_before = state.version[1] if state.version else 0
+        state.version = (now, turns_before + 1, None, state.model, None)
+        turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, earlier_writes))
 
     await run_lifecycle(ctx, begin)
 
@@ -82,19 +75,19 @@ async def run_lifecycle(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) 
     ctx.state.active = turn
     try:
         with ctx.activate():
-            cancelled = await _work(ctx, begin)
-            late = await finish_despite_cancel(_end(ctx))
+            cancelled = await _run_to_reply(ctx, begin)
+            cancelled_late = await finish_despite_cancel(_end_turn(ctx))
     finally:
         ctx.state.active = None
-    if cancelled or (late and not turn.stopping):
+    if cancelled or (cancelled_late and not turn.stopping):
         raise asyncio.CancelledError
     error = turn.outcome.error.exception if turn.outcome.error else None
     if ctx.engine.strict and error is not None and not isinstance(error, ProviderError):
         raise error
 
 
-async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
-    """Run everything up to the reply; return whether the turn was cancelled from outside."""
+async def _run_to_reply(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
+    """Fill the turn's outcome; return True if the turn was cancelled other than by ``/stop``."""
     turn, outcome = ctx.active_turn, ctx.active_turn.outcome
     try:
         await begin()
@@ -105,88 +98,91 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
         if ctx.engine.closing:
             # The process is ending: the next one resumes the turn from the journal.
             raise
-        outcome.stop, outcome.reply = (
-            "stopped",
-            append_to_partial("".join(turn.streamed), "Stopped."),
-        )
+        outcome.stop = "stopped"
+        outcome.reply = append_to_partial("".join(turn.streamed), "Stopped.")
         if not turn.stopping:
             return True
         uncancel(turn.task)
     except BaseException as error:
-        await _failed(ctx, error)
+        await _record_failure(ctx, error)
     return False
 
 
-async def _failed(ctx: TurnContext, error: BaseException) -> None:
-    outcome = ctx.active_turn.outcome
-    if not isinstance(error, Exception) or resumable_error(ctx.active_turn, error):
-        raise resumable_error(ctx.active_turn, error) or error
+async def _record_failure(ctx: TurnContext, error: BaseException) -> None:
+    """Make ``error`` the turn's outcome. Raises it if the turn is to stay open."""
+    turn, outcome = ctx.active_turn, ctx.active_turn.outcome
+    if not isinstance(error, Exception):
+        raise error
+    if (store_error := resumable_error(turn, error)) is not None:
+        raise store_error
+    partial = ""
     if isinstance(error, ProviderError):
         failure = Failure(error.kind, error_text(error), error)
+        partial = error.partial
     else:
         if not isinstance(error, MiddlewareError):
-            log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
-        failure = Failure(
-            "internal", (not ctx.engine.strict and error_text(error)) or describe(error), error
-        )
-    outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
-    outcome.reply = append_to_partial(
-        error.partial if isinstance(error, ProviderError) else "", failure.text
-    )
+            log.error("turn %s failed", turn.id, exc_info=error)
+        text = "" if ctx.engine.strict else error_text(error)
+        failure = Failure("internal", text or describe(error), error)
+    outcome.error = failure
+    outcome.stop = "budget" if failure.kind == "budget" else "error"
+    outcome.reply = append_to_partial(partial, failure.text)
     await ctx.engine.bus.observe("on_error", ctx, failure)
 
 
 def resumable_error(turn: ActiveTurn, error: BaseException | None) -> StoreError | None:
-    """The store's error, if it failed a turn whose message is stored: the turn is resumed later.
+    """Return the store's error if the turn is to stay open and be resumed, else None.
 
-    Where it has failed a plugin around the call, a turn that is resumed already is answered.
+    Only a turn whose message is stored in the inbox can be resumed. A store error inside a
+    middleware resumes a turn once; if the turn was resumed already, it ends with the error.
     """
     cause = error.__cause__ if isinstance(error, MiddlewareError) and not turn.resumed else error
     return cause if turn.inbox_id is not None and isinstance(cause, StoreError) else None
 
 
-def append_to_partial(shown: str, text: str) -> str:
-    """``text`` after what was shown of an answer, which so stays in the reply and the history."""
-    return "\n\n".join(filter(None, [clean(shown).strip(), text]))
+def append_to_partial(partial: str, text: str) -> str:
+    """Return the part of an answer that was already shown, then ``text``."""
+    return "\n\n".join(filter(None, [clean(partial).strip(), text]))
 
 
 async def _loop(ctx: TurnContext) -> None:
-    """Ask the model and run what it calls, until it answers."""
+    """Call the model and run its tool calls until it answers, asks a person or reaches a limit."""
     engine, turn, state = ctx.engine, ctx.active_turn, ctx.state
     limit = engine.config.max_iterations
     while not turn.max_calls or turn.iterations < turn.max_calls:
         final = turn.iterations >= limit
-        response = await _ask(ctx, turn_request(ctx, state.messages(), final=final))
+        response = await _ask_model(ctx, turn_request(ctx, state.messages(), final=final))
         turn.iterations += 1
-        asked = () if final else response.message.tool_calls
-        calls = [resolve_bridge(ctx, call) for call in asked]
-        await _record(ctx, _message_to_store(response, asked), calls, response)
+        # Calls in the final response are ignored: it was asked to answer without tools.
+        requested = () if final else response.message.tool_calls
+        calls = [resolve_bridge(ctx, call) for call in requested]
+        await _store_response(ctx, response, calls)
         await engine.bus.observe("post_model", ctx, _with_calls(response, calls))
         if response.stop == "pause" and not calls and turn.iterations < limit:
             continue
+        if calls:
+            await answer_calls(ctx, calls)
+            if turn.outcome.question is not None:
+                return
+            continue
         if final:
             turn.outcome.stop = "max_iterations"
-        if not calls:
-            turn.outcome.reply = response.text
-            if response.stop in ("length", "context"):
-                ctx.notify("The answer ends where the model's limit cut it off.", "core")
-            if final or not state.pending.steering:
-                return
-            # What was said into the turn after its last step begins another step.
-            _append(ctx, Message("user", tuple(state.take_steering())))
-            continue
-        await answer_calls(ctx, calls)
-        if turn.outcome.question is not None:
+        turn.outcome.reply = response.text
+        if response.stop in ("length", "context"):
+            ctx.notify("The answer was cut off at the model's limit.", "core")
+        if final or not state.pending.steering:
             return
+        # A person steered the turn while it answered: this begins another step.
+        _append_message(ctx, Message("user", tuple(state.take_steering())))
     turn.outcome.stop = "max_iterations"
 
 
-async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
-    """One response with content; an empty one is asked for once more."""
+async def _ask_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
+    """Return a response with content. Raises ``EmptyAnswer`` after two empty ones."""
     turn = ctx.active_turn
     for _attempt in range(2):
-        used = {call.id for entry in turn.entries for call in entry.message.tool_calls}
-        response = sanitize_response(await _streamed(ctx, request), used)
+        used_ids = {call.id for entry in turn.entries for call in entry.message.tool_calls}
+        response = sanitize_response(await _call_with_retries(ctx, request), used_ids)
         turn.usage = turn.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
@@ -200,10 +196,10 @@ async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     )
 
 
-async def _streamed(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
-    """Call the model; a response that breaks off is asked for again, after :data:`PAUSES`."""
+async def _call_with_retries(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
+    """Call the model; if its stream breaks off, repeat the call after :data:`RETRY_PAUSES`."""
     turn = ctx.active_turn
-    for pause in (*PAUSES, None):
+    for pause in (*RETRY_PAUSES, None):
         turn.streamed.clear()
         try:
             response = await call_model(ctx, request)
@@ -218,30 +214,28 @@ async def _streamed(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
 
 def _with_calls(response: ModelResponse, calls: Sequence[ToolCall]) -> ModelResponse:
-    """The response with these calls in place of its own of the same ids."""
-    inner = {call.id: call for call in calls}
-    blocks = [inner.get(b.id, b) if isinstance(b, ToolCall) else b for b in response.blocks]
+    """Replace the response's calls by ``calls`` with the same ids."""
+    by_id = {call.id: call for call in calls}
+    blocks = [by_id.get(b.id, b) if isinstance(b, ToolCall) else b for b in response.blocks]
     return replace(response, blocks=tuple(blocks))
 
 
-def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
-    if calls or not response.message.tool_calls:
-        return response.message
-    text = tuple(b for b in response.blocks if not isinstance(b, ToolCall))
-    return Message("assistant", text or (TextBlock("(no answer)"),))
-
-
-async def _record(
-    ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse
+async def _store_response(
+    ctx: TurnContext, response: ModelResponse, calls: Sequence[ToolCall]
 ) -> None:
-    engine, turn, session = ctx.engine, ctx.active_turn, ctx.state.record.id
+    """Append the response to the history and begin to store it, with a step for each call."""
+    engine, turn, session_id = ctx.engine, ctx.active_turn, ctx.state.record.id
+    message = response.message
+    if message.tool_calls and not calls:  # ignored calls are not stored
+        text = tuple(b for b in response.blocks if not isinstance(b, ToolCall))
+        message = Message("assistant", text or (TextBlock("(no answer)"),))
     await turn.flush()  # usually done already; nothing may follow a message that was not stored
     entry = turn.append(message)
     steps = [(call, engine.tools.is_read_only(call.name)) for call in calls]
     turn.track_write(
-        engine.journal.record_response(session, turn.id, entry.seq, message, steps, response)
+        engine.journal.record_response(session_id, turn.id, entry.seq, message, steps, response)
     )
-    # What only reads may be run again, so it need not wait until its call is stored.
+    # A read-only call may run again after a crash, so it need not wait for this write.
     if not all(read_only for _, read_only in steps):
         await turn.flush()
     await turn.pass_point("after-model")
@@ -253,24 +247,17 @@ async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     try:
         await run_calls(ctx, [call for call in calls if call.id not in turn.finished])
     finally:
-        # A stopped turn has exactly one result for each call too; a turn that is resumed, by the
-        # next process or once the store works, leaves its calls open.
+        # Each call gets exactly one result, also when the turn is stopped. Only a turn that will
+        # be resumed, by the next process or when the store works again, leaves calls open.
         if not (ctx.engine.closing or resumable_error(turn, sys.exception())):
             _append_results(ctx, calls)
-
-
-def _append(ctx: TurnContext, message: Message) -> None:
-    turn, entry = ctx.active_turn, ctx.active_turn.append(message)
-    turn.track_write(
-        ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message)
-    )
 
 
 def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     turn = ctx.active_turn
     for call in calls:
         if call.id not in turn.finished:
-            turn.finish_call(ctx.engine.journal, ToolResult(call, STOPPED, ok=False))
+            turn.finish_call(ctx.engine.journal, ToolResult(call, STOPPED_RESULT, ok=False))
     results = [turn.finished.pop(call.id) for call in calls]
     turn.results += results
     blocks: list[Block] = [
@@ -280,27 +267,36 @@ def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     for result in results:
         if isinstance(result.data, Question):
             turn.outcome.question = result.data
-    _append(ctx, Message("user", tuple(blocks)))
+    _append_message(ctx, Message("user", tuple(blocks)))
 
 
-async def _end(ctx: TurnContext) -> None:
-    """End the turn; if that cannot be stored it is left open, for the next owner of the session."""
+def _append_message(ctx: TurnContext, message: Message) -> None:
+    turn = ctx.active_turn
+    entry = turn.append(message)
+    turn.track_write(
+        ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message)
+    )
+
+
+async def _end_turn(ctx: TurnContext) -> None:
+    """End the turn. If that cannot be stored, it stays open for the session's next owner."""
     try:
-        await _complete(ctx)
+        await _store_end(ctx)
     except Exception as error:
-        await _failed(ctx, error)
+        await _record_failure(ctx, error)
         raise
 
 
-async def _complete(ctx: TurnContext) -> None:
+async def _store_end(ctx: TurnContext) -> None:
     """Complete the history, make the reply, and store it with the end of the turn."""
     engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
     unanswered = bool(turn.entries) and turn.entries[-1].message.role == "user"
     if unanswered or outcome.error is not None:
-        await turn.flush()  # raises what was lost: a step may be stored although its commit failed
+        # Raises if a write was lost: its step may be stored although its commit failed.
+        await turn.flush()
     if unanswered:
-        _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))
-    reply = turn.make_reply(_reply_text(ctx), outcome.question)
+        _append_message(ctx, Message.assistant(_reply_text(outcome) or "(no answer)"))
+    reply = turn.make_reply(_reply_text(outcome), outcome.question)
     outcome.reply = reply.text
     if outcome.stop != "error":
         reply = await engine.bus.pipeline("pre_reply", ctx, reply)
@@ -313,20 +309,21 @@ async def _complete(ctx: TurnContext) -> None:
         "session_id": state.record.id,
         "inbox_id": turn.inbox_id,
         "warm_until": state.warm_until,
+        "state": "failed" if outcome.stop == "error" else "done",
+        "stop": outcome.stop,
+        "iterations": turn.iterations,
+        "error": outcome.error.text if outcome.error else None,
+        "last": turn.entries[-1].seq if turn.entries else None,
     }
-    row |= {"state": "failed" if outcome.stop == "error" else "done", "stop": outcome.stop}
-    row |= {"iterations": turn.iterations, "error": outcome.error.text if outcome.error else None}
-    row["last"] = turn.entries[-1].seq if turn.entries else None
-    kept = reply if state.record.kind == "chat" else None
+    stored_reply = reply if state.record.kind == "chat" else None
     try:
         outcome.claimed = await engine.journal.end_turn(
-            row, kept, left_over=turn.left_over, direct=turn.direct
+            row, stored_reply, left_over=turn.left_over, direct=turn.direct
         )
     finally:
         await turn.flush()
     state.last_used = clock.now()
 
 
-def _reply_text(ctx: TurnContext) -> str:
-    outcome = ctx.active_turn.outcome
+def _reply_text(outcome: Outcome) -> str:
     return outcome.reply if outcome.question is None else numbered(outcome.question)

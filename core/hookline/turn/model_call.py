@@ -1,21 +1,70 @@
-"""The one way to a model: ``pre_model``, ``around_model``, rendering, ``pre_send``, sending."""
+"""The one way to a model: the hooks of a model call, rendering and the provider."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, cast, get_args
 
 from hookline_hookspecs import Delta, DeltaSink, Message, crash
-from hookline_hookspecs.requests import ModelRequest, ModelResponse
+from hookline_hookspecs.errors import BadRequest, NetworkError, ProviderError
+from hookline_hookspecs.messages import Block, TextBlock, ThinkingBlock, ToolCall
+from hookline_hookspecs.requests import ModelRequest, ModelResponse, ModelStop
 from hookline_hookspecs.steps import Step
 
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.prompt import envelope
-from .answer import require_complete, sanitize_response
-from .prefix import PrefixKeeper, StableKeeper
+from ..text import clean_json, new_id
+from .prefix import StablePromptCheck, WirePrefixCheck
+
+MAX_TOOL_CALLS = 256
+"""Tool calls of one response."""
+MAX_RESPONSE_CHARS = 4_000_000
+"""Characters of text and thinking of one response."""
+_COMPLETE = frozenset(get_args(ModelStop)) - {"incomplete"}
+
+
+def turn_request(ctx: TurnContext, messages: tuple[Message, ...], *, final: bool) -> ModelRequest:
+    """The next request of the turn; the ``final`` one asks for an answer without tools."""
+    state, turn = ctx.state, ctx.active_turn
+    return ModelRequest(
+        model=turn.model or ctx.engine.providers.default_model(),
+        system=state.stable.system,
+        tools=state.stable.tools,
+        messages=messages,
+        context=turn.blocks,
+        params={"tool_choice": "none"} if final else {},
+        ephemeral=turn.inbound.system or "",
+        session_id=state.record.id,
+    )
+
+
+async def ask_auxiliary(
+    ctx: TurnContext,
+    prompt: str,
+    *,
+    system: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    max_tokens: int | None = None,
+) -> str:
+    """Ask the auxiliary model once; the session of ``ctx`` is charged (``Context.ask_model``)."""
+    config, session_id = ctx.engine.config, ctx.state.record.id
+    options = {"schema": schema, "max_tokens": max_tokens}
+    request = ModelRequest(
+        model=config.auxiliary_model or ctx.state.model or ctx.engine.providers.default_model(),
+        system=system or "",
+        tools=(),
+        messages=(Message.user(prompt),),
+        params={"stream": False, **{k: v for k, v in options.items() if v is not None}},
+        session_id=session_id,
+        purpose="auxiliary",
+    )
+    response = await call_model(ctx, request)
+    turn_id = ctx.active.id if ctx.active else ""
+    await ctx.engine.journal.record_usage(session_id, turn_id, "auxiliary", response)
+    return sanitize_response(response).text
 
 
 async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
@@ -26,18 +75,21 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         MiddlewareError: a plugin around the call failed by itself.
     """
     bus = ctx.engine.bus
-    keeper, given = StableKeeper(ctx, request), request
-    request = await bus.pipeline("pre_model", ctx, request, keeper.check)
-    await keeper.freeze(request)
-    request = await _place_context(ctx, given, request)
-    sink = _sink(ctx, answers=request.purpose == "turn")
+    stable_check = StablePromptCheck(ctx, request)
+    original_context = request.context
+    request = await bus.pipeline("pre_model", ctx, request, stable_check.check)
+    await stable_check.freeze(request)
+    if request.context is not original_context:
+        request = await _store_changed_context(ctx, request)
+    sink = _delta_sink(ctx, answers=request.purpose == "turn")
 
-    async def send(asked: ModelRequest) -> ModelResponse:
-        provider = ctx.engine.providers.get(asked.model)
-        wire = replace(provider.render(asked), purpose=asked.purpose)
-        guard = PrefixKeeper(ctx, wire)
-        wire = await bus.pipeline("pre_send", ctx, wire, guard.check)
-        broken = guard.remember(asked.model, wire) if asked.purpose == "turn" else None
+    async def send(request: ModelRequest) -> ModelResponse:
+        provider = ctx.engine.providers.get(request.model)
+        wire = replace(provider.render(request), purpose=request.purpose)
+        prefix_check = WirePrefixCheck(ctx, wire)
+        wire = await bus.pipeline("pre_send", ctx, wire, prefix_check.check)
+        is_turn = request.purpose == "turn"
+        broken = prefix_check.remember(request.model, wire) if is_turn else None
         if ctx.active is not None:
             await ctx.active.pass_point("before-model")
         started = perf_counter()
@@ -47,11 +99,11 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             answer = await provider.send(wire, sink)
             if ctx.active is not None:
                 ctx.active.streamed.append("")
-            response = require_complete(asked.model, answer)
+            response = require_complete(request.model, answer)
             usage = response.usage.priced(provider.cache_price)
-            model = response.model or asked.model
+            model = response.model or request.model
             response = replace(response, model=model, usage=usage, broken=broken)
-            if asked.purpose == "turn":
+            if is_turn:
                 ctx.state.warm_until = clock.now() + wire.ttl
             return response
         except BaseException as error:
@@ -66,34 +118,10 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     return await bus.around("around_model", ctx, request, send, ModelResponse)
 
 
-def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
-    """Where streamed pieces go. They are shown unless a plugin may still change the reply.
-
-    Of a request beside the turn's own only the waits are, as long as a person waits too.
-    """
-    withheld = not answers or ctx.engine.bus.must_buffer_reply()
-    waited = (
-        answers
-        or ctx.message is not None
-        or (ctx.active is not None and not ctx.active.outcome.stop)
-    )
-
-    def show(delta: Delta) -> None:
-        if answers and delta.kind != "waiting":
-            ctx.active_turn.streamed.append(delta.text if delta.kind == "text" else "")
-        if waited if delta.kind == "waiting" else not withheld:
-            ctx.engine.bus.signals.send("delta", delta, ctx)
-        crash.point("mid-stream")
-
-    return show
-
-
-async def _place_context(
-    ctx: TurnContext, given: ModelRequest, request: ModelRequest
-) -> ModelRequest:
-    """Where ``pre_model`` changed the turn's context blocks, render them into its message."""
+async def _store_changed_context(ctx: TurnContext, request: ModelRequest) -> ModelRequest:
+    """Put context blocks that ``pre_model`` changed into the turn's message, here and stored."""
     turn = ctx.active
-    if request.context is given.context or turn is None or request.purpose != "turn":
+    if turn is None or request.purpose != "turn":
         return request
     entry, text = turn.user_entry, envelope(request.context)
     changed = replace(entry.message, context=text)
@@ -103,38 +131,70 @@ async def _place_context(
     return replace(request, messages=messages)
 
 
-def turn_request(ctx: TurnContext, messages: tuple[Message, ...], *, final: bool) -> ModelRequest:
-    """The next request of the turn; the ``final`` one asks for an answer without tools."""
-    state, turn = ctx.state, ctx.active_turn
-    params: dict[str, Any] = {"tool_choice": "none"} if final else {}
-    stable, model = state.stable, turn.model or ctx.engine.providers.default_model()
-    request = ModelRequest(model, stable.system, stable.tools, messages, turn.blocks, params)
-    return replace(request, ephemeral=turn.inbound.system or "", session_id=state.record.id)
+def _delta_sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
+    """Return what receives the streamed pieces of a response.
+
+    ``answers`` is True for a request whose response is the turn's answer. Its pieces are shown,
+    unless a plugin may still change the reply. Of other requests only ``waiting`` is shown, and
+    only while a person waits for them.
+    """
+    shows_text = answers and not ctx.engine.bus.must_buffer_reply()
+    in_turn = ctx.active is not None and not ctx.active.outcome.stop
+    shows_waiting = answers or ctx.message is not None or in_turn
+
+    def receive(delta: Delta) -> None:
+        is_waiting = delta.kind == "waiting"
+        if answers and not is_waiting:
+            ctx.active_turn.streamed.append(delta.text if delta.kind == "text" else "")
+        if shows_waiting if is_waiting else shows_text:
+            ctx.engine.bus.signals.send("delta", delta, ctx)
+        crash.point("mid-stream")
+
+    return receive
 
 
-async def ask_auxiliary(
-    ctx: TurnContext,
-    prompt: str,
-    *,
-    system: str | None = None,
-    schema: Mapping[str, Any] | None = None,
-    max_tokens: int | None = None,
-) -> str:
-    """Ask the auxiliary model once; the session of ``ctx`` is charged (``Context.ask_model``)."""
-    config, session = ctx.engine.config, ctx.state.record.id
-    model = config.auxiliary_model or ctx.state.model or ctx.engine.providers.default_model()
-    options = {"schema": schema, "max_tokens": max_tokens}
-    request = ModelRequest(
-        model=model,
-        system=system or "",
-        tools=(),
-        messages=(Message.user(prompt),),
-        params={"stream": False, **{k: v for k, v in options.items() if v is not None}},
-        session_id=session,
-        purpose="auxiliary",
-    )
-    response = await call_model(ctx, request)
-    await ctx.engine.journal.record_usage(
-        session, ctx.active.id if ctx.active else "", "auxiliary", response
-    )
-    return sanitize_response(response).text
+def require_complete(model: str, response: ModelResponse) -> ModelResponse:
+    """Return the response if it is complete and within the limits.
+
+    Raises:
+        NetworkError: it broke off; ``partial`` holds its text.
+        BadRequest: it is too large; ``partial`` holds the beginning of its text.
+    """
+    calls = len(response.message.tool_calls)
+    prose = [b.text for b in response.blocks if isinstance(b, (TextBlock, ThinkingBlock))]
+    error: ProviderError
+    if response.stop not in _COMPLETE:
+        error = NetworkError(f"the answer of {model} broke off before its end; try again")
+    elif calls > MAX_TOOL_CALLS or sum(map(len, prose)) > MAX_RESPONSE_CHARS:
+        error = BadRequest(
+            f"the answer of {model} is too large ({calls} tool calls); choose another model"
+        )
+    else:
+        return response
+    error.partial = response.text[:MAX_RESPONSE_CHARS]
+    raise error
+
+
+def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> ModelResponse:
+    """Return the response with storable text and with tool call ids that are not in ``used``."""
+    seen = set(used)
+
+    def sanitize(block: Any) -> Block:
+        names = [name for name in block.__slots__ if name != "origins"]
+        try:
+            clean: Any = replace(
+                block, **{name: clean_json(getattr(block, name)) for name in names}
+            )
+        except ValueError as error:
+            reason = f"the arguments {error}; send the call again"
+            return sanitize(replace(block, arguments={}, error=reason))
+        if isinstance(clean, ToolCall):
+            if not clean.id or clean.id in seen:
+                clean = replace(clean, id=f"call_{new_id()}")
+            seen.add(clean.id)
+        elif isinstance(clean, ThinkingBlock) and clean != block:
+            # The provider would refuse its signature beside changed text, so that is dropped.
+            return ThinkingBlock(clean.text)
+        return cast("Block", clean)
+
+    return replace(response, blocks=tuple(map(sanitize, response.blocks)))

@@ -1,4 +1,8 @@
-"""Keeps the cached prefix: the stable tier stays as it was sent first, and a break is named."""
+"""Keeps the cached prefix of requests: undoes changes of the stable tier and reports breaks.
+
+A provider caches the beginning of a request and charges less for it next time, but only while
+those bytes stay the same: the stable tier (system prompt and tools), then the history.
+"""
 
 from __future__ import annotations
 
@@ -13,45 +17,46 @@ from ..sessions.prompt import stable_prompt
 from ..text import dump
 
 
-class StableKeeper:
+class StablePromptCheck:
     """Keeps system prompt and tools as the session's first request had them."""
 
     def __init__(self, ctx: TurnContext, request: ModelRequest) -> None:
         self._ctx = ctx
-        self._first = not ctx.state.flags.frozen
-        self._kept = (request.system, request.tools)
+        self._is_first = not ctx.state.flags.frozen
+        self._frozen = (request.system, request.tools)
         self._applies = request.purpose == "turn"
 
     def check(
         self, implementation: Implementation, _before: ModelRequest, after: ModelRequest
     ) -> ModelRequest:
-        """Put back what a step changed, and name its plugin; the first request may be changed."""
-        if not self._applies or self._first or (after.system, after.tools) == self._kept:
+        """Undo and report a plugin's change, unless this is the session's first request."""
+        if not self._applies or self._is_first or (after.system, after.tools) == self._frozen:
             return after
-        part = "system prompt" if after.system != self._kept[0] else "tools"
+        system, tools = self._frozen
+        part = "system prompt" if after.system != system else "tools"
         _report_prefix_change(self._ctx, implementation, part)
-        return replace(after, system=self._kept[0], tools=self._kept[1])
+        return replace(after, system=system, tools=tools)
 
     async def freeze(self, request: ModelRequest) -> None:
-        """Freeze what the session's first request sends, for all later ones."""
-        if not (self._applies and self._first):
+        """Store what the session's first request sends as the prompt of all later ones."""
+        if not (self._applies and self._is_first):
             return
         state = self._ctx.state
         state.flags.frozen = True
-        if (request.system, request.tools) != self._kept:
+        if (request.system, request.tools) != self._frozen:
             state.stable = stable_prompt(request.system, request.tools, state.stable.parts)
             await self._ctx.engine.journal.refreeze(state.record.id, state.stable)
 
 
 def _report_prefix_change(ctx: TurnContext, implementation: Implementation, part: str) -> None:
     plugin = implementation.plugin
-    told = f"tried to change the {part} in the middle of the session; the change was not sent"
-    ctx.engine.bus.signals.send_failure(plugin, implementation.spec.name, f"it {told}", ctx=ctx)
-    ctx.notify(f"Plugin {plugin} {told}. It can do so when the session starts.")
+    reason = f"tried to change the {part} in the middle of the session; the change was not sent"
+    ctx.engine.bus.signals.send_failure(plugin, implementation.spec.name, f"it {reason}", ctx=ctx)
+    ctx.notify(f"Plugin {plugin} {reason}. It can do so when the session starts.")
 
 
-class PrefixKeeper:
-    """Keeps the rendered stable tier; tells when bytes sent before are not sent again, and why."""
+class WirePrefixCheck:
+    """Keeps the rendered stable tier, and finds where a request differs from the last one."""
 
     def __init__(self, ctx: TurnContext, wire: WireRequest) -> None:
         self._ctx = ctx
@@ -61,44 +66,49 @@ class PrefixKeeper:
     def check(
         self, implementation: Implementation, before: WireRequest, after: WireRequest
     ) -> WireRequest:
-        """Note the plugin that changed the prefix; the stable tier is put back."""
+        """Undo a change of the stable tier, and note which plugin changed the prefix."""
         if after.stable != self._rendered:
             after = replace(after, stable=self._rendered)
             _report_prefix_change(self._ctx, implementation, "stable prompt")
-        kept = after.fragments[: len(before.fragments)] == before.fragments
-        if not kept or after.fields.get("system") != before.fields.get("system"):
+        history_kept = after.fragments[: len(before.fragments)] == before.fragments
+        if not history_kept or after.fields.get("system") != before.fields.get("system"):
             self._changed_by = implementation.plugin
         return after
 
     def remember(self, model: str, wire: WireRequest) -> PrefixBreak | None:
-        """Compare with the last request to the same model, and keep this one for the next."""
+        """Return the break since the last request to the same model, and remember this request."""
         prefix = self._ctx.state.cache.prefix
         system = dump(wire.fields.get("system")).encode()
-        now = {**wire.stable, "system prompt of the call": system}, wire.fragments
+        now: _SentPrefix = {**wire.stable, "system prompt of the call": system}, wire.fragments
         last = prefix.get(model)
         prefix[model] = now
-        place = _first_difference(last, now) if last is not None else None
-        return None if place is None else PrefixBreak(place[0], self._changed_by, *place[1:], model)
+        difference = _first_difference(last, now) if last is not None else None
+        if difference is None:
+            return None
+        tier, message, byte = difference
+        return PrefixBreak(tier, self._changed_by, message, byte, model)
 
 
-_Sent: TypeAlias = "tuple[dict[str, bytes], tuple[bytes, ...]]"
+_SentPrefix: TypeAlias = "tuple[dict[str, bytes], tuple[bytes, ...]]"
+"""The stable tier by part, and the history by message."""
 
 
-def _first_difference(last: _Sent, now: _Sent) -> tuple[str, int, int] | None:
-    """Tier, number of the message and byte, or None if ``now`` only adds to ``last``."""
-    for tier in ("tools", "system", *now[0]):
-        old, new = last[0].get(tier, b""), now[0].get(tier, b"")
+def _first_difference(last: _SentPrefix, now: _SentPrefix) -> tuple[str, int, int] | None:
+    """Return tier, message number and byte offset; None if ``now`` only adds to ``last``."""
+    (last_stable, last_history), (stable, history) = last, now
+    for tier in ("tools", "system", *stable):
+        old, new = last_stable.get(tier, b""), stable.get(tier, b"")
         if old != new:
-            return tier, 0, _offset(old, new)
-    if now[1][: len(last[1])] == last[1]:
+            return tier, 0, _first_different_byte(old, new)
+    if history[: len(last_history)] == last_history:
         return None
-    for number, old in enumerate(last[1], 1):
-        new = now[1][number - 1] if number <= len(now[1]) else b""
+    for number, old in enumerate(last_history, 1):
+        new = history[number - 1] if number <= len(history) else b""
         if old != new:
-            return "history", number, _offset(old, new)
+            return "history", number, _first_different_byte(old, new)
     return None
 
 
-def _offset(old: bytes, new: bytes) -> int:
+def _first_different_byte(old: bytes, new: bytes) -> int:
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))

@@ -1,4 +1,8 @@
-"""The one way to a tool: arguments, verdicts, approval, the run, ``post_tool``, the journal."""
+"""The one way to a tool: arguments, ``pre_tool``, approval, the call, ``post_tool``, the journal.
+
+:func:`run_call` is the whole path of one call. A step that decides the result without running the
+tool raises :class:`CallResolved`.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +36,10 @@ from ..sessions.context import TurnContext
 from ..text import clean
 
 log = logging.getLogger("hookline.tools")
-"""The choices of an approval (CONTRACT, Channels)."""
 _THREADS = ThreadPoolExecutor(64, "hookline-tool")
-"""Of synchronous tools alone: one that waits holds up nothing else that needs a thread."""
-LONGEST = 400_000
-"""Characters of a result that core passes on at most; a plugin cuts earlier."""
+"""Only for synchronous tools, so that a slow one never holds up other work in threads."""
+MAX_RESULT_CHARS = 400_000
+"""Characters of a result that the model reads; plugins may cut earlier."""
 
 
 class CallResolved(Exception):
@@ -61,26 +64,19 @@ def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
     if bridge is None or not bridge.bridge or call.error or not _is_offered(ctx, call.name):
         return call
     try:
-        asked = bridge.check(call.arguments)
+        bridged = bridge.check(call.arguments)
     except ToolError as error:
         return replace(call, error=str(error))
-    name, arguments = asked["tool"], asked.get("arguments") or {}
-    behind = [
-        tool.name for tool in tools.values() if tool.deferred and tool.plugin == bridge.plugin
-    ]
-    if name not in behind or not isinstance(arguments, dict):
-        near = difflib.get_close_matches(str(name), behind, 1)
-        hint = (
-            f"did you mean {near[0]}?"
-            if near
-            else f"{name} itself is offered, so call that"
-            if tools.get(name)
-            else ""
-        )
-        return replace(
-            call, error=f"no tool {name!r} is called through {call.name}; {hint}".rstrip("; ")
-        )
-    return ToolCall(call.id, name, arguments)
+    name, arguments = bridged["tool"], bridged.get("arguments") or {}
+    deferred = [t.name for t in tools.values() if t.deferred and t.plugin == bridge.plugin]
+    if name in deferred and isinstance(arguments, dict):
+        return ToolCall(call.id, name, arguments)
+    problem = f"no tool {name!r} is called through {call.name}"
+    if similar := difflib.get_close_matches(str(name), deferred, 1):
+        problem += f"; did you mean {similar[0]}?"
+    elif tools.get(name):
+        problem += f"; {name} itself is offered, so call that"
+    return replace(call, error=problem)
 
 
 def _is_offered(ctx: TurnContext, name: str) -> bool:
@@ -88,16 +84,16 @@ def _is_offered(ctx: TurnContext, name: str) -> bool:
 
 
 async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
-    """Run the calls of one response: neighbouring read-only ones side by side, others alone.
+    """Run the calls of one response: adjacent read-only ones in parallel, others one by one.
 
     Their results are in ``ctx.active_turn.finished``, also if the turn is cancelled meanwhile.
     """
     for read_only, group in groupby(calls, lambda call: ctx.engine.tools.is_read_only(call.name)):
-        neighbours = list(group)
-        if read_only and len(neighbours) > 1:
-            await _run_parallel(ctx, neighbours)
+        adjacent = list(group)
+        if read_only and len(adjacent) > 1:
+            await _run_parallel(ctx, adjacent)
         else:
-            for call in neighbours:
+            for call in adjacent:
                 await run_call(ctx, call)
 
 
@@ -112,73 +108,80 @@ async def _run_parallel(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     """Run one call through every hook; its result is stored when this returns."""
-    tool = ctx.engine.tools.get(call.name)
+    registered = ctx.engine.tools.get(call.name)
     try:
-        offered = _offered(ctx, tool, call)
-        ctx = TurnContext(
-            ctx.engine, ctx.state, ctx.active, offered
-        )  # its own: calls may run side by side
-        call = _with_checked_arguments(offered, call)
-        result = await _allowed_run(ctx, offered, call)
-    except CallResolved as settled:
-        result = settled.result
+        tool = _find_tool(ctx, registered, call)
+        # A context of its own, since calls may run in parallel.
+        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, tool)
+        call = _check_arguments(tool, call)
+        result = await _run_guarded(ctx, tool, call)
+    except CallResolved as resolved:
+        result = resolved.result
     result = await ctx.engine.bus.pipeline(
-        "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
+        "post_tool",
+        ctx,
+        result,
+        finish=lambda changed: _readable_result(replace(changed, call=call)),
     )
     ctx.active_turn.finish_call(ctx.engine.journal, result)
-    if tool is None or not tool.read_only:
+    if registered is None or not registered.read_only:
         await ctx.active_turn.flush()
     await ctx.active_turn.pass_point("after-tool")
     return result
 
 
-def _offered(ctx: TurnContext, tool: Tool | None, call: ToolCall) -> Tool:
+def _find_tool(ctx: TurnContext, registered: Tool | None, call: ToolCall) -> Tool:
+    """Return the tool if the session may call it. Raises ``CallResolved``."""
     if call.error:
         raise CallResolved(call, f"Error: {call.error}")
     names = [schema.name for schema in ctx.state.stable.tools]
-    if call.name not in names and not (tool is not None and _is_reached(ctx, tool)):
-        told = f"there is no tool {call.name!r}; the tools are: {', '.join(names) or 'none'}"
-        raise CallResolved(call, f"Error: {told}")
-    if tool is None:
+    if call.name not in names and not (registered is not None and _has_bridge(ctx, registered)):
+        available = ", ".join(names) or "none"
+        raise CallResolved(call, f"Error: unknown tool {call.name!r}; available: {available}")
+    if registered is None:
         raise CallResolved(call, f"Error: tool {call.name} is no longer available")
-    return tool
+    return registered
 
 
-def _is_reached(ctx: TurnContext, tool: Tool) -> bool:
+def _has_bridge(ctx: TurnContext, tool: Tool) -> bool:
     """True for a deferred tool, if the session offers a bridge of its plugin."""
-    ours = [
-        one.name for one in ctx.engine.tools.values() if one.bridge and one.plugin == tool.plugin
-    ]
-    for_kind = ctx.state.record.kind == "chat" or not tool.main_only
-    return tool.deferred and for_kind and any(_is_offered(ctx, name) for name in ours)
+    tools = ctx.engine.tools.values()
+    bridges = [one.name for one in tools if one.bridge and one.plugin == tool.plugin]
+    allowed = ctx.state.record.kind == "chat" or not tool.main_only
+    return tool.deferred and allowed and any(_is_offered(ctx, name) for name in bridges)
 
 
-def _with_checked_arguments(tool: Tool, call: ToolCall) -> ToolCall:
+def _check_arguments(tool: Tool, call: ToolCall) -> ToolCall:
+    """Return the call with validated arguments. Raises ``CallResolved``."""
     try:
         return replace(call, arguments=tool.check(call.arguments))
     except ToolError as error:
         raise CallResolved(call, f"Error: {error}") from None
 
 
-async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
-    """Judge the call, then run it inside the middlewares; a changed call is judged again."""
+async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
+    """Judge the call, then run it inside the middlewares; a changed call is judged again.
+
+    Raises:
+        CallResolved: the call is denied, or a guard has answered it.
+    """
     approved = await _judge(ctx, tool, call)
 
-    async def run(asked: ToolCall) -> ToolResult:
-        if asked.name != tool.name:
-            return _failure(call, f"Error: a plugin turned {tool.name} into {asked.name}")
+    async def run(changed: ToolCall) -> ToolResult:
+        if changed.name != tool.name:
+            return _error_result(call, f"Error: a plugin turned {tool.name} into {changed.name}")
         try:
-            if _fingerprint(asked) != approved:
-                asked = _with_checked_arguments(tool, asked)
-                await _judge(ctx, tool, asked)
-        except CallResolved as settled:
-            return settled.result
-        return await _execute(ctx, tool, asked)
+            if _fingerprint(changed) != approved:
+                changed = _check_arguments(tool, changed)
+                await _judge(ctx, tool, changed)
+        except CallResolved as resolved:
+            return resolved.result
+        return await _execute(ctx, tool, changed)
 
     try:
         return await ctx.engine.bus.around("around_tool", ctx, replace(call), run, ToolResult)
-    except MiddlewareError as fault:
-        return _failure(call, f"Error: {fault}; the tool did not run to its end")
+    except MiddlewareError as error:
+        return _error_result(call, f"Error: {error}; the tool did not run to its end")
 
 
 def _fingerprint(call: ToolCall) -> str:
@@ -192,26 +195,27 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
     Raises:
         CallResolved: the call is denied, or a guard has answered it.
     """
-    judged, before = replace(call), _fingerprint(call)
+    judged, fingerprint = replace(call), _fingerprint(call)
     decision = await ctx.engine.bus.guard("pre_tool", ctx, judged)
-    if _fingerprint(judged) != before:
+    if _fingerprint(judged) != fingerprint:
         raise CallResolved(call, "Denied: a plugin changed the arguments while they were judged")
     plugin, verdict = decision.plugin, decision.verdict
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
     if isinstance(verdict, Answer):
         raise CallResolved(call, verdict.text, ok=True, origins=verdict.origins or tool.origins)
-    denial = await _ask(ctx, call, verdict) if isinstance(verdict, Ask) else verdict
+    denial = await _ask_person(ctx, call, verdict) if isinstance(verdict, Ask) else verdict
     if denial is not None:
         shown = denial.shown or denial.reason
         ctx.notify(f"{tool.name} was refused: {shown}", plugin)
         raise CallResolved(call, f"Denied: {denial.reason}", shown=f"Denied: {shown}")
-    return before
+    return fingerprint
 
 
-async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
-    """Ask a person; None if the call was approved, else why it was not."""
-    if (mode := ctx.active_turn.mode) == "yes":
+async def _ask_person(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
+    """Ask a person to approve the call; None if it was approved."""
+    mode = ctx.active_turn.mode
+    if mode == "yes":
         return None
     question = Question(
         text=f"Allow {call.name}? {ask.reason}",
@@ -228,24 +232,26 @@ async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
     if answer is None and mode == "no":
         shown = f"{reason}; nobody is there to approve it."
         return Deny(f"{shown} Find another way, or stop and say so.", shown)
-    if said := answer.reason if isinstance(answer, Refusal) else "":
+    if isinstance(answer, Refusal) and answer.reason:
         return Deny(
-            f"{reason}; the person did not approve it and says: {said}",
-            f"{reason}; you said no: {said}",
+            f"{reason}; the person did not approve it and says: {answer.reason}",
+            f"{reason}; you said no: {answer.reason}",
         )
-    told = f"{reason}; the person did not approve it. Do not try it again in another form."
-    return Deny(told, f"{reason}; it was not approved.")
+    return Deny(
+        f"{reason}; the person did not approve it. Do not try it again in another form.",
+        f"{reason}; it was not approved.",
+    )
 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
-    arguments = copy.deepcopy(call.arguments)  # the tool's own, not frozen
+    arguments = copy.deepcopy(call.arguments)  # a mutable copy for the tool
     if not tool.read_only:
         await ctx.engine.journal.start_step(ctx.active_turn.id, call.id)
     await ctx.active_turn.pass_point("before-tool")
     start = perf_counter()
     if tool.wants_context:
         arguments["ctx"] = ctx.of(tool.plugin)
-    result = await _outcome(ctx, tool, call, arguments)
+    result = await _call_function(ctx, tool, call, arguments)
     seconds = perf_counter() - start
     if ctx.engine.bus.observers:
         step = Step("tool", "core", "", call, result, start, seconds)
@@ -253,9 +259,10 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     return replace(result, seconds=seconds, origins=result.origins or tool.origins)
 
 
-async def _outcome(
+async def _call_function(
     ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]
 ) -> ToolResult:
+    """Call the tool's function; what it returns or raises becomes a result."""
     try:
         if tool.is_async:
             value = await tool.run(**arguments)
@@ -264,26 +271,26 @@ async def _outcome(
             async with ctx.state.threads:
                 value = await asyncio.get_running_loop().run_in_executor(_THREADS, work)
         await ctx.active_turn.pass_point("mid-tool")
-        return _result(call, value)
+        return _as_result(call, value)
     except (Refused, PermissionError) as error:
-        return _failure(call, f"Denied: {error}")
+        return _error_result(call, f"Denied: {error}")
     except HooklineError as error:
-        return _failure(call, f"Error: {error}")
+        return _error_result(call, f"Error: {error}")
     except BaseException as error:
         reraise_control_flow(error)
         log.warning("tool %s failed", tool.name, exc_info=error)
-        return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
+        return _error_result(call, f"Error: {tool.name} failed: {describe(error)}")
 
 
 def _run_sync(tool: Tool, arguments: dict[str, Any]) -> Any:
     try:
         return tool.run(**arguments)
     except (StopIteration, GeneratorExit) as error:
-        # A future cannot carry them to the coroutine that waits for it.
+        # A future cannot hold these two.
         raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
-def _result(call: ToolCall, value: object) -> ToolResult:
+def _as_result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolOutput):
         value = ToolResult(
             call, **{field.name: getattr(value, field.name) for field in fields(value)}
@@ -298,21 +305,21 @@ def _result(call: ToolCall, value: object) -> ToolResult:
     try:
         text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError) as error:
-        return _failure(call, f"Error: {call.name} returned what JSON cannot hold: {error}")
+        return _error_result(call, f"Error: {call.name} returned what JSON cannot hold: {error}")
     return ToolResult(call, text, data=value)
 
 
-def _failure(call: ToolCall, text: str) -> ToolResult:
+def _error_result(call: ToolCall, text: str) -> ToolResult:
     return ToolResult(call, text, ok=False)
 
 
-def _finished(result: ToolResult) -> ToolResult:
+def _readable_result(result: ToolResult) -> ToolResult:
     """The result as the model reads it: bounded, with its notes, never empty."""
     text = clean(result.text) if result.ok else redacted(clean(result.text))
-    if len(text) > LONGEST:
-        left_out, half = len(text) - LONGEST, LONGEST // 2
+    if len(text) > MAX_RESULT_CHARS:
+        half = MAX_RESULT_CHARS // 2
+        left_out = len(text) - MAX_RESULT_CHARS
         text = f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
     notes = clean("".join(f"\n\nNote: {note}" for note in result.notes))
-    return replace(
-        result, text=(text or "(no output)") + notes, shown=redacted(clean(result.shown))
-    )
+    shown = redacted(clean(result.shown))
+    return replace(result, text=(text or "(no output)") + notes, shown=shown)

@@ -43,7 +43,7 @@ HALF = answer(TextBlock("half a sen"), ToolCall("a", "keep", {"value": {}}), sto
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline.turn.loop.PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("hookline.turn.loop.RETRY_PAUSES", (0.0, 0.0))
 
 
 def test_a_cut_answer_is_asked_for_again(harness: Make) -> None:

@@ -792,7 +792,7 @@ def test_a_sub_agent_gets_the_tools_it_is_given_and_no_others(harness: Make) -> 
     h = harness(Parent, Slow, model=script)
     (result,) = h.send("go").tool_calls
     assert [schema.name for schema in h.model.requests[1].tools] == ["quick"]
-    assert result.text.count("Error: there is no tool") == 2
+    assert result.text.count("Error: unknown tool") == 2
     assert h.model.requests[1].ephemeral == "BE BRIEF"
     assert h.model.requests[1].messages[0].text == "work"
 

@@ -165,7 +165,7 @@ def test_an_approval_asks_with_the_literal_inner_arguments(
         (through("shelf__lend", "title"), "argument 'arguments' of book_call"),
         (calls("book_call"), "book_call needs the argument 'tool'"),
         (through("shelf__lend", {}), "shelf__lend needs the argument 'title'"),
-        (calls("desk__hidden"), "there is no tool 'desk__hidden'"),
+        (calls("desk__hidden"), "unknown tool 'desk__hidden'"),
     ],
 )
 def test_deferred_call_errors_are_sentences_to_the_model(

@@ -404,11 +404,11 @@ def test_calls_that_change_something_run_alone_and_in_order(harness: Make) -> No
     assert seen == [("look 1",), ("look 1", "look 2"), ("act 3",), ("act 4",), ("look 5",)]
 
 
-def test_an_unknown_tool_names_those_there_are(harness: Make) -> None:
+def test_an_unknown_tool_lists_the_available_ones(harness: Make) -> None:
     h = harness(Tools, model=[[calls("lok")], "ok"])
     (result,) = h.send("go").tool_calls
     assert not result.ok
-    assert result.text.startswith("Error: there is no tool 'lok'")
+    assert result.text.startswith("Error: unknown tool 'lok'")
     assert "look" in result.text
 
 

@@ -21,7 +21,7 @@ def test_an_approved_tool_is_called_by_its_full_name(house: Any) -> None:
 def test_nothing_is_offered_before_it_is_approved(house: Any) -> None:
     house.config["servers"]["small"] = house.server(house.tool("say")).config()
     result = house.call("mcp__small__say")
-    assert result.text.startswith("Error: there is no tool 'mcp__small__say'")
+    assert result.text.startswith("Error: unknown tool 'mcp__small__say'")
 
 
 def test_a_start_connects_to_nothing_and_the_first_call_does(house: Any) -> None:
@@ -96,7 +96,7 @@ def test_a_new_tool_is_held_back_until_it_is_approved(house: Any) -> None:
     small.write()
     agent_result = house.call("mcp__small__say")
     assert agent_result.ok
-    assert "there is no tool" in house.call("mcp__small__erase").text
+    assert "unknown tool" in house.call("mcp__small__erase").text
     rows = json.loads(house.cli("mcp tools small --json"))
     assert {row["tool"]: row["state"] for row in rows} == {"say": "approved", "erase": "new"}
     output = house.cli("mcp approve small --yes")
@@ -125,7 +125,7 @@ def test_a_changed_command_denies_the_whole_server(house: Any, change: Any) -> N
     house.serve("small", house.tool("say"))
     house.config["servers"]["small"] |= change
     assert json.loads(house.cli("mcp list --json"))[0]["state"] == "changed"
-    assert "there is no tool" in house.call("mcp__small__say").text
+    assert "unknown tool" in house.call("mcp__small__say").text
 
 
 def test_a_session_under_way_is_denied_a_server_that_was_changed(house: Any) -> None:
@@ -157,7 +157,7 @@ def test_the_catalog_is_private_and_a_damaged_one_offers_nothing(house: Any) -> 
     data = json.loads(catalog.read_text("utf-8"))
     data["servers"]["small"]["tools"]["say"]["wire"]["description"] = "Obey."
     catalog.write_text(json.dumps(data), "utf-8")
-    assert "there is no tool" in house.call("mcp__small__say").text
+    assert "unknown tool" in house.call("mcp__small__say").text
     assert "approve the servers again" in house.cli("mcp list", code=1)
 
 

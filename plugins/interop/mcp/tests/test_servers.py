@@ -73,7 +73,7 @@ def test_a_file_of_another_program_names_servers(house: Any) -> None:
     found = json.loads(house.call("mcp__My-Server__say").text)
     assert (found["KEY"], found["OTHER"]) == ("k-1", "else")
     write(house.folder / "mcp.json", **{"My Server": {**entry, "args": ["-c", "evil"]}})
-    assert "there is no tool" in house.call("mcp__My-Server__say").text
+    assert "unknown tool" in house.call("mcp__My-Server__say").text
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def ask(house: Any, approve: str = "ask", **options: Any) -> Any:
 
 def test_a_workspaces_own_server_needs_approval_and_a_person_there(house: Any) -> None:
     small = project(house)
-    assert "there is no tool" in ask(house).text
+    assert "unknown tool" in ask(house).text
     house.cli("mcp approve small --yes")
     assert ask(house).text == '{"text": "hi"}'
     assert ask(house, "no").text.startswith(
         "Denied: This is a tool of the MCP server small; nobody"
     )
     write(house.workspace / ".mcp.json", small={**small.command, "env": {"A": "b"}})
-    assert ask(house).text == "Error: there is no tool 'mcp_call'; the tools are: none"
+    assert ask(house).text == "Error: unknown tool 'mcp_call'; available: none"
 
 
 def test_a_workspaces_own_server_is_not_found_without_a_person(house: Any) -> None:

@@ -109,7 +109,7 @@ class Broken(ScriptedModel):
 
 
 def test_shown_text_prevents_a_fallback(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline.turn.loop.PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("hookline.turn.loop.RETRY_PAUSES", (0.0, 0.0))
     h = harness(Fallback, Listener, model=Broken(), core=CORE)
     outcome = h.send("hello")
     assert (outcome.stop, outcome.text) == ("error", "the stream broke off")

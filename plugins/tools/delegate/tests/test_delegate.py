@@ -133,7 +133,7 @@ def test_it_cannot_call_what_it_does_not_have(harness: Make, name: str) -> None:
         x=[calls(name, task="y", text="y"), lambda r: r.messages[-1].blocks[0].text],
     )
     h = harness(Delegate, Hands, model=model)
-    assert results(h)[0].text.startswith(f"Error: there is no tool '{name}'")
+    assert results(h)[0].text.startswith(f"Error: unknown tool '{name}'")
 
 
 class Injector(Plugin):
@@ -153,7 +153,7 @@ def test_a_tool_that_a_plugin_adds_is_taken_out_again(harness: Make, given: list
         x=[calls("tell", text="hi"), lambda r: r.messages[-1].blocks[0].text],
     )
     h = harness(Injector, Hands, Delegate, model=model)
-    assert results(h)[0].text.startswith("Error: there is no tool 'tell'")
+    assert results(h)[0].text.startswith("Error: unknown tool 'tell'")
     assert [t.name for t in h.model.sent("x")[0].tools] == given
 
 

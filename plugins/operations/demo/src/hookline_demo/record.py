@@ -8,7 +8,7 @@ from .process import Line
 
 DENIED = "Denied: "
 """How the text of a refused call starts."""
-NO_TOOL = "Error: there is no tool "
+NO_TOOL = "Error: unknown tool "
 GONE = " is no longer available"
 
 
