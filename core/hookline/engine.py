@@ -38,7 +38,7 @@ from .tasks import BackgroundTasks
 from .text import new_id
 
 WINDOW = 128_000
-"""Tokens assumed for the window of an unknown model (FEATURES, compaction)."""
+"""Tokens assumed for the window of an unknown model."""
 
 
 class Providers:

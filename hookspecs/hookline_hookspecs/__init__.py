@@ -40,7 +40,7 @@ from .messages import (
 )
 from .modes import Mode, Modes
 from .network import Http, HttpResponse
-from .offers import Access, ArtifactKeeper, Checkpoints, ToolServers
+from .optional_services import Access, ArtifactKeeper, Checkpoints, ToolServers
 from .origins import (
     Effect,
     EffectKind,

@@ -37,8 +37,10 @@ class ProviderSettings:
 
 
 class Provider(Protocol):
-    """A model API. Created as ``Driver(settings: ProviderSettings)``; the class is imported when
-    one of its models is chosen, its SDK when the first request is sent.
+    """A model API, created as ``Driver(settings: ProviderSettings)``.
+
+    The class is imported when one of its models is chosen. It imports its SDK when the first
+    request is sent.
     """
 
     name: str
@@ -109,10 +111,13 @@ class Store(Protocol):
     """A database, of any dialect. Created as ``Driver(url: str, home: Path)``.
 
     Work is a synchronous function that takes a :class:`Connection`. It runs on the store's thread
-    in one transaction, which is rolled back if it raises. Where several machines share the
-    database it may be run more than once, so all it may do is use the connection. Raises
-    ``StoreError`` if the database cannot be used, and ``Fenced`` once other processes have taken
-    this one for dead and own what it owned: nothing that it writes counts from then on.
+    in one transaction, which is rolled back if it raises. If several machines share the database,
+    it may be run more than once, so it must not do anything else.
+
+    Raises:
+        StoreError: the database cannot be used.
+        Fenced: other processes have declared this one dead and own what it owned. Everything that
+            it writes from then on is refused.
     """
 
     dialect: str
@@ -125,8 +130,10 @@ class Store(Protocol):
     """How libpq connects to it, if it is a PostgreSQL database."""
 
     def changes_of(self, prefix: str) -> int | None:
-        """Return a number that differs once another process has written a table whose name begins
-        with ``prefix``; None if the store cannot tell. It may differ for other reasons."""
+        """Return a number that changes when another process writes a table of this name prefix.
+
+        It may also change for other reasons. None if the store cannot tell.
+        """
         return None
 
     async def open(self) -> None:
@@ -143,13 +150,19 @@ class Store(Protocol):
     ) -> Awaitable[T]:
         """Submit a function that writes; writes with the same key run in the order of the calls.
 
-        Once awaited, the write is committed: with ``durable`` it survives a power failure,
-        otherwise a crash of the process."""
+        Once awaited, the write is committed and survives a crash of the process; with ``durable``
+        it also survives a power failure.
+        """
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
-        """Bring a component's tables up to date, with one transaction per step, each recorded with
-        a checksum. The database is backed up first if there is anything to migrate. Raises
-        ``StoreError`` if it is newer than ``steps`` or a recorded step has changed."""
+        """Bring a component's tables up to date.
+
+        Each step is one transaction and is recorded with a checksum. The database is backed up
+        before the first one.
+
+        Raises:
+            StoreError: the tables are newer than ``steps``, or a recorded step has changed.
+        """
 
     def own(
         self, key: str, timeout: float, what: str = ""
@@ -178,8 +191,10 @@ class Store(Protocol):
         """Split ``sql`` into its statements."""
 
     def search_statements(self, table: str) -> Mapping[str, str]:
-        """Return the SQL for a full-text table: ``create put delete query``, with the parameters
-        ``:key :text :limit``."""
+        """Return the SQL for a full-text table by name: ``create put delete query``.
+
+        The parameters are ``:key :text :limit``.
+        """
 
     def search_text(self, text: str) -> str:
         """Return ``text`` as stored in a full-text table (CJK is split into characters)."""
@@ -188,8 +203,13 @@ class Store(Protocol):
         """Return a valid query for every word of the text a person typed; empty if it has none."""
 
     async def snapshot(self, path: Path) -> None:
-        """Write a copy of all that is committed to the new file ``path``, while others read and
-        write; only its owner can read the file. Raises ``StoreError``, and leaves no file then."""
+        """Write everything committed to the new file ``path``, readable by its owner only.
+
+        Others may read and write meanwhile.
+
+        Raises:
+            StoreError: the copy failed; no file is left.
+        """
 
     def location(self) -> Path | str:
         """Return where the data is, as shown to people."""

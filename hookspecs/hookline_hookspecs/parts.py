@@ -34,15 +34,17 @@ class Command:
 
     ``audience`` says who may give it. In a group, which shares one session:
 
-    - ``everyone``: whoever may write there. Right for what only reads, or checks on its own.
-    - ``turn``: whoever started the running turn, or the last one if none runs. For what stops or
-      changes a turn.
-    - ``session``: whoever began the session, while no turn of another person runs or waits. For
-      what changes the session.
+    - ``everyone``: all who may write there. For commands that only read, or check permission
+      themselves.
+    - ``turn``: the person who started the running turn, or the last one if none runs. For
+      commands that stop or change a turn.
+    - ``session``: the person who began the session, while no turn of another person runs or
+      waits. For commands that change the session.
     - ``admins``: admins. The default.
 
-    Admins may give all of these, and in the terminal and in private chats so may whoever writes
-    there. ``operator`` holds everywhere: the terminal and an admin's private chat, nowhere else.
+    Admins may give all of these everywhere. In the terminal and in private chats everyone may.
+    ``operator`` is different: the command works only in the terminal and in an admin's private
+    chat.
     """
 
     name: str
@@ -110,8 +112,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Periodic background work, run ``every`` seconds after its last start in any process of this
-    home. ``at_start``: also run it once when a process starts."""
+    """Periodic background work.
+
+    It runs ``every`` seconds after its last start in any process of this home; with ``at_start``
+    also once when a process starts.
+    """
 
     name: str
     run: Callable[[], Awaitable[None]]
@@ -157,13 +162,17 @@ class Route:
 class Reviewer:
     """A part of the background review, which runs when any reviewer is due.
 
-    A reviewer is due after a turn for which ``due(ctx)`` returns True. If thresholds are set, one
-    of them must be reached as well: ``turns`` messages from a person, or ``iterations`` responses
-    that call tools, since one of its ``tools`` that writes was last used; or, at the end of a
-    session, ``at_end`` messages not reviewed. When any is due, a copy of the session is given the
-    ``instruction`` of every reviewer with something new (turns that ``due`` agreed to, if it has
-    one) and may call their ``tools``, at most ``max_calls`` times. ``run(session)`` is called as
-    well, for a reviewer that does its own work; it needs no instruction.
+    A reviewer is due after a turn for which ``due(ctx)`` returns True. If it has thresholds, one
+    of them must be reached as well:
+
+    - ``turns`` messages of a person, or ``iterations`` responses with tool calls, since one of
+      its writing ``tools`` was last used;
+    - at the end of a session, ``at_end`` messages that were not reviewed.
+
+    When any reviewer is due, a copy of the session receives the ``instruction`` of every reviewer
+    with new turns (those for which ``due`` returned True) and may call their ``tools``, at most
+    ``max_calls`` times. A reviewer that does its own work has ``run(session)``, which is called as
+    well, and needs no instruction.
     """
 
     name: str

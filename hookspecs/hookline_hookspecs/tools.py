@@ -91,7 +91,7 @@ class Tool:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(
-                f"{self.name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -"
+                f"{self.name!r} is not a tool name: 1 to 64 letters, digits, _ or -, a letter first"
             )
         self.description = inspect.cleandoc(self.description)
         taken = inspect.signature(self.run).parameters
@@ -120,7 +120,7 @@ class Tool:
         for option in options.keys() - ToolOptions.__annotations__.keys():
             near = difflib.get_close_matches(option, ToolOptions.__annotations__, 1)
             hint = f"did you mean {near[0]}?" if near else "see ToolOptions"
-            raise ValueError(f"tool {name}: there is no option {option!r}; {hint}")
+            raise ValueError(f"tool {name}: unknown option {option!r}; {hint}")
         if not doc:
             raise ValueError(f"tool {name!r} has no docstring: the model would not know its use")
         for parameter in inspect.signature(fn).parameters.values():
@@ -204,13 +204,12 @@ class Tool:
             else:
                 got = json.dumps(detail["input"], default=str, ensure_ascii=False)
                 got = got if len(got) <= 80 else f"{got[:79]}…"
-                wanted = _wanted().get(detail["type"], "").format(**detail.get("ctx", {}))
-                told = (
-                    f"{wanted}, not {got}"
-                    if wanted
-                    else f"{detail['msg'].removeprefix('Value error, ')}, got {got}"
-                )
-                sentences.append(f"argument {where!r} of {self.name}: {told}")
+                expected = _expected_values().get(detail["type"], "")
+                if expected:
+                    problem = f"expected {expected.format(**detail.get('ctx', {}))}"
+                else:
+                    problem = detail["msg"].removeprefix("Value error, ")
+                sentences.append(f"argument {where!r} of {self.name}: {problem}, got {got}")
         return "; ".join(sentences)
 
 
@@ -232,11 +231,10 @@ def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
 
 
 @cache
-def _wanted() -> dict[str, str]:
-    """What to write, by pydantic's type of error."""
-    return cast(
-        "dict[str, str]", json.loads(files(__package__).joinpath("wanted.json").read_bytes())
-    )
+def _expected_values() -> dict[str, str]:
+    """What an argument should have been, by pydantic's type of error."""
+    data = files(__package__).joinpath("expected_values.json").read_bytes()
+    return cast("dict[str, str]", json.loads(data))
 
 
 def _summary(doc: str) -> str:

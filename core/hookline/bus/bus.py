@@ -35,7 +35,7 @@ from ..bus.validation import as_sequence, type_error, unexpected_type
 
 log = logging.getLogger("hookline.bus")
 MAX_FAILURES = 3
-"""Consecutive failures after which a plugin is off for the session (DESIGN §3)."""
+"""Consecutive failures after which a plugin is off for the session."""
 
 E = TypeVar("E")
 Call: TypeAlias = Callable[[Any], Awaitable[E]]

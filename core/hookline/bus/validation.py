@@ -1,4 +1,4 @@
-"""Checks what plugins return: its type, and that of every field of a dataclass."""
+"""Checks the type of what plugins return, and of every field if it is a dataclass."""
 
 from __future__ import annotations
 
@@ -8,28 +8,37 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-Fits: TypeAlias = Callable[[Any], bool]
+TypeCheck: TypeAlias = Callable[[Any], bool]
 
 
 def field_error(value: object) -> TypeError | None:
     """Return the error for the first field of a dataclass whose value has the wrong type."""
     kind: Any = type(value)
     if hasattr(kind, "__dataclass_fields__"):
-        for name, fits in _checks(kind):
+        for name, is_valid, hint in _field_checks(kind):
             part = getattr(value, name)
-            if not fits(part):
-                found = f"{type(part).__name__} as its {name}, or with the wrong items in it"
-                return TypeError(f"it returned {kind.__name__} with {found}")
+            if not is_valid(part):
+                return TypeError(
+                    f"field {name} of {kind.__name__}: expected {hint}, got {type(part).__name__}"
+                )
     return None
 
 
 @cache
-def _checks(kind: Any) -> tuple[tuple[str, Fits], ...]:
+def _field_checks(kind: Any) -> tuple[tuple[str, TypeCheck, str], ...]:
+    """Name, check and written annotation of each field of a dataclass."""
     hints = get_type_hints(kind)
-    return tuple((field.name, _fits(hints[field.name])) for field in fields(kind))
+    return tuple(
+        (
+            field.name,
+            _type_check(hints[field.name]),
+            field.type if isinstance(field.type, str) else field.type.__name__,
+        )
+        for field in fields(kind)
+    )
 
 
-def _fits(hint: Any) -> Fits:
+def _type_check(hint: Any) -> TypeCheck:
     """Return a check for an annotation. Checks items of tuples but not values of mappings."""
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Any:
@@ -37,35 +46,37 @@ def _fits(hint: Any) -> Fits:
     if origin is Literal:
         return lambda value: isinstance(value, str) and value in arguments
     if origin in (Union, types.UnionType):
-        options = [_fits(argument) for argument in arguments]
-        return lambda value: any(fits(value) for fits in options)
-    if origin is tuple and arguments[1:] == (...,):
-        item, parts = (
-            _fits(arguments[0]),
-            {get_origin(part) for part in (arguments[0], *get_args(arguments[0]))},
-        )
-        if parts & {tuple, Literal}:
-            return lambda value: isinstance(value, tuple) and all(map(item, value))
-        # A history has thousands of items: one of each type is checked.
-        return lambda value: (
-            isinstance(value, tuple)
-            and all(map(item, {type(part): part for part in value}.values()))
-        )
+        options = [_type_check(argument) for argument in arguments]
+        return lambda value: any(is_valid(value) for is_valid in options)
     if origin is tuple:
-        items = [_fits(argument) for argument in arguments]
+        return _tuple_check(arguments)
+    accepted: Any = {dict: Mapping, float: (int, float)}.get(origin, origin)
+    return lambda value: isinstance(value, accepted)
+
+
+def _tuple_check(arguments: tuple[Any, ...]) -> TypeCheck:
+    if arguments[1:] != (...,):
+        items = [_type_check(argument) for argument in arguments]
         return lambda value: (
             isinstance(value, tuple)
             and len(value) == len(items)
-            and all(fits(part) for fits, part in zip(items, value, strict=True))
+            and all(is_valid(part) for is_valid, part in zip(items, value, strict=True))
         )
-    wanted: Any = {dict: Mapping, float: (int, float)}.get(origin, origin)
-    return lambda value: isinstance(value, wanted)
+    item = _type_check(arguments[0])
+    nested = {get_origin(part) for part in (arguments[0], *get_args(arguments[0]))}
+    if nested & {tuple, Literal}:
+        return lambda value: isinstance(value, tuple) and all(map(item, value))
+    # A history has thousands of items: only one of each type is checked.
+    return lambda value: (
+        isinstance(value, tuple) and all(map(item, {type(part): part for part in value}.values()))
+    )
 
 
-def unexpected_type(value: object, *wanted: Any) -> TypeError:
-    """Return the error for a ``value`` that is none of ``wanted``, types or descriptions."""
-    names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
-    return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
+def unexpected_type(value: object, *expected: Any) -> TypeError:
+    """Return the error for a ``value`` that is none of ``expected``, types or descriptions."""
+    names = [getattr(kind, "__name__", str(kind)) for kind in expected]
+    *first, last = [*names, "None"]
+    return TypeError(f"expected {', '.join(first)} or {last}, got {type(value).__name__}")
 
 
 def type_error(value: object, *kinds: type) -> TypeError | None:

@@ -21,7 +21,7 @@ from hookline_hookspecs.host import Stash
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.learning import Excerpt, Lesson
 from hookline_hookspecs.messages import Message, ToolCall
-from hookline_hookspecs.offers import Access
+from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.origins import Effect, Origin
 from hookline_hookspecs.paths import Paths
 from hookline_hookspecs.questions import Question

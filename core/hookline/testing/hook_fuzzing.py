@@ -24,53 +24,53 @@ from hookline.sessions.context import TurnContext
 
 from .hostile_events import Case, answer
 
-MOST = 3
-"""The maximum number of complaints about one hook; more are likely to be the same."""
+MAX_PROBLEMS = 3
+"""Problems reported of one hook; more are likely to be the same."""
 CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": ContextBlock}
-INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
+MIDDLEWARE_RESULTS: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
 
 
 async def check_hook(
     bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]
 ) -> list[str]:
     """Call one hook of a plugin with every event; return a sentence for each problem."""
-    complaints: list[str] = []
+    problems: list[str] = []
     for case in cases:
         given, untouched = case.make(), case.make()
         view = (
             ctx if case.tool is None else TurnContext(ctx.engine, ctx.state, ctx.active, case.tool)
         )
-        complaint = await _one(bus, implementation, view, case, given)
-        if complaint is None and given != untouched:
-            complaint = (
-                f"changed the event it was given ({case.label}); others hold the same object: "
+        problem = await _call_hook(bus, implementation, view, case, given)
+        if problem is None and given != untouched:
+            problem = (
+                f"changed its event ({case.label}), which other plugins share; "
                 f"return a changed copy (dataclasses.replace, dict(…)) instead"
             )
-        if complaint is not None:
+        if problem is not None:
             where = f"{implementation.plugin}.{implementation.spec.name}"
-            complaints.append(f"{where} {complaint}.")
-        if len(complaints) == MOST or (complaint and "did not return" in complaint):
+            problems.append(f"{where} {problem}.")
+        if len(problems) == MAX_PROBLEMS or (problem and "did not return" in problem):
             break
-    return complaints
+    return problems
 
 
-async def _one(
+async def _call_hook(
     bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any
 ) -> str | None:
     hook = implementation.spec.name
     try:
         result = await bus.attempt(implementation, ctx, given)
-        if hook in INSIDE and callable(result):
+        if hook in MIDDLEWARE_RESULTS and callable(result):
             result = await result(given, _call_next(hook))
-            return _wrong_type(result, (INSIDE[hook],), case)
+            return _wrong_type(result, (MIDDLEWARE_RESULTS[hook],), case)
     except HookTimeout:
         return f"did not return within {implementation.deadline:g} s for {case.label}"
     except (Exception, SystemExit) as error:
         return (
-            f"raised {describe(error)} ({_place(error)}) when it was given {case.label}; a hook "
-            f"meets whatever a person, a model or a server sends, so check it before it is used"
+            f"raised {describe(error)} ({_error_location(error)}) for {case.label}; a hook "
+            "receives whatever a person, a model or a server sends, so check it before using it"
         )
-    return _judged(hook, result, given, case)
+    return _result_problem(hook, result, given, case)
 
 
 def _call_next(hook: str) -> Any:
@@ -80,34 +80,34 @@ def _call_next(hook: str) -> Any:
     return call_next
 
 
-def _judged(hook: str, result: Any, given: Any, case: Case) -> str | None:
+def _result_problem(hook: str, result: Any, given: Any, case: Case) -> str | None:
     """Return what is wrong with the type of a result, given the hook's kind."""
     kind = HOOKS[hook].kind
     if result is None or kind == "observe":
         return None
     if kind == "around":
         return (
-            f"returned {type(result).__name__} when it was given {case.label}; it returns "
-            f"middleware, an `async def mw(event, call_next)`, or None"
+            f"returned {type(result).__name__} for {case.label}; "
+            "expected middleware, an `async def mw(event, call_next)`, or None"
         )
-    wanted: dict[str, tuple[type, ...]] = {
+    expected: dict[str, tuple[type, ...]] = {
         "collect": (CONTRIBUTIONS.get(hook, object),),
         "pipeline": (type(given),),
         "guard": (type(given), Deny) if HOOKS[hook].rewrites else (Deny, Ask, Answer),
         "first": (str,),
     }
     items = as_sequence(result) if kind == "collect" else (result,)
-    return next((c for i in items if (c := _wrong_type(i, wanted[kind], case))), None)
+    return next((c for i in items if (c := _wrong_type(i, expected[kind], case))), None)
 
 
-def _wrong_type(result: Any, wanted: tuple[type, ...], case: Case) -> str | None:
-    if isinstance(result, wanted):
+def _wrong_type(result: Any, expected: tuple[type, ...], case: Case) -> str | None:
+    if isinstance(result, expected):
         return None
-    names = " or ".join(kind.__name__ for kind in wanted)
-    return f"returned {type(result).__name__} where {names} is wanted, for {case.label}"
+    names = " or ".join(kind.__name__ for kind in expected)
+    return f"returned {type(result).__name__} for {case.label}; expected {names}"
 
 
-def _place(error: BaseException) -> str:
+def _error_location(error: BaseException) -> str:
     """Return the file and line of the innermost frame."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

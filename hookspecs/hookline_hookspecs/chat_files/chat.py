@@ -1,4 +1,4 @@
-"""A chat, and its folder under the home (CONTRACT, Files)."""
+"""A chat, and its folder under the home."""
 
 from __future__ import annotations
 

@@ -417,16 +417,14 @@ def test_an_unknown_tool_lists_the_available_ones(harness: Make) -> None:
     [
         ({}, "needs the argument 'what'"),
         ({"what": "x", "time": 2}, "did you mean 'times'"),
-        (
-            {"what": "x", "times": "often"},
-            "'times' of act: a whole number is wanted, not \"often\"",
-        ),
-        ({"what": 5}, "argument 'what' of act: text is wanted, not 5"),
-        ({"what": None}, "'what' of act: text is wanted, not null"),
-        ({"what": ["x" * 90]}, f'not ["{"x" * 77}…'),
+        ({"what": "x", "times": "often"}, "'times' of act: expected a whole number, got \"often\""),
+        ({"what": 5}, "argument 'what' of act: expected a string, got 5"),
+        ({"what": None}, "'what' of act: expected a string, got null"),
+        ({"what": ["x" * 90]}, f'got ["{"x" * 77}…'),
         (
             {"what": None, "times": 1.5},
-            "text is wanted, not null; argument 'times' of act: a whole number is wanted, not 1.5",
+            "expected a string, got null; "
+            "argument 'times' of act: expected a whole number, got 1.5",
         ),
     ],
 )

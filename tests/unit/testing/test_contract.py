@@ -452,18 +452,18 @@ class Swallows(Plugin[NoConfig]):
     [
         (
             Trusting,
-            r"trusting\.pre_tool raised KeyError: 'name' \(test_contract\.py, line \d+\) when it "
-            r"was given a call of an unknown tool with an empty text; a hook meets whatever",
+            r"trusting\.pre_tool raised KeyError: 'name' \(test_contract\.py, line \d+\) "
+            r"for a call of an unknown tool with an empty text; a hook receives whatever",
         ),
-        (Encoding, r"encoding\.pre_reply raised UnicodeEncodeError: .* given lone surrogates;"),
+        (Encoding, r"encoding\.pre_reply raised UnicodeEncodeError: .* for lone surrogates;"),
         (Quits, r"quits\.on_message raised SystemExit: nobody there .* an empty text"),
         (
             Alters,
             r"alters\.pre_tool raised TypeError: data inside an event cannot be changed in pl",
         ),
-        (Answers, r"answers\.pre_reply returned str where Reply is wanted, for blanks"),
-        (NoMiddleware, r"around_model returned ModelRequest .* no message at all; it returns midd"),
-        (Swallows, r"swallows\.around_tool returned str where ToolResult is wanted"),
+        (Answers, r"answers\.pre_reply returned str for blanks; expected Reply"),
+        (NoMiddleware, r"around_model returned ModelRequest .* no message at all; expected midd"),
+        (Swallows, r"swallows\.around_tool returned str for .*; expected ToolResult"),
     ],
 )
 def test_contract_reports_hooks_that_fail_on_hostile_events(

@@ -1,0 +1,64 @@
+"""Services that other plugins use if the plugin that provides them is on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .host import Context
+    from .inbound import Inbound
+
+
+class Access(Protocol):
+    """Who may do what on network channels. The plugin ``access`` provides it."""
+
+    async def may_write(self, channel: str, user_id: str) -> bool:
+        """Return whether messages from this person are accepted.
+
+        A channel can thus avoid fetching files of others. The decision stays with ``on_message``,
+        which every message passes.
+        """
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        """Return True for a message from an admin in a private chat."""
+
+    async def may_approve(self, channel: str, user_id: str) -> bool:
+        """Return whether this person may approve what the agent wants to do."""
+        return False
+
+
+class ArtifactKeeper(Protocol):
+    """Keeps large texts for the tool ``fetch_artifact``. The plugin ``artifacts`` provides it."""
+
+    async def keep(self, ctx: Context, text: str) -> str:
+        """Keep ``text`` for the chat of ``ctx`` and return its id; equal texts have the same id.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+
+
+class Checkpoints(Protocol):
+    """Saves files so that a person can restore them. The plugin ``checkpoints`` provides it."""
+
+    async def hold(self, ctx: Context, place: Path | None = None) -> bool:
+        """Save the session's workspace, or ``place``, a file or folder outside of it.
+
+        Return True if every file that git tracks in the workspace is saved, or all of ``place``.
+        False means that a change may lose something.
+        """
+
+
+class ToolServers(Protocol):
+    """Offers the tools of a client's MCP servers to one session. The plugin ``mcp`` provides it."""
+
+    def attach(self, session_id: str, servers: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Give a session these servers instead of its earlier ones, until this process ends.
+
+        Return a sentence for each server that cannot be used. A server is an entry as MCP clients
+        write it below ``mcpServers``, with its ``name``. One that is not approved is started only
+        after a person approves it. Sessions that began before the first servers were attached
+        cannot reach them.
+        """
