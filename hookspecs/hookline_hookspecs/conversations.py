@@ -64,18 +64,20 @@ class Conversations(Protocol):
         """End the session; the next message of its chat starts a new one."""
 
     async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
-        """Store a new session with an id of the caller's that begins with ``messages``, said
-        elsewhere before; return False if there is a session of that id, which stays as it is."""
+        """Store a new session that begins with imported ``messages``.
+
+        The caller chooses the id. Return False if it exists already; that session is unchanged.
+        """
 
     async def archive(
-        self, record: Session, said: Sequence[tuple[float, Message]], ended: float
+        self, record: Session, messages: Sequence[tuple[float, Message]], ended: float
     ) -> bool:
-        """Store a conversation that was held elsewhere and has ended, with an id of the caller's.
+        """Store an imported session that has ended, with an id that the caller chooses.
 
-        ``said`` pairs each message with its time; times are Unix seconds. It is listed, found and
-        can be reopened, but is never its chat's current one. No hook is called: its texts are to
-        have passed ``pre_learn``. Return False if there is a session of that id, which stays as it
-        is.
+        ``messages`` are pairs of Unix time in seconds and message; ``ended`` is a Unix time too.
+        The session is listed, found and can be reopened, but is not its chat's current one. No
+        hook is called: pass the texts through ``pre_learn`` first. Return False if the id exists
+        already; that session is unchanged.
         """
 
     async def reopen(self, session_id: str) -> None:

@@ -188,7 +188,7 @@ class PluginHost:
             return current.get() or detached_context(self._engine)
         state = await self._sessions.load_readonly(session_id)
         if state is None:
-            raise LookupError(f"there is no session {session_id}")
+            raise LookupError(f"unknown session {session_id}")
         return TurnContext(self._engine, state)
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:

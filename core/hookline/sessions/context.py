@@ -1,4 +1,4 @@
-"""What hooks receive first: one context for each turn, with a view of it for each plugin."""
+"""The ``ctx`` of hooks: one context for each turn, and each plugin's view of it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from hookline_hookspecs.verdicts import Deny
 from .. import clock
 from ..engine import Engine
 from . import history
-from .prompt import EMPTY
+from .prompt import EMPTY_PROMPT
 from .state import ActiveTurn, SessionState
 
 current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default=None)
-"""The context that the running task works for; ``host.*`` falls back on it."""
+"""The context of the running task; ``host.*`` uses it if called without a ``ctx``."""
 
 
 def current_chat() -> str:
@@ -49,12 +49,12 @@ def current_chat() -> str:
 
 @dataclass(slots=True, eq=False)
 class TurnContext:
-    """The context of a turn, or of a session in which no turn is under way.
+    """The context of a turn, or of a session without a running turn.
 
-    ``message`` is the message at hand that is no turn's: a command while it runs, or one that is
-    being checked. ``mode`` says who answers what a command asks (see ``ActiveTurn``). ``failures``
-    are failures in a row by plugin and ``disabled`` the plugins that are off for the session; both
-    are read at every call of a hook.
+    ``message`` is a message that has no turn: a command while it runs, or a message that is being
+    checked. ``mode`` says how questions of a command are answered (see ``ActiveTurn``).
+    ``failures`` are consecutive failures by plugin and ``disabled`` the plugins that are off for
+    the session; they are copied here because every hook call reads them.
     """
 
     engine: Engine
@@ -80,17 +80,17 @@ class TurnContext:
 
     @property
     def active_turn(self) -> ActiveTurn:
-        """The turn under way, where there must be one."""
+        """The running turn, where there must be one."""
         assert self.active is not None
         return self.active
 
     @property
     def model(self) -> str:
-        """The turn's ``provider/model``, or the session's; empty where config decides."""
+        """The turn's ``provider/model``, or the session's; empty if it follows the config."""
         return self.active.model if self.active is not None else self.state.model
 
     def of(self, plugin: str) -> PluginContext:
-        """The plugin's own view; it holds nothing, and thirty of them would outlive their hooks."""
+        """A plugin's view. Not cached: it holds no state, and there would be one per plugin."""
         return PluginContext(self, plugin)
 
     def turn(self) -> Turn:
@@ -102,7 +102,7 @@ class TurnContext:
 
     @property
     def inbound(self) -> Inbound:
-        """The message at hand; one without text where there is none."""
+        """The message that is worked on, or one without text."""
         if self.message is not None:
             return self.message
         if self.active is not None:
@@ -112,7 +112,7 @@ class TurnContext:
 
     @property
     def operator(self) -> bool:
-        """True in the terminal, and where the plugin that offers ``Access`` says so."""
+        """True in the terminal, and where the service ``Access`` says so."""
         access: Access | None = self.engine.services.get(Access)
         inbound = self.inbound
         return inbound.channel == TERMINAL or bool(access and access.is_operator(inbound))
@@ -173,13 +173,13 @@ class PluginContext:
         return self.base.model or self.base.engine.providers.default_model()
 
     async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
-        """Replace parts of the history for good."""
+        """Replace parts of the history permanently."""
         base = self.base
         return await history.rewrite(base.engine, base.state, base.active, changes, base)
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Where everything came from that the session's history and this turn hold so far."""
+        """Where the session's history and this turn's results so far came from."""
         return self.base.state.origins()
 
     def effects(self, call: ToolCall) -> tuple[Effect, ...]:
@@ -226,18 +226,20 @@ class PluginContext:
         return self.base.engine.providers.window(model or self.base.model)
 
     async def ask(self, question: Question) -> str | None:
-        """Put a question to a person now; None if nobody can answer."""
+        """Ask a person a question now; None if no one can answer."""
         if not self.interactive:
             return None
         return await self.base.engine.bus.first("on_question", self.base, question, str)
 
 
 def detached_context(engine: Engine, message: Inbound | None = None) -> TurnContext:
-    """A context outside of any session, for a ``message`` that has none yet, or for no message."""
+    """A context without a session, for a ``message`` that has none yet, or for no message."""
     channel, chat_id = (message.channel, message.chat_id) if message is not None else ("", "")
     workspace = message.workspace if message is not None else None
     record = Session("", channel, chat_id, None, clock.now(), kind="none")
-    state = SessionState(record, EMPTY, "", workspace or workspace_of(engine, channel, chat_id))
+    state = SessionState(
+        record, EMPTY_PROMPT, "", workspace or workspace_of(engine, channel, chat_id)
+    )
     return TurnContext(engine, state, message=message)
 
 
@@ -256,10 +258,10 @@ def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
 
 @lru_cache(64)
 def _real(path: str, _device: int, _number: int) -> Path:
-    """The real path of a folder, found out again once another one is there."""
+    """The real path of a folder, cached as long as it is the same folder on disk."""
     return Path(os.path.realpath(path))
 
 
 def folder_name(name: str) -> str:
-    """A channel or chat as the name of a folder: percent-encoded, names of dots too."""
+    """A channel or chat as a folder name: percent-encoded, also a name of only dots."""
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E") or "_"

@@ -1,7 +1,7 @@
-"""A history is read, rewritten, and partly forgotten here.
+"""Reads and rewrites the history of a session.
 
-Stored messages are never changed. A rewrite is stored beside them: it says which of them are
-replaced by what when the history is sent.
+Stored messages are never changed. A rewrite is stored beside them and says which messages are
+replaced by others when the history is sent.
 """
 
 from __future__ import annotations
@@ -20,65 +20,69 @@ from .. import clock
 from ..engine import Engine
 from ..store.codec import UNREADABLE, readable, stored_message
 from ..store.journal import Journal, Statement
-from .state import ActiveTurn, Entry, SessionState, refresh_version
+from .state import ActiveTurn, HistoryEntry, SessionState, refresh_version
 
 
 async def read_history(journal: Journal, state: SessionState) -> None:
     """Fill the state's history from the store."""
     for item in await journal.messages(state.record.id):
         message = stored_message(item)
-        state.history.append(Entry(item["seq"], item["turn_id"], message))
+        state.history.append(HistoryEntry(item["seq"], item["turn_id"], message))
         state.next_seq = item["seq"] + 1
     for row in await journal.rewrites(state.record.id):
         readable(
-            f"a rewrite of session {state.record.id}", partial(_apply, state.history, row), None
+            f"a rewrite of session {state.record.id}",
+            partial(_apply_rewrite, state.history, row),
+            None,
         )
     damaged = {entry.turn_id for entry in state.history if UNREADABLE in entry.message.blocks}
     for entry in state.history:
-        if entry.turn_id in damaged:  # a call and its result may not stand alone
+        if entry.turn_id in damaged:  # a call without its result cannot be sent, nor the reverse
             kept = tuple(b for b in entry.message.blocks if isinstance(b, (TextBlock, ImageBlock)))
             entry.message = replace(entry.message, blocks=kept or (UNREADABLE,))
 
 
 @dataclass(frozen=True, slots=True)
-class LastRead:
-    """The messages of the session that was read last, as stored, without sidecars.
+class CachedMessages:
+    """The stored messages of the session that was read last, without sidecars.
 
-    The readers of a review ask for the same, one after the other, and the next review for what has
-    come since. Only the last turn of a history can be removed, so that all is as it was while the
-    ``last`` row is.
+    The readers of a review ask for the same messages one after the other, and the next review for
+    those added since. Only the last turn of a history can be removed, so the messages are
+    unchanged as long as the row of the ``last`` one is.
     """
 
     session_id: str = ""
     messages: tuple[Message, ...] = ()
     last: tuple[Any, ...] = (0,)
 
-    async def read(self, journal: Journal, session_id: str) -> LastRead:
-        """The messages of a session; of what is known only the last one is read again."""
-        known = self if self.session_id == session_id else LastRead()
+    async def read(self, journal: Journal, session_id: str) -> CachedMessages:
+        """The messages of a session; of the cached ones only the last is read again."""
+        known = self if self.session_id == session_id else CachedMessages()
         rows = await journal.messages(session_id, known.last[0])
-        if known.messages and (not rows or _place(rows[0]) != known.last):
-            return await LastRead().read(journal, session_id)
+        if known.messages and (not rows or _row_key(rows[0]) != known.last):
+            return await CachedMessages().read(journal, session_id)
         new = rows[1:] if known.messages else rows
         made = await asyncio.to_thread(
             lambda: [replace(stored_message(row), context="") for row in new]
         )
-        return LastRead(session_id, (*known.messages, *made), _place(rows[-1]) if rows else (0,))
+        return CachedMessages(
+            session_id, (*known.messages, *made), _row_key(rows[-1]) if rows else (0,)
+        )
 
 
-def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["seq"], row["turn_id"], row["created"]
 
 
-def _apply(history: list[Entry], row: Mapping[str, Any]) -> None:
+def _apply_rewrite(history: list[HistoryEntry], row: Mapping[str, Any]) -> None:
     inside = [n for n, e in enumerate(history) if row["first"] <= e.seq <= row["last"]]
     if inside:
         bodies = [Message.from_dict(body, "") for body in json.loads(row["bodies"])]
-        history[inside[0] : inside[-1] + 1] = _numbered(row["first"], row["turn_id"], bodies)
+        history[inside[0] : inside[-1] + 1] = _number_entries(row["first"], row["turn_id"], bodies)
 
 
-def _numbered(first: int, turn_id: str, messages: Sequence[Message]) -> list[Entry]:
-    return [Entry(first + n, turn_id, message) for n, message in enumerate(messages)]
+def _number_entries(first: int, turn_id: str, messages: Sequence[Message]) -> list[HistoryEntry]:
+    return [HistoryEntry(first + n, turn_id, message) for n, message in enumerate(messages)]
 
 
 def drop_expired_context(state: SessionState) -> list[Statement]:
@@ -89,13 +93,13 @@ def drop_expired_context(state: SessionState) -> list[Statement]:
     if clock.now() <= state.warm_until or not state.history:
         return []
     state.cache.prefix.clear()
-    _forget_context(state, "")
+    _drop_context(state, "")
     return [("drop_sidecars", {"session_id": state.record.id, "turn_id": ""})]
 
 
-def _forget_context(state: SessionState, but_turn: str) -> None:
+def _drop_context(state: SessionState, except_turn: str) -> None:
     for entry in state.history:
-        if entry.message.context and entry.turn_id != but_turn:
+        if entry.message.context and entry.turn_id != except_turn:
             entry.message = replace(entry.message, context="")
 
 
@@ -106,12 +110,12 @@ async def rewrite(
     changes: Sequence[Rewrite],
     ctx: object,
 ) -> tuple[Message, ...]:
-    """Replace parts of the history for good (see ``Context.rewrite``); hooks receive ``ctx``.
+    """Replace parts of the history permanently (see ``Context.rewrite``); hooks receive ``ctx``.
 
     Raises:
-        ValueError: a part that may not be replaced so.
+        ValueError: a part may not be replaced in this way.
     """
-    _check(changes, state, turn.user_entry if turn is not None else None)
+    _check_rewrites(changes, state, turn.user_entry if turn is not None else None)
     await engine.bus.observe("pre_compact", ctx, state.record)
     before = len(state.history)
     history, rows = list(state.history), []
@@ -120,22 +124,22 @@ async def rewrite(
         turns = {entry.turn_id for entry in old}
         turn_id = turns.pop() if len(turns) == 1 else ""
         first, last = old[0].seq, _last_seq(history, change.stop, state)
-        # What a summary was made from is still where its words came from.
+        # A summary has the origins of the messages it was made from.
         origins = merge_origins(*[entry.message.origins for entry in old])
-        first_one = change.messages[0]
-        carried = merge_origins(first_one.carried, origins)
-        messages = (replace(first_one, carried=carried), *change.messages[1:])
+        head = change.messages[0]
+        carried = merge_origins(head.carried, origins)
+        messages = (replace(head, carried=carried), *change.messages[1:])
         bodies = json.dumps([m.to_dict() for m in messages], ensure_ascii=False)
         rows.append({"first": first, "last": last, "turn_id": turn_id, "bodies": bodies})
-        history[change.start : change.stop] = _numbered(first, turn_id, messages)
+        history[change.start : change.stop] = _number_entries(first, turn_id, messages)
     if turn is not None:
         await turn.flush()
     crash.point("mid-compaction")
     turn_id = turn.id if turn is not None else ""
-    # Once handed to the store it is committed, even if the caller is cancelled while it waits.
+    # The store commits a submitted write even if the caller is cancelled while awaiting it.
     written = engine.journal.rewrite(state.record.id, rows, turn_id)
     state.history = history
-    _forget_context(state, turn_id)
+    _drop_context(state, turn_id)
     state.cache.prefix.clear()
     if turn is not None:
         turn.entries = [entry for entry in history if entry.turn_id == turn_id]
@@ -146,21 +150,24 @@ async def rewrite(
     return state.messages()
 
 
-def _last_seq(history: Sequence[Entry], stop: int, state: SessionState) -> int:
+def _last_seq(history: Sequence[HistoryEntry], stop: int, state: SessionState) -> int:
     """The sequence number of the last message that is replaced."""
     return (history[stop].seq if stop < len(history) else state.next_seq) - 1
 
 
-def _check(changes: Sequence[Rewrite], state: SessionState, kept: Entry | None) -> None:
-    reached = 0
+def _check_rewrites(
+    changes: Sequence[Rewrite], state: SessionState, user_entry: HistoryEntry | None
+) -> None:
+    previous_stop = 0
     for change in sorted(changes, key=lambda one: one.start):
-        if not reached <= change.start < change.stop <= len(state.history):
+        if not previous_stop <= change.start < change.stop <= len(state.history):
             raise ValueError(
                 f"messages {change.start} to {change.stop} cannot be replaced: the history has "
                 f"{len(state.history)}, and no two parts may overlap"
             )
-        old, reached = state.history[change.start : change.stop], change.stop
+        previous_stop = change.stop
+        old = state.history[change.start : change.stop]
         if not 0 < len(change.messages) <= len(old):
             raise ValueError(f"{len(old)} messages cannot become {len(change.messages)}")
-        if any(entry is kept for entry in old):
+        if any(entry is user_entry for entry in old):
             raise ValueError("the running turn's own user message has to stay")

@@ -1,4 +1,4 @@
-"""Sessions: found, created with a frozen prompt, kept in memory, ended, owned."""
+"""Finds, creates, owns, caches and ends sessions."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from ..engine import Engine
 from ..store.codec import question_from_json, readable
 from ..text import new_id
 from .context import TurnContext, workspace_of
-from .history import LastRead, read_history
-from .prompt import EMPTY, assemble, core_sections, stable_prompt, tool_json
-from .state import Entry, SessionFlags, SessionState, refresh_version, session_version
+from .history import CachedMessages, read_history
+from .prompt import EMPTY_PROMPT, assemble, core_sections, stable_prompt, tool_json
+from .state import HistoryEntry, SessionFlags, SessionState, refresh_version, session_version
 
 log = logging.getLogger("hookline.sessions")
 MAX_CACHED_SESSIONS = 512
 """Idle sessions kept in memory."""
 EVICTION_SLACK = 64
-"""How many more there may be before the oldest are dropped, all at once."""
+"""Further sessions before the oldest are dropped, all at once."""
 WAIT_FOR_OWNER = 30.0
-"""Seconds to wait for a session that another process works on."""
-TELL_AFTER = 0.5
-"""Seconds of waiting after which the person is told."""
+"""Seconds to wait for a session that another process owns."""
+IN_USE_NOTICE_DELAY = 0.5
+"""Seconds of waiting for a session after which the person is notified."""
 _GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
 
 
@@ -57,86 +57,83 @@ class Sessions:
         self._engine = engine
         self._states: OrderedDict[str, SessionState] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._last: WeakValueDictionary[tuple[str, str], SessionState] = WeakValueDictionary()
-        """Where a chat's last message led; the store says whether that is still its session."""
-        # However old these are, the next message does not end them.
+        self._latest: WeakValueDictionary[tuple[str, str], SessionState] = WeakValueDictionary()
+        """The session of each chat's last message; the store decides whether it still is."""
         self._reopened: set[str] = set()
-        self._last_read = LastRead()
+        """Sessions that do not end because of their age."""
+        self._cached_messages = CachedMessages()
 
     # Finding and owning
 
     @asynccontextmanager
     async def acquire(
-        self, inbound: Inbound, found: str
+        self, inbound: Inbound, known_id: str
     ) -> AsyncIterator[tuple[SessionState, bool]]:
-        """Own the session that ``inbound`` belongs to; create or succeed it where needed.
+        """Own the session of ``inbound``; create it, or the successor of an ended one, if needed.
 
-        A named session leads to its latest successor. ``found`` is the id of the session that the
-        chat had when its message was checked, empty for none. Yields the state and whether
-        ``inbound`` has been received before.
+        A named session leads to its latest successor. ``known_id`` is the session that the chat
+        had when its message was checked, empty for none. Yields the state and whether ``inbound``
+        was received before.
 
         Raises:
             StoreError: another process kept the session for longer than 30 s.
         """
-        journal, summary = self._engine.journal, None
+        summary: str | None = None
         inherited: tuple[Origin, ...] = ()
         chat = (inbound.channel, inbound.chat_id)
-        last = self._last.get(chat)
-        session_id = inbound.session_id or (last.record.id if last else found) or new_session_id()
+        latest = self._latest.get(chat)
+        chat_session = latest.record.id if latest else known_id
+        session_id = inbound.session_id or chat_session or new_session_id()
         while True:
             async with self.lock(session_id):
-                row = await journal.session_for_owner(
+                row = await self._engine.journal.session_for_owner(
                     session_id, base_session_id(session_id), inbound
                 )
-                active = row["active"]
-                is_stored = row["id"] is not None
-                if (
-                    not inbound.session_id
-                    and active != session_id
-                    and (active is not None or is_stored)
-                ):
+                is_stored, active = row["id"] is not None, row["active"]
+                is_other = active != session_id and (active is not None or is_stored)
+                if not inbound.session_id and is_other:
                     session_id = active or new_session_id()
                     continue
-                if row["id"] is None:
+                if not is_stored:
                     record = Session(session_id, *chat, None, clock.now())
                     state = await self.create(record, summary=summary, workspace=inbound.workspace)
                     state.inherited = inherited
                 elif row["ended"] is not None or self._expired(state := await self._load(row)):
-                    following = row["successor"] or _successor(session_id, inbound)
+                    successor = row["successor"] or _successor_id(session_id, inbound)
                     if row["ended"] is None:
-                        await self.end(state, following)
+                        await self.end(state, successor)
                     elif not row["successor"]:
-                        await journal.end_session(session_id, following)
-                    session_id, summary = following, row["summary"]
+                        await self._engine.journal.end_session(session_id, successor)
+                    session_id, summary = successor, row["summary"]
                     inherited = (await self._read(row)).origins() if summary else ()
                     continue
                 if not inbound.session_id:
-                    self._last[chat] = state
+                    self._latest[chat] = state
                 state.flags.recovered |= not row["left_over"]
                 state.work_in(inbound.workspace)
-                known = bool(row["known"])
-                del row  # a session's worth of strings, for as long as the turn
-                yield state, known
+                was_received = bool(row["known"])
+                del row  # it holds the session's prompt, which would stay in memory for the turn
+                yield state, was_received
                 return
 
     @asynccontextmanager
     async def lock(self, session_id: str) -> AsyncIterator[None]:
-        """Own a session among the tasks of this process and all processes; a longer wait is told.
+        """Own a session among all tasks and processes; a notice is sent if that takes long.
 
         Raises:
             StoreError: another process kept it for longer than 30 s.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             waiting = asyncio.get_running_loop().call_later(
-                TELL_AFTER, self._tell_in_use, session_id
+                IN_USE_NOTICE_DELAY, self._notify_in_use, session_id
             )
             async with self._engine.store.own(session_id, WAIT_FOR_OWNER, f"Session {session_id}"):
                 waiting.cancel()
                 yield
 
-    def _tell_in_use(self, session_id: str) -> None:
-        said = f"Session {session_id} is in use by another process. Waiting until that is done …"
-        self._engine.bus.signals.send("notice", Notice("core", said), None)
+    def _notify_in_use(self, session_id: str) -> None:
+        text = f"Session {session_id} is in use by another process. Waiting until that is done …"
+        self._engine.bus.signals.send("notice", Notice("core", text), None)
 
     async def find(self, inbound: Inbound) -> str | None:
         """The id of the stored session that ``inbound`` belongs to, if it has not ended."""
@@ -156,7 +153,7 @@ class Sessions:
         if inbound.session_id is not None:
             known = self._states.get(inbound.session_id)
         else:
-            known = self._last.get((inbound.channel, inbound.chat_id))
+            known = self._latest.get((inbound.channel, inbound.chat_id))
         if known is not None and self._states.get(known.record.id) is known:
             return known
         session_id = await self.find(inbound)
@@ -204,7 +201,7 @@ class Sessions:
         return state
 
     async def load_readonly(self, session_id: str) -> SessionState | None:
-        """The state of a stored session, for looking at without owning it."""
+        """The state of a stored session, for reading without owning it."""
         state = self._states.get(session_id)
         if state is not None:
             return state
@@ -221,7 +218,7 @@ class Sessions:
         return self._states.get(session_id)
 
     async def cache(self, state: SessionState) -> None:
-        """Keep a session's state in memory; plugins see ``start_of_session`` the first time."""
+        """Keep a session in memory; call ``start_of_session`` the first time."""
         self._states[state.record.id] = state
         self._states.move_to_end(state.record.id)
         if not state.flags.announced:
@@ -249,27 +246,30 @@ class Sessions:
         workspace: Path | None = None,
         summary: str | None = None,
     ) -> SessionState:
-        """Begin a new session: its prompt is assembled and frozen; its first turn stores it."""
+        """Create a session with a frozen prompt; its first turn stores it."""
         workspace = workspace or self.workspace(record)
-        state = SessionState(record, EMPTY, model, workspace, summary=summary)
-        state.stable = await assembled(self._engine, state, tools)
+        state = SessionState(record, EMPTY_PROMPT, model, workspace, summary=summary)
+        state.stable = await build_prompt(self._engine, state, tools)
         state.last_used = record.created
         state.flags.workspace = str(workspace)
-        await self._begin(state)
+        await self._cache_new(state)
         return state
 
     async def fork(self, session_id: str, model: str | None, kind: str) -> SessionState:
-        """A new session that begins with the prompt and the history of a stored one.
+        """Create a session with the prompt and the history of a stored one.
 
-        Its own rows hold only what is added. Raises ``LookupError`` if there is none.
+        Only what is added is stored for the new session.
+
+        Raises:
+            LookupError: the session is not stored.
         """
         old = await self.load_readonly(session_id)
         if old is None or await self._engine.journal.session(session_id) is None:
-            raise LookupError(f"there is no session {session_id}")
+            raise LookupError(f"unknown session {session_id}")
         record = replace(old.record, id=new_id(), created=clock.now(), parent_id=session_id)
         record = replace(record, kind=kind, title=None, resumed=False)
         state = SessionState(record, old.stable, model or old.model, old.workspace)
-        state.history = [Entry(one.seq, one.turn_id, one.message) for one in old.history]
+        state.history = [HistoryEntry(one.seq, one.turn_id, one.message) for one in old.history]
         state.next_seq, state.warm_until, state.cache.paths = (
             old.next_seq,
             old.warm_until,
@@ -277,10 +277,10 @@ class Sessions:
         )
         state.last_used, state.cache.prefix = old.last_used, dict(old.cache.prefix)
         state.flags = replace(old.flags, announced=False, frozen=True)
-        await self._begin(state)
+        await self._cache_new(state)
         return state
 
-    async def _begin(self, state: SessionState) -> None:
+    async def _cache_new(self, state: SessionState) -> None:
         state.pending.creating = self._engine.journal.new_session(
             state.record,
             state.stable,
@@ -291,7 +291,7 @@ class Sessions:
         await self.cache(state)
 
     async def store(self, state: SessionState) -> None:
-        """Store a new session now; a turn does it with its first message."""
+        """Store a new session now instead of with its first turn."""
         creating, state.pending.creating = state.pending.creating, None
         if creating is not None:
             await self._engine.journal.create_session(
@@ -299,7 +299,7 @@ class Sessions:
             )
 
     async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
-        """Store a new session that begins with ``messages``; False if there is one of its id."""
+        """Store a new session that begins with ``messages``; False if its id exists already."""
         async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
@@ -310,16 +310,16 @@ class Sessions:
             return True
 
     async def archive(
-        self, record: Session, said: Sequence[tuple[float, Message]], ended: float
+        self, record: Session, messages: Sequence[tuple[float, Message]], ended: float
     ) -> bool:
         """Store an imported session that has ended; False if its id exists already."""
         async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
             creating = self._engine.journal.new_session(
-                record, EMPTY, model="", workspace="", summary=None
+                record, EMPTY_PROMPT, model="", workspace="", summary=None
             )
-            await self._engine.journal.archive_session(creating, said, ended)
+            await self._engine.journal.archive_session(creating, messages, ended)
             return True
 
     async def end(self, state: SessionState, successor: str | None = None) -> None:
@@ -364,7 +364,7 @@ class Sessions:
             "system"
         ]:  # archived
             await self._engine.journal.refreeze(
-                session_id, await assembled(self._engine, await self._read(row))
+                session_id, await build_prompt(self._engine, await self._read(row))
             )
         await self._engine.journal.update_session("reopen_session", session_id, now=clock.now())
         self.evict(session_id)
@@ -384,33 +384,37 @@ class Sessions:
 
     async def stored_messages(self, session_id: str) -> list[Message]:
         """A session's messages as stored, without sidecars."""
-        self._last_read = read = await self._last_read.read(self._engine.journal, session_id)
+        self._cached_messages = read = await self._cached_messages.read(
+            self._engine.journal, session_id
+        )
         return [*read.messages]
 
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""
         record = Session("preview", TERMINAL, "default", None, clock.now())
-        return await assembled(
-            self._engine, SessionState(record, EMPTY, "", self.workspace(record))
+        return await build_prompt(
+            self._engine, SessionState(record, EMPTY_PROMPT, "", self.workspace(record))
         )
 
 
-async def assembled(
+async def build_prompt(
     engine: Engine, state: SessionState, tools: Sequence[str] | None = None
 ) -> StablePrompt:
-    """The stable prompt of a new session, made of core's sections and the plugins'."""
+    """The stable prompt of a new session, from the sections of core and of the plugins."""
     record = state.record
-    own = core_sections(record, str(state.workspace), engine.config.operator_message)
+    core = core_sections(record, str(state.workspace), engine.config.operator_message)
     ctx = TurnContext(engine, state)
     with ctx.activate():
-        given = await engine.bus.collect("system_prompt", ctx, record, Section)
-    for plugin, section in given:
+        contributed = await engine.bus.collect("system_prompt", ctx, record, Section)
+    for plugin, section in contributed:
         if section.slot not in SLOTS:
-            log.warning("plugin %s: there is no prompt slot %r", plugin, section.slot)
-    return assemble(own, given, _offered(engine, record.kind, tools))
+            log.warning("plugin %s: unknown prompt slot %r", plugin, section.slot)
+    return assemble(core, contributed, _offered_schemas(engine, record.kind, tools))
 
 
-def _offered(engine: Engine, kind: str, names: Sequence[str] | None) -> Iterator[ToolSchema]:
+def _offered_schemas(
+    engine: Engine, kind: str, names: Sequence[str] | None
+) -> Iterator[ToolSchema]:
     """The schemas of the tools that a session offers, without those that cannot be encoded."""
     for tool in engine.tools.values():
         for_kind = (kind == "chat" or not tool.main_only) and not tool.deferred
@@ -430,8 +434,8 @@ def _stored_tools(text: str) -> tuple[ToolSchema, ...]:
     return tuple(ToolSchema(**item) for item in json.loads(text))
 
 
-def _successor(session_id: str, inbound: Inbound) -> str:
-    """The id that follows ``session_id``: a chosen name is numbered, other ids are new."""
+def _successor_id(session_id: str, inbound: Inbound) -> str:
+    """The id of the next session: a chosen name is numbered, other ids are new."""
     if inbound.session_id is None or _GENERATED.fullmatch(session_id):
         return new_session_id()
     name = base_session_id(session_id)
@@ -440,6 +444,6 @@ def _successor(session_id: str, inbound: Inbound) -> str:
 
 
 def base_session_id(session_id: str) -> str:
-    """The name a person chose, of which ``session_id`` is the first session or a successor."""
+    """The id without the number of a successor: ``work`` for ``work`` and for ``work~2``."""
     name, _, number = session_id.rpartition("~")
     return name if name and number.isdigit() else session_id

@@ -24,8 +24,12 @@ GUIDANCE = (
     "After `Denied:` find another way or say what is needed; never work around a refusal."
 )
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_stable: dict[object, StablePrompt] = {}
-"""Those of the latest sessions by text and the schemas' identity: most sessions share one."""
+MAX_CACHED_PROMPTS = 64
+MAX_CACHED_SCHEMAS = 256
+_prompts: dict[object, StablePrompt] = {}
+"""Recent stable prompts by text and schema identity, since most sessions share one."""
+_encoded: dict[int, tuple[ToolSchema, str]] = {}
+"""A schema's JSON by the schema's identity; the schema is kept so that its id is not reused."""
 
 
 def stable_prompt(
@@ -33,25 +37,21 @@ def stable_prompt(
 ) -> StablePrompt:
     """The stable tier of ``(plugin, slot, text)`` parts, with its digests."""
     key = (system, parts, *map(id, tools))
-    if key not in _stable:
+    if key not in _prompts:
         encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
-        if len(_stable) > 64:
-            _stable.clear()
-        _stable[key] = StablePrompt(
+        if len(_prompts) > MAX_CACHED_PROMPTS:
+            _prompts.clear()
+        _prompts[key] = StablePrompt(
             system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded))
         )
-    return _stable[key]
-
-
-_encoded: dict[int, tuple[ToolSchema, str]] = {}
-"""A schema's JSON by the schema's identity; the schema is kept so that its id is not reused."""
+    return _prompts[key]
 
 
 def tool_json(tool: ToolSchema) -> str:
     """A tool's schema as compact JSON, cached."""
     known = _encoded.get(id(tool))
     if known is None:
-        if len(_encoded) > 256:
+        if len(_encoded) > MAX_CACHED_SCHEMAS:
             _encoded.clear()
         known = _encoded[id(tool)] = (tool, dump(asdict(tool)))
     return known[1]
@@ -61,7 +61,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-EMPTY = stable_prompt("", (), ())
+EMPTY_PROMPT = stable_prompt("", (), ())
 """The stable tier of a session that sends nothing."""
 
 
@@ -80,21 +80,21 @@ def core_sections(session: Session, workspace: str, operator: str | None) -> lis
 
 
 def assemble(
-    own: Iterable[Section], given: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]
+    core: Iterable[Section], contributed: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]
 ) -> StablePrompt:
-    """The stable prompt from core's own and the plugins' sections.
+    """The stable prompt from the sections of core and of the plugins.
 
-    A plugin's ``identity`` replaces core's; in the other slots texts follow each other.
+    A plugin's ``identity`` replaces core's; in other slots the texts follow one another.
     """
-    identified = any(section.slot == "identity" and section.text for _, section in given)
+    replaced = any(section.slot == "identity" and section.text for _, section in contributed)
     parts: list[tuple[str, Slot, str]] = [
         ("core", section.slot, section.text)
-        for section in own
-        if not (identified and section.slot == "identity")
+        for section in core
+        if not (replaced and section.slot == "identity")
     ]
     parts += [
         (plugin, section.slot, section.text.strip())
-        for plugin, section in given
+        for plugin, section in contributed
         if section.slot in SLOTS and section.text.strip()
     ]
     parts.sort(key=lambda part: SLOTS.index(part[1]))
@@ -120,7 +120,7 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
 
 
 def notices(state: SessionState) -> tuple[ContextBlock, ...]:
-    """What has changed since the prompt was frozen and the model has not been told yet."""
+    """Changes since the prompt was frozen of which the model does not know yet."""
     lines, flags = [], state.flags
     origins: tuple[Origin, ...] = ()
     if state.summary and not state.history:

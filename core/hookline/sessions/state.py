@@ -1,4 +1,4 @@
-"""A session in memory, and the turn under way in it."""
+"""A session in memory, and its running turn."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ..store.codec import question_to_json
 from ..store.journal import Journal, Statement
 from ..text import new_id
 
-SYNC_TOOLS = 8
-"""Synchronous tools of one session that run at once; the others wait."""
+MAX_TOOL_THREADS = 8
+"""Synchronous tools of one session that run at the same time; the others wait."""
 
 
 @dataclass(slots=True)
-class Entry:
-    """A message of the history, where it is stored and the turn it belongs to.
+class HistoryEntry:
+    """A message of the history, its number in the store and its turn.
 
     ``turn_id`` is empty for a message that replaces those of several turns.
     """
@@ -40,10 +40,10 @@ class Entry:
 
 @dataclass(slots=True)
 class SessionCache:
-    """What this process knows of a session and may forget.
+    """What this process remembers of a session and may lose.
 
-    ``prefix`` is what was sent last, by model; ``stashes`` are the plugins' own; ``failures`` are
-    failures in a row by plugin and ``disabled`` the plugins switched off for the session.
+    ``prefix`` is the last sent prefix by model; ``stashes`` belong to the plugins; ``failures``
+    are consecutive failures by plugin, and ``disabled`` the plugins off for the session.
     """
 
     prefix: dict[str, Any] = field(default_factory=dict)
@@ -57,9 +57,9 @@ class SessionCache:
 class SessionFlags:
     """What has happened to a session in this process.
 
-    ``announced``: plugins have seen ``start_of_session``; ``recovered``: nothing unfinished is
-    left of another process; ``frozen``: the first request has been sent. ``date`` and
-    ``workspace`` are those that the model knows of.
+    ``announced``: plugins have seen ``start_of_session``. ``recovered``: unfinished work of other
+    processes is done. ``frozen``: the first request has been sent. ``date`` and ``workspace`` are
+    the last that the model was given.
     """
 
     announced: bool = False
@@ -70,12 +70,12 @@ class SessionFlags:
 
 
 @dataclass(slots=True)
-class Pending:
-    """What waits for the session's next turn or reply.
+class PendingWork:
+    """What the session's next step, turn or reply has to take along.
 
-    ``steering`` was said into the turn under way; ``rerun`` replaces the command at hand;
-    ``undelivered`` are stored replies that nobody has seen; ``writes`` are under way; ``creating``
-    stores a new session with its first turn.
+    ``steering`` are texts for the running turn; ``rerun`` is run as a turn after the current
+    command; ``undelivered`` are stored replies not shown yet; ``writes`` are not committed yet;
+    ``creating`` stores a new session together with its first turn.
     """
 
     steering: list[TextBlock] = field(default_factory=list)
@@ -89,10 +89,10 @@ class Pending:
 class SessionState:
     """A session as this process holds it.
 
-    ``model`` is empty where the session follows the config. ``version`` is what the store said
-    when the history was read: another process that has worked on the session since leaves another
-    one. ``inherited`` are the origins of ``summary``, until the first turn has it in its message.
-    ``warm_until`` is when the provider forgets what was sent.
+    ``model`` is empty if the session follows the config. ``version`` is the store's version of the
+    session (see :func:`session_version`) when the history was read. ``inherited`` are the origins
+    of ``summary``, until the first turn has it in its message. ``warm_until`` is the Unix time in
+    seconds at which the provider's cache expires.
     """
 
     record: Session
@@ -102,7 +102,7 @@ class SessionState:
     summary: str | None = None
     inherited: tuple[Origin, ...] = ()
     question: Question | None = None
-    history: list[Entry] = field(default_factory=list)
+    history: list[HistoryEntry] = field(default_factory=list)
     next_seq: int = 1
     version: tuple[Any, ...] = ()
     last_used: float = 0.0
@@ -110,12 +110,12 @@ class SessionState:
     active: ActiveTurn | None = None
     cache: SessionCache = field(default_factory=SessionCache)
     flags: SessionFlags = field(default_factory=SessionFlags)
-    pending: Pending = field(default_factory=Pending)
-    threads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SYNC_TOOLS))
+    pending: PendingWork = field(default_factory=PendingWork)
+    threads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TOOL_THREADS))
 
-    def append(self, turn_id: str, message: Message) -> Entry:
+    def append(self, turn_id: str, message: Message) -> HistoryEntry:
         """Append a message to the history."""
-        entry = Entry(self.next_seq, turn_id, message)
+        entry = HistoryEntry(self.next_seq, turn_id, message)
         self.next_seq += 1
         self.history.append(entry)
         return entry
@@ -125,7 +125,7 @@ class SessionState:
         return tuple([entry.message for entry in self.history])
 
     def origins(self) -> tuple[Origin, ...]:
-        """Where everything in the history came from, and what the turn under way has read since."""
+        """Where the history and the results of the running turn came from."""
         read = [result.origins for result in self.active.finished.values()] if self.active else []
         return merge_origins(
             self.inherited, *[entry.message.origins for entry in self.history], *read
@@ -137,16 +137,16 @@ class SessionState:
             self.workspace, self.cache.paths = folder, None
 
     def take_steering(self) -> list[TextBlock]:
-        """What was said into the turn since it was last asked for."""
+        """Return and clear the texts for the running turn."""
         texts, self.pending.steering = self.pending.steering, []
         return texts
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a turn came to; ``stop`` is empty until it has ended.
+    """The result of a turn; ``stop`` is empty until it has ended.
 
-    ``claimed`` is the stored row of a reply that is to be sent from memory.
+    ``claimed`` is the stored row of the reply if this process sends it from memory.
     """
 
     reply: str = ""
@@ -159,9 +159,10 @@ class Outcome:
 
 @dataclass(slots=True)
 class ActiveTurn:
-    """A turn under way. ``finished`` holds the results of the newest response's calls.
+    """A running turn. ``finished`` holds the results of the newest response's calls.
 
-    ``mode`` says who answers an Ask: ``ask`` a person, ``yes`` nobody has to, ``no`` nobody can.
+    ``mode`` says how an ``Ask`` is answered: ``ask`` by a person, ``yes`` by approval, ``no`` by
+    refusal, since no one is there.
     ``max_calls`` limits the model calls and ends the turn there; 0 follows the config.
     ``streamed`` are the pieces received of the current response; a piece that is not text is "".
     ``direct`` is True if the caller delivers the reply as soon as the turn ends. ``left_over`` is
@@ -179,7 +180,7 @@ class ActiveTurn:
     direct: bool = False
     left_over: bool = False
     blocks: tuple[ContextBlock, ...] = ()
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[HistoryEntry] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
     streamed: list[str] = field(default_factory=list)
     finished: dict[str, ToolResult] = field(default_factory=dict)
@@ -199,13 +200,13 @@ class ActiveTurn:
     def begin(
         cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
     ) -> ActiveTurn:
-        """A turn about to begin; it waits for the writes under way in its session."""
+        """A new turn; its first flush also waits for the pending writes of its session."""
         turn = cls(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)
         turn._writes, state.pending.writes = state.pending.writes, []
         return turn
 
     @property
-    def user_entry(self) -> Entry:
+    def user_entry(self) -> HistoryEntry:
         """The message that began the turn."""
         return self.entries[0]
 
@@ -242,7 +243,7 @@ class ActiveTurn:
         )
         return replace(reply, choices=question.choices, kind="question") if question else reply
 
-    def append(self, message: Message) -> Entry:
+    def append(self, message: Message) -> HistoryEntry:
         """Append a message to the turn and the history."""
         entry = self.state.append(self.id, message)
         self.entries.append(entry)
@@ -255,7 +256,7 @@ class ActiveTurn:
         self.track_write(journal.finish_step(self.id, self.state.record.id, result, asked))
 
     def track_write(self, write: Awaitable[Any]) -> None:
-        """Remember a write that is under way; :meth:`flush` awaits it."""
+        """Remember a submitted write; :meth:`flush` awaits it."""
         self._writes.append(write)
 
     async def flush(self) -> None:
@@ -274,25 +275,26 @@ class ActiveTurn:
             raise self._lost
 
     async def pass_point(self, point: str) -> None:
-        """Pass a crash point; a process that dies here has stored everything so far."""
+        """Pass a crash point; tests that kill the process here find everything so far stored."""
         if crash.armed(point):
             await self.flush()
         crash.point(point)
 
 
 async def set_question(journal: Journal, state: SessionState, question: Question | None) -> None:
-    """Keep the question that the session's next message answers."""
-    state.question, text = question, question_to_json(question)
+    """Set the question that the session's next message answers; None for none."""
+    text = question_to_json(question)
+    state.question = question
     state.version = (*state.version[:-1], text)
     await journal.update_session("set_question", state.record.id, question=text)
 
 
 def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
-    """What tells whether another process has worked on a session."""
+    """The fields of a row that change whenever a process works on the session."""
     names = ("updated", "turns", "ended", "model", "question")
     return tuple([row[name] for name in names]) if row is not None else ()
 
 
 async def refresh_version(journal: Journal, state: SessionState) -> None:
-    """Note what the store says after this process has changed the session."""
+    """Read the store's version again after this process has changed the session."""
     state.version = session_version(await journal.session(state.record.id))

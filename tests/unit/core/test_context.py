@@ -119,7 +119,7 @@ def test_background_work_names_the_session_it_is_for(h: Any) -> None:
     host = h.plugin(Asking).host
     h.run(host.learn("tea at five", "a job", "note", session_id="test"))
     assert h.plugin(Gates).seen[-1] == ("learn", "note", "test")
-    with pytest.raises(LookupError, match="there is no session nowhere"):
+    with pytest.raises(LookupError, match="unknown session nowhere"):
         h.run(host.learn("tea at five", "a job", "note", session_id="nowhere"))
 
 

@@ -473,5 +473,5 @@ def test_a_fork_ends_after_its_model_calls(harness: Make) -> None:
 
 def test_fork_of_an_unknown_session_is_refused(harness: Make) -> None:
     h = make(harness)
-    with pytest.raises(LookupError, match="there is no session nowhere"):
+    with pytest.raises(LookupError, match="unknown session nowhere"):
         h.run(forked(h, session="nowhere"))
