@@ -62,7 +62,7 @@ async def reviews(runtime: Runtime) -> None:
     """Review the long session again and again."""
     from hookline_review.records import Due
 
-    plugin: Any = runtime.plugins.loadings["review"].plugin
+    plugin: Any = runtime.plugins.statuses["review"].plugin
     now = time()
     session = Session(KEPT, "terminal", "bench", None, now, resumed=True)
     due = Due(session, "instant/bench", ("memory",), (), now, 0, now, "")

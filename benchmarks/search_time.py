@@ -130,7 +130,7 @@ async def measure(messages: int, count: int) -> list[tuple[str, ...]]:
             path = home / "hookline.db"
             texts = fill(path, corpus, messages)
             plain = stored_bytes(path)
-            plugin: Any = runtime.plugins.loadings["session-search"].plugin
+            plugin: Any = runtime.plugins.statuses["session-search"].plugin
             seconds = await index(plugin, path, messages)
             ctx = detached_context(runtime.engine, "terminal", "chat0").of("session-search")
             rows = []

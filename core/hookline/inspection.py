@@ -17,7 +17,7 @@ from .config.choose import absent_drivers
 from .engine import Engine
 from .home import environment
 from .plugins.discovery import hooks_of
-from .plugins.loader import Loading, Plugins
+from .plugins.loader import Plugins, PluginStatus
 from .sessions.manager import Sessions
 from .sessions.prompt import tool_json
 
@@ -51,10 +51,10 @@ class CoreInspection:
 
     async def plugins(self) -> list[dict[str, Any]]:
         """Every plugin that config names, and those of the standard set that are installed."""
-        loadings = self._plugins.loadings.items()
+        statuses = self._plugins.statuses.items()
         return [
             _row(name, one)
-            for name, one in loadings
+            for name, one in statuses
             if one.entry.named or one.state != "off" or one.reason
         ]
 
@@ -65,13 +65,13 @@ class CoreInspection:
 
     def plugin_details(self, name: str) -> dict[str, Any]:
         """What a plugin brings and its settings."""
-        loading = self._plugins.loadings.get(name)
-        if loading is None:
+        status = self._plugins.statuses.get(name)
+        if status is None:
             return {}
-        plugin, settings = loading.plugin, effective(self._engine.loaded).get("plugins", {})
-        tools = [(tool.name, tool_json(tool.schema)) for tool in loading.tools if not tool.deferred]
+        plugin, settings = status.plugin, effective(self._engine.loaded).get("plugins", {})
+        tools = [(tool.name, tool_json(tool.schema)) for tool in status.tools if not tool.deferred]
         commands, schema = (
-            [one.name for one in loading.commands],
+            [one.name for one in status.commands],
             _schema(plugin.config_class) if plugin else {},
         )
         return {
@@ -148,13 +148,13 @@ class CoreConfiguration:
 
 def _problems(plugins: Plugins) -> tuple[list[str], list[str]]:
     """Sentences about plugins that are not on although they should be, and their warnings."""
-    loadings = plugins.loadings.values()
-    failed = [one for one in loadings if one.state in ("failed", "missing")]
+    statuses = plugins.statuses.values()
+    failed = [one for one in statuses if one.state in ("failed", "missing")]
     off = [f"plugin {one.entry.name} is not on: {one.reason}" for one in failed]
-    return off, [warning for one in loadings for warning in one.warnings]
+    return off, [warning for one in statuses for warning in one.warnings]
 
 
-def _row(name: str, one: Loading) -> dict[str, Any]:
+def _row(name: str, one: PluginStatus) -> dict[str, Any]:
     kind, hooks = (
         "standard" if one.entry.standard else "third-party",
         hooks_of(one.plugin) if one.plugin else [],

@@ -143,8 +143,7 @@ def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
             f"hookline: {path}:1: model: no provider 'opnai' is installed; did you mean openai?",
             f"hookline: {path}:4: providers.local.driver: no provider 'antropic' is installed; did "
             "you mean anthropic?",
-            "hookline: plugin weather is not on: not installed; pip install what brings it; see "
-            "`hookline plugins enable weather`",
+            "hookline: plugin weather is not on: not installed (hookline plugins enable weather)",
             f"hookline: plugin files is not on: {path}:7: plugins.files: found 7, wanted true, "
             "false or a mapping of settings.",
         ]

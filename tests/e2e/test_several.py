@@ -202,7 +202,7 @@ def test_names_and_kinds_that_cannot_be_are_told_by_list(pigeons: Machine) -> No
     found = rows(pigeons)
     for name in ("pigeon:", ":work", "pigeon:Work", "pigeon:a:b"):
         assert found[name]["state"] == "failed"
-        assert found[name]["reason"].startswith("no plugin is named so; write KIND or KIND:NAME")
+        assert found[name]["reason"].startswith("not a plugin name; write KIND or KIND:NAME")
     assert found["nosuch:work"]["state"] == "missing"
     assert found["files:work"]["reason"] == (
         "files can be used once only, under its own name; remove files:work"

@@ -21,7 +21,7 @@ from .process import log_to_home, own_process
 from .registered import register_commands
 
 if TYPE_CHECKING:
-    from hookline.plugins.loader import Loading
+    from hookline.plugins.loader import PluginStatus
     from hookline.runtime import Runtime
 
 T = TypeVar("T")
@@ -105,14 +105,14 @@ class CoreCommandLine:
             self._switch_on(name)
             plugins = self._prepared().plugins
         plugins.load([name])
-        return _usable(name, plugins.loadings.get(name)).plugin
+        return _usable(name, plugins.statuses.get(name)).plugin
 
     def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **settings: object) -> T:
         """Await ``work`` with the running command's plugin."""
         name = self._plugin_name()
 
         async def with_plugin(runtime: Runtime) -> T:
-            result = await work(_usable(name, runtime.plugins.loadings.get(name)).plugin)
+            result = await work(_usable(name, runtime.plugins.statuses.get(name)).plugin)
             await runtime.finish_background(BACKGROUND_SECONDS)
             return result
 
@@ -209,13 +209,11 @@ async def _in_runtime(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any,
         return await asyncio.ensure_future(work(runtime))  # a task no plugin can cancel
 
 
-def _usable(name: str, loading: Loading | None) -> Loading:
-    """The loading of a plugin. Raises ``CommandError`` if it is not on."""
-    if loading is None or loading.plugin is None:
+def _usable(name: str, status: PluginStatus | None) -> PluginStatus:
+    """The status of a plugin. Raises ``CommandError`` if it is not on."""
+    if status is None or status.plugin is None:
         reason = (
-            loading.reason
-            if loading is not None and loading.reason
-            else "config.yaml switches it off"
+            status.reason if status is not None and status.reason else "config.yaml switches it off"
         )
         raise CommandError(f"plugin {name} is not on: {reason}", FAILED)
-    return loading
+    return status

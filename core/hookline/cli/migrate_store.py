@@ -58,7 +58,7 @@ async def _steps(url: str) -> dict[str, int]:
 
 async def _bring_up(runtime: Runtime) -> tuple[dict[str, int], str]:
     store = runtime.engine.store
-    on = [PLUGIN + name for name in runtime.plugins.loadings if runtime.plugins.state(name) == "on"]
+    on = [PLUGIN + name for name in runtime.plugins.statuses if runtime.plugins.state(name) == "on"]
     for component in (CORE, STORAGE, *on):
         await bring_up(store, component, runtime.engine.home)
     return await _counts(store), str(store.location())

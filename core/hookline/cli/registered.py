@@ -37,9 +37,9 @@ def register_commands(catalog: Catalog, runtime: Runtime, line: CommandLine) -> 
         runtime.bus.gather("register_cli", lambda plugin: partial(add, plugin))
     finally:
         signals.disconnect("plugin_failed", _warn)
-    for name, loading in runtime.plugins.loadings.items():
-        if loading.state in ("failed", "missing"):
-            catalog.failed[name] = loading.reason
+    for name, status in runtime.plugins.statuses.items():
+        if status.state in ("failed", "missing"):
+            catalog.failed[name] = status.reason
 
 
 def _run_coroutines(command: Any, line: CommandLine) -> None:

@@ -1,4 +1,4 @@
-"""Finds the plugins that are installed, by their entry points, and imports the wanted ones."""
+"""Finds installed plugins by their entry points, imports and checks them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..bus.implementation import PluginRefused
 
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"
-SLOW_IMPORT = 2.0
-"""Seconds after which an import is reported."""
+SLOW_IMPORT_SECONDS = 2.0
+"""An import that takes longer is logged."""
 
 
 def find_class(name: str) -> Any:
-    """Import the class behind the entry point ``name``; None if no dist has it.
+    """Import the class of the entry point ``name``; None if it is not installed.
 
     Raises:
-        PluginRefused: two dists have it.
+        PluginRefused: two distributions have it.
     """
     values = installed().get(name)
     if not values:
@@ -33,11 +33,11 @@ def find_class(name: str) -> Any:
             {ep.dist.name if ep.dist else ep.value for ep in entry_points(group=GROUP, name=name)}
         )
         raise PluginRefused(
-            f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them"
+            f"{' and '.join(dists)} both provide plugin {name}; uninstall one of them"
         )
     start = perf_counter()
     plugin = EntryPoint(name, next(iter(values)), GROUP).load()
-    if (seconds := perf_counter() - start) > SLOW_IMPORT:
+    if (seconds := perf_counter() - start) > SLOW_IMPORT_SECONDS:
         log.warning("plugin %s took %.1f s to import", name, seconds)
     return plugin
 
@@ -60,19 +60,19 @@ def check_class(found: Any) -> None:
         PluginRefused: it is not a plugin, a declaration is malformed, or it needs another API.
     """
     if not (inspect.isclass(found) and issubclass(found, Plugin)):
-        raise PluginRefused(f"its entry point {found!r} is no subclass of Plugin")
+        raise PluginRefused(f"its entry point {found!r} is not a subclass of Plugin")
     version, needs = found.requires_api, found.requires
     if not (isinstance(version, tuple) and [type(part) for part in version] == [int, int]):
         raise PluginRefused(f"its requires_api is {version!r}; write two numbers, such as {API}")
     if not (isinstance(needs, (tuple, list)) and all(isinstance(name, str) for name in needs)):
-        raise PluginRefused(f"its requires is {needs!r}; write a tuple of names of plugins")
+        raise PluginRefused(f"its requires is {needs!r}; write a tuple of plugin names")
     if not (inspect.isclass(found.config_class) and hasattr(found.config_class, "model_fields")):
         raise PluginRefused(f"its config_class is {found.config_class!r}; write a pydantic model")
     if version[0] != API[0] or version > API:
-        wanted, have = (".".join(map(str, v)) for v in (version, API))
+        needed, available = (".".join(map(str, v)) for v in (version, API))
         what = "hookline" if version > API else "the plugin"
         raise PluginRefused(
-            f"it needs plugin API {wanted} and this Hookline has {have}; update {what}"
+            f"it needs plugin API {needed}, but this Hookline has {available}; update {what}"
         )
 
 

@@ -1,4 +1,4 @@
-"""A plugin's host: its services, each with what must be undone when the plugin goes."""
+"""A plugin's host: core as the plugin sees it. Everything it adds is undone when it stops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass
 class PluginSignals:
-    """Signals for one plugin; what it connects is disconnected by ``cleanup``."""
+    """The signals for one plugin; ``cleanup`` disconnects its receivers."""
 
     _hub: SignalHub
     _plugin: str
@@ -65,7 +65,7 @@ class PluginSignals:
 
 @dataclass
 class PluginServices:
-    """What plugins offer each other, by protocol; ``cleanup`` withdraws what this one offers."""
+    """Services of plugins by protocol; ``cleanup`` withdraws those of this plugin."""
 
     _offered: dict[Any, Any]
     _defaults: dict[Any, Any]
@@ -73,16 +73,16 @@ class PluginServices:
     _cleanup: ExitStack
 
     def provide(self, protocol: ServiceType[T], service: T) -> None:
-        """Offer ``service``; a second offer of one protocol is refused."""
+        """Offer the one service of a protocol. Raises ``ValueError`` if there is one already."""
         if protocol in self._offered:
-            raise ValueError(f"another plugin offers {_name(protocol)} already")
+            raise ValueError(f"another plugin provides {_name(protocol)} already")
         self._offered[protocol] = service
         self._cleanup.callback(self._offered.pop, protocol, None)
 
     def __getitem__(self, protocol: ServiceType[T]) -> T:
         found = self.get(protocol)
         if found is None:
-            raise KeyError(f"no plugin that is on offers {_name(protocol)}")
+            raise KeyError(f"no plugin that is on provides {_name(protocol)}")
         return found
 
     def get(self, protocol: ServiceType[T]) -> T | None:
@@ -122,18 +122,24 @@ class PluginHost:
         self._channels = channels
         self._turns = turns
         self._package = package
-        self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self._cleanup = ExitStack()
+        self._tasks = BackgroundTasks()
+        self.plugin = plugin
+        self.home = engine.home
+        self.config = engine.config
+        self.env = engine.loaded.env
+        self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
         self.services = PluginServices(
             engine.services, engine.default_services, engine.added_services, self._cleanup
         )
-        self.log = logging.getLogger(f"hookline.plugin.{plugin}")
-        self._tasks = BackgroundTasks()
-        self.env, self.provider = engine.loaded.env, engine.providers.settings
-        self.receive, self.registered = dispatcher.receive, engine.bus.registered
+        # These have the signatures of the protocol ``Host`` already.
+        self.provider = engine.providers.settings
+        self.receive = dispatcher.receive
+        self.registered = engine.bus.registered
         self.fork = turns.run_fork
-        self.set_title, self.messages = sessions.set_title, sessions.stored_messages
+        self.set_title = sessions.set_title
+        self.messages = sessions.stored_messages
 
     @cached_property
     def storage(self) -> Storage:
@@ -156,14 +162,16 @@ class PluginHost:
 
     async def ask_model(self, prompt: str, **options: Any) -> str:
         """Ask the auxiliary model once; the session of ``ctx`` or ``session_id`` is charged."""
-        base = await self._base(options.pop("ctx", None), options.pop("session_id", None))
+        base = await self._resolve_context(
+            options.pop("ctx", None), options.pop("session_id", None)
+        )
         return await self._engine.ask_model(base, prompt, **options)
 
     async def read(
         self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None
     ) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
-        base = await self._base(ctx, session_id)
+        base = await self._resolve_context(ctx, session_id)
         return await base.of(self.plugin).read(text, source, kind)
 
     async def learn(
@@ -177,11 +185,11 @@ class PluginHost:
         origins: Any = None,
     ) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
-        base = await self._base(ctx, session_id)
+        base = await self._resolve_context(ctx, session_id)
         return await base.of(self.plugin).learn(text, source, kind, origins=origins)
 
-    async def _base(self, ctx: Context | None, session_id: str | None) -> TurnContext:
-        """The context to work in: the given one, the session's, the running task's, or none's."""
+    async def _resolve_context(self, ctx: Context | None, session_id: str | None) -> TurnContext:
+        """The given context, or the session's, or the running task's, or a detached one."""
         if isinstance(ctx, PluginContext):
             return ctx.base
         if session_id is None:
@@ -192,12 +200,12 @@ class PluginHost:
         return TurnContext(self._engine, state)
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run background work until it ends or the plugin goes; a failure is logged."""
+        """Run background work until it ends or the plugin stops; a failure is logged."""
         task = self._tasks.keep(plugin_task(coro, f"{self.plugin}:{name}"))
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._log_failure)
         return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _log_failure(self, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.log.warning("background work %s failed: %s", task.get_name(), error)
 
@@ -230,13 +238,13 @@ class PluginHost:
     def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
         """Show every step of every turn to ``observer``."""
 
-        def seen(ctx: TurnContext | None, step: Step) -> None:
+        def forward(ctx: TurnContext | None, step: Step) -> None:
             view: Any = ctx.of(self.plugin) if ctx is not None else None
             observer(view, step)
 
         observers = self._engine.bus.observers
-        observers.append(seen)
-        self._cleanup.callback(observers.remove, seen)
+        observers.append(forward)
+        self._cleanup.callback(observers.remove, forward)
 
     async def undo(self) -> None:
         """Cancel the plugin's tasks and take back its signals, services and watchers."""

@@ -1,6 +1,6 @@
-"""Plugins: imported, checked, made, registered and set up one by one.
+"""Imports, checks, creates, registers and sets up plugins one by one.
 
-Whatever goes wrong with one of them is its own state; the process goes on.
+A plugin that fails has the state ``failed`` and a reason; the process and the others go on.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from .discovery import check_class, find_class
 from .host import PluginHost
 
 log = logging.getLogger("hookline.plugins")
-_OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_INSTANCE_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 MakeHost: TypeAlias = Callable[[str, str], PluginHost]
 
 
 @dataclass(slots=True)
-class Loading:
-    """One plugin and how far it came. ``state`` is ``on off missing failed``."""
+class PluginStatus:
+    """A plugin that config names. ``state`` is ``on off missing failed``, with a ``reason``."""
 
     entry: PluginEntry
     state: str = "off"
@@ -62,8 +62,8 @@ class Plugins:
         engine: what plugins are registered with.
         commands: their slash commands.
         channels: their channels.
-        make_host: makes a host of a plugin's name and its package.
-        classes: plugin classes by name that need no entry point.
+        make_host: makes a plugin's host from its name and its package.
+        classes: plugin classes by name, used instead of entry points.
     """
 
     engine: Engine
@@ -71,191 +71,198 @@ class Plugins:
     channels: Channels
     make_host: MakeHost
     classes: Mapping[str, Any]
-    loadings: dict[str, Loading] = field(default_factory=dict)
+    statuses: dict[str, PluginStatus] = field(default_factory=dict)
 
     def load(self, only: Collection[str] | None = None) -> None:
-        """Import, check, make and register what is switched on and is not loaded yet.
+        """Import, create and register every enabled plugin that is not loaded yet.
 
-        With ``only``, nothing but plugins of these names.
+        With ``only``, consider only plugins of these names.
         """
         for rank, entry in enumerate(self.engine.loaded.plugins.values()):
-            loading = self.loadings.setdefault(entry.name, Loading(entry))
+            status = self.statuses.setdefault(entry.name, PluginStatus(entry))
             if entry.error:
-                loading.state, loading.reason = "failed", entry.error
-            elif entry.enabled and not loading.is_loaded and (only is None or entry.name in only):
-                loading.is_loaded = True
-                self._load_one(loading, rank)
+                status.state, status.reason = "failed", entry.error
+            elif entry.enabled and not status.is_loaded and (only is None or entry.name in only):
+                status.is_loaded = True
+                self._load_one(status, rank)
         if only is None:
-            for loading, reason in self._missing_requirements():
-                self._fail(loading, reason, None)
+            for status, reason in self._missing_requirements():
+                self._fail(status, reason, None)
 
-    def _load_one(self, loading: Loading, rank: int) -> None:
-        name, kind = loading.entry.name, loading.entry.kind
+    def _load_one(self, status: PluginStatus, rank: int) -> None:
+        name, kind = status.entry.name, status.entry.kind
         try:
             _check_name(name)
             found = self.classes.get(name) or self.classes.get(kind) or find_class(kind)
             if found is None:
-                if loading.entry.named:
-                    loading.state = "missing"
-                    loading.reason = (
-                        "not installed; pip install what brings it; "
-                        f"see `hookline plugins enable {name}`"
-                    )
+                if status.entry.named:
+                    status.state = "missing"
+                    status.reason = f"not installed (hookline plugins enable {name})"
                 return
-            loading.plugin = self._make(loading, found)
-            self.engine.bus.register(name, loading.plugin, rank)
-            self._register_parts(loading)
-            loading.state = "on"
+            status.plugin = self._create(status, found)
+            self.engine.bus.register(name, status.plugin, rank)
+            self._register_parts(status)
+            status.state = "on"
         except BaseException as error:
             reraise_control_flow(error)
             known = isinstance(error, (PluginRefused, SettingsError))
             reason = error_text(error) if known else describe(error) + error_location(error)
-            self._fail(loading, reason, error)
+            self._fail(status, reason, error)
 
-    def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
-        name, config = loading.entry.name, self.engine.loaded
+    def _create(self, status: PluginStatus, found: type[Plugin[Any]]) -> Plugin[Any]:
+        name, config = status.entry.name, self.engine.loaded
         check_class(found)
-        if name != loading.entry.kind and not found.multiple:
+        if name != status.entry.kind and not found.multiple:
             raise PluginRefused(
-                f"{loading.entry.kind} can be used once only, under its own name; remove {name}"
+                f"{status.entry.kind} can be used once only, under its own name; remove {name}"
             )
-        settings, loading.warnings = validate_settings(found.config_class, loading.entry, config)
+        settings, status.warnings = validate_settings(found.config_class, status.entry, config)
         self.engine.hide_secrets(settings)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
-        loading.host = self.engine.hosts[name] = host
+        status.host = self.engine.hosts[name] = host
         return found(settings, host)
 
-    def _register_parts(self, loading: Loading) -> None:
+    def _register_parts(self, status: PluginStatus) -> None:
         """Tools and commands from decorators, then from the ``register_*`` hooks."""
-        name, plugin = loading.entry.name, loading.plugin
+        name, plugin = status.entry.name, status.plugin
         for attribute, function in inspect.getmembers(type(plugin), inspect.isfunction):
             method = getattr(plugin, attribute)
             if hasattr(function, TOOL_MARK):
                 options = getattr(function, TOOL_MARK)
                 if effects := options.get("effects"):
                     options = options | {"effects": MethodType(effects, plugin)}
-                self._add_tool(loading, Tool.from_function(method, **options))
+                self._add_tool(status, Tool.from_function(method, **options))
             if hasattr(function, COMMAND_MARK):
                 command, options = getattr(function, COMMAND_MARK)
                 _check_signature(command, method)
                 if complete := options.get("complete"):
                     options = options | {"complete": MethodType(complete, plugin)}
                 doc = (inspect.getdoc(function) or "").split("\n")[0]
-                self._add_command(loading, Command(command, doc, method, **options))
-        self.engine.bus.gather("register_tools", lambda _: partial(self._add_tool, loading), name)
+                self._add_command(status, Command(command, doc, method, **options))
+        self.engine.bus.gather("register_tools", lambda _: partial(self._add_tool, status), name)
 
-    def _add_tool(self, loading: Loading, tool: Tool) -> None:
-        self.engine.tools.register(tool, loading.entry.name)
-        loading.tools.append(tool)
+    def _add_tool(self, status: PluginStatus, tool: Tool) -> None:
+        self.engine.tools.register(tool, status.entry.name)
+        status.tools.append(tool)
 
-    def _add_command(self, loading: Loading, command: Command) -> None:
-        command = replace(command, category=command.category or loading.entry.name)
-        self.commands.register(command, loading.entry.name)
-        loading.commands.append(command)
+    def _add_command(self, status: PluginStatus, command: Command) -> None:
+        command = replace(command, category=command.category or status.entry.name)
+        self.commands.register(command, status.entry.name)
+        status.commands.append(command)
 
-    def _missing_requirements(self) -> Iterator[tuple[Loading, str]]:
-        """Plugins that are on and need one that is not, with the reason; until there are none."""
-        for loading in [*self.loadings.values(), *self.loadings.values()] * 2:
-            if loading.plugin is None or loading.state != "on":
-                continue
-            on = {one.entry.kind for one in self.loadings.values() if one.state == "on"}
-            names = [n for n in loading.plugin.requires if n not in on]
-            if names:
-                told = f"it needs plugin {', '.join(names)}; switch it on in config.yaml"
-                yield loading, f"{told} (hookline plugins enable {names[0]})"
+    def _missing_requirements(self) -> Iterator[tuple[PluginStatus, str]]:
+        """Yield each plugin that is on without the plugins it requires, and the reason.
 
-    def _fail(self, loading: Loading, reason: str, error: BaseException | None) -> None:
-        """Unregister all of a plugin and keep the reason."""
-        name = loading.entry.name
-        self._forget(loading)
-        loading.state, loading.reason, loading.plugin = "failed", reason, None
+        The caller switches it off, after which those that require it are yielded too.
+        """
+        found = True
+        while found:
+            found = False
+            for status in self.statuses.values():
+                if status.plugin is None or status.state != "on":
+                    continue
+                on = {one.entry.kind for one in self.statuses.values() if one.state == "on"}
+                missing = [name for name in status.plugin.requires if name not in on]
+                if missing:
+                    found = True
+                    yield (
+                        status,
+                        f"it requires plugin {', '.join(missing)}, which is not on "
+                        f"(hookline plugins enable {missing[0]})",
+                    )
+
+    def _fail(self, status: PluginStatus, reason: str, error: BaseException | None) -> None:
+        """Unregister everything of a plugin and keep the reason."""
+        name = status.entry.name
+        self._unregister(status)
+        status.state, status.reason, status.plugin = "failed", reason, None
         log.warning("plugin %s is not on: %s", name, reason, exc_info=error)
         if self.engine.strict and error is not None:
             raise error
 
-    def _forget(self, loading: Loading) -> None:
-        name = loading.entry.name
+    def _unregister(self, status: PluginStatus) -> None:
+        name = status.entry.name
         self.engine.bus.unregister(name)
         self.engine.tools.unregister(name)
         self.commands.unregister(name)
         self.channels.unregister(name)
-        loading.tools, loading.commands = [], []
+        status.tools, status.commands = [], []
 
     async def setup(self) -> None:
-        """Call ``setup`` of each plugin; one that fails is undone completely."""
+        """Call ``setup`` of each plugin; everything of one that fails is undone."""
         bus = self.engine.bus
         for impl in bus.implementations("setup"):
-            loading = self.loadings[impl.plugin]
+            status = self.statuses[impl.plugin]
             try:
-                await bus.attempt(impl, None, loading.host)
-                await asyncio.sleep(0)  # Tasks it has spawned start, so that they can clean up.
+                await bus.attempt(impl, None, status.host)
+                await asyncio.sleep(0)  # lets tasks it spawned start, so that they can clean up
             except BaseException as error:
                 reraise_control_flow(error)
-                await self._undo(loading)
+                await self._undo_setup(status)
                 reason = describe(error, impl.deadline)
-                self._fail(loading, f"setup: {reason}", error)
-        for loading in self.loadings.values():
-            loading.is_set_up = loading.state == "on"
-        for loading, reason in self._missing_requirements():
-            await self.teardown([loading.entry.name])
-            self._fail(loading, reason, None)
+                self._fail(status, f"setup: {reason}", error)
+        for status in self.statuses.values():
+            status.is_set_up = status.state == "on"
+        for status, reason in self._missing_requirements():
+            await self.teardown([status.entry.name])
+            self._fail(status, reason, None)
         bus.gather(
             "register_channels",
             lambda plugin: lambda channel: self.channels.register(channel, plugin),
         )
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
-        """Call ``teardown`` where ``setup`` succeeded, then undo what the plugins left."""
+        """Call ``teardown`` of plugins that are set up, then undo what they have left."""
         bus = self.engine.bus
-        names = set(self.loadings if only is None else only)
+        names = set(self.statuses if only is None else only)
         for impl in bus.implementations("teardown"):
-            loading = self.loadings[impl.plugin]
-            if impl.plugin in names and loading.is_set_up:
+            status = self.statuses[impl.plugin]
+            if impl.plugin in names and status.is_set_up:
                 try:
-                    await bus.attempt(impl, None, loading.host)
+                    await bus.attempt(impl, None, status.host)
                 except BaseException as error:
                     reraise_control_flow(error)
                     reason = describe(error, impl.deadline)
                     log.warning("plugin %s failed in teardown: %s", impl.plugin, reason)
         for name in names:
-            await self._undo(self.loadings[name])
+            await self._undo_setup(self.statuses[name])
 
     @staticmethod
-    async def _undo(loading: Loading) -> None:
-        loading.is_set_up = False
-        if loading.host is not None:
-            await loading.host.undo()
+    async def _undo_setup(status: PluginStatus) -> None:
+        status.is_set_up = False
+        if status.host is not None:
+            await status.host.undo()
 
     async def switch_off(self, name: str) -> bool:
-        """Stop a plugin now; sessions under way keep its tools as names that answer so."""
-        loading = self.loadings.get(name)
-        if loading is None or loading.state != "on":
+        """Stop a plugin now. In running sessions, calls of its tools answer that they are gone."""
+        status = self.statuses.get(name)
+        if status is None or status.state != "on":
             return False
         self.engine.tools.unregister(name)
         await self.teardown([name])
-        self._forget(loading)
-        loading.state, loading.reason = "off", "switched off while running"
+        self._unregister(status)
+        status.state, status.reason = "off", "switched off while running"
         return True
 
     def state(self, name: str) -> str:
-        """``on off missing failed``, or ``off`` for a name config does not hold."""
-        return self.loadings[name].state if name in self.loadings else "off"
+        """``on off missing failed``; ``off`` for a name that is not in config."""
+        return self.statuses[name].state if name in self.statuses else "off"
 
     def instances(self) -> dict[str, Plugin[Any]]:
         """The plugins that are on, by name."""
-        return {name: one.plugin for name, one in self.loadings.items() if one.plugin is not None}
+        return {name: one.plugin for name, one in self.statuses.items() if one.plugin is not None}
 
     def host(self, name: str) -> PluginHost | None:
         """The plugin's host, if it was made."""
-        return self.loadings[name].host if name in self.loadings else None
+        return self.statuses[name].host if name in self.statuses else None
 
 
 def _check_name(name: str) -> None:
-    kind, colon, own = name.partition(":")
-    if colon and not (kind and _OWN_NAME.fullmatch(own)):
-        rule = "NAME is a small letter, then up to 31 small letters, digits, _ or -"
+    kind, colon, instance = name.partition(":")
+    if colon and not (kind and _INSTANCE_NAME.fullmatch(instance)):
         raise PluginRefused(
-            f"no plugin is named so; write KIND or KIND:NAME, such as telegram:work, where {rule}"
+            "not a plugin name; write KIND or KIND:NAME, such as telegram:work, where NAME is a "
+            "lowercase letter, then up to 31 lowercase letters, digits, _ or -"
         )
 
 

@@ -78,11 +78,11 @@ class HarnessCommandLine:
     def plugin(self) -> Any:
         """The running command's plugin, which is set up here."""
         name = self.running.plugin if self.running is not None else ""
-        loading = self._runtime.plugins.loadings.get(name)
-        if loading is None or loading.plugin is None:
-            reason = loading.reason if loading is not None else "the harness does not have it"
+        status = self._runtime.plugins.statuses.get(name)
+        if status is None or status.plugin is None:
+            reason = status.reason if status is not None else "the harness does not have it"
             raise CommandError(f"plugin {name} is not on: {reason}", FAILED)
-        return loading.plugin
+        return status.plugin
 
     def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **_settings: object) -> T:
         """Await ``work`` in the harness's event loop; the settings are those of the harness."""

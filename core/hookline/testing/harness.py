@@ -210,14 +210,14 @@ class Harness:
 
     def plugin(self, kind: type[T]) -> T:
         """Return the instance of a plugin class. Raises ``KeyError`` if it is not on."""
-        for loading in self.runtime.plugins.loadings.values():
-            if isinstance(loading.plugin, kind):
-                return loading.plugin
+        for status in self.runtime.plugins.statuses.values():
+            if isinstance(status.plugin, kind):
+                return status.plugin
         raise KeyError(f"{kind.__name__} is not on: {self.states()}")
 
     def states(self) -> dict[str, tuple[str, str]]:
         """Return the state and reason of each plugin."""
-        found = self.runtime.plugins.loadings
+        found = self.runtime.plugins.statuses
         return {n: (one.state, one.reason) for n, one in found.items() if n in self._settings}
 
     # Opening and closing

@@ -125,7 +125,7 @@ def test_pre_compact_runs_first_and_compacted_is_told(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two", "three"])
     for text in ("a", "b", "shorten c"):
         h.send(text)
-    heard = h.runtime.plugins.loadings["shortens"].plugin.heard
+    heard = h.runtime.plugins.statuses["shortens"].plugin.heard
     assert heard[0] == "test"
     assert isinstance(heard[1], Compacted)
     assert (heard[1].before, heard[1].after) == (5, 3)
