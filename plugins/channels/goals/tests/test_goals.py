@@ -66,7 +66,9 @@ def test_it_goes_on_until_the_judge_says_done(make_home: Make) -> None:
     assert "is reached after 2 turns: Paint the fence\nall is there" in report
     assert "is reached" in status
     assert home.prompts[0].startswith("Goal: Paint the fence\n")
-    assert home.prompts[1].startswith("Go on with the goal (turn 2 of at most 20): Paint the fence")
+    assert home.prompts[1].startswith(
+        "Continue with the goal (turn 2 of at most 20): Paint the fence"
+    )
     # What the judge said is not put into the person's mouth.
     assert "half is left" not in home.prompts[1]
 
@@ -119,7 +121,7 @@ def test_a_resumed_goal_has_its_budget_anew(make_home: Make) -> None:
         return said + [await home.told() for _ in range(2)]
 
     said = home.run(life())
-    assert said[2].endswith("goes on.")
+    assert said[2].endswith("is active again.")
     assert said[3] == "all"
     assert "is reached after 1 turn" in said[4]
 
@@ -140,10 +142,10 @@ def test_two_goals_of_a_chat_are_one_too_many(make_home: Make) -> None:
         return said
 
     said = home.run(life())
-    assert said[1].startswith("This chat has a goal already; /goal clear gives it up.\nGoal ")
+    assert said[1].startswith("This chat already has a goal; /goal clear ends it.\nGoal ")
     assert "is paused" in said[2]
-    assert said[3].startswith("This chat has a goal already")
-    assert "is given up" in said[4]
+    assert said[3].startswith("This chat already has a goal")
+    assert "is cleared" in said[4]
     assert said[5] == "ok"
 
 
@@ -151,7 +153,7 @@ def test_two_goals_of_a_chat_are_one_too_many(make_home: Make) -> None:
     ("model", "report"),
     [
         (["no key", verdict("blocked", "it needs a key")], "waits for you after 1 turn"),
-        (["talk", verdict("continue")] * 3, "3 turns in a row did nothing but talk"),
+        (["talk", verdict("continue")] * 3, "3 turns in a row without a tool call"),
         (["talk", "no JSON"] * 3, "3 turns in a row"),
     ],
 )
@@ -178,7 +180,7 @@ def test_stop_pauses_and_resume_goes_on(make_home: Make) -> None:
         await home.harness.plugin(Work).begun.wait()
         await home.harness.channel.say("/stop")
         said = sorted([await home.told(), await home.told()])
-        await home.until(lambda: not home.goals.service._began)
+        await home.until(lambda: not home.goals.runner._running)
         said.append(await home.say("/goal"))
         said.append(await home.say("/goal resume"))
         return said + [await home.told() for _ in range(2)]
@@ -209,7 +211,7 @@ def test_what_a_person_says_between_is_answered_between(make_home: Make) -> None
     assert "is reached" in said[-1]
     prompts = home.prompts
     at = next(n for n, text in enumerate(prompts) if text == "use blue")
-    assert any(text.startswith("Go on with the goal") for text in prompts[at:])
+    assert any(text.startswith("Continue with the goal") for text in prompts[at:])
 
 
 def test_the_judge_is_not_asked_with_the_tools_or_the_history(make_home: Make) -> None:
@@ -298,12 +300,12 @@ def test_a_background_goal_leaves_the_chat_free_and_reports_once(make_home: Make
     said = home.run(life())
     assert said[0].startswith("Background goal ")
     assert said[1] == "hello to you"
-    assert "is worked on: Count the files" in said[2]
+    assert "is active: Count the files" in said[2]
     assert "is reached after 1 turn: Count the files\ncounted\n\nall counted" in said[3]
     assert home.unread == []
 
 
-def test_in_the_background_nobody_approves_and_that_is_told(make_home: Make) -> None:
+def test_a_background_goal_is_denied_approvals_and_reports_it(make_home: Make) -> None:
     model = [calls("act"), "could not", verdict("blocked", "it may not act")]
     home = make_home(model=model, plugins=[Work, Careful])
 
@@ -314,7 +316,7 @@ def test_in_the_background_nobody_approves_and_that_is_told(make_home: Make) -> 
 
     report = home.run(life())
     assert "waits for you after 1 turn" in report
-    assert "Denied, because nobody could approve it: act." in report
+    assert "Denied, because no one could approve it: act." in report
     assert "/goal resume " in report
 
 
@@ -326,7 +328,7 @@ def test_only_so_many_run_in_the_background(make_home: Make) -> None:
         await home.say("/background One")
         return await home.say("/background Two")
 
-    assert "1 goals of this chat run in the background" in home.run(life())
+    assert "The limit of background goals in this chat is 1" in home.run(life())
 
 
 def test_a_time_that_is_up_ends_it(make_home: Make) -> None:
@@ -375,7 +377,7 @@ def test_a_process_that_ends_leaves_it_to_the_next(make_home: Make, kind: str) -
     assert after.model.steps == []
 
 
-def test_a_command_that_ends_says_what_goes_on_with_its_goal(make_home: Make) -> None:
+def test_a_command_that_ends_names_what_continues_its_goal(make_home: Make) -> None:
     home = make_home(model=[calls("wait")] * 3, plugins=[Work])
 
     async def life() -> list[str]:
@@ -387,9 +389,9 @@ def test_a_command_that_ends_says_what_goes_on_with_its_goal(make_home: Make) ->
         return said
 
     behind, chat = home.run(life())
-    there = f"`hookline chat` in {home.goals.service.workspace()} goes on with it"
-    assert f"Nothing works on it after this command: {there} once you write there" in behind
-    assert "`hookline chat --session counting` goes on with it once you write there" in chat
+    there = f"`hookline chat` in {home.goals.runner.workspace()} continues it"
+    assert f"This process ends now: {there} after your first message" in behind
+    assert "`hookline chat --session counting` continues it after your first message" in chat
 
     async def next_life() -> str:
         outcome = await again.harness.asend("/background", session="another")
@@ -398,4 +400,4 @@ def test_a_command_that_ends_says_what_goes_on_with_its_goal(make_home: Make) ->
 
     again = make_home(model=["x"], plugins=[Work])
     assert "is set: Count the files\n  0 of 20 turns" in (told := again.run(next_life()))
-    assert f"Nothing works on it now: {there}" in told
+    assert f"No process works on it now: {there}" in told

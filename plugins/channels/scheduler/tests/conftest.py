@@ -179,9 +179,9 @@ class Home:
 
     async def look(self) -> None:
         """It has been looked for due work, and what was begun has ended."""
-        service = self.scheduler.service
-        await service.look()
-        await self.until(lambda: not service.busy)
+        runner = self.scheduler.runner
+        await runner.check_due_jobs()
+        await self.until(lambda: not runner.busy)
 
     @staticmethod
     async def until(true: Callable[[], Any]) -> None:

@@ -129,7 +129,7 @@ def test_jobs_from_the_command_line(hookline: Installation) -> None:
 @pytest.mark.slow
 def test_bad_input_on_the_command_line(hookline: Installation) -> None:
     for words, part in [
-        (["add", "soon", "x"], "hookline: 'soon' is no time I can read; write a cron"),
+        (["add", "soon", "x"], "hookline: 'soon' is not a time; write a cron"),
         (["add", "every 2h", "x", "--chat", "telegram:1"], "these channels: none is on"),
     ]:
         done = hookline("cron", *words)

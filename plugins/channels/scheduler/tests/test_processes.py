@@ -40,9 +40,9 @@ def test_of_two_processes_one_runs_a_job(make_home: Make, clock: Any) -> None:
             await one.say(f"/schedule add every 1h | Job {number}.", chat=str(number))
         for hour in range(1, 5):
             clock.move(hours=1)
-            await asyncio.gather(*[home.scheduler.service.look() for home in homes])
+            await asyncio.gather(*[home.scheduler.runner.check_due_jobs() for home in homes])
             await one.until(lambda hour=hour: len(one.prompts) + len(two.prompts) >= 5 * hour)
-            await one.until(lambda: not any(home.scheduler.service.busy for home in homes))
+            await one.until(lambda: not any(home.scheduler.runner.busy for home in homes))
         await asyncio.gather(*[home.look() for home in homes])
 
     one.run(life())
@@ -62,12 +62,12 @@ def test_a_job_never_overlaps_itself(make_home: Make, clock: Any) -> None:
         await one.until(lambda: one.prompts or two.prompts)
         for _ in range(4):
             clock.move(hours=1)
-            await asyncio.gather(*[home.scheduler.service.look() for home in (one, two)])
+            await asyncio.gather(*[home.scheduler.runner.check_due_jobs() for home in (one, two)])
         assert len(one.prompts) + len(two.prompts) == 1
         assert "running" in await one.say("/schedule")
         for home in (one, two):
             home.turns.gate.set()
-        await one.until(lambda: not one.scheduler.service.busy and not two.scheduler.service.busy)
+        await one.until(lambda: not one.scheduler.runner.busy and not two.scheduler.runner.busy)
         # What came due meanwhile is left out; the next one is in time.
         await asyncio.gather(one.look(), two.look())
         assert len(one.prompts) + len(two.prompts) == 1
@@ -85,7 +85,7 @@ def test_no_more_than_so_many_run_at_a_time(make_home: Make, clock: Any) -> None
             await home.say(f"/schedule add in 1 hour | {number}", chat=str(number))
         clock.move(hours=1)
         await home.until(lambda: len(home.prompts) == 2)
-        await home.scheduler.service.look()
+        await home.scheduler.runner.check_due_jobs()
         assert len(home.prompts) == 2
         home.turns.gate.set()
         for _ in range(6):
@@ -171,7 +171,7 @@ def test_what_was_claimed_and_not_begun_runs_late(make_home: Make, clock: Any) -
         await home.harness.channel.say("work")
         await home.harness.plugin(Slow).working.wait()
         clock.move(hours=1)
-        await home.until(lambda: home.scheduler.service.busy)
+        await home.until(lambda: home.scheduler.runner.busy)
         assert home.prompts == []
         await home.stop()
 
@@ -221,7 +221,7 @@ def test_a_short_process_runs_nothing(make_home: Make, clock: Any) -> None:
     assert home.harness.send("Hello.").text == "hello"
     assert "every 1h" in home.harness.send("/schedule").text
     assert home.prompts == []
-    assert not home.scheduler.service.lives
+    assert not home.scheduler.runner.is_running
 
 
 def test_a_message_that_looks_like_its_own_does_nothing(make_home: Make, clock: Any) -> None:

@@ -1,4 +1,4 @@
-"""Runs: at their time, in the chat that asked, in a fresh session, told once."""
+"""Runs: at their time, in the chat that asked, in a fresh session, reported once."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_a_failure_is_told_once_until_it_works_again(make_home: Make, clock: Any
 
     first, second, third = home.run(life())
     assert "failed: the model is away" in first
-    assert "told once, until it works again" in first
+    assert "not reported until it works again" in first
     assert second == "back"
     assert "failed: the model is away" in third
     assert len(home.harness.channel.sent) == 4
@@ -212,7 +212,7 @@ def test_an_owner_who_is_not_let_in_any_more_has_no_runs(make_home: Make, clock:
         home.harness.plugin(Door).shut_for = "eve"
         clock.move(hours=1)
         assert await home.told() == "I do not know you."
-        await home.until(lambda: not home.scheduler.service.busy)
+        await home.until(lambda: not home.scheduler.runner.busy)
         for _ in range(3):
             clock.move(hours=1)
             await home.look()
@@ -260,7 +260,7 @@ def test_a_job_that_is_removed_while_it_runs_says_nothing(make_home: Make, clock
         home.turns.gate.clear()
         clock.move(hours=1)
         await home.turns.arrived.wait()
-        assert "nothing is sent" in await home.say(f"/schedule remove {job}")
+        assert "without sending anything" in await home.say(f"/schedule remove {job}")
         home.turns.gate.set()
         await home.look()
         return await home.say("hi")

@@ -20,8 +20,8 @@ import pytest
 from support.terminal import TerminalScreen
 
 HOOKLINE = [sys.executable, "-m", "hookline"]
-PATIENCE = 60.0
-"""Seconds until something that should have been shown counts as missing."""
+WAIT_TIMEOUT = 60.0
+"""Seconds to wait for something that should be shown."""
 _CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>])|\r")
 
 
@@ -55,7 +55,7 @@ class OnTerminal:
 
     def wait_for(self, words: str) -> str:
         """Read on until ``words`` appear; what came before them."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + WAIT_TIMEOUT
         while words not in self.new:
             if not self._read(until - time.monotonic()):
                 pytest.fail(f"{words!r} did not appear; what did:\n{self.new}")
@@ -74,7 +74,7 @@ class OnTerminal:
         For Ctrl-C while Python's ``input`` reads: a signal that comes between the prompt and the
         read is not seen before the next key.
         """
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + WAIT_TIMEOUT
         while words not in self.new and time.monotonic() < until:
             self.type(keys)
             pause = time.monotonic() + 1.0
@@ -84,10 +84,10 @@ class OnTerminal:
 
     def end(self) -> int:
         """Read to the end; the exit code."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + WAIT_TIMEOUT
         while self._read(until - time.monotonic()):
             pass
-        return self._process.wait(PATIENCE)
+        return self._process.wait(WAIT_TIMEOUT)
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._master], [], [], max(0.0, seconds))[0]:
@@ -103,7 +103,7 @@ class OnTerminal:
         """Kill what is left."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGKILL)
-        self._process.wait(PATIENCE)
+        self._process.wait(WAIT_TIMEOUT)
         os.close(self._master)
 
 

@@ -125,7 +125,7 @@ def test_keys_typed_before_the_question_do_not_answer_it(
     chat.wait_for(KEYS)
     chat.type("\x1b")
     chat.wait_for("→ Deny")
-    chat.wait_for("not used: 1 3")
+    chat.wait_for("ignored: 1 3")
     chat.wait_for("It stayed.")
     assert chat.end() == 0
 

@@ -48,7 +48,7 @@ def test_the_chat_can_be_left(piped: Callable, script: Script, word: str) -> Non
 
 
 @pytest.mark.slow
-def test_tools_are_told_on_stderr(piped: Callable, script: Script, work: Path) -> None:
+def test_tool_calls_are_shown_on_stderr(piped: Callable, script: Script, work: Path) -> None:
     (work / "seen.txt").touch()
     done = piped("chat", "--model", script(LOOK), stdin="look\n")
     assert done.stdout == "There is one file.\n"
@@ -89,7 +89,7 @@ def test_what_was_queued_is_answered_before_the_end(piped: Callable, script: Scr
 
 
 @pytest.mark.usefixtures("asker")
-def test_nobody_approves_through_a_pipe(piped: Callable, script: Script) -> None:
+def test_a_pipe_cannot_approve(piped: Callable, script: Script) -> None:
     steps = """
   - {when: go, tools: [{name: launch, arguments: {target: moon}}]}
   - {when: Denied, text: "It stayed."}

@@ -247,6 +247,6 @@ def test_what_a_session_does_by_itself_is_not_from_another(
     chat = terminal("chat", "--model", script(steps), HOOKLINE_PLUGINS__GOALS="true")
     chat.wait_for(PROMPT)
     chat.type("/goal Tidy up\r")
-    chat.wait_for("/goal resume goes on")
+    chat.wait_for("/goal resume continues")
     assert "I did a step." in chat.text
     assert "From session" not in chat.text

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hookline_hookspecs import Command
 from hookline_terminal.completion import ChatCompleter
-from hookline_terminal.files import Files
+from hookline_terminal.workspace_files import WorkspaceFiles
 from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 
@@ -182,11 +182,11 @@ def test_a_repository_cannot_have_its_programs_run(folder: Path, tmp_path: Path)
 
 def test_fifty_thousand_files_are_quick(folder: Path) -> None:
     names = [f"pkg{n % 500}/module_{n}.py" for n in range(50_000)]
-    files = Files(Guard(folder))  # type: ignore[arg-type]
+    files = WorkspaceFiles(Guard(folder))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hookline_terminal.files._of_git", lambda _root: names)
-        files.like("xx")
+        patch.setattr("hookline_terminal.workspace_files._git_files", lambda _root: names)
+        files.search("xx")
     began = time.process_time()
-    assert files.like("module_4711.py")[0] == "pkg211/module_4711.py"
-    files.like("mdl49")
+    assert files.search("module_4711.py")[0] == "pkg211/module_4711.py"
+    files.search("mdl49")
     assert time.process_time() - began < 1.0

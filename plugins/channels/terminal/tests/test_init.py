@@ -61,7 +61,7 @@ def server(nothing_runs: None, env: dict[str, str]) -> Iterator[OpenAIServer]:
 def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
     done = piped("init")
     assert done.returncode == 0
-    assert "Nobody can be asked here" in done.stdout
+    assert "Not asking questions here" in done.stdout
     assert [mode(home), mode(home / ".env"), mode(home / "config.yaml")] == [0o700, 0o600, 0o600]
     assert "Next:\n  hookline chat\n  hookline web\n" in done.stdout
 
@@ -160,21 +160,21 @@ def test_what_will_not_do_is_asked_again_and_what_fails_can_be_changed(
     server._script = [REFUSED, "ready"]
     init = terminal("init")
     answer(init, ("8  another server", "8"), ("Its address", "no such"))
-    init.wait_for("There is a blank in it")
+    init.wait_for("The address contains a blank")
     # The scheme and /v1 are completed.
     answer(init, ("Its address", server.base_url.removeprefix("http://").removesuffix("/v1")))
     init.wait_for(f"The address is {server.base_url}")
-    for wrong, told in (("'quoted'", "a quote in it"), ("two words", "a blank in it")):
+    for wrong, told in (("'quoted'", "no quotes"), ("two words", "no blanks")):
         answer(init, ("MY_SERVER_API_KEY", wrong))
         init.wait_for(told)
     answer(init, ("MY_SERVER_API_KEY", "sk-the-wrong-one"), ("or name [small]", "my model"))
-    init.wait_for("a blank in it")
+    init.wait_for("no blanks")
     answer(init, ("or name [small]", "none"))
-    init.wait_for("names no model none")
+    init.wait_for("has no model none")
     answer(init, ("or name [small]", "none"))
     # The fake server refuses the model before it looks at the key.
     init.wait_for("does not know none")
-    init.wait_for("the server names other models")
+    init.wait_for("the server lists other models")
     answer(init, ("Number [2]", ""), ("or name", "1"))
     init.wait_for("refused the key for small (401: No such key)")
     init.wait_for("1  another key")
@@ -299,7 +299,7 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     init.wait_for("pigeon: fine; the loft knows the token")
     init.wait_for("pigeon, on")
     answer(init, ("Number [1]", ""))
-    init.wait_for("first admin")
+    init.wait_for("becomes admin")
     init.wait_for("hookline gateway")
     assert init.end() == 0
     assert len(CLAIM.findall(init.text)) == 1
@@ -313,7 +313,7 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
 
 
 @pytest.mark.slow
-def test_a_config_that_cannot_be_used_is_told_of_and_can_be_replaced(
+def test_an_unusable_config_is_reported_and_can_be_replaced(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
     home.mkdir(mode=0o700)
@@ -358,13 +358,13 @@ def test_leaving_early_changes_nothing(terminal: Callable, home: Path, keys: str
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_runs")
-def test_an_address_where_nothing_runs_is_told_before_the_model_is_asked_for(
+def test_an_address_without_a_server_is_reported_before_the_model_is_asked_for(
     terminal: Callable,
 ) -> None:
     init = terminal("init")
     answer(init, ("7  another server", "7"), ("Its address", "127.0.0.1:9/v1"), ("API_KEY", ""))
     screen = init.wait_for("The model's name")
-    assert "Nothing answers at http://127.0.0.1:9/v1: is the server running?" in screen
+    assert "No answer from http://127.0.0.1:9/v1. Is the server running?" in screen
 
 
 @pytest.mark.slow

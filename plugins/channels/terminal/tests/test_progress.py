@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hookline_hookspecs import ToolCall, ToolResult
 from hookline_terminal.activity import call_line
-from hookline_terminal.live import Live
-from hookline_terminal.paint import unpainted
-from hookline_terminal.progress import Progress
-from hookline_terminal.queued import MOST, Queued
-from hookline_terminal.results import Folds, told
+from hookline_terminal.live_area import LiveArea
+from hookline_terminal.progress import TurnProgress
+from hookline_terminal.queued_messages import MAX_SHOWN, QueuedMessages
+from hookline_terminal.styles import unstyled
+from hookline_terminal.tool_results import FoldLimits, result_rows
 
-FOLDS = Folds(diff=4, output=3)
+FOLDS = FoldLimits(diff=4, output=3)
 
 
 class Clock:
@@ -22,26 +22,26 @@ class Clock:
 
 def test_seconds_count_for_each_thing_that_is_done() -> None:
     clock = Clock()
-    progress = Progress(clock)
+    progress = TurnProgress(clock)
     assert progress.lines(80, 6) == []
-    progress.begin()
+    progress.start()
     clock.now += 72
     assert progress.lines(80, 6)[0][2:] == "thinking 1 min 12 s · ctrl-c stops"
     call = ToolCall("1", "bash", {"command": "pytest -q"})
-    progress.calls([call])
-    progress.runs(call)
+    progress.add_calls([call])
+    progress.start_call(call)
     clock.now += 60
-    progress.goes_on()  # a person took a minute to say yes
+    progress.restart_clocks()  # a person took a minute to say yes
     clock.now += 3
     assert progress.lines(80, 6)[0][2:] == "bash pytest -q 3 s · ctrl-c stops"
-    progress.ran(call)
+    progress.end_call(call)
     assert "thinking 0 s" in progress.lines(80, 6)[0]
     progress.end()
     assert progress.lines(80, 6) == []
 
 
 def test_a_plan_stands_above_the_line_while_the_turn_runs() -> None:
-    live = Live(4)
+    live = LiveArea(4)
     live.board = "Plan: 2 of 6 done\n✓ a\n✓ b\n▸ c\x1b[2J\n○ d\n○ e\n○ f"
     rows = "".join(text for _, text, *_ in live.rows(40)).splitlines()
     assert rows == ["Plan: 2 of 6 done", "▸ c\\x1b[2J", "○ d", "… 4 more"]
@@ -55,30 +55,30 @@ def test_a_call_with_a_board_is_one_line() -> None:
     call = ToolCall("1", "plan", {"steps": [{"text": "a", "state": "done"}]})
     data = {"board": "1 of 2 done, now: b"}
     result = ToolResult(call, "Plan: 1 of 2 done.", data=data, shown="Plan\n✓ a\n▸ b")
-    rows, is_more = told(result, 80, FOLDS)
-    assert [unpainted(row) for row in rows] == ["✓ plan 1 of 2 done, now: b · ok · 0 ms"]
+    rows, is_more = result_rows(result, 80, FOLDS)
+    assert [unstyled(row) for row in rows] == ["✓ plan 1 of 2 done, now: b · ok · 0 ms"]
     assert is_more
 
 
 def test_a_wait_counts_down() -> None:
     clock = Clock()
-    progress = Progress(clock)
-    progress.begin()
-    progress.waits("rate-limited, trying again in 12 s")
+    progress = TurnProgress(clock)
+    progress.start()
+    progress.set_waiting("rate-limited, trying again in 12 s")
     clock.now += 5
     assert "rate-limited, trying again in 7 s" in progress.lines(80, 6)[0]
     clock.now += 50
     assert "trying again in 0 s" in progress.lines(80, 6)[0]
 
 
-def test_thoughts_are_seen_for_now_and_told_once() -> None:
+def test_thoughts_are_shown_while_they_last_and_timed_once() -> None:
     clock = Clock()
-    progress = Progress(clock)
-    progress.begin()
-    progress.thinks("first\n\x1b[2Jsecond")
+    progress = TurnProgress(clock)
+    progress.start()
+    progress.add_thought("first\n\x1b[2Jsecond")
     clock.now += 8
     assert progress.thought_lines(40, 1) == ["\\x1b[2Jsecond"]
-    assert (progress.thought(), progress.thought()) == (8.0, None)
+    assert (progress.take_thinking_time(), progress.take_thinking_time()) == (8.0, None)
     assert progress.thought_lines(40, 1) == []
 
 
@@ -90,24 +90,24 @@ def test_the_path_comes_first_and_long_texts_are_counted() -> None:
 def test_a_refusal_shows_the_sentence_for_people() -> None:
     call = ToolCall("1", "bash", {"command": "rm -rf /"})
     result = ToolResult(call, "Denied: no. Do not try again.", False, shown="Denied: It deletes.")
-    rows, more = told(result, 80, FOLDS)
-    assert [unpainted(row) for row in rows] == ["✗ bash rm -rf / · denied · 0 ms", "  It deletes."]
+    rows, more = result_rows(result, 80, FOLDS)
+    assert [unstyled(row) for row in rows] == ["✗ bash rm -rf / · denied · 0 ms", "  It deletes."]
     assert not more
 
 
 def test_wide_letters_and_control_characters_stay_within_the_screen() -> None:
     call = ToolCall("1", "bash", {"command": "echo 雪\x1b]0;x\x07" + "雪" * 60})
     result = ToolResult(call, "\x1b[2J" + "雪" * 100 + "\n[exit code 0]", data={"exit_code": 0})
-    rows, _ = told(result, 40, FOLDS)
+    rows, _ = result_rows(result, 40, FOLDS)
     from hookline_markdown import width_of
 
-    assert all(width_of(unpainted(row)) <= 40 for row in rows)
+    assert all(width_of(unstyled(row)) <= 40 for row in rows)
     assert "\x1b[2J" not in "".join(rows)
 
 
 def test_only_the_first_waiting_lines_are_shown() -> None:
-    queued = Queued()
-    for number in range(MOST + 2):
+    queued = QueuedMessages()
+    for number in range(MAX_SHOWN + 2):
         queued.add(str(number), f"line {number}")
     assert queued.lines(80)[0] == "queued › line 0"
     assert queued.lines(80)[-1] == "and 2 more"

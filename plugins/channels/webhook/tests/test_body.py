@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from hookline_webhook.body import BadBody, Delivery, read
-from hookline_webhook.signing import is_signed, signature
+from hookline_webhook.body import InvalidBody, WebhookMessage, parse_body
+from hookline_webhook.signature import is_signed, signature
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,19 +30,19 @@ def test_what_is_right_arrives_as_it_was_sent(
 ) -> None:
     whole = {"id": id_, "chat": chat, "user": user, "text": text, "more": [1]}
     sent = json.dumps(whole, ensure_ascii=ascii_).encode()
-    assert read(sent) == Delivery(id_, chat, user, text)
+    assert parse_body(sent) == WebhookMessage(id_, chat, user, text)
 
 
 def test_a_name_and_an_author_may_be_told() -> None:
-    found = read(body(sender="Ann", forwarded="Bob"))
+    found = parse_body(body(sender="Ann", forwarded="Bob"))
     assert (found.sender, found.forwarded) == ("Ann", "Bob")
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_with_a_sentence(data: bytes) -> None:
     try:
-        found = read(data)
-    except BadBody as error:
+        found = parse_body(data)
+    except InvalidBody as error:
         told = str(error)
     else:
         told = found.id
@@ -57,7 +57,7 @@ WRONG = {
     b"null": "not a JSON object",
     b"[" * 100_000: "not JSON",
     b'{"id":' + b"9" * 5000 + b"}": "not JSON",
-    b'{"id":"1","id":"2","chat":"c","user":"u","text":"t"}': "stands twice",
+    b'{"id":"1","id":"2","chat":"c","user":"u","text":"t"}': "repeated key",
     body(id=...): '"id" is missing',
     body(text=...): '"text" is missing',
     body(id=1): '"id" is not a string',
@@ -83,8 +83,8 @@ WRONG = {
 
 @pytest.mark.parametrize("data", WRONG, ids=lambda data: data[:30].decode("utf-8", "replace"))
 def test_what_is_wrong_is_named(data: bytes) -> None:
-    with pytest.raises(BadBody, match=WRONG[data]):
-        read(data)
+    with pytest.raises(InvalidBody, match=WRONG[data]):
+        parse_body(data)
 
 
 KEY = b"0123456789abcdef"

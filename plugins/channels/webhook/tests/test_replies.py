@@ -11,7 +11,7 @@ import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import Attachment, Audio, Inbound, Reply, Session
 from hookline_webhook import Webhook
-from hookline_webhook.replies import encoded, wanted_wait
+from hookline_webhook.replies import reply_body, retry_after_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,7 +121,7 @@ def test_attachments_are_listed() -> None:
         Attachment(Path("/a/b.png"), "image/png", "picture.png", 3),
         Audio(Path("/a/c.ogg"), "audio/ogg", 1.0),
     )
-    body = json.loads(encoded(Reply(SESSION, "see", files, "m1", "r1")))
+    body = json.loads(reply_body(Reply(SESSION, "see", files, "m1", "r1")))
     assert body["attachments"] == [
         {"path": "/a/b.png", "mime": "image/png", "name": "picture.png"},
         {"path": "/a/c.ogg", "mime": "audio/ogg", "name": "c.ogg"},
@@ -130,8 +130,8 @@ def test_attachments_are_listed() -> None:
 
 @given(st.text() | st.sampled_from(["Sun, 22 Nov 2026 09:00:00 GMT", "-5", "1e9", "٣", "9" * 50]))
 def test_any_retry_after_is_a_bounded_wait(given_: str) -> None:
-    assert 0 <= wanted_wait({"retry-after": given_}, 1.8e9) <= 300
+    assert 0 <= retry_after_seconds({"retry-after": given_}, 1.8e9) <= 300
 
 
 def test_a_date_is_waited_for() -> None:
-    assert wanted_wait({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0) == 40.0
+    assert retry_after_seconds({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0) == 40.0

@@ -19,7 +19,7 @@ from hookline_hookspecs.channels import Feature
 
 from .config import DiscordConfig
 from .facts import FACTS, FATAL, first_id, invitation
-from .reading import COMMAND, VOICE, WRITTEN, Json, Reader, command
+from .receiver import COMMAND, VOICE, WRITTEN, DiscordReceiver, Json, command
 from .renderer import DiscordMarkdown
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DiscordClient(kit.PollingClient):
     def __init__(self, config: DiscordConfig, host: Host) -> None:
         super().__init__(host, config)
         self._config = config
-        self._reader = Reader(config)
+        self._receiver = DiscordReceiver(config)
         self._awaited: set[str] = set()
         """Servers that are still to be told of."""
         self._settled = asyncio.Event()
@@ -81,14 +81,16 @@ class DiscordClient(kit.PollingClient):
             warnings.simplefilter("ignore", DeprecationWarning)
             from .connection import Connection
 
-        read, reader = self._reading, self._reader
+        read, reader = self._reading, self._receiver
         gone = read(lambda data, chat: reader.deletion(data["id"], chat))
         events: dict[str, Callable[[Any], object]] = {
             "READY": self._ready,
             "RESUMED": lambda _: self._settled.set(),
             "GUILD_CREATE": self._guild,
             "GUILD_DELETE": lambda data: self._settle({data["id"]}),
-            **dict.fromkeys(("CHANNEL_CREATE", "THREAD_CREATE", "THREAD_UPDATE"), reader.room),
+            **dict.fromkeys(
+                ("CHANNEL_CREATE", "THREAD_CREATE", "THREAD_UPDATE"), reader.add_channel
+            ),
             "MESSAGE_CREATE": read(self._message),
             "MESSAGE_UPDATE": read(reader.edit),
             "MESSAGE_REACTION_ADD": read(reader.reaction),
@@ -108,7 +110,7 @@ class DiscordClient(kit.PollingClient):
     async def authenticate(self) -> None:
         """Log in."""
         known = await self._people.all()
-        self._reader.people |= {channel: person for person, channel in known.items()}
+        self._receiver.people |= {channel: person for person, channel in known.items()}
         await self._connection.client()
 
     async def listen(self, receive: kit.ReceiveCallback) -> None:
@@ -130,7 +132,7 @@ class DiscordClient(kit.PollingClient):
     def _ready(self, data: Json) -> None:
         """A session that is no resume. What was missed is read back before anything new of a chat;
         and for all chats, once the servers have told theirs."""
-        self._reader.me = data["user"]["id"]
+        self._receiver.me = data["user"]["id"]
         self._awaited = {one["id"] for one in data.get("guilds") or ()}
         if self._settled.is_set() and self.receive is not None:
             self.receive.reconnected()
@@ -138,7 +140,7 @@ class DiscordClient(kit.PollingClient):
         self._settle(set())
 
     def _guild(self, data: Json) -> None:
-        self._reader.guild(data)
+        self._receiver.add_guild(data)
         self._settle({data["id"]})
 
     def _settle(self, told: set[str]) -> None:
@@ -165,16 +167,16 @@ class DiscordClient(kit.PollingClient):
             await self._acknowledge(data, is_new)
 
     async def _read(self, read: Read, data: Json) -> InboundEvent | Inbound | None:
-        chat = self._reader.chat_of(data)
+        chat = self._receiver.chat_of(data)
         if not chat or (found := read(data, chat)) is None:
             return None
-        if chat not in self._reader.places:
+        if chat not in self._receiver.places:
             await self._know(chat, data["channel_id"])
         return await self._in_thread(found) if isinstance(found, InboundEvent) else found
 
     def _message(self, data: Json, chat: str) -> InboundEvent | None:
         """A message; one that is nothing for the bot need not be read back."""
-        found = self._reader.message(data, chat)
+        found = self._receiver.message(data, chat)
         if found is None and self.receive is not None:
             self.host.spawn(self.receive.skip(chat, data["id"]), "skip")
         return found
@@ -209,16 +211,16 @@ class DiscordClient(kit.PollingClient):
 
     async def list_chats(self) -> Sequence[str]:
         """Every channel and open thread, and every private chat that was ever heard of."""
-        return [*self._reader.places, *await self._people.all()]
+        return [*self._receiver.places, *await self._people.all()]
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
         """What people wrote in a chat, oldest first."""
-        place, start = self._reader.places.get(chat), after or str(first_id(since))
+        place, start = self._receiver.places.get(chat), after or str(first_id(since))
         if place is None or place.last > int(start):
             try:
                 async for message in self._messages(await self._place(chat), start):
                     start = message["id"]
-                    if (arrival := self._reader.message(message, chat)) is not None:
+                    if (arrival := self._receiver.message(message, chat)) is not None:
                         yield await self._in_thread(arrival)
             except kit.PermissionDenied as error:  # a channel that the bot is not let into
                 raise kit.ChatGone(str(error)) from None
@@ -252,12 +254,12 @@ class DiscordClient(kit.PollingClient):
 
     async def _know(self, person: str, channel: str) -> None:
         """Remember where a private chat is, for good."""
-        self._reader.people[channel] = person
+        self._receiver.people[channel] = person
         await self._people.add(person, channel)
 
     async def _place(self, chat: str) -> str:
         """Discord's channel of a chat; a private one is opened, if it was never heard of."""
-        if chat in self._reader.places or not chat.isdigit():
+        if chat in self._receiver.places or not chat.isdigit():
             return chat
         if chat not in await self._people.all():
             try:
@@ -282,7 +284,7 @@ class DiscordClient(kit.PollingClient):
         body = {**body, **SILENT, "nonce": options.token, "enforce_nonce": bool(options.token)}
         answered, is_shared = (
             options.reply_to or "",
-            chat in self._reader.places and not options.thread,
+            chat in self._receiver.places and not options.thread,
         )
         if is_shared and answered.isdigit():
             body["message_reference"] = {"message_id": answered, "fail_if_not_exists": False}
@@ -349,10 +351,10 @@ class DiscordClient(kit.PollingClient):
     async def find_message(self, chat: str, token: str, text: str, since: float) -> str | None:
         """Look for a message of the bot by its nonce; Discord forgets that, then by its words."""
         same = None
-        if not self._reader.me:
-            self._reader.me = (await self._ask("GET", "/users/@me"))["id"]
+        if not self._receiver.me:
+            self._receiver.me = (await self._ask("GET", "/users/@me"))["id"]
         async for one in self._messages(await self._place(chat), str(first_id(since - LATE))):
-            if one["author"]["id"] != self._reader.me or one.get("type", 0) not in WRITTEN:
+            if one["author"]["id"] != self._receiver.me or one.get("type", 0) not in WRITTEN:
                 continue
             if one.get("nonce") == token:
                 return str(one["id"])
@@ -376,17 +378,17 @@ class DiscordClient(kit.PollingClient):
 
     async def open_thread(self, chat: str, message_id: str) -> str:
         """Begin a thread at a message, or find the one that is there: it has the message's id."""
-        if message_id in self._reader.places:
+        if message_id in self._receiver.places:
             return message_id
         path = await self._path(chat, message_id)
-        words = self._reader.words_of(await self._ask("GET", path)).split()
+        words = self._receiver.words_of(await self._ask("GET", path)).split()
         try:
             made = await self._ask("POST", f"{path}/threads", {"name": " ".join(words)[:80] or "…"})
         except kit.ChatGone as error:
             if "160004" not in str(error):
                 raise
             return message_id
-        self._reader.room(made, self._reader.places[chat].guild)
+        self._receiver.add_channel(made, self._receiver.places[chat].guild)
         return str(made["id"])
 
     async def private_chat(self, person: str) -> str | None:

@@ -1,9 +1,10 @@
-"""Hookline plugin ``feishu``: people talk to the agent on Feishu or Lark.
+"""Hookline plugin ``feishu``: Feishu and Lark as a channel.
 
-Reached by the entry point ``hookline_feishu:Feishu``. :mod:`.client` is the connection that
-``hookline_channelkit`` drives, :mod:`.api` what is asked of the REST API and how its refusals are
-understood, :mod:`.socket` the long connection, :mod:`.reading` what an event says, :mod:`.content`
-posts and cards.
+Reached by the entry point ``hookline_feishu:Feishu``. :mod:`.client` is what
+``hookline_channelkit`` drives, :mod:`.api` calls the REST API and classifies its errors,
+:mod:`.socket` is the long connection, :mod:`.receiver` decides which messages are for the bot,
+:mod:`.events` parses events, :mod:`.renderer` makes posts and cards, and :mod:`.cards` updates
+cards. Shared by all platforms, such as splitting long messages: the kit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cards: drawn, kept for as long as they may change, and told apart from posts by that."""
+"""Creates and updates cards, and remembers which messages are cards."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from typing import Any
 from hookline_channelkit import MessageGone, NotModified, SendOptions
 from hookline_hookspecs import Choice, Host
 
-from . import content
 from .api import Api, Json
+from .renderer import ANSWER_ELEMENT, card_content, escape_text
 
 
 class Cards:
-    """Records in ``host.storage.kv``: ``card:`` and the message's id, or the token of one that is
-    not sent yet, so that another attempt shows the same card."""
+    """Stores a record for each card in ``host.storage.kv``.
+
+    The key is ``card:`` with the message's id, or with the token of an unsent message, so that
+    another attempt uses the same card.
+    """
 
     def __init__(self, host: Host, api: Api) -> None:
         self._kv, self._api = host.storage.kv, api
 
     async def make(self, text: str, post: SendOptions) -> Json:
-        """A card that grows; the one of an earlier attempt."""
+        """Create a card for a streamed answer, or return that of an earlier attempt."""
         record = await self.kept(post.token)
         if record is None:
-            body = {"type": "card_json", "data": content.card(text, live=True)}
+            body = {"type": "card_json", "data": card_content(text, live=True)}
             made = await self._api.ask("POST", "/cardkit/v1/cards", body)
             record = {"card": made["card_id"], "reply_to": post.reply_to}
             await self.keep(post.token, record)
@@ -31,8 +34,8 @@ class Cards:
 
     async def grow(self, record: Json, text: str, post: SendOptions) -> None:
         """Show more of it. One that Feishu has closed by itself waits for its last edit."""
-        path = f"/cardkit/v1/cards/{record['card']}/elements/{content.WORDS}/content"
-        words = text if post.rich else content.plain(text)
+        path = f"/cardkit/v1/cards/{record['card']}/elements/{ANSWER_ELEMENT}/content"
+        words = text if post.rich else escape_text(text)
         try:
             body: Json = {"content": words or " ", "sequence": post.sequence}
             await self._api.change("PUT", path, body)
@@ -55,7 +58,7 @@ class Cards:
             await self.forget(message)
 
     async def _draw(self, chat: str, message: str, record: Json, choices: Sequence[Choice]) -> None:
-        made = content.card(record["text"], rich=record["rich"], choices=choices, chat=chat)
+        made = card_content(record["text"], rich=record["rich"], choices=choices, chat=chat)
         if "card" in record:
             body: Json = {"card": {"type": "card_json", "data": made}}
             body |= {"sequence": record["sequence"]}

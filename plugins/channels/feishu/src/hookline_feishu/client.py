@@ -24,11 +24,11 @@ from hookline_channelkit import (
 )
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
 
-from . import content
 from .api import Api, Json, NotFound
 from .cards import Cards
 from .config import FACTS, FeishuConfig
-from .receiving import Receiving
+from .receiver import FeishuReceiver
+from .renderer import RENDERER, card_content, has_table, post_content, request_bytes, to_json
 from .socket import Socket
 
 KB, MB = 1024, 1024 * 1024
@@ -36,7 +36,7 @@ UUID_SECONDS = 3300.0
 """Seconds for which a ``uuid`` is surely known (open.feishu.cn, im-v1/message/create: an hour)."""
 LIMITS = Limits(
     text=26 * KB,
-    measure=content.measure,
+    measure=request_bytes,
     tables=3,
     edit_seconds=540.0,
     per_chat=4.5,
@@ -57,7 +57,7 @@ class FeishuClient(kit.ListeningClient):
     """Feishu. A chat is ``CHAT`` or ``CHAT:THREAD``."""
 
     can = kit.PlatformClient.can | {"voice", "reactions", "threads"}
-    renderer = content.PAINTER
+    renderer = RENDERER
     has_history = True
 
     def __init__(self, config: FeishuConfig, host: Host) -> None:
@@ -78,8 +78,8 @@ class FeishuClient(kit.ListeningClient):
         return Socket(self._api, self._event, self.heartbeat, self.disconnected)
 
     @cached_property
-    def _receiving(self) -> Receiving:
-        return Receiving(self._config, self.host, self._api)
+    def _receiver(self) -> FeishuReceiver:
+        return FeishuReceiver(self._config, self.host, self._api)
 
     @cached_property
     def _cards(self) -> Cards:
@@ -89,7 +89,7 @@ class FeishuClient(kit.ListeningClient):
 
     async def authenticate(self) -> None:
         """Find out who the bot is."""
-        self._receiving.me = str((await self._bot())["open_id"])
+        self._receiver.me = str((await self._bot())["open_id"])
 
     async def listen(self, receive: ReceiveCallback) -> None:
         """Open the long connection; one that cannot be opened at first is the watchdog's."""
@@ -120,21 +120,21 @@ class FeishuClient(kit.ListeningClient):
             kit.get_in(body, "event", default={}),
         )
         is_press = kind == FACTS["callback"]
-        receiving = self._receiving
-        reading_ = receiving.press(event) if is_press else receiving.arrival(kind, event)
-        told = kit.PRESS_REPLIES[await kit.receive_event(self.receive, reading_, self.host.log)]
+        receiver = self._receiver
+        parsed = receiver.press(event) if is_press else receiver.parse_event(kind, event)
+        told = kit.PRESS_REPLIES[await kit.receive_event(self.receive, parsed, self.host.log)]
         if not is_press:
             return None
         return {"toast": {"type": "info", "content": told}} if told else {}
 
     async def list_chats(self) -> Sequence[str]:
         """The groups; private chats are not listed."""
-        found = self._receiving.pages("/im/v1/chats", page_size="100")
+        found = self._receiver.pages("/im/v1/chats", page_size="100")
         return [str(one["chat_id"]) async for one in found]
 
     def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
         """A chat's messages behind ``after``, and those of its threads."""
-        return self._receiving.history(chat, after, since)
+        return self._receiver.history(chat, after, since)
 
     async def fetch_file(self, file: RemoteFile) -> bytes:
         """The bytes of a message's file."""
@@ -155,16 +155,16 @@ class FeishuClient(kit.ListeningClient):
                 self.host.log.warning(
                     "no cards; streaming with up to 20 edits per message: %s", error
                 )
-        if options.choices or (options.rich and options.final and content.has_table(text)):
-            made = content.card(text, rich=options.rich, choices=options.choices, chat=chat)
+        if options.choices or (options.rich and options.final and has_table(text)):
+            made = card_content(text, rich=options.rich, choices=options.choices, chat=chat)
             message = await self._send(chat, "interactive", made, options)
             await cards.keep(message, {"text": text, "rich": options.rich})
             return message
-        return await self._send(chat, "post", content.post(text, rich=options.rich), options)
+        return await self._send(chat, "post", post_content(text, rich=options.rich), options)
 
     async def _show(self, chat: str, record: Json, options: SendOptions) -> str:
         """Send the message that shows a card; a repeat is the same message."""
-        shown = content.dumps({"type": "card", "data": {"card_id": record["card"]}})
+        shown = to_json({"type": "card", "data": {"card_id": record["card"]}})
         message = await self._send(chat, "interactive", shown, options)
         await self._cards.keep(message, record)
         await self._cards.forget(options.token)
@@ -176,7 +176,7 @@ class FeishuClient(kit.ListeningClient):
         """Change a post or a card; the last edit closes a card that grows."""
         cards = self._cards
         if (record := await cards.kept(message_id)) is None:
-            body = {"msg_type": "post", "content": content.post(text, rich=options.rich)}
+            body = {"msg_type": "post", "content": post_content(text, rich=options.rich)}
             await self._api.change("PUT", f"{SENDING}/{message_id}", body)
         elif "card" in record and not options.final:
             await cards.grow(record, text, options)
@@ -201,9 +201,9 @@ class FeishuClient(kit.ListeningClient):
             made = await self._api.ask("POST", "/im/v1/images", data=form, files=files)
             key = made["image_key"]
             if options.caption:
-                shown = content.post(options.caption, rich=False, image=key)
+                shown = post_content(options.caption, rich=False, image=key)
                 return await self._send(chat, "post", shown, options)
-            return await self._send(chat, "image", content.dumps({"image_key": key}), options)
+            return await self._send(chat, "image", to_json({"image_key": key}), options)
         kind = "audio" if upload.is_opus else "file"
         form = {"file_type": DOCUMENTS.get(upload.mime, "stream"), "file_name": upload.name}
         if upload.is_opus:
@@ -215,8 +215,8 @@ class FeishuClient(kit.ListeningClient):
             words = replace(
                 options, token=f"{options.token}c" if options.token else "", final=False
             )
-            await self._send(chat, "post", content.post(options.caption, rich=False), words)
-        return await self._send(chat, kind, content.dumps({"file_key": key}), options)
+            await self._send(chat, "post", post_content(options.caption, rich=False), words)
+        return await self._send(chat, kind, to_json({"file_key": key}), options)
 
     async def _send(self, chat: str, kind: str, made: str, options: SendOptions) -> str:
         """Send a message: into its thread, as an answer in groups, or just into the chat."""
@@ -240,19 +240,19 @@ class FeishuClient(kit.ListeningClient):
 
     async def _begin(self, chat: str, body: Json) -> str:
         """Send into a chat, which begins with that where there was none."""
-        place, _ = await self._receiving.split(chat)
+        place, _ = await self._receiver.split(chat)
         kind = "open_id" if place.startswith("ou_") else "chat_id"
         where, body = {"receive_id_type": kind}, body | {"receive_id": place}
         sent = await self._api.ask("POST", SENDING, body, sends=True, params=where)
         if kind == "open_id":
-            await self._receiving.moves.add(place, str(sent["chat_id"]))
+            await self._receiver.moves.add(place, str(sent["chat_id"]))
         return str(sent["message_id"])
 
     async def _answered(self, chat: str, thread: str, options: SendOptions) -> str:
         """The message that one is sent as an answer to: in threads any of theirs, in groups what
         it answers, in private chats none."""
         to = options.reply_to or ""
-        is_shared = thread or await self._receiving.kind_of(chat.partition(":")[0]) != "p2p"
+        is_shared = thread or await self._receiver.kind_of(chat.partition(":")[0]) != "p2p"
         if to.startswith("om_") and is_shared:
             return to
         return await self._in_thread(thread) if thread else ""
@@ -260,7 +260,7 @@ class FeishuClient(kit.ListeningClient):
     async def _in_thread(self, thread: str) -> str:
         """A message of a thread, to answer it."""
         query = {"container_id_type": "thread", "container_id": thread, "page_size": "1"}
-        async for one in self._receiving.pages(SENDING, **query):
+        async for one in self._receiver.pages(SENDING, **query):
             return str(one["message_id"])
         raise ChatGone(f"the thread {thread} is not there any more")
 
@@ -276,11 +276,11 @@ class FeishuClient(kit.ListeningClient):
             if (record := await self._cards.kept(token)) is not None:
                 again = replace(again, reply_to=record["reply_to"])
                 return await self._show(chat, record, again)
-            return await self._send(chat, "post", content.post("…", rich=False), again)
+            return await self._send(chat, "post", post_content("…", rich=False), again)
         if not text:
             return kit.UNKNOWN
         wanted = _letters(text)
-        async for item in self._receiving.items(chat, int(since * 1000)):
+        async for item in self._receiver.items(chat, int(since * 1000)):
             is_own = kit.get_in(item, "sender", "id") == self._api.app_id
             if is_own and wanted in _letters(str(kit.get_in(item, "body", "content"))):
                 return str(item["message_id"])
@@ -290,7 +290,7 @@ class FeishuClient(kit.ListeningClient):
 
     async def show_typing(self, chat: str) -> None:
         """A reaction to the last message, until it is answered."""
-        message = self._receiving.last.get(chat, "")
+        message = self._receiver.last.get(chat, "")
         if message and self._typing.get(chat, ("", ""))[0] != message:
             await self.hide_typing(chat)
             self._typing[chat] = message, await self.react(chat, message, "Typing")
@@ -314,14 +314,14 @@ class FeishuClient(kit.ListeningClient):
 
     async def private_chat(self, person: str) -> str:
         """The chat with a person; one that has never been begins with the first message."""
-        return (await self._receiving.people.all()).get(person, person)
+        return (await self._receiver.people.all()).get(person, person)
 
     async def open_thread(self, chat: str, message_id: str) -> str:
         """The thread that is there; else one that begins with an answer."""
-        for item in await self._receiving.message(message_id):
+        for item in await self._receiver.message(message_id):
             if item.get("thread_id"):
                 return str(item["thread_id"])
-        body: Json = {"msg_type": "post", "content": content.post("…", rich=False)}
+        body: Json = {"msg_type": "post", "content": post_content("…", rich=False)}
         body |= {"reply_in_thread": True}
         made = await self._api.ask("POST", f"{SENDING}/{message_id}/reply", body, sends=True)
         return str(made.get("thread_id") or "")

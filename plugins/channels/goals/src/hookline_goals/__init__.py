@@ -1,8 +1,8 @@
-"""Hookline plugin ``goals``: goals that are worked on turn after turn, within a budget.
+"""Hookline plugin ``goals``: works on a goal turn after turn, within a budget.
 
 Reached by the entry point ``hookline_goals:Goals``. :mod:`.plugin` has the commands and hooks,
-:mod:`.service` goes from turn to turn, :mod:`.records` stores goals, :mod:`.judge` asks whether one
-is reached, :mod:`.wording` is what people and the model read.
+:mod:`.goal_runner` runs the turns, :mod:`.goal_store` stores goals, :mod:`.judge` asks the model
+whether one is reached, :mod:`.goal_text` has the texts for people and the model.
 """
 
 from .config import GoalsConfig

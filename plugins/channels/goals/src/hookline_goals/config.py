@@ -1,4 +1,4 @@
-"""The settings of the plugin."""
+"""Settings under ``plugins.goals`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class GoalsConfig(BaseModel):
-    """Settings under ``plugins: {goals: …}``: what one goal may use before it pauses."""
+    """What one goal may use before it pauses."""
 
     turns: int = Field(default=20, ge=1, le=1000, description="Turns of one goal.")
     tokens: int = Field(
@@ -18,11 +18,11 @@ class GoalsConfig(BaseModel):
         default=None, gt=0, description="US dollars of one goal; null = no limit of its own."
     )
     minutes: float = Field(
-        default=60.0, gt=0, description="Minutes that its turns may take in all."
+        default=60.0, gt=0, description="Minutes that its turns may take in total."
     )
     background: int = Field(
-        default=2, ge=1, le=20, description="Goals of a chat that run in the background at a time."
+        default=2, ge=1, le=20, description="Background goals of a chat at a time."
     )
     look_every: float = Field(
-        default=30.0, ge=0.01, description="Seconds between two looks at what a dead process left."
+        default=30.0, ge=0.01, description="Seconds between two checks for goals of dead processes."
     )

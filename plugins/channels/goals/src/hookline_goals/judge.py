@@ -1,7 +1,6 @@
 """Asks the auxiliary model whether a goal is reached.
 
-Its word decides between going on and stopping early; when a goal stops at the latest is decided by
-code.
+Its verdict can stop a goal early. The budget, which is the upper limit, is enforced by code.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from hookline_hookspecs import Host, ProviderError
 
-from .records import Goal
+from .goal_store import Goal
 
 Verdict: TypeAlias = Literal["done", "continue", "blocked"]
 SCHEMA = {
@@ -28,16 +27,15 @@ SCHEMA = {
     "required": ["verdict", "reason"],
     "additionalProperties": False,
 }
-READ = 8000
-"""Characters of the answer that are judged: its end."""
-LONGEST = 300
-"""Characters of a reason."""
+MAX_JUDGED_CHARS = 8000
+"""Of the answer only this much of its end is judged."""
+MAX_REASON_CHARS = 300
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``verdict`` is None if there is none, and ``reason`` then says why."""
+    """A verdict with its reason; if ``verdict`` is None, the reason why there is none."""
 
     verdict: Verdict | None
     reason: str
@@ -49,20 +47,20 @@ def _system() -> str:
 
 
 async def judge(host: Host, goal: Goal, session_id: str, reply: str) -> Judgement:
-    """Return what the model says of the goal after this reply. The session is charged."""
-    answer = escape(reply[-READ:], quote=False)
+    """Return the model's judgement after this reply. Its cost counts for the session."""
+    answer = escape(reply[-MAX_JUDGED_CHARS:], quote=False)
     prompt = f"<goal>\n{escape(goal.goal, quote=False)}\n</goal>\n<answer>\n{answer}\n</answer>"
     try:
         said = await host.ask_model(
             prompt, system=_system(), schema=SCHEMA, max_tokens=400, session_id=session_id
         )
     except (ProviderError, LookupError) as error:
-        return Judgement(None, f"the judge could not be asked: {error}"[:LONGEST])
-    return read(said)
+        return Judgement(None, f"the judge could not be asked: {error}"[:MAX_REASON_CHARS])
+    return parse_judgement(said)
 
 
-def read(said: str) -> Judgement:
-    """Return the judgement in a model's answer."""
+def parse_judgement(said: str) -> Judgement:
+    """Parse the judgement in a model's answer."""
     found = _OBJECT.search(said)
     try:
         value = json.loads(found[0]) if found else None
@@ -72,4 +70,4 @@ def read(said: str) -> Judgement:
     if not isinstance(value, dict) or verdict not in ("done", "continue", "blocked"):
         return Judgement(None, "the judge gave no verdict")
     reason = " ".join(str(value.get("reason", "")).split())
-    return Judgement(verdict, "".join(c for c in reason if c.isprintable())[:LONGEST])
+    return Judgement(verdict, "".join(c for c in reason if c.isprintable())[:MAX_REASON_CHARS])

@@ -13,33 +13,33 @@ import typer
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
-from . import wording
-from .complaint import Complaint
-from .desk import Desk
-from .jobs import Chat
+from . import job_text
+from .errors import ScheduleError
+from .job_store import JobChat
+from .schedule_commands import ScheduleCommands
 
 if TYPE_CHECKING:
     from .plugin import Scheduler
 
 
 FAILED, USAGE = 1, 2
-"""Exit codes (CONTRACT, Command line)."""
-Id = Annotated[str, typer.Argument(help="The job's id in `hookline cron list`.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+"""Exit codes."""
+IdArgument = Annotated[str, typer.Argument(help="The job's id in `hookline cron list`.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
 @with_plugin
-async def list_jobs(plugin: Scheduler, json: Json = False) -> None:
+async def list_jobs(plugin: Scheduler, json: JsonOption = False) -> None:
     """List every chat's jobs: when they run, what they do, and how the last run went."""
-    desk = plugin.desk
+    commands = plugin.commands
     if not json:
-        _out(await desk.list(desk.terminal))
+        _out(await commands.list(commands.terminal))
         return
-    rows = await desk.rows(desk.terminal)
-    _out_json([wording.row(job, last) for job, last in rows])
+    rows = await commands.rows(commands.terminal)
+    _out_json([job_text.row(job, last) for job, last in rows])
 
 
 @app.command("add")
@@ -47,7 +47,7 @@ async def list_jobs(plugin: Scheduler, json: Json = False) -> None:
 async def add(
     plugin: Scheduler,
     when: Annotated[str, typer.Argument(help='"0 9 * * 1-5", "every 2h", "tomorrow 9:00".')],
-    prompt: Annotated[str, typer.Argument(help="What to do, with all the run must know.")],
+    prompt: Annotated[str, typer.Argument(help="What to do, with everything the run must know.")],
     timezone: Annotated[str, typer.Option(help="IANA time zone, such as Europe/Berlin.")] = "",
     chat: Annotated[
         str, typer.Option(help="The chat it belongs to, CHANNEL:ID; the terminal by default.")
@@ -55,91 +55,91 @@ async def add(
     user: Annotated[
         str, typer.Option(help="Who owns it in that chat; the chat's id by default.")
     ] = "",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Add a job that runs a prompt at scheduled times."""
-    desk = plugin.desk
+    commands = plugin.commands
     try:
-        job = await desk.add(_chat(desk, chat, user), when, _clean(prompt), timezone)
-    except Complaint as error:
+        job = await commands.add(_chat(commands, chat, user), when, _clean(prompt), timezone)
+    except ScheduleError as error:
         _stop(error)
-    _out_json(wording.row(job, None)) if json else _out(desk.added(job))
+    _out_json(job_text.row(job, None)) if json else _out(commands.added(job))
 
 
 @app.command("remove")
 @with_plugin
-async def remove(plugin: Scheduler, id: Id, json: Json = False) -> None:  # noqa: A002
+async def remove(plugin: Scheduler, id: IdArgument, json: JsonOption = False) -> None:  # noqa: A002
     """Remove a job."""
     await _change(plugin, "remove", id, json)
 
 
 @app.command("pause")
 @with_plugin
-async def pause(plugin: Scheduler, id: Id, json: Json = False) -> None:  # noqa: A002
+async def pause(plugin: Scheduler, id: IdArgument, json: JsonOption = False) -> None:  # noqa: A002
     """Pause a job until it is resumed."""
     await _change(plugin, "pause", id, json)
 
 
 @app.command("resume")
 @with_plugin
-async def resume(plugin: Scheduler, id: Id, json: Json = False) -> None:  # noqa: A002
+async def resume(plugin: Scheduler, id: IdArgument, json: JsonOption = False) -> None:  # noqa: A002
     """Resume a paused job."""
     await _change(plugin, "resume", id, json)
 
 
 @app.command("run")
 @with_plugin
-async def run(plugin: Scheduler, id: Id, json: Json = False) -> None:  # noqa: A002
+async def run(plugin: Scheduler, id: IdArgument, json: JsonOption = False) -> None:  # noqa: A002
     """Run a job now; another chat's job runs in the gateway."""
-    desk = plugin.desk
+    commands = plugin.commands
     try:
-        job = await desk.find(desk.terminal, id)
-        said = await desk.run(desk.terminal, id)
-    except Complaint as error:
+        job = await commands.find(commands.terminal, id)
+        text = await commands.run(commands.terminal, id)
+    except ScheduleError as error:
         _stop(error)
     if job.chat.channel != TERMINAL:
-        _out_json({"id": job.id, "outcome": None, "text": said}) if json else _out(said)
+        _out_json({"id": job.id, "outcome": None, "text": text}) if json else _out(text)
         return
-    ending = await desk.run_here(job)
-    if ending is None:
-        _stop(Complaint(f"another process is already running job {job.id}"), FAILED)
+    outcome = await commands.run_here(job)
+    if outcome is None:
+        _stop(ScheduleError(f"another process is already running job {job.id}"), FAILED)
     if json:
-        _out_json({"id": job.id, "outcome": ending.outcome, "text": ending.text})
-    elif ending.good:
-        _out(ending.text or wording.SILENT)
+        _out_json({"id": job.id, "outcome": outcome.status, "text": outcome.text})
+    elif outcome.is_success:
+        _out(outcome.text or job_text.SILENT)
     else:
-        sys.stderr.write(f"hookline: {ending.text}\n")
-    if not ending.good:
+        sys.stderr.write(f"hookline: {outcome.text}\n")
+    if not outcome.is_success:
         raise SystemExit(FAILED)
 
 
 async def _change(plugin: Scheduler, action: str, job_id: str, json: bool) -> None:
-    desk = plugin.desk
+    commands = plugin.commands
     try:
-        said = await desk.by_name()[action](desk.terminal, job_id)
-    except Complaint as error:
+        text = await commands.job_actions()[action](commands.terminal, job_id)
+    except ScheduleError as error:
         _stop(error)
-    _out_json({"id": job_id, "text": said}) if json else _out(said)
+    _out_json({"id": job_id, "text": text}) if json else _out(text)
 
 
-def _chat(desk: Desk, name: str, user: str) -> Chat:
-    """The chat that ``CHANNEL:ID`` names. Raises ``Complaint``."""
+def _chat(commands: ScheduleCommands, name: str, user: str) -> JobChat:
+    """Return the chat that ``CHANNEL:ID`` names. Raises ``ScheduleError`` if it names none."""
     if not name or name.partition(":")[0] == TERMINAL:
-        return desk.terminal
-    known = desk.channels()
-    # The longest name: a chat of telegram:work is none of telegram.
-    channel = max([one for one in known if name.startswith(f"{one}:")], default="")
+        return commands.terminal
+    known = commands.channels()
+    # The longest name wins: telegram:work:17 is a chat of telegram:work, not of telegram.
+    channel = max([other for other in known if name.startswith(f"{other}:")], default="")
     chat_id = name[len(channel) + 1 :]
     if not channel or not chat_id:
-        raise Complaint(
+        raise ScheduleError(
             f"--chat {name!r} is not a chat. Write CHANNEL:ID with one of these channels: "
             f"{', '.join(known) or 'none is on'}"
         )
-    return Chat(channel, chat_id, user or chat_id)
+    return JobChat(channel, chat_id, user or chat_id)
 
 
 def _clean(text: str) -> str:
-    """Arguments may hold bytes that are not text; these cannot be stored."""
+    """Replace bytes of an argument that are not text: they cannot be stored."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -152,6 +152,6 @@ def _out_json(value: object) -> None:
     sys.stdout.write(jsonlib.dumps(value) + "\n")
 
 
-def _stop(error: Complaint, code: int = USAGE) -> NoReturn:
+def _stop(error: ScheduleError, code: int = USAGE) -> NoReturn:
     sys.stderr.write(f"hookline: {error}\n")
     raise SystemExit(code)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field, field_validator
 
-from .complaint import Complaint
-from .zones import find_zone
+from .errors import ScheduleError
+from .time_zones import find_zone
 
 
 class SchedulerConfig(BaseModel):
@@ -32,5 +32,5 @@ class SchedulerConfig(BaseModel):
     def _known(cls, name: str | None) -> str | None:
         try:
             return name if name is None else find_zone(name).key
-        except Complaint as error:
+        except ScheduleError as error:
             raise ValueError(str(error)) from None

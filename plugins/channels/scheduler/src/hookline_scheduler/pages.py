@@ -1,6 +1,6 @@
-"""``/schedule``: jobs with their next runs, the results of past runs, and a form for new jobs.
+"""The page ``/schedule``: jobs with their next runs, past runs, and a form for new jobs.
 
-Imported when a web server asks for routes.
+Imported only if a web server asks for routes.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from hookline_hookspecs.web import (
     read_form,
 )
 
-from . import wording
-from .complaint import Complaint
-from .desk import Desk
-from .jobs import Chat, Job, Run
-from .service import session_named
-from .spoken import spoken
-from .when import Cron
+from . import job_text
+from .cron_text import describe_cron
+from .errors import ScheduleError
+from .job_runner import run_session_id
+from .job_store import Job, JobChat, JobRun
+from .schedule_commands import ScheduleCommands
+from .schedule_parser import CronSchedule
 
-AT_ONCE = 50
+PAGE_SIZE = 50
 TONES: Mapping[str, Tone] = {
     "ok": "good",
     "silent": "neutral",
@@ -59,26 +59,26 @@ TONES: Mapping[str, Tone] = {
 WHEN_HELP = (
     "every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes, tomorrow 9:00 or 2030-01-31 18:00."
 )
-HERE = "the terminal"
-"""The chat of jobs that belong to nobody on a channel."""
-ANSWERS = "Where replies go: your chats on this page, the terminal, or a chat that has a job."
+TERMINAL_LABEL = "the terminal"
+"""Shown as the chat of the terminal's jobs."""
+CHAT_HELP = "Where replies go: your chats on this page, the terminal, or a chat that has a job."
 
 
 class SchedulePages:
-    """The pages of the schedule, for the operator, who acts as the terminal does."""
+    """The pages of the schedule. They are for the operator, with the rights of the terminal."""
 
-    def __init__(self, host: Host, desk: Callable[[], Desk]) -> None:
+    def __init__(self, host: Host, commands: Callable[[], ScheduleCommands]) -> None:
         self._host = host
-        self._desk = desk
+        self._commands = commands
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the pages, and what their forms are sent to."""
+        """Register the routes of the pages and their forms."""
         create_tables(self._host, "job", id="")
         register(SiteRoute("GET", "/schedule", self.show, page=Page("Schedule", order=70)))
         register(SiteRoute("GET", "/schedule/runs", self.runs))
         register(SiteRoute("POST", "/schedule/add", self.add))
         for name in ("pause", "resume", "run", "remove"):
-            register(SiteRoute("POST", f"/schedule/{{id}}/{name}", self._acting(name)))
+            register(SiteRoute("POST", f"/schedule/{{id}}/{name}", self._action(name)))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /schedule``"""
@@ -87,11 +87,11 @@ class SchedulePages:
     async def _view(
         self, request: RequestLike, given: Mapping[str, str], errors: Mapping[str, str]
     ) -> View:
-        desk, now = self._desk(), self._host.now()
-        rows = await desk.known(desk.terminal)
-        paging = Paging.from_request(request, "/schedule", AT_ONCE)
+        commands, now = self._commands(), self._host.now()
+        rows = await commands.stored_rows(commands.terminal)
+        paging = Paging.from_request(request, "/schedule", PAGE_SIZE)
         late = [job for job, _ in rows if job.due is not None and job.due < now]
-        states = [wording.state(job) for job, _ in rows]
+        states = [job_text.state(job) for job, _ in rows]
         failed = sum(run is not None and run.outcome == "failed" for _, run in rows)
         parts: list[Part] = [
             Stats(
@@ -102,9 +102,9 @@ class SchedulePages:
                 ]
             )
         ]
-        if rows and not desk.lives:
-            told = "Jobs run only while “hookline gateway” or “hookline chat” is running."
-            parts.append(Text(told, "warning"))
+        if rows and not commands.is_running:
+            hint = "Jobs run only while “hookline gateway” or “hookline chat” is running."
+            parts.append(Text(hint, "warning"))
         ordered = sorted(rows, key=lambda row: (row[0].due is None, row[0].due or 0.0))
         empty = "No jobs yet. Add one below, or ask for one in a chat: “every morning at 9 …”."
         table = Table(
@@ -115,8 +115,8 @@ class SchedulePages:
         )
         add = Form("/schedule/add", _fields(given, errors, rows, _own(request)), "Add", "New job")
         parts += [table, await self._results(""), add]
-        told = "Jobs that run on a schedule, each run in its own session."
-        return View("Schedule", parts, told, status=422 if errors else 200)
+        description = "Jobs that run on a schedule, each run in its own session."
+        return View("Schedule", parts, description, status=422 if errors else 200)
 
     async def _results(self, job: str, paging: Paging | None = None) -> Table:
         size, start = (paging.size, paging.offset) if paging else (10, 0)
@@ -133,7 +133,7 @@ class SchedulePages:
     async def runs(self, request: RequestLike) -> View:
         """``GET /schedule/runs[?job=ID]``"""
         job = query_params(request).get("job", "")
-        table = await self._results(job, Paging.from_request(request, "/schedule/runs", AT_ONCE))
+        table = await self._results(job, Paging.from_request(request, "/schedule/runs", PAGE_SIZE))
         title = f"Runs of job {job}" if job else "Runs"
         return View(title, [table], "", (Link("Schedule", "/schedule"),))
 
@@ -145,60 +145,64 @@ class SchedulePages:
         try:
             if prompt:
                 prompt = await self._host.learn(prompt, source, "schedule", origins=())
-            chat = await self._chat(given.get("chat", HERE), _own(request))
-            job = await self._desk().add(chat, when, prompt, zone)
+            chat = await self._chat(given.get("chat", TERMINAL_LABEL), _own(request))
+            job = await self._commands().add(chat, when, prompt, zone)
         except Refused as error:
             return await self._view(request, given, {"prompt": _sentence(error)})
         except HooklineError as error:
-            return await self._view(request, given, _beside(given, error))
-        return Redirect("/schedule", self._desk().added(job))
+            return await self._view(request, given, _field_error(given, error))
+        return Redirect("/schedule", self._commands().added(job))
 
-    async def _chat(self, label: str, own: Chat) -> Chat:
-        """The chat that a new job belongs to: whose page it is, one that has a job already, or the
-        terminal."""
-        desk = self._desk()
+    async def _chat(self, label: str, own: JobChat) -> JobChat:
+        """Return the chosen chat: the viewer's own, one that has a job already, or the terminal."""
+        commands = self._commands()
         if label == own.name:
             return own
-        for job, _ in await desk.known(desk.terminal):
+        for job, _ in await commands.stored_rows(commands.terminal):
             if job.chat.name == label:
                 return job.chat
-        return desk.terminal
+        return commands.terminal
 
-    def _acting(self, name: str) -> Callable[[RequestLike], Any]:
+    def _action(self, name: str) -> Callable[[RequestLike], Any]:
         """Return the handler of ``POST /schedule/ID/NAME``."""
 
         async def act(request: RequestLike) -> Redirect:
-            desk = self._desk()
+            commands = self._commands()
             try:
-                told = await desk.by_name()[name](desk.terminal, path_param(request, "id"))
-            except Complaint as error:
+                text = await commands.job_actions()[name](
+                    commands.terminal, path_param(request, "id")
+                )
+            except ScheduleError as error:
                 return Redirect("/schedule", _sentence(error), "bad")
-            return Redirect("/schedule", told)
+            return Redirect("/schedule", text)
 
         return act
 
 
-def _own(request: RequestLike) -> Chat:
-    """The chat of who looks at the page, to which answers go if nothing else is chosen."""
+def _own(request: RequestLike) -> JobChat:
+    """Return the viewer's own chat, the default for answers."""
     who = identity(request)
-    return Chat(who.channel, who.name, who.name)
+    return JobChat(who.channel, who.name, who.name)
 
 
-def _row(job: Job, run: Run | None, now: float) -> Row:
-    state = wording.state(job)
+def _row(job: Job, run: JobRun | None, now: float) -> Row:
+    state = job_text.state(job)
     late = job.due is not None and job.due < now and state == "on"
     shown = Badge("late", "warning") if late else Badge(state, TONES.get(state, "neutral"))
     last: Cell = None
     if run is not None:
         last = Link(run.outcome, build_path("schedule", "runs", job=job.id))
     who = strangers(job.origins)
-    what = f"{wording.short(job.prompt)}{f' (from {named(who)})' if who else ''}"
-    where = HERE if job.chat.workspace else job.chat.name
-    when = wording.described(job)
-    said = spoken(when) if isinstance(job.schedule, Cron) else when
-    cells: list[Cell] = [what, said, Timestamp(job.due) if job.due else None, shown]
-    long = len(job.prompt) > wording.QUIET or "\n" in job.prompt
-    details = [*([job.prompt] if long else []), *([f"cron: {when}"] if said != when else [])]
+    what = f"{job_text.short(job.prompt)}{f' (from {named(who)})' if who else ''}"
+    where = TERMINAL_LABEL if job.chat.workspace else job.chat.name
+    when = job_text.described(job)
+    in_words = describe_cron(when) if isinstance(job.schedule, CronSchedule) else when
+    cells: list[Cell] = [what, in_words, Timestamp(job.due) if job.due else None, shown]
+    details = []
+    if len(job.prompt) > job_text.MAX_LINE_CHARS or "\n" in job.prompt:
+        details.append(job.prompt)
+    if in_words != when:
+        details.append(f"cron: {when}")
     return Row([*cells, last, where], _actions(job), "\n\n".join(details))
 
 
@@ -213,29 +217,29 @@ def _actions(job: Job) -> Sequence[Action]:
 
 
 def _result(row: Mapping[str, Any]) -> Row:
-    prompt = wording.short(row["prompt"] or f"job {row['job_id']}, deleted")
+    prompt = job_text.short(row["prompt"] or f"job {row['job_id']}, deleted")
     state = Badge(row["outcome"], TONES.get(row["outcome"], "neutral"))
-    said = wording.short(row["reason"] or row["text"])
-    link = Link("open", build_path("sessions", session_named(row["job_id"], row["id"])))
+    text = job_text.short(row["reason"] or row["text"])
+    link = Link("open", build_path("sessions", run_session_id(row["job_id"], row["id"])))
     detail = row["text"] or row["reason"]
     return Row(
-        [Timestamp(row["ended"]), prompt, state, said, link], (), detail if detail != said else ""
+        [Timestamp(row["ended"]), prompt, state, text, link], (), detail if detail != text else ""
     )
 
 
 def _fields(
     given: Mapping[str, str],
     errors: Mapping[str, str],
-    rows: Sequence[tuple[Job, Run | None]],
-    own: Chat,
+    rows: Sequence[tuple[Job, JobRun | None]],
+    own: JobChat,
 ) -> list[Field]:
     others = (job.chat.name for job, _ in rows if not job.chat.workspace)
-    chats = dict.fromkeys([own.name, HERE, *others])
-    told = "Include everything it needs to know: it runs in its own session."
+    chats = dict.fromkeys([own.name, TERMINAL_LABEL, *others])
+    prompt = "Include everything it needs to know: it runs in its own session."
     zone = "Such as Europe/Berlin. Leave empty for this machine's time zone."
     return [
         Field(
-            "prompt", "What to do", "long", given.get("prompt", ""), (), told, True,
+            "prompt", "What to do", "long", given.get("prompt", ""), (), prompt, True,
             errors.get("prompt", ""),
         ),
         Field(
@@ -246,17 +250,17 @@ def _fields(
             "zone", "Time zone", "text", given.get("zone", ""), (), zone, False,
             errors.get("zone", ""),
         ),
-        Field("chat", "Chat", "choice", given.get("chat", own.name), list(chats), ANSWERS),
+        Field("chat", "Chat", "choice", given.get("chat", own.name), list(chats), CHAT_HELP),
     ]  # fmt: skip
 
 
-def _beside(given: Mapping[str, str], error: Exception) -> dict[str, str]:
-    """The sentence, at the field that it is about."""
+def _field_error(given: Mapping[str, str], error: Exception) -> dict[str, str]:
+    """Return the error by the field that it is about."""
     text = str(error)
     if "time zone" in text:
         return {"zone": _sentence(error)}
-    about = "prompt" if not given.get("prompt", "").strip() or "prompt" in text else "when"
-    return {about: _sentence(error)}
+    field = "prompt" if not given.get("prompt", "").strip() or "prompt" in text else "when"
+    return {field: _sentence(error)}
 
 
 def _sentence(error: Exception) -> str:

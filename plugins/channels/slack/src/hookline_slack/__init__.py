@@ -1,9 +1,10 @@
-"""Hookline plugin ``slack``: people talk to the agent on Slack.
+"""Hookline plugin ``slack``: Slack as a channel.
 
-Reached by the entry point ``hookline_slack:Slack``. :mod:`.client` is the connection that
-``hookline_channelkit`` drives, :mod:`.api` what is asked of the Web API and how its refusals are
-understood, :mod:`.sockets` what receives, :mod:`.reading` what an event says, :mod:`.hearing` whom
-it is for, and :mod:`.blocks` what a message is made of.
+Reached by the entry point ``hookline_slack:Slack``. :mod:`.client` is what ``hookline_channelkit``
+drives, :mod:`.api` calls the Web API and classifies its errors, :mod:`.socket` has the websockets,
+:mod:`.receiver` decides which messages are for the bot, :mod:`.events` parses events, and
+:mod:`.renderer` renders texts and blocks. Shared by all platforms, such as splitting long messages:
+the kit.
 """
 
 from __future__ import annotations

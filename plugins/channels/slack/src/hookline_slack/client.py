@@ -15,15 +15,15 @@ import hookline_channelkit as kit
 from hookline_channelkit import ChatLocks
 from hookline_hookspecs import Attachment, Audio, Feature, HooklineError, Host, Inbound
 
-from . import reading
-from .blocks import BUTTONS, MARKDOWN, payload_of, rendered, without_buttons
+from . import events
 from .config import Json, SlackConfig, data
-from .hearing import Hearing
-from .reading import escaped, split
+from .events import escaped, split
+from .receiver import SlackReceiver
+from .renderer import BUTTONS, MARKDOWN, payload_of, rendered, without_buttons
 
 if TYPE_CHECKING:
     from .api import Api
-    from .sockets import Acknowledge
+    from .socket import Acknowledge
 
 CONNECT_TIMEOUT = 10.0
 """For the first socket; without it the channel goes on trying."""
@@ -58,7 +58,7 @@ class SlackClient(kit.ListeningClient):
     def __init__(self, config: SlackConfig, host: Host) -> None:
         super().__init__(host, config)
         self._config = config
-        self._hearing = Hearing(config, host, self._ask)
+        self._receiver = SlackReceiver(config, host, self._ask)
         self._pressed: kit.BoundedDict[str, Json] = kit.BoundedDict()
         self._streams: kit.BoundedDict[str, str] = kit.BoundedDict()
         self._commands: kit.BoundedDict[str, str] = kit.BoundedDict()
@@ -94,7 +94,7 @@ class SlackClient(kit.ListeningClient):
 
     @cached_property
     def _sockets(self) -> kit.SocketPool:
-        from .sockets import sockets_of
+        from .socket import sockets_of
 
         return sockets_of(self._api, self.host, self._serve)
 
@@ -119,7 +119,7 @@ class SlackClient(kit.ListeningClient):
 
     async def authenticate(self) -> None:
         """Find out who the bot is."""
-        await self._hearing.who()
+        await self._receiver.bot_id()
 
     async def listen(self, receive: kit.ReceiveCallback) -> None:
         """Open the sockets."""
@@ -139,7 +139,7 @@ class SlackClient(kit.ListeningClient):
 
     async def _serve(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
         """Store what an envelope holds, those of a channel in their order, and acknowledge it."""
-        place, at = reading.order_of(payload)
+        place, at = events.order_of(payload)
         heappush(self._waiting[place], (at, id(payload), kind, payload, acknowledge))
         await asyncio.sleep(REORDER_SECONDS if at else 0)
         async with self._locks.of(place):
@@ -151,8 +151,8 @@ class SlackClient(kit.ListeningClient):
         assert self.receive is not None
         try:
             is_new = await kit.receive_event(self.receive, self._read(kind, payload), self.host.log)
-            place = reading.place_of(payload) if is_new is None else None
-            if place and (":" not in place[0] or await self._hearing.takes_part(place[0])):
+            place = events.place_of(payload) if is_new is None else None
+            if place and (":" not in place[0] or await self._receiver.takes_part(place[0])):
                 await self.receive.skip(*place)  # said to others
         except HooklineError as error:
             self.host.log.warning("cannot store an event: %s", error)
@@ -162,33 +162,33 @@ class SlackClient(kit.ListeningClient):
     async def _read(self, kind: str, payload: Json) -> kit.InboundEvent | Inbound | None:
         event: Json = payload.get("event") or {}
         if kind == "interactive" and payload.get("type") == "block_actions":
-            found = reading.press(payload)
+            found = events.press(payload)
             self._pressed[str(found.target)] = payload["message"]
             return found
         if kind == "slash_commands":
             return await self._commanded(payload)
-        me = await self._hearing.who()
+        me = await self._receiver.bot_id()
         match event.get("type"), event.get("subtype"):
             case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
-                changed = reading.change(event, me)
-                return changed[1] if changed and await self._hearing.is_meant(*changed) else None
+                changed = events.change(event, me)
+                return changed[1] if changed and await self._receiver.is_meant(*changed) else None
             case (("message" | "app_mention"), _):
-                return await self._hearing.heard(event)
+                return await self._receiver.parse_message(event)
             case (("reaction_added" | "reaction_removed"), _):
                 if event.get("item_user") == me != event.get("user"):
                     item = event["item"]  # which does not tell the thread
                     where = {"channel": item["channel"], "ts": item["ts"], "limit": 1}
                     there = (await self._ask("conversations_replies", **where))["messages"][0]
-                    return reading.reaction(event, there.get("thread_ts") or "")
+                    return events.reaction(event, there.get("thread_ts") or "")
             case "agent_session_stopped", _:
-                return reading.stop(event)
+                return events.stop(event)
         return None
 
     async def _commanded(self, payload: Json) -> Inbound:
         """A slash command. People may also type one in their direct messages with each other, where
         the bot cannot answer: it then counts as typed in their chat with the bot
         (docs.slack.dev/interactivity/implementing-slash-commands)."""
-        command = reading.slash(payload)
+        command = events.slash(payload)
         if not command.private:
             self._commands[command.message_id] = str(payload.get("response_url") or "")
             return command
@@ -212,7 +212,9 @@ class SlackClient(kit.ListeningClient):
             return
         found = [one async for one in self._written(channel, thread, oldest)]
         for one in sorted(found, key=lambda one: float(one["ts"])):
-            if (arrival := await self._hearing.heard({**one, "channel": channel})) is not None:
+            if (
+                arrival := await self._receiver.parse_message({**one, "channel": channel})
+            ) is not None:
                 yield arrival
 
     async def _written(self, channel: str, thread: str, oldest: float) -> AsyncIterator[Json]:
@@ -318,8 +320,8 @@ class SlackClient(kit.ListeningClient):
 
     async def _open_stream(self, chat: str, text: str, where: Json) -> str:
         who = {
-            "recipient_user_id": self._hearing.writers.get(chat),
-            "recipient_team_id": self._hearing.team,
+            "recipient_user_id": self._receiver.writers.get(chat),
+            "recipient_team_id": self._receiver.team,
         }
         sent = await self._ask("chat_startStream", **where, **who, markdown_text=text)
         message_id = f"{where['channel']}:{sent['ts']}"
@@ -355,7 +357,7 @@ class SlackClient(kit.ListeningClient):
     async def find_message(self, chat: str, token: str, text: str, since: float) -> str | None:
         """Look for a message of the bot: by its token; a file and a stream have none, but nothing
         else without one can stand in the chat since then."""
-        me, began = await self._hearing.who(), since + self._api.skew - 1
+        me, began = await self._receiver.bot_id(), since + self._api.skew - 1
 
         def is_it(one: Json) -> bool:
             if told := (one.get("metadata") or {}).get("event_payload"):
@@ -380,7 +382,7 @@ class SlackClient(kit.ListeningClient):
     async def react(self, chat: str, message_id: str, emoji: str) -> str:
         """React to a message."""
         channel, ts = split(message_id)
-        name = reading.EMOJI.get(emoji) or emoji.strip(":")
+        name = events.EMOJI.get(emoji) or emoji.strip(":")
         await self._ask("reactions_add", channel=channel, timestamp=ts, name=name)
         return name
 

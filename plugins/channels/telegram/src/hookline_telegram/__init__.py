@@ -1,9 +1,10 @@
-"""Hookline plugin ``telegram``: people talk to the agent on Telegram.
+"""Hookline plugin ``telegram``: Telegram as a channel.
 
-Reached by the entry point ``hookline_telegram:Telegram``. :mod:`.client` is the connection that
-``hookline_channelkit`` drives, :mod:`.api` what is asked of the Bot API and how its refusals are
-understood, :mod:`.receiving` what becomes of an update, :mod:`.reading` what it says, and
-:mod:`.renderer` the dialect of its texts.
+Reached by the entry point ``hookline_telegram:Telegram``. :mod:`.client` is what
+``hookline_channelkit`` drives, :mod:`.api` calls the Bot API and classifies its errors,
+:mod:`.receiver` polls and decides which messages are for the bot, :mod:`.events` parses updates,
+and :mod:`.renderer` renders texts. Shared by all platforms, such as splitting long messages: the
+kit.
 """
 
 from __future__ import annotations

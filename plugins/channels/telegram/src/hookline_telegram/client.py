@@ -15,7 +15,7 @@ from .renderer import TelegramHtml
 
 if TYPE_CHECKING:
     from .api import Api
-    from .receiving import Receiver
+    from .receiver import TelegramReceiver
 
 PHOTO_BYTES = 10_000_000
 """The largest photo that can be sent (core.telegram.org/bots/api, sendPhoto)."""
@@ -54,10 +54,10 @@ class TelegramClient(kit.PollingClient):
         return Api(self.account["token"], self._config)
 
     @cached_property
-    def _receiver(self) -> Receiver:
-        from .receiving import Receiver
+    def _receiver(self) -> TelegramReceiver:
+        from .receiver import TelegramReceiver
 
-        return Receiver(self._config, self.host, self._api, self._moves)
+        return TelegramReceiver(self._config, self.host, self._api, self._moves)
 
     # Receiving
 

@@ -1,20 +1,20 @@
-"""Markdown that a model streams, shown in a terminal: cut into blocks, rendered, made harmless.
+"""Streamed Markdown for a terminal: split into blocks, rendered, and stripped of control codes.
 
-Used by the plugins that write answers to a screen. Nothing here writes by itself.
+Used by ``hookline chat`` and ``hookline run``. The functions return text; they write nothing.
 """
 
 from __future__ import annotations
 
-from .answer import Answer
-from .blocks import Blocks
-from .cells import cut, folded, width_of, wrapped
-from .rendering import as_written, fitted, render
+from .blocks import MarkdownBlocks
+from .renderer import as_written, fitted, render
 from .safe_text import literal, one_line, readable
+from .streamed_answer import StreamedAnswer
+from .text_width import cut, folded, width_of, wrapped
 from .window import window_size, window_width
 
 __all__ = [
-    "Answer",
-    "Blocks",
+    "MarkdownBlocks",
+    "StreamedAnswer",
     "as_written",
     "cut",
     "fitted",

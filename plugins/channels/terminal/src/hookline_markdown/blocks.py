@@ -1,4 +1,4 @@
-"""Markdown that arrives in pieces: finished blocks are rendered, the growing one is kept apart."""
+"""Splits Markdown that arrives in pieces into blocks that can be rendered."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _PIECES = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
-class Blocks:
-    """Cuts a growing Markdown text where a paragraph, a list or a code block has ended.
+class MarkdownBlocks:
+    """Splits a growing Markdown text after each paragraph, list or code block.
 
-    A cut comes before a line that starts at the margin after a blank one, outside of code fences.
-    The blocks and the tail together are the text, however it was cut into pieces.
+    A block ends before an unindented line that follows a blank one, outside code fences. Blocks and
+    tail joined are the whole text, whatever the pieces were.
     """
 
     def __init__(self) -> None:
@@ -23,11 +23,11 @@ class Blocks:
 
     @property
     def tail(self) -> str:
-        """What has not been cut off yet."""
+        """The block that is still growing."""
         return self._block + self._line
 
     def feed(self, text: str) -> list[str]:
-        """Add a piece; the blocks that it finished."""
+        """Add text and return the blocks that it completed."""
         finished = []
         for piece in _PIECES.findall(text):
             if not self._line and self._after_blank and not piece[0].isspace():
@@ -39,7 +39,7 @@ class Blocks:
         return finished
 
     def finish(self) -> str:
-        """The last block; the next piece begins anew."""
+        """Return the last block and start a new text."""
         tail = self.tail
         self._block = self._line = self._fence = ""
         self._after_blank = False
@@ -50,7 +50,7 @@ class Blocks:
         self._block += line
         fence = _FENCE.match(line)
         if self._fence:
-            # A fence ends with at least as many of its own marks and nothing after them.
+            # A fence is closed by at least as many of its own marks with nothing after them.
             if fence and fence[1].startswith(self._fence) and not fence[2].strip():
                 self._fence = ""
         elif fence and not (fence[1][0] == "`" and "`" in fence[2]):

@@ -1,4 +1,4 @@
-"""The size of the window that a terminal shows."""
+"""Size of the terminal window."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import shutil
 import sys
 from contextlib import suppress
 
-NARROWEST = 20
+MIN_COLUMNS = 20
 
 
 def window_size() -> os.terminal_size:
-    """The columns and lines of the terminal that the process writes to.
+    """Return columns and lines of the terminal that the process writes to.
 
-    ``COLUMNS`` and ``LINES`` count only where there is no terminal, or one that does not know its
-    size: under tmux and ssh they are often those of another window, long gone.
+    ``COLUMNS`` and ``LINES`` are used only without a terminal that knows its size: under tmux and
+    ssh they often describe another window.
     """
     for stream in (sys.__stdout__, sys.__stderr__, sys.__stdin__):
         with suppress(AttributeError, ValueError, OSError):  # closed, or no terminal
@@ -25,5 +25,5 @@ def window_size() -> os.terminal_size:
 
 
 def window_width() -> int:
-    """The columns to write in, at least ``NARROWEST``."""
-    return max(NARROWEST, window_size().columns)
+    """Return the columns to write in, at least :data:`MIN_COLUMNS`."""
+    return max(MIN_COLUMNS, window_size().columns)

@@ -1,8 +1,8 @@
-"""Hookline plugin ``run``: ``hookline run`` runs one turn and prints the answer.
+"""Hookline plugin ``run``: the command ``hookline run`` runs one turn and prints the answer.
 
 Reached by the entry point ``hookline_run:Run``. :mod:`.command` is the command with its options,
-:mod:`.turn` the turn and Ctrl-C, :mod:`.output` what is shown of it, :mod:`.screen` the same on a
-terminal, :mod:`.stdin` what comes through a pipe, and :mod:`.pictures` what ``--image`` takes.
+:mod:`.turn` runs the turn, :mod:`.output` prints it, :mod:`.rendered_output` does so on a terminal,
+:mod:`.stdin` reads piped input, and :mod:`.images` the files of ``--image``.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ __all__ = ["Run"]
 
 
 class Run(Plugin[NoConfig]):
-    """Its command is an entry point; the plugin switches it on and off."""
+    """Switches the command on and off; the command itself is an entry point."""

@@ -17,16 +17,16 @@ from hookline_hookspecs import CommandError
 from hookline_hookspecs.cli import command_line
 
 if TYPE_CHECKING:
-    from .output import Output
-    from .turn import Request
+    from .output import RunOutput
+    from .turn import Approval, RunRequest
 
 
 PROMPT = "What to do; - or nothing reads it from stdin."
 MODE = "How freely the agent acts in this session: ask, auto, plan or yolo."
 
 
-def _option(told: str, *names: str) -> Any:
-    return typer.Option(*names, help=told)
+def _option(help_text: str, *names: str) -> Any:
+    return typer.Option(*names, help=help_text)
 
 
 def run(
@@ -49,73 +49,78 @@ def run(
 
     Piped input is added to the prompt, as in: git diff | hookline run review
     """
-    from .pictures import attachment
-    from .turn import Request
+    from .images import attachment
+    from .turn import RunRequest
 
-    asks_nobody = no_input or not sys.stdin.isatty() or prompt == "-"
-    show = _output(json, asks=not (asks_nobody or yes))
+    can_ask = not no_input and sys.stdin.isatty() and prompt != "-"
+    approval: Approval = "ask" if can_ask else "no"
+    output = _output(json, asks=can_ask and not yes)
     try:
         if (text := _prompt(prompt)) is None:
             ctx.fail("Missing argument 'PROMPT'.")
-        request = Request(
+        request = RunRequest(
             text=text,
-            mode="yes" if yes else "no" if asks_nobody else "ask",
+            approval="yes" if yes else approval,
             session=_session_id(session),
             model=model,
-            freedom=mode,
+            session_mode=mode,
             system=system,
             attachments=tuple([attachment(path) for path in image or ()]),
-            waits=not no_wait,
+            wait_for_reviews=not no_wait,
         )
-        code = _in_hookline(request, show, trace)
+        code = _run(request, output, trace)
     except CommandError as error:
-        show.refused(error.text)
+        output.refused(error.text)
         raise
     raise SystemExit(code)
 
 
-def _output(json: bool, *, asks: bool) -> Output:
-    from .output import JsonLines, Plain
-    from .screen import Screen, draws
+def _output(json: bool, *, asks: bool) -> RunOutput:
+    from .output import JsonLinesOutput, PlainOutput
+    from .rendered_output import RenderedOutput, supports_colors
 
     if json:
-        return JsonLines(sys.stdout, time.time)
-    return Screen(sys.stdout, asks=asks) if draws(sys.stdout) else Plain(sys.stdout)
+        return JsonLinesOutput(sys.stdout, time.time)
+    return (
+        RenderedOutput(sys.stdout, asks=asks)
+        if supports_colors(sys.stdout)
+        else PlainOutput(sys.stdout)
+    )
 
 
-def _in_hookline(request: Request, show: Output, trace: bool) -> int:
-    """Start Hookline, run the turn and return the exit code; plugins' prints go to stderr."""
+def _run(request: RunRequest, output: RunOutput, trace: bool) -> int:
+    """Start Hookline, run the turn and return the exit code; what plugins print goes to stderr."""
     from .turn import FAILED, run_turn
 
     try:
         with redirect_stdout(sys.stderr):
             code: int = command_line().run(
-                lambda plugin: run_turn(plugin.host, request, show),
+                lambda plugin: run_turn(plugin.host, request, output),
                 model=request.model,
                 trace=trace or None,
             )
     except BrokenPipeError:
-        # The reader has gone (`| head`). Python would complain again when it closes stdout.
+        # The reader is gone (`| head`). Python would report it again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return code
 
 
 def _prompt(text: str | None) -> str | None:
-    """The prompt, from stdin if it is ``-``, else with what comes through a pipe behind it.
+    """Return the prompt with piped input after it; None if there is neither.
 
-    Without one, what comes through a pipe is the prompt; None where nothing does.
+    Without a prompt, piped input is the prompt; with ``-``, all of stdin.
     """
     from hookline_hookspecs.parts import is_command
 
-    from .stdin import alone, behind
+    from .stdin import piped_text, with_piped_text
 
     if text is None:
-        return alone().strip() or None
+        return piped_text().strip() or None
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     elif text.strip() and not is_command(text):
-        text = behind(text)
+        text = with_piped_text(text)
     if not text.strip():
         raise CommandError("the prompt is empty. Write what to do, or - to read it from stdin")
     return text

@@ -1,4 +1,4 @@
-"""What ``hookline run`` shows: the answer on stdout, or every event as a JSON line."""
+"""Output of ``hookline run``: the answer on stdout, or every event as a JSON line."""
 
 from __future__ import annotations
 
@@ -24,49 +24,51 @@ from hookline_hookspecs import (
 from hookline_hookspecs.prices import Prices
 from hookline_markdown import fitted, one_line, readable, window_width
 
-from .advice import for_command_line
+from .command_hints import for_command_line
 
-USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
-LONGEST = 100
-"""Characters of a line about a tool call."""
-LONGEST_FAILURE = 400
+USAGE_FIELDS = ("input", "cache_read", "cache_write", "output", "reasoning")
+MAX_CALL_COLUMNS = 100
+MAX_FAILURE_COLUMNS = 400
 REFUSAL = "Denied: "
-"""How the text of a refused call begins (CONTRACT)."""
-_LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
-"""They end a line for some readers, and JSON allows them raw."""
+"""How the result of a refused call begins."""
+_LINE_SEPARATORS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
+"""Characters that JSON allows raw, but that end a line for some readers."""
 
 
-class Output(Protocol):
-    """A way to show a turn.
+class RunOutput(Protocol):
+    """Shows a turn.
 
-    ``asks`` says whether a person sees it who can answer the question that a turn ends with.
+    Attributes:
+        asks: whether a person is there to answer the question that a turn ends with.
     """
 
     asks: bool
 
     def connect(self, host: Host) -> None:
-        """Listen to what is worth a line."""
+        """Connect to the signals that are shown."""
 
     def refused(self, text: str) -> None:
-        """There is no answer, and ``text``, which is on stderr already, says why."""
+        """Report that no turn began; ``text`` is the error that goes to stderr."""
 
     def finished(self, submission: Submission) -> None:
         """Show the end of the turn."""
 
 
-class Plain:
-    """The answer goes to stdout as it is; notices go to stderr, on a terminal tool calls and their
-    failures too. Reviews are not shown."""
+class PlainOutput:
+    """Prints the bare answer to stdout, and notices to stderr.
+
+    If stderr is a terminal, it also shows tool calls and their failures. Reviews are not shown.
+    """
 
     asks = False
 
     def __init__(self, stdout: TextIO) -> None:
         self._stdout = stdout
-        self._failures = Failures()
+        self._failures = FailureNotices()
         self._session: str | None = None
 
     def connect(self, host: Host) -> None:
-        """Listen to what stderr is told."""
+        """Connect to the signals that have a line on stderr."""
         host.signals.connect("notice", self._notice)
         host.signals.connect("plugin_failed", self._failed)
         host.signals.connect("delta", self._interrupted)
@@ -80,34 +82,34 @@ class Plain:
             self._say(f"[{event.plugin}] {event.text}")
 
     def _say(self, text: str) -> None:
-        tell(for_command_line(text, self._session))
+        write_stderr(for_command_line(text, self._session))
 
     def _failed(self, event: PluginFailure, ctx: Context | None) -> None:
         if (notice := self._failures.notice(event)) is not None:
             self._notice(notice, ctx)
 
     def _interrupted(self, event: Delta, ctx: Context) -> None:
-        if (told := interruption(event)) and is_followed(ctx):
-            tell(f"… {told}")
+        if (text := interruption(event)) and is_followed(ctx):
+            write_stderr(f"… {text}")
 
     def _calls(self, event: ModelResponse, ctx: Context) -> None:
         for call in event.message.tool_calls if is_followed(ctx) else ():
             shown = json.dumps(call.arguments, ensure_ascii=False, default=str)
-            tell(one_line(f"· {call.name} {shown}", LONGEST))
+            write_stderr(one_line(f"· {call.name} {shown}", MAX_CALL_COLUMNS))
 
     def _failed_call(self, event: ToolResult, ctx: Context) -> None:
-        # Core tells of a refusal by a notice.
+        # A refusal has a notice of core.
         if not event.ok and is_followed(ctx) and not event.text.startswith(REFUSAL):
-            told = (event.shown or event.text).removeprefix("Error: ")
-            tell(one_line(f"✗ {event.call.name}: {told}", LONGEST_FAILURE))
+            reason = (event.shown or event.text).removeprefix("Error: ")
+            write_stderr(one_line(f"✗ {event.call.name}: {reason}", MAX_FAILURE_COLUMNS))
 
     def refused(self, text: str) -> None:
-        """Nothing more is shown."""
+        """Do nothing: the error on stderr is enough."""
 
     def finished(self, submission: Submission) -> None:
         """Print the answer; an error goes to stderr."""
-        for text in unshown(submission):
-            tell(f"[core] {text}")
+        for text in earlier_answers(submission):
+            write_stderr(f"[core] {text}")
         turn = submission.turn
         self._session = turn.session.id
         if turn.stop == "error":
@@ -121,8 +123,8 @@ class Plain:
             write(self._stdout, turn.reply)
 
 
-class JsonLines:
-    """One JSON object a line, ``result`` always last.
+class JsonLinesOutput:
+    """Prints events as JSON, one per line; ``result`` is the last.
 
     Args:
         stdout: where the lines go.
@@ -136,14 +138,14 @@ class JsonLines:
         self._now = now
         self._session: str | None = None
         self._turn: str | None = None
-        self._asked: str | None = None
+        self._question_call: str | None = None
         self._over = False
-        self._failures = Failures()
+        self._failures = FailureNotices()
         self._prices: Prices | None = None
         self._costs: dict[str, float | None] = {}
 
     def connect(self, host: Host) -> None:
-        """Listen to everything that has a line."""
+        """Connect to the signals that have a line."""
         self._prices = Prices.of(host)
         receivers: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start,
@@ -166,7 +168,7 @@ class JsonLines:
             self._turn = ctx.turn.id or self._turn
         line = {"type": type_, "session": self._session, "turn": self._turn, "ts": self._now()}
         text = json.dumps({**line, **fields}, ensure_ascii=False, default=str)
-        write(self._stdout, text.translate(_LINE_ENDS))
+        write(self._stdout, text.translate(_LINE_SEPARATORS))
 
     def _start(self, _event: Turn, ctx: Context) -> None:
         self._line("start", ctx)
@@ -174,8 +176,8 @@ class JsonLines:
     def _delta(self, event: Delta, ctx: Context) -> None:
         if event.kind == "text":
             self._line("delta", ctx, text=event.text)
-        elif told := interruption(event):
-            self._line("notice", ctx, plugin="core", text=told)
+        elif text := interruption(event):
+            self._line("notice", ctx, plugin="core", text=text)
 
     def _calls(self, event: ModelResponse, ctx: Context) -> None:
         cost = self._prices.cost(event.model, event.usage) if self._prices is not None else None
@@ -189,10 +191,10 @@ class JsonLines:
         self._line("tool_result", ctx, **fields, text=event.text)
 
     def _question(self, event: Question, ctx: Context) -> None:
-        # A plugin may ask the others in its own name; it is one question.
-        if event.call is not None and event.call.id == self._asked:
+        # A plugin may pass a question on in its own name; that is still one question.
+        if event.call is not None and event.call.id == self._question_call:
             return
-        self._asked = event.call.id if event.call is not None else None
+        self._question_call = event.call.id if event.call is not None else None
         self._line("question", ctx, text=event.text, choices=list(event.choices))
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
@@ -209,20 +211,20 @@ class JsonLines:
         self._line("error", ctx, kind=event.kind, text=text)
 
     def refused(self, text: str) -> None:
-        """There is no answer: say so in lines too."""
+        """Print the error and an empty result."""
         self._line("error", None, kind="config", text=text)
-        empty = dict.fromkeys(USAGE, 0)
+        empty = dict.fromkeys(USAGE_FIELDS, 0)
         self._line("result", None, text=text, usage=empty, tool_calls=0, stop="error")
 
     def finished(self, submission: Submission) -> None:
-        """The question, if the turn ended in one, and the result."""
+        """Print the question that the turn ended with, if any, and the result."""
         turn, question = submission.turn, submission.question
         self._session, self._turn = turn.session.id or None, turn.id
-        for text in unshown(submission):
+        for text in earlier_answers(submission):
             self._line("notice", None, plugin="core", text=text)
         if question is not None:
             self._line("question", None, text=question.text, choices=list(question.choices))
-        usage = {name: getattr(turn.usage, name) for name in USAGE}
+        usage = {name: getattr(turn.usage, name) for name in USAGE_FIELDS}
         if cost := self._costs.get(turn.id):
             usage["cost"] = cost
         fields: dict[str, Any] = {"usage": usage}
@@ -233,31 +235,31 @@ class JsonLines:
         self._over = True
 
 
-class Failures:
-    """Plugins' failures as notices, each once.
+class FailureNotices:
+    """Turns failures of plugins into notices, each once.
 
-    A process of one turn rarely comes to the failures in a row that switch a plugin off, of which
-    core tells by itself.
+    Core gives notice only when it switches a plugin off after several failures in a row, which a
+    process of one turn rarely reaches.
     """
 
     def __init__(self) -> None:
-        self._told: set[PluginFailure] = set()
+        self._seen: set[PluginFailure] = set()
 
     def notice(self, event: PluginFailure) -> Notice | None:
-        """What the person is told; None if that has been done."""
-        if event.off or event in self._told:
+        """Return the notice; None if there was one already."""
+        if event.off or event in self._seen:
             return None
-        self._told.add(event)
+        self._seen.add(event)
         return Notice(event.plugin, f"This plugin failed in {event.hook}: {event.reason}")
 
 
-def unshown(submission: Submission) -> list[str]:
-    """Answers of interrupted turns that nobody has seen yet."""
+def earlier_answers(submission: Submission) -> list[str]:
+    """Return undelivered answers of interrupted turns, for people."""
     return [f"Finished from before: {text}" for text in submission.undelivered]
 
 
 def interruption(event: Delta) -> str:
-    """What a person is told of an answer that does not go on as it should; empty if it does."""
+    """Return why the answer does not continue, for people; empty if it does."""
     if event.kind == "waiting":
         return event.text
     if event.kind == "restart":
@@ -268,16 +270,16 @@ def interruption(event: Delta) -> str:
 
 
 def is_followed(ctx: Context | None) -> bool:
-    """Whether a person follows the work: not that of a review."""
+    """Whether the work is shown to a person; that of a review is not."""
     return ctx is None or ctx.session.kind != "review"
 
 
-def tell(text: str) -> None:
-    """Write a line to stderr; on a terminal broken between words, and without what steers it."""
+def write_stderr(text: str) -> None:
+    """Write a line to stderr; on a terminal it is wrapped and control characters are escaped."""
     write(sys.stderr, fitted(readable(text), window_width()) if sys.stderr.isatty() else text)
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Write a text and, if it lacks one, a newline."""
+    """Write a text, and a newline if it does not end with one."""
     stream.write(text if text.endswith("\n") else text + "\n")
     stream.flush()

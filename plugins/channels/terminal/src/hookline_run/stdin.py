@@ -1,9 +1,9 @@
-"""What comes through a pipe behind the prompt: ``git diff | hookline run "Review this."``
+"""Piped input, which is added to the prompt: ``git diff | hookline run "Review this."``
 
-Nothing is read of a terminal, of ``/dev/null``, or of a file that somebody has begun to read (a
-``while read`` loop). A pipe may be one that was merely inherited and that nobody will ever write
-to, as under cron, ssh or another program: it is waited for without an end only where a program of
-the same pipeline has its other end, else :data:`PATIENCE` long.
+Nothing is read from a terminal, from ``/dev/null``, or from a file that another program has begun
+to read (a ``while read`` loop). A pipe may be inherited, with no writer, as under cron, ssh or
+another program. So it is waited for indefinitely only if a program of the same pipeline has its
+other end, else for :data:`PIPE_TIMEOUT`.
 """
 
 from __future__ import annotations
@@ -19,51 +19,50 @@ from pathlib import Path
 
 from hookline_hookspecs import CommandError
 
-PATIENCE = 0.5
-"""Seconds until a pipe to which no program of the pipeline writes counts as one without data."""
-LARGEST = 400_000
-"""Bytes that are taken of stdin."""
+PIPE_TIMEOUT = 0.5
+"""Seconds until a pipe without a known writer counts as empty."""
+MAX_STDIN_BYTES = 400_000
 _PROC = Path("/proc")
 _TICKS = re.compile(r"`{3,}")
 
 
-def behind(prompt: str) -> str:
-    """Return the prompt, followed by what comes through stdin, if anything does.
+def with_piped_text(prompt: str) -> str:
+    """Return the prompt, followed by the piped input in a code fence, if there is any.
 
     Raises:
-        CommandError: it is not a text.
+        CommandError: the input is not text.
     """
-    text, told = _text()
+    text, note = _text()
     if not text.strip():
         return prompt
     fence = max(_TICKS.findall(text), key=len, default="``") + "`"
     end = "\n" if not text.endswith("\n") else ""
-    return f"{prompt}\n\n{fence}\n{text}{end}{fence}{told}"
+    return f"{prompt}\n\n{fence}\n{text}{end}{fence}{note}"
 
 
-def alone() -> str:
-    """Return what comes through stdin as the prompt itself; nothing if nothing does.
+def piped_text() -> str:
+    """Return the piped input; empty if there is none.
 
     Raises:
-        CommandError: it is not a text.
+        CommandError: the input is not text.
     """
     return "".join(_text())
 
 
 def _text() -> tuple[str, str]:
-    """What comes through stdin, and a line for the model where it was cut."""
+    """Return the piped input, and a note for the model if it was cut."""
     data = _read()
     if b"\0" in data:
-        raise CommandError("what comes through stdin is not a text; pass a picture with --image")
-    if len(data) <= LARGEST:
+        raise CommandError("stdin is not text. Pass an image with --image")
+    if len(data) <= MAX_STDIN_BYTES:
         return data.decode("utf-8", "replace"), ""
-    told = f"Only the first {LARGEST:,} bytes of stdin are above; the rest was left out."
-    sys.stderr.write(f"hookline: {told}\n")
-    return data[:LARGEST].decode("utf-8", "ignore"), f"\n[{told}]"
+    note = f"Only the first {MAX_STDIN_BYTES:,} bytes of stdin are above; the rest was left out."
+    sys.stderr.write(f"hookline: {note}\n")
+    return data[:MAX_STDIN_BYTES].decode("utf-8", "ignore"), f"\n[{note}]"
 
 
 def _read() -> bytes:
-    """At most one byte more than :data:`LARGEST`."""
+    """Read at most one byte more than :data:`MAX_STDIN_BYTES`."""
     try:
         descriptor = sys.stdin.fileno()
         mode = os.fstat(descriptor).st_mode
@@ -78,19 +77,19 @@ def _read() -> bytes:
 
 
 def _pieces(descriptor: int) -> Iterator[bytes]:
-    left = LARGEST + 1
+    left = MAX_STDIN_BYTES + 1
     while left and (piece := os.read(descriptor, min(left, 65_536))):
         left -= len(piece)
         yield piece
 
 
 def _has_data(descriptor: int) -> bool:
-    """Whether data or the end of a pipe has come, or is sure to come."""
-    if not hasattr(select, "poll") or _ready(descriptor, PATIENCE):
+    """Whether data or the end of the pipe is there, or is sure to come."""
+    if not hasattr(select, "poll") or _ready(descriptor, PIPE_TIMEOUT):
         return True
-    if _is_written(descriptor):
+    if _has_writer(descriptor):
         return True
-    sys.stderr.write("hookline: nothing came through stdin, so it is left out (- waits for it)\n")
+    sys.stderr.write("hookline: no input on stdin; ignored. Use - to wait for it\n")
     return False
 
 
@@ -98,11 +97,11 @@ def _ready(descriptor: int, seconds: float) -> bool:
     return bool(select.select([descriptor], [], [], seconds)[0])
 
 
-def _is_written(descriptor: int) -> bool:
+def _has_writer(descriptor: int) -> bool:
     """Whether another program of this pipeline has the other end open.
 
-    A shell puts the programs of a pipeline into one process group. Who started this process may
-    hold the pipe for reasons of its own, and does not count.
+    A shell puts the programs of a pipeline into one process group. The parents of this process do
+    not count: they may hold the pipe open without ever writing to it.
     """
     try:
         pipe = (_PROC / "self" / "fd" / str(descriptor)).readlink()
@@ -118,13 +117,13 @@ def _is_written(descriptor: int) -> bool:
 
 
 def _ancestors() -> Iterator[int]:
-    """This process and those that started it."""
+    """Yield the ids of this process and its parents."""
     number = os.getpid()
     while number > 0:
         yield number
         try:
-            said = (_PROC / str(number) / "stat").read_text("utf-8", "replace")
-            number = int(said.rpartition(")")[2].split()[1])
+            line = (_PROC / str(number) / "stat").read_text("utf-8", "replace")
+            number = int(line.rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return
 

@@ -1,4 +1,4 @@
-"""The turn of ``hookline run``: what is submitted, Ctrl-C, and the exit code."""
+"""The turn of ``hookline run``: the message, Ctrl-C, and the exit code."""
 
 from __future__ import annotations
 
@@ -31,47 +31,50 @@ from hookline_markdown import literal
 if TYPE_CHECKING:
     from hookline_hookspecs import Mode
 
-    from .output import Output
+    from .output import RunOutput
 
 Approval: TypeAlias = Literal["ask", "yes", "no"]
 DONE, FAILED, INTERRUPTED = 0, 1, 130
-"""Exit codes (CONTRACT, Command line)."""
-REVIEW_SECONDS = 60.0
-"""How long background work is waited for after the answer (CONTRACT)."""
+"""Exit codes."""
+REVIEW_TIMEOUT = 60.0
+"""Seconds to wait for background work after the answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked on the command line.
+class RunRequest:
+    """The options of ``hookline run``.
 
-    ``mode`` says who answers an ``Ask``, ``freedom`` is the mode that the session is given,
-    ``waits`` whether due reviews are finished in this process.
+    Attributes:
+        approval: how an ``Ask`` is answered: by a person, always yes, or always no.
+        session_mode: the mode that the session is given; None leaves it as it is.
+        wait_for_reviews: finish due reviews in this process.
     """
 
     text: str
-    mode: Approval
+    approval: Approval
     session: str | None
     model: str | None
-    freedom: str | None
+    session_mode: str | None
     system: str | None
     attachments: tuple[Attachment, ...]
-    waits: bool
+    wait_for_reviews: bool
 
 
-async def run_turn(host: Host, request: Request, show: Output) -> int:
+async def run_turn(host: Host, request: RunRequest, output: RunOutput) -> int:
     """Run the turn, show it and return the exit code.
 
-    Raises ``HooklineError`` kin if there is no usable model or the store fails.
+    Raises:
+        HooklineError: there is no usable model, or the store failed.
     """
     core = host.services[Inspection]
     for warning in core.plugin_problems():
         sys.stderr.write(f"hookline: warning: {warning}\n")
     if not is_command(request.text):
         core.check_model(core.default_model())
-    show.connect(host)
+    output.connect(host)
     session = request.session or _new_session_id(host.now())
-    if request.freedom is not None:
-        await _choose_mode(host, session, request.freedom)
+    if request.session_mode is not None:
+        await _choose_mode(host, session, request.session_mode)
     inbound = Inbound(
         channel="terminal",
         chat_id="default",
@@ -84,8 +87,8 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
         system=request.system,
         model=request.model,
     )
-    submission = await _submitted(host, inbound, request.mode, show)
-    while (answer := await _answer(host, submission, show)) is not None:
+    submission = await _submit(host, inbound, request.approval, output)
+    while (answer := await _ask(host, submission, output)) is not None:
         inbound = replace(
             inbound,
             message_id=uuid.uuid4().hex,
@@ -94,31 +97,30 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
             received=host.now(),
             session_id=submission.turn.session.id,
         )
-        submission = await _submitted(host, inbound, request.mode, show)
-    if request.freedom == "plan" and submission.turn.stop == "done":
+        submission = await _submit(host, inbound, request.approval, output)
+    if request.session_mode == "plan" and submission.turn.stop == "done":
         named = shlex.quote(submission.turn.session.id)
         sys.stderr.write(f"Carry the plan out with: hookline run --session {named} /accept\n")
-    if request.waits:
-        await host.services[GatewayHost].finish(REVIEW_SECONDS)
+    if request.wait_for_reviews:
+        await host.services[GatewayHost].finish(REVIEW_TIMEOUT)
     return _exit_code(submission.turn)
 
 
-async def _submitted(host: Host, inbound: Inbound, mode: Approval, show: Output) -> Submission:
+async def _submit(
+    host: Host, inbound: Inbound, approval: Approval, output: RunOutput
+) -> Submission:
     """Run one turn and show its end."""
     _stop_on_interrupt(host, inbound)
-    submission = await host.services[Conversations].submit(inbound, mode)
-    show.finished(submission)
+    submission = await host.services[Conversations].submit(inbound, approval)
+    output.finished(submission)
     await submission.mark_delivered()
     return submission
 
 
-async def _answer(host: Host, submission: Submission, show: Output) -> str | None:
-    """Return the person's answer to the question that a turn ended with; None if none is given.
-
-    The channel of the terminal asks, where it can.
-    """
+async def _ask(host: Host, submission: Submission, output: RunOutput) -> str | None:
+    """Ask the question that a turn ended with on the terminal; None without an answer."""
     question = submission.question
-    if question is None or not question.choices or not show.asks:
+    if question is None or not question.choices or not output.asks:
         return None
     channel = next((one for one in host.channels() if one.name == "terminal"), None)
     answer = await channel.answer_to(question) if channel is not None else None
@@ -135,8 +137,7 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
     modes = host.services.get(Modes)
     if modes is None:
         raise CommandError(
-            "--mode needs the plugin modes, which is off; `hookline plugins enable modes` "
-            "switches it on"
+            "--mode needs the plugin modes, which is off. Run `hookline plugins enable modes`."
         )
     await modes.set(session, cast("Mode", mode))
 
@@ -152,7 +153,7 @@ def _exit_code(turn: Turn) -> int:
 
 
 def _stop_on_interrupt(host: Host, inbound: Inbound) -> None:
-    """The first Ctrl-C stops the turn cleanly; the next one ends the process."""
+    """Let the first Ctrl-C stop the turn cleanly, and the next one end the process."""
     loop = asyncio.get_running_loop()
     main = asyncio.current_task()
 

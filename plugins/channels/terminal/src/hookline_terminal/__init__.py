@@ -1,8 +1,10 @@
 """Hookline plugin ``terminal``: ``hookline chat``, approvals by key, and ``hookline init``.
 
-Reached by the entry point ``hookline_terminal:Terminal``. :mod:`.channel` is the channel; it talks
-through :mod:`.interactive` on a terminal and through :mod:`.plain` in a pipe. :mod:`.chat` is
-``hookline chat``, :mod:`.setup` is ``hookline init``.
+Reached by the entry point ``hookline_terminal:Terminal``. :mod:`.channel` is the channel; it uses
+:mod:`.interactive_chat` on a terminal and :mod:`.piped_chat` in a pipe. :mod:`.chat` is the command
+``hookline chat``, :mod:`.setup` is ``hookline init``. In the interactive chat :mod:`.input_line`
+reads, :mod:`.keys` binds its keys, :mod:`.transcript` writes above it, and :mod:`.status_line` is
+below it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Terminal(Plugin[TerminalConfig]):
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The one channel."""
+        """Register the channel ``terminal``."""
         register(self._channel)
 
     @hookimpl
@@ -48,20 +50,20 @@ class Terminal(Plugin[TerminalConfig]):
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """Tell what the commands came to that the person ran with ``!`` before this message."""
-        ran = self._channel.ran_before(turn.inbound.message_id)
-        if not ran or turn.session.kind != "chat":
+        """Add the output of the commands that the person ran with ``!`` before this message."""
+        runs = self._channel.shell_runs_before(turn.inbound.message_id)
+        if not runs or turn.session.kind != "chat":
             return None
-        from .own_commands import told
+        from .shell_escape import shell_context
 
-        return await told(ctx, ran)
+        return await shell_context(ctx, runs)
 
-    @command("/expand", audience="everyone", immediate=True, category="Conversation")
+    @command("/expand", audience="everyone", immediate=True, category="TerminalConversation")
     def expand(self, _ctx: Context, _args: str) -> str:
         """Show all of the last result that was folded (Ctrl-O); again, of the one before."""
-        return "Results are folded in the terminal's chat alone."
+        return "/expand works in the terminal chat only."
 
-    @command("/copy", audience="everyone", immediate=True, category="Conversation")
+    @command("/copy", audience="everyone", immediate=True, category="TerminalConversation")
     def copy(self, _ctx: Context, _args: str) -> str:
         """Copy the last answer to the clipboard, or its last block of code: /copy code."""
-        return "/copy works in the terminal's chat alone."
+        return "/copy works in the terminal chat only."

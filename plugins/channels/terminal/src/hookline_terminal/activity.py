@@ -1,4 +1,4 @@
-"""What happens in a turn, as lines for people, and what a signal's context tells."""
+"""Lines about tool calls and notices, and which signals the terminal shows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ if TYPE_CHECKING:
     from hookline_hookspecs import Attachment, Context, Notice, ToolCall
 
 CHANNEL = "terminal"
-LONGEST = 100
-"""Columns of a line about a tool call, where nothing narrower is asked for."""
-VALUE = 40
-"""Columns of one argument beside others."""
+MAX_CALL_COLUMNS = 100
+MAX_ARGUMENT_COLUMNS = 40
+"""Of each argument but the first."""
 _SHOWN_KINDS = frozenset({"chat", "agent", "none"})
-"""Sessions whose work a person follows: their own, sub-agents, and what happens before a session is
-known. Reviews work unseen."""
+"""Kinds of sessions that are shown: the person's own, sub-agents, and none yet. Reviews are not."""
 
 
 def plugin_view(ctx: Any) -> Context | None:
-    """The context of a signal as a plugin knows it; None where the signal has none."""
+    """Return the context of a signal as plugins see it; None if the signal has none."""
     view: Context | None = ctx.of(CHANNEL) if hasattr(ctx, "of") else ctx
     return view
 
@@ -35,19 +33,19 @@ def is_chat(ctx: Any) -> bool:
 
 
 def is_followed(ctx: Any) -> bool:
-    """Whether a signal is about work that a person in the terminal follows."""
+    """Whether a signal is about work that the terminal shows."""
     view = plugin_view(ctx)
     return view is not None and view.channel == CHANNEL and view.session.kind in _SHOWN_KINDS
 
 
-def call_line(call: ToolCall, width: int = LONGEST) -> str:
-    """A tool call: its name and its arguments, the first one bare and in full, the rest shortened.
+def call_line(call: ToolCall, width: int = MAX_CALL_COLUMNS) -> str:
+    """Return a tool call on one line: its name, the first argument in full, the others shortened.
 
-    Long texts, such as the content of a file, are counted only.
+    Of a text of several lines, such as the content of a file, only their number is shown.
     """
     first, *others = call.arguments.items() or [("", "")]
     if "path" in call.arguments and first[0] != "path":
-        others = [first, *(one for one in others if one[0] != "path")]
+        others = [first, *(item for item in others if item[0] != "path")]
         first = ("path", call.arguments["path"])
     parts = [_value(first[1]), *(f"{name}={_short(value)}" for name, value in others)]
     return one_line(f"{call.name} {', '.join(parts)}", width)
@@ -56,15 +54,15 @@ def call_line(call: ToolCall, width: int = LONGEST) -> str:
 def _short(value: Any) -> str:
     text = _value(value)
     lines = text.strip("\n").count("\n") + 1
-    return f"({lines} lines)" if lines > 1 else one_line(text, VALUE)
+    return f"({lines} lines)" if lines > 1 else one_line(text, MAX_ARGUMENT_COLUMNS)
 
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def lasted(seconds: float, *, whole: bool = False) -> str:
-    """A time as people say it; ``whole`` seconds for one that still runs."""
+def format_duration(seconds: float, *, whole: bool = False) -> str:
+    """Return a duration for people, such as ``1 min 5 s``; ``whole`` drops fractions of seconds."""
     if seconds >= 60:
         minutes, rest = divmod(int(seconds), 60)
         return f"{minutes} min {rest} s"
@@ -73,24 +71,24 @@ def lasted(seconds: float, *, whole: bool = False) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
-def refusal_of(notice: Notice) -> str:
-    """The tool whose refusal a notice tells, which its result tells as well; empty for others."""
+def refused_tool(notice: Notice) -> str:
+    """Return the tool that a notice of a refusal is about; empty for other notices."""
     tool, found, _ = notice.text.partition(" was refused: ")
     return tool if found else ""
 
 
-def is_good(notice: Notice) -> bool:
-    """Whether a notice only confirms what the person asked for: what ``@path`` has attached."""
+def is_confirmation(notice: Notice) -> bool:
+    """Whether a notice only confirms what ``@path`` has attached."""
     return notice.plugin == "context-refs" and notice.text.startswith("Attached: ")
 
 
 def notice_line(notice: Notice) -> str:
-    """A notice with the plugin it came from."""
+    """Return a notice with its plugin."""
     return f"[{literal(notice.plugin)}] {literal(notice.text)}"
 
 
 def attachment_line(item: Attachment | Audio) -> str:
-    """A file of a reply, by its path."""
+    """Return the line for a file of a reply: its kind and path."""
     kind = "audio" if isinstance(item, Audio) else item.mime.partition("/")[0]
     kind = kind if kind in ("audio", "image", "video") else "file"
     return f"[{kind}] {literal(str(Path(item.path)))}"

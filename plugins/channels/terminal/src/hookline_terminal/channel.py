@@ -1,4 +1,4 @@
-"""The channel ``terminal``: chooses how to talk, and hands replies and questions on."""
+"""The channel ``terminal``: picks the interactive or the piped chat and passes replies to it."""
 
 from __future__ import annotations
 
@@ -12,27 +12,31 @@ from hookline_hookspecs.channels import Channel
 
 from .activity import CHANNEL
 from .config import TerminalConfig
-from .conversation import Conversation
+from .conversation import TerminalConversation
 
 if TYPE_CHECKING:
-    from .shell_escape import Ran
+    from .shell_escape import ShellRun
 
 
-class Front(Protocol):
-    """One way of talking: :class:`.interactive.Interactive` or :class:`.plain.Plain`."""
+class ChatFrontend(Protocol):
+    """Implemented by ``InteractiveChat`` and ``PipedChat``."""
 
     @property
     def receivers(self) -> dict[str, Any]:
-        """What it wants to hear, by signal."""
+        """The receivers to connect, by signal."""
+
+    @property
+    def spent(self) -> str:
+        """What the chat cost, for people; empty for nothing."""
 
     async def run(self) -> None:
-        """Talk until the input ends."""
+        """Read and send messages until the input ends."""
 
     def show(self, reply: Reply) -> None:
         """Show a reply. Raises ``OSError`` if it could not be shown."""
 
     async def ask(self, question: Question) -> str | None:
-        """The person's choice, or None if they cannot be asked."""
+        """Return the person's choice; None if they cannot be asked."""
 
 
 class TerminalChannel(Channel):
@@ -46,53 +50,53 @@ class TerminalChannel(Channel):
     def __init__(self, host: Host, config: TerminalConfig) -> None:
         self._host = host
         self._config = config
-        self._front: Front | None = None
+        self._frontend: ChatFrontend | None = None
         self.session: str | None = None
-        """The session that the chat continues or begins."""
+        """The session that the chat continues or starts."""
         self.resumed = False
-        """Whether that is an earlier one, whose last messages are shown."""
-        self._conversation: Conversation | None = None
+        """Whether ``session`` is an earlier one; its last messages are shown then."""
+        self._conversation: TerminalConversation | None = None
         self._connected: list[tuple[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
         self.spent = ""
-        """What the chat cost, in words, once it has stopped; empty for nothing."""
-        self._one_at_a_time = asyncio.Lock()
+        """What the chat cost, for people, once it has stopped; empty for nothing."""
+        self._question_lock = asyncio.Lock()
 
     async def start(self) -> None:
-        """Begin to read."""
-        self._conversation = conversation = Conversation(
+        """Start reading."""
+        self._conversation = conversation = TerminalConversation(
             self._host, self.session, resumed=self.resumed
         )
-        self._front = self._choose(conversation)
-        for receivers in (conversation.receivers, self._front.receivers):
+        self._frontend = self._choose(conversation)
+        for receivers in (conversation.receivers, self._frontend.receivers):
             for signal, receiver in receivers.items():
                 self._host.signals.connect(signal, receiver)
                 self._connected.append((signal, receiver))
-        self._task = asyncio.create_task(self._front.run(), name="terminal input")
+        self._task = asyncio.create_task(self._frontend.run(), name="terminal input")
 
-    def _choose(self, conversation: Conversation) -> Front:
+    def _choose(self, conversation: TerminalConversation) -> ChatFrontend:
         if is_terminal(sys.stdin) and is_terminal(sys.stdout) and not _dumb():
-            from .interactive import Interactive
+            from .interactive_chat import InteractiveChat
 
-            return Interactive(self._host, self._config, conversation)
-        from .plain import Plain
+            return InteractiveChat(self._host, self._config, conversation)
+        from .piped_chat import PipedChat
 
-        return Plain(conversation, self._config)
+        return PipedChat(conversation, self._config)
 
     @property
     def open_session(self) -> str | None:
-        """The session that is open or was at the end, if anything was said in it."""
+        """The open session, or the last one after the end; None if nothing was said in it."""
         return self._conversation.opened if self._conversation is not None else None
 
     async def wait(self) -> None:
-        """Return at the end of the input, when the last message is answered."""
+        """Wait for the end of the input and the answer to the last message."""
         if self._task is not None:
             await self._task
 
     async def stop(self) -> None:
         """Stop reading."""
-        self.spent = getattr(self._front, "spent", "")
-        task, self._task, self._front = self._task, None, None
+        self.spent = self._frontend.spent if self._frontend is not None else ""
+        task, self._task, self._frontend = self._task, None, None
         for signal, receiver in self._connected:
             self._host.signals.disconnect(signal, receiver)
         self._connected.clear()
@@ -100,42 +104,44 @@ class TerminalChannel(Channel):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    def ran_before(self, message_id: str) -> tuple[Ran, ...]:
-        """The commands that the person ran with ``!`` before this message."""
-        return self._conversation.ran_before(message_id) if self._conversation else ()
+    def shell_runs_before(self, message_id: str) -> tuple[ShellRun, ...]:
+        """Return the commands that the person ran with ``!`` before this message."""
+        return self._conversation.shell_runs_before(message_id) if self._conversation else ()
 
     async def send(self, reply: Reply) -> str | None:
-        """Show a reply. Raises ``RuntimeError`` if nobody is there to read it."""
-        if self._front is None:
+        """Show a reply. Raises ``RuntimeError`` if no chat is open."""
+        if self._frontend is None:
             raise RuntimeError("no chat is open in this process; the next `hookline chat` shows it")
-        self._front.show(reply)
+        self._frontend.show(reply)
         return None
 
     async def ask(self, question: Question) -> str | None:
-        """The person's choice; None if there is no terminal to ask on."""
-        if self._front is not None:
-            return await self._front.ask(question)
+        """Return the person's choice; None if there is no terminal to ask on."""
+        if self._frontend is not None:
+            return await self._frontend.ask(question)
         if not is_terminal(sys.stdin):
             return None
-        from .asking import ask_beside_output
+        from .question_prompt import ask_beside_output
 
-        async with self._one_at_a_time:
+        async with self._question_lock:
             return await ask_beside_output(question)
 
     async def answer_to(self, question: Question) -> str | None:
-        """The person's answer to the question that a turn of ``hookline run`` has ended with and
-        shown, in words of their own if no choice fits; None if they leave it."""
-        if self._front is not None or not is_terminal(sys.stdin) or _dumb():
+        """Ask the question that a turn of ``hookline run`` ended with and has shown.
+
+        Returns a choice or a written answer; None if the person leaves it.
+        """
+        if self._frontend is not None or not is_terminal(sys.stdin) or _dumb():
             return None
-        from .asking import ask_beside_output
+        from .question_prompt import ask_beside_output
         from .question_text import with_other
 
-        async with self._one_at_a_time:
+        async with self._question_lock:
             return await ask_beside_output(with_other(question), own_words=True)
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a standard stream is there and is a terminal."""
+    """Whether a standard stream exists and is a terminal."""
     try:
         return bool(stream is not None and stream.isatty())
     except ValueError:  # closed

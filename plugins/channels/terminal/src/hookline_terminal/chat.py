@@ -1,6 +1,6 @@
 """Chat in the terminal.
 
-``hookline chat``.
+``hookline chat``: its options, and the session that it opens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .channel import TerminalChannel
 
-_GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
+_GENERATED_ID = re.compile(r"\d{8}-[0-9a-f]{8}")
 USAGE, INTERRUPTED = 2, 130
 """Exit codes."""
 SESSION = "Continue or create this session."
@@ -53,7 +53,11 @@ def chat(
 
 
 def _need_model() -> None:
-    """Return if a model is set up; offer ``hookline init`` where there is a person to ask."""
+    """Check that a model is set up; on a terminal, offer ``hookline init`` if not.
+
+    Raises:
+        CommandError: there is no model.
+    """
     from .channel import is_terminal
     from .setup import initialise
 
@@ -67,7 +71,7 @@ def _need_model() -> None:
         try:
             answer = input("Set up now? [Y/n] ").strip().casefold()
         except (EOFError, KeyboardInterrupt):
-            _tell("")  # the question's line ends
+            _tell("")  # end the line of the prompt
             raise SystemExit(INTERRUPTED) from None
         if answer not in ("", "y", "yes"):
             raise SystemExit(USAGE) from None
@@ -85,7 +89,7 @@ async def _chat(
     core.check_model(core.default_model())
     for line in core.plugin_problems():
         _tell(_between_words(f"hookline: warning: {line}"))
-    channel = cast("TerminalChannel", next(one for one in host.channels() if one.name == CHANNEL))
+    channel = cast("TerminalChannel", next(c for c in host.channels() if c.name == CHANNEL))
     session, _, resume, _ = wanted
     earlier = await _earlier(host, *wanted)
     if earlier is not None:
@@ -123,33 +127,33 @@ def _check_options(session: str | None, continue_: bool, resume: bool, resumed: 
 async def _earlier(
     host: Host, session: str | None, continue_: bool, resume: bool, resumed: str | None
 ) -> str | None:
-    """Return the id of the earlier session that is meant, None for none of them.
+    """Return the id of the earlier session that the options name; None for a new one.
 
-    A name that a person gave stands for what is said under it now; an id that Hookline made means
-    that one session, however old it is.
+    A name given by a person means the session that has it now; a generated id means that very
+    session, however old.
     """
-    from .past import last_session, past_sessions, session_called
+    from .past_sessions import last_session, past_sessions, session_called
 
-    if session is not None and _GENERATED.fullmatch(session):
-        known = [one.id for one in await past_sessions(host)]
+    if session is not None and _GENERATED_ID.fullmatch(session):
+        known = [past.id for past in await past_sessions(host)]
         return session if session in known else None
     if continue_:
         return await last_session(host, host.paths.workspace)
     if resumed is not None:
         return await session_called(host, resumed)
-    return await _picked(host) if resume else None
+    return await _pick_session(host) if resume else None
 
 
-async def _picked(host: Host) -> str | None:
+async def _pick_session(host: Host) -> str | None:
     from .channel import is_terminal
-    from .past import past_sessions, recap
+    from .past_sessions import past_sessions, recap
 
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        raise CommandError("there is no terminal to choose on. Name a session: --resume ID")
+        raise CommandError("picking a session needs a terminal. Name a session: --resume ID")
     found = await past_sessions(host)
     if not found:
-        raise CommandError("there is no session to resume yet. Run `hookline chat` to start one")
-    from .picker import pick
+        raise CommandError("no session to resume yet. Run `hookline chat` to start one")
+    from .session_picker import pick
 
     return await pick(found, partial(recap, host))
 
@@ -169,7 +173,7 @@ def _good_id(session: str) -> bool:
 
 
 def _between_words(text: str) -> str:
-    """The text as lines for the person's terminal; as it is where stderr is none."""
+    """Wrap the text if stderr is a terminal."""
     from .channel import is_terminal
 
     if not is_terminal(sys.stderr):

@@ -1,4 +1,4 @@
-"""The clipboard, read by whatever program this machine has for it."""
+"""Reads the clipboard with whatever program this machine has for it."""
 
 from __future__ import annotations
 
@@ -13,43 +13,42 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 5.0
-"""For each program."""
-KEPT_SECONDS = 86_400.0
-"""For which a pasted picture stays; it is part of the conversation once its turn has begun."""
-LARGEST = 20_000_000
-"""Bytes that are read."""
-MISSING = (
+PROGRAM_TIMEOUT = 5.0
+"""Seconds for each program."""
+PASTED_FILE_SECONDS = 86_400.0
+"""Age at which a pasted picture is removed. The conversation has its own copy by then."""
+MAX_CLIPBOARD_BYTES = 20_000_000
+NO_PROGRAM = (
     "The clipboard cannot be read here: install wl-clipboard (Wayland), xclip (X11) or pngpaste "
     "(macOS), or drag the file into the window."
 )
-EMPTY = "The clipboard holds neither a picture nor text."
+EMPTY_CLIPBOARD = "The clipboard holds neither a picture nor text."
 
 
 @dataclass(frozen=True, slots=True)
-class Clipping:
-    """What the clipboard holds; ``missing`` if no program can tell."""
+class ClipboardContent:
+    """What the clipboard holds; ``missing`` if no program can read it."""
 
     picture: bytes = b""
     text: str = ""
     missing: bool = False
 
 
-async def read_clipboard(env: Mapping[str, str] = os.environ) -> Clipping:
+async def read_clipboard(env: Mapping[str, str] = os.environ) -> ClipboardContent:
     """Read a picture from the clipboard, else text."""
     programs = list(_programs(env))
     if not programs:
-        return Clipping(missing=True)
+        return ClipboardContent(missing=True)
     for for_picture, for_text in programs:
         if data := await _output(for_picture):
-            return Clipping(picture=data)
+            return ClipboardContent(picture=data)
         if data := await _output(for_text):
-            return Clipping(text=data.decode("utf-8", "replace"))
-    return Clipping()
+            return ClipboardContent(text=data.decode("utf-8", "replace"))
+    return ClipboardContent()
 
 
 def _programs(env: Mapping[str, str]) -> Iterator[tuple[list[str], list[str]]]:
-    """The commands for a picture and for text, of the programs that are there."""
+    """Yield the commands that read a picture and text, for each installed program."""
     if env.get("WAYLAND_DISPLAY") and shutil.which("wl-paste"):
         yield ["wl-paste", "--type", "image/png"], ["wl-paste", "--no-newline", "--type", "text"]
     if env.get("DISPLAY") and shutil.which("xclip"):
@@ -59,8 +58,8 @@ def _programs(env: Mapping[str, str]) -> Iterator[tuple[list[str], list[str]]]:
         yield ["pngpaste", "-"], ["pbpaste"]
 
 
-def stored(folder: Path, data: bytes, kind: str) -> Path:
-    """A file of its own with ``data``, that only the person can read."""
+def store_picture(folder: Path, data: bytes, kind: str) -> Path:
+    """Write ``data`` to a new file with mode 0600."""
     folder.mkdir(mode=0o700, exist_ok=True)
     file = folder / f"{uuid.uuid4().hex}.{kind}"
     file.touch(mode=0o600)
@@ -68,16 +67,16 @@ def stored(folder: Path, data: bytes, kind: str) -> Path:
     return file
 
 
-def forget_old(folder: Path) -> None:
-    """Remove the pictures that earlier chats have sent."""
+def remove_old_pictures(folder: Path) -> None:
+    """Remove pictures that earlier chats have sent."""
     with suppress(OSError):
         for file in folder.iterdir():
-            if file.stat().st_mtime < time.time() - KEPT_SECONDS:
+            if file.stat().st_mtime < time.time() - PASTED_FILE_SECONDS:
                 file.unlink(missing_ok=True)
 
 
 async def _output(argv: list[str]) -> bytes:
-    """What a program prints if it succeeds, else nothing."""
+    """Return what a program prints; empty if it fails."""
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -88,10 +87,10 @@ async def _output(argv: list[str]) -> bytes:
     except OSError:
         return b""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PROGRAM_TIMEOUT):
             assert process.stdout is not None
-            data = await process.stdout.read(LARGEST + 1)
-            while (more := await process.stdout.read(65_536)) and len(data) <= LARGEST:
+            data = await process.stdout.read(MAX_CLIPBOARD_BYTES + 1)
+            while (more := await process.stdout.read(65_536)) and len(data) <= MAX_CLIPBOARD_BYTES:
                 data += more
             code = await process.wait()
     except TimeoutError:
@@ -99,4 +98,4 @@ async def _output(argv: list[str]) -> bytes:
     finally:
         with suppress(ProcessLookupError):
             process.kill()
-    return data if code == 0 and len(data) <= LARGEST else b""
+    return data if code == 0 and len(data) <= MAX_CLIPBOARD_BYTES else b""

@@ -12,7 +12,7 @@ from hookline_markdown import one_line
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from .files import Files
+from .workspace_files import WorkspaceFiles
 
 REFERENCES = (
     ("@file:", "a file: @file:path or @file:path:10-20"),
@@ -23,12 +23,15 @@ REFERENCES = (
     ("@url:", "a page: @url:https://…"),
 )
 """The references that plugin ``context-refs`` knows besides ``@path``."""
-OWN = (("/exit", "End the chat."), ("/keys", "Show what the keys do."), ("/quit", "End the chat."))
-"""The chat's own commands."""
-META = 200
-"""Characters of what is said about a completion."""
-SECONDS = 2.0
-"""For the arguments that a command offers."""
+LOCAL_COMMANDS = (
+    ("/exit", "End the chat."),
+    ("/keys", "Show what the keys do."),
+    ("/quit", "End the chat."),
+)
+"""Commands of the chat itself."""
+MAX_DESCRIPTION_COLUMNS = 200
+ARGUMENT_TIMEOUT = 2.0
+"""Seconds for a command to offer its arguments."""
 Completions: TypeAlias = Callable[[str, str], Awaitable[Sequence[tuple[str, str]]]]
 _COMMAND = re.compile(r"/\S*")
 _ARGUMENT = re.compile(r"(/\S+)\s+(\S.*|)", re.DOTALL)
@@ -36,13 +39,13 @@ _REFERENCE = re.compile(r'(?:^|[\s(\[{])@(?:(file|folder):)?("?)((?(2)[^"\n]*|[^
 
 
 class ChatCompleter(Completer):
-    """Completes what stands before the cursor.
+    """Completes the text before the cursor.
 
     Args:
         paths: the guarded workspace.
-        commands: every slash command, asked for each time.
-        session: the session that the chat is in, for the arguments of commands.
-        before: an earlier session of this chat, for one in which nothing was said yet.
+        commands: returns every slash command.
+        session: returns the session of the chat, for the arguments of commands.
+        before: returns an earlier session of this chat, while the current one is empty.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class ChatCompleter(Completer):
         session: Callable[[], str | None],
         before: Callable[[], Awaitable[str | None]] | None = None,
     ) -> None:
-        self._files = Files(paths)
+        self._files = WorkspaceFiles(paths)
         self._commands = commands
         self._session = session
         self._before = before
@@ -68,7 +71,7 @@ class ChatCompleter(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """The same and, after a command, what that offers; files are looked for in a thread."""
+        """Complete the arguments of commands too; files are searched in a thread."""
         argument = _ARGUMENT.fullmatch(document.text_before_cursor)
         offered: Iterable[Completion] = ()
         if argument is not None:
@@ -81,60 +84,65 @@ class ChatCompleter(Completer):
             yield completion
 
     def _names(self, typed: str) -> Iterator[Completion]:
-        """The commands that begin so, then those with it elsewhere in their name."""
-        known = dict(OWN)
-        for one in self._commands():
-            known[one.name] = one.help
-            known |= dict.fromkeys(one.aliases, f"{one.name}: {one.help}")
-        wanted = typed[1:].casefold()
-        first = sorted(name for name in known if name[1:].startswith(wanted))
-        others = sorted(name for name in known if wanted in name and name not in first)
+        """Yield the commands that begin with the text, then those that contain it."""
+        known = dict(LOCAL_COMMANDS)
+        for command in self._commands():
+            known[command.name] = command.help
+            known |= dict.fromkeys(command.aliases, f"{command.name}: {command.help}")
+        query = typed[1:].casefold()
+        first = sorted(name for name in known if name[1:].startswith(query))
+        others = sorted(name for name in known if query in name and name not in first)
         for name in [*first, *others]:
             yield Completion(name, start_position=-len(typed), display_meta=known[name])
 
     async def _arguments(self, name: str, typed: str) -> list[Completion]:
-        for one in self._commands():
-            if name.casefold() in (one.name, *one.aliases) and one.complete is not None:
+        for command in self._commands():
+            names = (command.name, *command.aliases)
+            if name.casefold() in names and command.complete is not None:
                 break
         else:
             return []
         try:
-            async with asyncio.timeout(SECONDS):
-                found = await self._offered(one.complete, typed)
+            async with asyncio.timeout(ARGUMENT_TIMEOUT):
+                found = await self._offered(command.complete, typed)
         except Exception:
-            return []  # A menu that does not open is no reason to disturb somebody who types.
+            return []  # An error here must not disturb a person who is typing.
         return [
-            Completion(text, start_position=-len(typed), display_meta=one_line(told, META))
-            for text, told in found
+            Completion(
+                text,
+                start_position=-len(typed),
+                display_meta=one_line(description, MAX_DESCRIPTION_COLUMNS),
+            )
+            for text, description in found
         ]
 
     async def _offered(self, complete: Completions, typed: str) -> Sequence[tuple[str, str]]:
         found = await complete(self._session() or "", typed)
         if found or self._before is None:
             return found
-        # What belongs to the chat, and not to a session, is found by one that is stored.
+        # What belongs to the chat, not to a session, is found through a stored session.
         before = await self._before()
         return await complete(before, typed) if before is not None else ()
 
     def _referred(self, kind: str | None, quote: str, typed: str) -> Iterator[Completion]:
-        wanted = typed.casefold()
-        found = self._files.like(typed, folders_only=kind == "folder")
-        named = [path for path in found if wanted and _name(path).startswith(wanted)]
+        query = typed.casefold()
+        found = self._files.search(typed, folders_only=kind == "folder")
+        named = [path for path in found if query and _name(path).startswith(query)]
         yield from (_path(path, quote, typed) for path in named)
         if kind is None and not quote:
-            for name, told in REFERENCES:
+            for name, description in REFERENCES:
                 if name[1:].startswith(typed):
-                    yield Completion(name[1:], start_position=-len(typed), display_meta=told)
+                    yield Completion(name[1:], start_position=-len(typed), display_meta=description)
         yield from (_path(path, quote, typed) for path in found if path not in named)
 
 
 def _name(path: str) -> str:
-    """The last part of a path, which may be a folder's, in lower case."""
+    """Return the last part of a file's or folder's path, in lower case."""
     return path.rstrip("/").rpartition("/")[2].casefold()
 
 
 def _path(path: str, quote: str, typed: str) -> Completion:
-    # A name with a blank needs quotes, which may have to be put before what is typed.
+    # A name with a blank needs quotes, which may have to be added before the typed text.
     text = path if quote or not re.search(r"\s", path) else f'"{path}'
     closed = f'{text}"' if text.startswith('"') and not path.endswith("/") else text
     closed = f'{text}"' if quote and not path.endswith("/") else closed

@@ -20,10 +20,10 @@ WORKS_WHEN_OFF = True
 def init(
     plugin: Terminal,
     no_input: Annotated[
-        bool, typer.Option("--no-input", help="Ask nothing; only write the files that are missing.")
+        bool, typer.Option("--no-input", help="Do not prompt; only write missing files.")
     ] = False,
 ) -> None:
-    """Set up model, key and channels; run it again to see and change what is set."""
+    """Set up model, key and channels. Run it again to change them."""
     from .setup import initialise
 
     initialise(plugin.host, command_line().configuration, ask=not no_input)

@@ -1,4 +1,4 @@
-"""The input line: many lines, history, completion, and a pause in which the draft is kept."""
+"""The input line: multi-line editing, history, completion, and pauses that keep the draft."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.shortcuts import PromptSession
 
 from . import clipboard
-from .asking import screen_for
-from .dropped import dragged, mime_type, picture, reference
-from .editor import NoEditor, edit
-from .folding import Folding, Typed
+from .dragged_files import dragged_paths, image_attachment, mime_type, workspace_reference
+from .editor import EditorFailed, edit
 from .history import BoundedHistory
 from .keys import bindings
+from .paste_labels import PasteLabels, TypedMessage
+from .question_prompt import screen_for
 
-PAUSED: Final = Typed("\0paused", "\0paused")
-"""What :meth:`InputLine.read` returns when it was paused; nobody can type it."""
+PAUSED: Final = TypedMessage("\0paused", "\0paused")
+"""Returned by :meth:`InputLine.read` after a pause. It holds a NUL, so it cannot be typed."""
 _EDIT: Final = "\0edit"
-ESCAPE_SECONDS = 0.1
-"""How long a lone Esc waits for the rest of a key's sequence, which comes at once."""
-FEWEST, MOST = 4, 8
-"""Rows of the line and the menu below it, by the height of the screen."""
-PICTURES = "pictures"
-"""The folder of pasted pictures, in the plugin's own."""
+ESCAPE_TIMEOUT = 0.1
+"""Seconds after which Esc counts as that key and not as the start of a key's sequence."""
+MIN_MENU_ROWS, MAX_MENU_ROWS = 4, 8
+"""Rows of the line with its completion menu, by the height of the screen."""
+PICTURES_FOLDER = "pictures"
+"""Folder of pasted pictures, in the plugin's own folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What stands around the line, and what its keys call.
+class LineActions:
+    """What is drawn around the line, and what its keys call.
 
     Attributes:
-        above: what stands above the line; asked at every drawing.
-        status: what stands below the line; asked at every drawing.
-        interrupt: called at Ctrl-C; False means that there was nothing to stop.
-        expand: called at Ctrl-O, for all of what was folded.
+        above: returns the rows above the line, at every drawing.
+        status: returns the row below the line, at every drawing.
+        interrupt: called at Ctrl-C; returns False if there was nothing to stop.
+        expand: called at Ctrl-O, to show a folded result.
         say: shows a sentence above the line.
         next_mode: called at Shift-Tab.
         show_keys: called at ``?`` on an empty line.
-        held: holds what is written while another program has the screen.
+        held: holds output back while another program has the screen.
     """
 
     above: Callable[[], StyleAndTextTuples]
@@ -74,49 +74,54 @@ class InputLine:
 
     Args:
         paths: the guarded workspace, for files that are dragged into the window.
-        folder: where the history and pasted pictures are kept.
-        around: what the line shows and calls.
-        completer: what Tab offers.
+        folder: the folder for the history and pasted pictures.
+        actions: what is drawn around the line and called by its keys.
+        completer: completes at Tab.
     """
 
-    def __init__(self, paths: Paths, folder: Path, around: Around, completer: Completer) -> None:
+    def __init__(
+        self, paths: Paths, folder: Path, actions: LineActions, completer: Completer
+    ) -> None:
         self._paths = paths
         self._folder = folder
-        self._around = around
-        self._folding = Folding()
+        self._actions = actions
+        self._labels = PasteLabels()
         self.draft = Document()
-        """What stands in the line while nobody reads it."""
-        self._leaving = False
-        self._wants_pause = False
+        """The text of the line while :meth:`read` is not running."""
+        self._is_leaving = False
+        self._is_pause_requested = False
         self.is_editing = False
         """Whether the person's editor has the screen."""
         self._tasks: set[asyncio.Task[None]] = set()
-        clipboard.forget_old(folder / PICTURES)
-        self._session = _Session(
+        clipboard.remove_old_pictures(folder / PICTURES_FOLDER)
+        self._session = _LineSession(
             self._message,
             multiline=True,
-            history=BoundedHistory(folder, self._folding.recalled, self._folding.expanded),
+            history=BoundedHistory(folder, self._labels.recalled, self._labels.expanded),
             completer=completer,
             key_bindings=bindings(
-                self, expand=around.expand, show_keys=around.show_keys, next_mode=around.next_mode
+                self,
+                expand=actions.expand,
+                show_keys=actions.show_keys,
+                next_mode=actions.next_mode,
             ),
             prompt_continuation="  ",
             erase_when_done=True,
             output=screen_for(),
         )
-        self._session.app.ttimeoutlen = ESCAPE_SECONDS
-        add_status(self._session, around.status)
+        self._session.app.ttimeoutlen = ESCAPE_TIMEOUT
+        add_status(self._session, actions.status)
 
     @property
     def app(self) -> Application[str]:
-        """What draws the line while it reads."""
+        """The application that draws the line while it reads."""
         return self._session.app
 
     def take_typed_ahead(self) -> None:
-        """Take what was typed before this program read keys; in raw mode.
+        """Take the keys that were typed before this program was ready. Call in raw mode.
 
-        Till then the terminal made a newline of Enter. Only the last one sends: lines that were
-        pasted so early stay one message.
+        The terminal has made newlines of Enter. Only the last one sends, so that lines pasted so
+        early stay one message.
         """
         keyboard = self.app.input
         if not select.select([keyboard.fileno()], [], [], 0)[0]:
@@ -126,9 +131,9 @@ class InputLine:
             keys[-1] = KeyPress(Keys.ControlM, "\r")
         store_typeahead(keyboard, keys)
 
-    async def read(self) -> Typed | None:
-        """A message, :data:`PAUSED`, or None when the person leaves."""
-        self._wants_pause = False
+    async def read(self) -> TypedMessage | None:
+        """Return a message, :data:`PAUSED`, or None when the person leaves."""
+        self._is_pause_requested = False
         while True:
             draft, self.draft = self.draft, Document()
             try:
@@ -138,14 +143,14 @@ class InputLine:
             except EOFError:
                 return None
             if text != _EDIT:
-                return PAUSED if text == PAUSED.text else self._folding.typed(text)
+                return PAUSED if text == PAUSED.text else self._labels.typed(text)
             await self._edit()
-            if self._wants_pause:
+            if self._is_pause_requested:
                 return PAUSED
 
     def pause(self) -> None:
-        """End the reading and keep the draft for the next one."""
-        self._wants_pause = True
+        """End :meth:`read` and keep the draft for the next call."""
+        self._is_pause_requested = True
         self._end_with(PAUSED.text)
 
     def _end_with(self, result: str) -> None:
@@ -159,52 +164,52 @@ class InputLine:
         return self.app.is_running and future is not None and not future.done()
 
     def _message(self) -> StyleAndTextTuples:
-        hint = "(Ctrl-C again ends the chat) " if self._leaving else ""
-        return [*self._around.above(), ("fg:ansibrightblack", hint), ("bold", "› ")]
+        hint = "(Ctrl-C again ends the chat) " if self._is_leaving else ""
+        return [*self._actions.above(), ("fg:ansibrightblack", hint), ("bold", "› ")]
 
-    # What the keys do
+    # Actions of keys
 
     def send(self, buffer: Buffer) -> None:
         """Send the message."""
-        self._leaving = False
+        self._is_leaving = False
         buffer.validate_and_handle()
 
     def stop(self, buffer: Buffer) -> None:
-        """Stop what runs; else clear the line; else leave, at the second time."""
-        if self._around.interrupt():
-            self._leaving = False
+        """Stop what is running, else clear the line, else leave if pressed twice."""
+        if self._actions.interrupt():
+            self._is_leaving = False
         elif buffer.text:
             self.clear(buffer)
-        elif self._leaving:
+        elif self._is_leaving:
             self.app.exit(exception=EOFError)
         else:
-            self._leaving = True
+            self._is_leaving = True
 
     def clear(self, buffer: Buffer) -> None:
-        """Clear the line; the history keeps what stood there."""
+        """Clear the line; its text stays in the history."""
         if buffer.text.strip():
             buffer.append_to_history()
         buffer.reset()
 
     def erase(self, buffer: Buffer, count: int) -> None:
         """Remove ``count`` characters before the cursor, or the label that ends there."""
-        label = self._folding.label_before(buffer.document.text_before_cursor)
+        label = self._labels.label_before(buffer.document.text_before_cursor)
         buffer.delete_before_cursor(len(label) or max(1, count))
 
     def insert_pasted(self, text: str) -> None:
-        """Insert a paste: files that were dragged here as references, long text as a label."""
-        files = dragged(text)
+        """Insert a paste: dragged files as references, long text as a label."""
+        files = dragged_paths(text)
         if files:
-            self._insert(" ".join(self._dropped(file) for file in files) + " ")
+            self._insert(" ".join(self._file_text(file) for file in files) + " ")
         else:
-            self._insert(self._folding.pasted(text, self._text))
+            self._insert(self._labels.pasted(text, self._text))
 
-    def _dropped(self, file: Path) -> str:
-        inside = reference(file, self._paths)
+    def _file_text(self, file: Path) -> str:
+        inside = workspace_reference(file, self._paths)
         if inside is not None:
             return inside
-        shot = picture(file)
-        return self._folding.picture(shot, self._text) if shot is not None else str(file)
+        image = image_attachment(file)
+        return self._labels.picture(image, self._text) if image is not None else str(file)
 
     def paste_clipboard(self) -> None:
         """Insert what the clipboard holds, as soon as it is known."""
@@ -215,14 +220,14 @@ class InputLine:
         mime = mime_type(found.picture[:16])
         if mime is not None:
             kind = mime.partition("/")[2]
-            folder = self._folder / PICTURES
-            file = await asyncio.to_thread(clipboard.stored, folder, found.picture, kind)
-            shot = Attachment(file, mime, f"pasted.{kind}", len(found.picture))
-            self._insert(self._folding.picture(shot, self._text) + " ")
+            folder = self._folder / PICTURES_FOLDER
+            file = await asyncio.to_thread(clipboard.store_picture, folder, found.picture, kind)
+            image = Attachment(file, mime, f"pasted.{kind}", len(found.picture))
+            self._insert(self._labels.picture(image, self._text) + " ")
         elif found.text:
             self.insert_pasted(found.text.replace("\r\n", "\n").replace("\r", "\n"))
         else:
-            self._around.say(clipboard.MISSING if found.missing else clipboard.EMPTY)
+            self._actions.say(clipboard.NO_PROGRAM if found.missing else clipboard.EMPTY_CLIPBOARD)
 
     @property
     def _text(self) -> str:
@@ -244,44 +249,45 @@ class InputLine:
     # The editor
 
     def open_editor(self) -> None:
-        """End the reading, to go on in the person's editor."""
+        """End :meth:`read` to continue in the person's editor."""
         self._end_with(_EDIT)
 
     async def _edit(self) -> None:
-        """Let the person's editor have the terminal and the draft, with the words of its pastes."""
+        """Edit the draft, with its pastes in full, in the person's editor."""
         self.is_editing = True
         problem = ""
         try:
-            with self._around.held(), self.app.input.cooked_mode():
-                text = await edit(self._folding.expanded(self.draft.text), self._folder)
-            folded = self._folding.folded(text)
+            with self._actions.held(), self.app.input.cooked_mode():
+                text = await edit(self._labels.expanded(self.draft.text), self._folder)
+            folded = self._labels.folded(text)
             self.draft = Document(folded, len(folded))
-        except NoEditor as error:
+        except EditorFailed as error:
             problem = str(error)
         finally:
             self.is_editing = False
         if problem:
-            self._around.say(problem)
+            self._actions.say(problem)
 
 
-class _Session(PromptSession[str]):
-    """Keeps rows for the menu of completions only while there is one, so that the status stays just
-    below the line."""
+class _LineSession(PromptSession[str]):
+    """Reserves rows for the completion menu only while it is open, so that the status line stays
+    just below the input line."""
 
     def _get_default_buffer_control_height(self) -> Dimension:
         if self.default_buffer.complete_state is None or self.app.is_done:
             return Dimension()
-        return Dimension(min=max(FEWEST, min(MOST, self.app.output.get_size().rows // 3)))
+        rows = self.app.output.get_size().rows // 3
+        return Dimension(min=max(MIN_MENU_ROWS, min(MAX_MENU_ROWS, rows)))
 
 
 def add_status(session: PromptSession[str], status: Callable[[], StyleAndTextTuples]) -> None:
     """Show ``status`` below the line.
 
-    The prompt's own ``bottom_toolbar`` is hidden until the terminal has said where its cursor is,
-    after every line that is written above: it would flicker, or never show.
+    The prompt's own ``bottom_toolbar`` is hidden until the terminal has reported its cursor
+    position, after every line that is written above: it would flicker, or never be seen.
     """
     line = Window(FormattedTextControl(status), height=1, dont_extend_height=True)
     shown = ConditionalContainer(line, ~is_done & Condition(lambda: bool(status())))
-    # What is left of the rows stays below the status.
+    # Spare rows stay below the status line.
     session.layout.current_window.dont_extend_height = to_filter(True)
     session.layout.container = HSplit([session.layout.container, shown], align=VerticalAlign.TOP)

@@ -1,4 +1,4 @@
-"""What the keys do, as ``?`` at an empty line and ``/keys`` show it."""
+"""The table of keys that ``?`` at an empty line and ``/keys`` show."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ import textwrap
 from collections.abc import Iterator
 
 KEYS = (
-    ("Enter", "send; while a turn is running, the message waits for its own"),
+    ("Enter", "send; while a turn is running, the message is queued"),
     (
         "Alt-Enter, Ctrl-J, \\ Enter",
         "begin a new line (Shift-Enter too, where the terminal sends it)",
     ),
     ("Tab", "complete a command, its argument or an @path"),
-    ("↑ ↓", "what was typed before, in other chats too"),
-    ("Ctrl-R", "search in it; Ctrl-R again goes further back"),
+    ("↑ ↓", "earlier messages, of other chats too"),
+    ("Ctrl-R", "search them; Ctrl-R again goes further back"),
     ("Esc Esc", "clear the line; ↑ brings it back"),
     ("Ctrl-C", "stop the turn or the command; else clear the line; twice at an empty line ends"),
     ("Ctrl-D", "end the chat, as /exit does"),
     ("Ctrl-G", "edit the line in $VISUAL or $EDITOR"),
     ("Ctrl-V, Alt-V", "paste from the clipboard, a picture too"),
-    ("Ctrl-O", "show all of what was folded last"),
+    ("Ctrl-O", "show all of the last folded result"),
     ("Shift-Tab", "change the mode: ask, auto, plan"),
     ("@path", "attach a file, a folder or a picture of the workspace"),
     ("!command", "run a command; its output goes with your next message"),
-    ("/", "the commands; /help tells about them"),
+    ("/", "slash commands; /help lists them"),
     ("?", "this table"),
 )
 """Keys and what they do, in the order of the table."""
-NARROW = 60
-"""Columns below which what a key does stands under it."""
+MIN_TABLE_COLUMNS = 60
+"""On a narrower screen, descriptions are below their keys."""
 
 
 def table(width: int) -> str:
-    """The table for a screen of ``width`` columns."""
+    """Return the table for a screen of ``width`` columns."""
     return "\n".join(_rows(width))
 
 
 def _rows(width: int) -> Iterator[str]:
     column = max(len(keys) for keys, _ in KEYS) + 2
     for keys, does in KEYS:
-        if width < NARROW:
+        if width < MIN_TABLE_COLUMNS:
             yield f"  {keys}"
             yield from textwrap.wrap(
                 does, width - 1, initial_indent="    ", subsequent_indent="    "

@@ -1,4 +1,4 @@
-"""The keys of the input line, and what they ask the line for."""
+"""Key bindings of the input line."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyP
 from prompt_toolkit.keys import Keys
 
 SHIFT_ENTER = ("\x1b[27;2;13~", "\x1b[13;2u", "\x1b[27;5;13~", "\x1b[13;5u")
-"""What terminals send for Shift-Enter and Ctrl-Enter, where they tell them from Enter."""
+"""Sent for Shift-Enter and Ctrl-Enter by terminals that distinguish them from Enter."""
 
 
-class Line(Protocol):
-    """What the keys do with the line."""
+class EditableLine(Protocol):
+    """What the keys call; implemented by ``InputLine``."""
 
     def send(self, buffer: Buffer) -> None:
         """Send the message."""
 
     def stop(self, buffer: Buffer) -> None:
-        """Stop what runs, or clear the line, or leave."""
+        """Stop what is running, or clear the line, or leave."""
 
     def clear(self, buffer: Buffer) -> None:
-        """Clear the line, so that it can be called back."""
+        """Clear the line; its text stays in the history."""
 
     def insert_pasted(self, text: str) -> None:
-        """Insert what was pasted."""
+        """Insert a paste."""
 
     def paste_clipboard(self) -> None:
-        """Insert what the clipboard holds."""
+        """Insert the content of the clipboard."""
 
     def open_editor(self) -> None:
-        """Go on in the person's editor."""
+        """Continue in the person's editor."""
 
     def erase(self, buffer: Buffer, count: int) -> None:
-        """Remove what stands before the cursor, a label as a whole."""
+        """Remove characters before the cursor, or a whole label."""
 
 
 def bindings(
-    line: Line,
+    line: EditableLine,
     *,
     expand: Callable[[], None],
     show_keys: Callable[[], None],
     next_mode: Callable[[], None],
 ) -> ConditionalKeyBindings:
-    """The keys, in addition to those of every line; a search in the history has its own."""
+    """Return the bindings, in addition to prompt_toolkit's; a history search keeps its own."""
     for sequence in SHIFT_ENTER:
         ANSI_SEQUENCES[sequence] = Keys.ControlJ
     keys = KeyBindings()
@@ -61,7 +61,7 @@ def bindings(
     return ConditionalKeyBindings(keys, has_focus(DEFAULT_BUFFER))
 
 
-def _add_editing(keys: KeyBindings, line: Line) -> None:
+def _add_editing(keys: KeyBindings, line: EditableLine) -> None:
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
@@ -89,10 +89,10 @@ def _add_editing(keys: KeyBindings, line: Line) -> None:
         line.erase(event.current_buffer, event.arg)
 
 
-def _add_pasting(keys: KeyBindings, line: Line) -> None:
+def _add_pasting(keys: KeyBindings, line: EditableLine) -> None:
     @keys.add(Keys.BracketedPaste)
     def _(event: KeyPressEvent) -> None:
-        # A terminal that holds a picture in its clipboard pastes nothing.
+        # A terminal with an image in its clipboard pastes an empty text.
         if event.data:
             line.insert_pasted(event.data.replace("\r\n", "\n").replace("\r", "\n"))
         else:

@@ -1,7 +1,7 @@
-"""``!command``: the person's own command, run by their own right, with its output on the screen.
+"""``!command``: runs a command of the person with their own rights and shows its output.
 
-It is no tool: no model can call it, no channel but this terminal has it, and nobody is asked. What
-it printed goes with the person's next message.
+It is not a tool: models cannot call it, other channels do not have it, and it needs no approval.
+Its output is added to the person's next message.
 """
 
 from __future__ import annotations
@@ -12,33 +12,36 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from hookline_hookspecs import Context, ContextBlock, Origin, OriginKind, Refused, ToolCall
 from hookline_markdown import literal
 
-KEPT = 10_000
-"""Characters of the beginning and of the end of an output that the conversation gets."""
-GRACE = 2.0
+MAX_EDGE_CHARS = 10_000
+"""Characters kept of the beginning and of the end of the output."""
+KILL_TIMEOUT = 2.0
 """Seconds between SIGTERM and SIGKILL."""
-_LAST_WORDS = 0.3
-"""Seconds that output may still come after the shell has ended; what it left running goes on."""
+_OUTPUT_TIMEOUT = 0.3
+"""Seconds for more output after the shell has ended; background processes keep running."""
+TAG = "attached-context"
+"""The element of the turn's context for what the person added."""
 _CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A command of the person, and what came of it."""
+class ShellRun:
+    """A command of the person, its output and exit code."""
 
     command: str
     text: str
     code: int
 
     @property
-    def told(self) -> str:
-        """What the model reads."""
+    def model_text(self) -> str:
+        """The result as the model reads it."""
         output = self.text if not self.text or self.text.endswith("\n") else f"{self.text}\n"
         return f"{output}[exit code {self.code}]"
 
@@ -47,13 +50,13 @@ class ShellEscape:
     """Runs one command at a time.
 
     Args:
-        folder: where commands run.
+        folder: the working directory.
         show: writes a line of output.
-        ended: told what a command came to.
+        ended: called with the result of each command.
     """
 
     def __init__(
-        self, folder: Path, show: Callable[[str], None], ended: Callable[[Ran], None]
+        self, folder: Path, show: Callable[[str], None], ended: Callable[[ShellRun], None]
     ) -> None:
         self._folder = folder
         self._show = show
@@ -67,20 +70,21 @@ class ShellEscape:
         return self._task is not None and not self._task.done()
 
     def start(self, command: str) -> None:
-        """Run ``command``; there must be none running."""
+        """Run ``command``. No other may be running."""
         self._task = asyncio.get_running_loop().create_task(self._run(command))
 
     def stop(self) -> bool:
-        """End the running command; False if there is none."""
+        """End the running command; returns False if there is none."""
         if not self.is_running:
             return False
         if self._process is not None:
             _signal(self._process.pid, signal.SIGTERM)
-            asyncio.get_running_loop().call_later(GRACE, _signal, self._process.pid, signal.SIGKILL)
+            loop = asyncio.get_running_loop()
+            loop.call_later(KILL_TIMEOUT, _signal, self._process.pid, signal.SIGKILL)
         return True
 
     async def close(self) -> None:
-        """End what is running, at once."""
+        """Kill the running command."""
         if self._task is None or self._task.done():
             return
         if self._process is not None:
@@ -102,12 +106,12 @@ class ShellEscape:
         except OSError as error:
             self._show(f"{shell} could not be started: {error.strerror}.")
             return
-        output = _Output(self._show)
+        output = _CommandOutput(self._show)
         assert process.stdout is not None
         reading = asyncio.get_running_loop().create_task(output.read(process.stdout))
         try:
             code = await process.wait()
-            await asyncio.wait([reading], timeout=_LAST_WORDS)
+            await asyncio.wait([reading], timeout=_OUTPUT_TIMEOUT)
         finally:
             reading.cancel()
             self._process = None
@@ -115,11 +119,11 @@ class ShellEscape:
         code = code if code >= 0 else 128 - code
         if code:
             self._show(f"[exit code {code}]")
-        self._ended(Ran(command, output.kept, code))
+        self._ended(ShellRun(command, output.text, code))
 
 
-class _Output:
-    """Shows whole lines as they come and keeps the beginning and the end."""
+class _CommandOutput:
+    """Shows output line by line and keeps its beginning and end."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
@@ -130,7 +134,7 @@ class _Output:
         self._length = 0
 
     @property
-    def kept(self) -> str:
+    def text(self) -> str:
         """The output, without its middle if it is long."""
         left_out = self._length - len(self._head) - len(self._tail)
         if left_out <= 0:
@@ -138,33 +142,58 @@ class _Output:
         return f"{self._head}\n[… {left_out} characters left out]\n{self._tail}"
 
     async def read(self, stream: asyncio.StreamReader) -> None:
-        """Take in what is printed, to its end."""
+        """Read the output to its end."""
         while data := await stream.read(65_536):
-            self._take(self._decoder.decode(data))
+            self._feed(self._decoder.decode(data))
 
     def end(self) -> None:
-        """Show a last line that lacks its newline."""
-        self._take(self._decoder.decode(b"", final=True))
+        """Show a last line without a newline."""
+        self._feed(self._decoder.decode(b"", final=True))
         if self._line:
-            self._put(self._line)
+            self._add_line(self._line)
             self._line = ""
 
-    def _take(self, text: str) -> None:
+    def _feed(self, text: str) -> None:
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
-            self._put(f"{line}\n")
+            self._add_line(f"{line}\n")
 
-    def _put(self, line: str) -> None:
-        # A line that a program wrote over, such as a progress bar, counts as it was at the end.
+    def _add_line(self, line: str) -> None:
+        # Of a line that was overwritten, such as a progress bar, only the last state counts.
         plain = _CODES.sub("", line).removesuffix("\n").removesuffix("\r").rpartition("\r")[2]
         self._show(literal(plain))
         text = plain + ("\n" if line.endswith("\n") else "")
         self._length += len(text)
-        room = KEPT - len(self._head)
+        room = MAX_EDGE_CHARS - len(self._head)
         self._head += text[: max(0, room)]
-        self._tail = (self._tail + text[max(0, room) :])[-KEPT:]
+        self._tail = (self._tail + text[max(0, room) :])[-MAX_EDGE_CHARS:]
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
+
+
+async def shell_context(ctx: Context, runs: Sequence[ShellRun]) -> ContextBlock | None:
+    """Return the context block with the commands and their output; None if all were refused."""
+    items: list[tuple[str, str]] = []
+    origins: dict[Origin, None] = {}
+    for run in runs:
+        try:
+            text = await ctx.read(run.model_text, f"!{run.command}", "reference")
+        except Refused as reason:
+            ctx.notify(f"the output of {run.command} is not attached: {reason}")
+            continue
+        items.append((run.command, text))
+        origins[Origin(_origin(ctx, run.command), f"!{run.command}"[:200])] = None
+    if not items:
+        return None
+    intro = "The person ran these commands in their own shell, not through you."
+    return ContextBlock(TAG, intro, tuple(items), "command", origins=tuple(origins))
+
+
+def _origin(ctx: Context, command: str) -> OriginKind:
+    """Return ``outside`` if the command may have reached the network, else ``workspace``."""
+    effects = ctx.effects(ToolCall("", "bash", {"command": command}))
+    reached = any(effect.kind in ("network", "send") for effect in effects)
+    return "outside" if reached else "workspace"

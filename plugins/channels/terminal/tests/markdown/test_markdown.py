@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hookline_markdown import Answer, Blocks, render
+from hookline_markdown import MarkdownBlocks, StreamedAnswer, render
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ TEXTS = st.lists(LINES, max_size=20).map("\n".join)
 
 def cut(text: str, sizes: list[int]) -> list[str]:
     """The blocks of ``text`` when it arrives in pieces of these sizes, the open one last."""
-    blocks, found = Blocks(), []
+    blocks, found = MarkdownBlocks(), []
     for size in [*sizes, len(text)]:
         piece, text = text[:size], text[size:]
         found += blocks.feed(piece)
@@ -73,7 +73,7 @@ def test_the_line_breaks_of_a_paragraph_stay() -> None:
 
 
 def test_an_open_line_breaks_at_the_same_places_while_it_grows() -> None:
-    answer = Answer()
+    answer = StreamedAnswer()
     answer.grow("first\n" + "雪" * 7_990)
     answer.grow("だ")
     assert answer.tail_lines(21, 2) == ["雪" * 10, "だ"]
@@ -91,6 +91,6 @@ def test_an_open_line_breaks_at_the_same_places_while_it_grows() -> None:
     ],
 )
 def test_an_open_block_is_broken_between_words(said: str, lines: list[str]) -> None:
-    answer = Answer()
+    answer = StreamedAnswer()
     answer.grow(said)
     assert answer.tail_lines(20, 5) == lines

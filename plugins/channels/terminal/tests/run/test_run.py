@@ -92,7 +92,7 @@ def test_a_refused_message_fails(harness: MakeHarness) -> None:
 
 
 @pytest.mark.parametrize("command", ["run ''", "run hello --session a/b", "run x --image absent"])
-def test_a_wrong_use_is_told_on_stderr_and_in_lines(harness: MakeHarness, command: str) -> None:
+def test_wrong_use_is_reported_on_stderr_and_as_json(harness: MakeHarness, command: str) -> None:
     done = harness(Run).cli(f"{command} --json")
     assert done.exit_code == 2
     assert [line["type"] for line in lines(done)] == ["error", "result"]
@@ -147,7 +147,7 @@ def test_a_turn_that_ends_in_a_question(harness: MakeHarness) -> None:
 
 
 @pytest.mark.parametrize("option", ["", "--json"])
-def test_an_answer_that_nobody_saw_is_shown_before_the_next(
+def test_an_undelivered_answer_is_shown_before_the_next(
     harness: MakeHarness, tmp_path: Path, option: str
 ) -> None:
     first = harness(Run, home=tmp_path, model=["unseen"])

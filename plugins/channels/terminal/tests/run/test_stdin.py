@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hookline_hookspecs import CommandError
 from hookline_run import stdin
-from hookline_run.stdin import LARGEST, behind
+from hookline_run.stdin import MAX_STDIN_BYTES, with_piped_text
 
 Feed = Callable[[bytes], None]
 
@@ -57,57 +57,57 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Feed]:
 )
 def test_it_is_fenced(piped: Feed, data: bytes, wanted: str) -> None:
     piped(data)
-    assert behind("Review.") == wanted
+    assert with_piped_text("Review.") == wanted
 
 
 def test_too_much_is_cut_and_said_so(piped: Feed, capsys: pytest.CaptureFixture[str]) -> None:
-    piped("ä".encode() * LARGEST)
-    text = behind("Review.")
-    told = f"Only the first {LARGEST:,} bytes of stdin are above; the rest was left out."
+    piped("ä".encode() * MAX_STDIN_BYTES)
+    text = with_piped_text("Review.")
+    told = f"Only the first {MAX_STDIN_BYTES:,} bytes of stdin are above; the rest was left out."
     assert text.endswith(f"ä\n```\n[{told}]")
-    assert text.count("ä") == LARGEST // 2
+    assert text.count("ä") == MAX_STDIN_BYTES // 2
     assert told in capsys.readouterr().err
 
 
-def test_what_is_no_text_is_refused(piped: Feed) -> None:
+def test_binary_input_is_refused(piped: Feed) -> None:
     piped(b"\x89PNG\r\n\x1a\n\0\0")
     with pytest.raises(CommandError) as caught:
-        behind("Review.")
-    assert caught.value.text.endswith("pass a picture with --image")
+        with_piped_text("Review.")
+    assert caught.value.text.endswith("Pass an image with --image")
 
 
-def test_a_pipe_that_nobody_writes_to_is_left_out(
+def test_a_pipe_without_a_writer_is_ignored(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reader, writer = os.pipe()
     with os.fdopen(reader) as file, os.fdopen(writer, "w"):
         monkeypatch.setattr(sys, "stdin", file)
-        monkeypatch.setattr(stdin, "PATIENCE", 0.05)
-        assert behind("Review.") == "Review."
-    assert "nothing came through stdin" in capsys.readouterr().err
+        monkeypatch.setattr(stdin, "PIPE_TIMEOUT", 0.05)
+        assert with_piped_text("Review.") == "Review."
+    assert "no input on stdin" in capsys.readouterr().err
 
 
 def test_a_device_or_nothing_at_all_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
-        assert behind("Review.") == "Review."
-    assert behind("Review.") == "Review."  # closed
+        assert with_piped_text("Review.") == "Review."
+    assert with_piped_text("Review.") == "Review."  # closed
     monkeypatch.setattr(sys, "stdin", None)
-    assert behind("Review.") == "Review."
+    assert with_piped_text("Review.") == "Review."
     monkeypatch.setattr(sys, "stdin", StringIO("x"))
-    assert behind("Review.") == "Review."
+    assert with_piped_text("Review.") == "Review."
 
 
-def test_a_file_is_taken_unless_somebody_reads_it(
+def test_a_file_is_read_unless_another_program_has_begun_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "list").write_text("one\ntwo\n", "utf-8")
     with (tmp_path / "list").open() as file:
         monkeypatch.setattr(sys, "stdin", file)
         os.lseek(file.fileno(), 4, os.SEEK_SET)  # as `while read line` has it
-        assert behind("Review.") == "Review."
+        assert with_piped_text("Review.") == "Review."
         os.lseek(file.fileno(), 0, os.SEEK_SET)
-        assert behind("Review.") == "Review.\n\n```\none\ntwo\n```"
+        assert with_piped_text("Review.") == "Review.\n\n```\none\ntwo\n```"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_without_a_prompt_a_pipe_is_the_prompt_if_anything_comes(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the other end is looked for in /proc")
 def test_a_slow_program_of_the_pipeline_is_waited_for(tmp_path: Path) -> None:
-    script = "from hookline_run.stdin import behind; print(behind('Review.'))"
+    script = "from hookline_run.stdin import with_piped_text; print(with_piped_text('Review.'))"
     command = f'(sleep 1.5; echo late) | {sys.executable} -c "{script}"'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.stdout == "Review.\n\n```\nlate\n```\n"
@@ -161,5 +161,5 @@ def test_the_program_that_starts_it_may_keep_the_pipe_open(tmp_path: Path) -> No
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.read() == "ok\n"
-        assert "nothing came through stdin" in process.stderr.read()
+        assert "no input on stdin" in process.stderr.read()
     assert time.monotonic() - started < 60

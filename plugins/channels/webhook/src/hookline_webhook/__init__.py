@@ -1,8 +1,8 @@
-"""Hookline plugin ``webhook``: a channel over HTTP, in and out, every body signed.
+"""Hookline plugin ``webhook``: a channel over HTTP in both directions, with signed bodies.
 
 Reached by the entry point ``hookline_webhook:Webhook``. :mod:`.channel` is the channel,
-:mod:`.server` what listens, :mod:`.body` and :mod:`.signing` what a request must be, and
-:mod:`.replies` what is posted to ``reply_url``.
+:mod:`.server` answers requests, :mod:`.body` and :mod:`.signature` check them, and :mod:`.replies`
+posts to ``reply_url``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The channel ``webhook``: what comes in is stored by core, what goes out comes from its outbox."""
+"""The channel ``webhook``: core stores incoming messages and delivers replies from its outbox."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hookline_hookspecs.web import WebServer
 from hookline_webkit.address import Address, parse_address
 
 from .config import WebhookConfig
-from .replies import Replies
+from .replies import ReplyPoster
 
 if TYPE_CHECKING:
     from hookline_webkit.listener import Listener
     from starlette.requests import Request
     from starlette.responses import JSONResponse
 
-    from .body import Delivery
+    from .body import WebhookMessage
 
 
 class CannotStart(HooklineError):
@@ -33,7 +33,7 @@ class WebhookChannel(Channel):
     edits = False
     network = True
     shared = True
-    """Any gateway may take a body: the message's id tells which were there."""
+    """Any gateway may accept a body: repeated ones are recognized by their id."""
 
     def __init__(self, config: WebhookConfig, host: Host) -> None:
         self._config = config
@@ -43,19 +43,19 @@ class WebhookChannel(Channel):
         self._listener: Listener | None = None
         self._shared: WebServer | None = None
         url = config.reply_url
-        self._replies = Replies(url, self._secret, config.timeout) if url else None
+        self._replies = ReplyPoster(url, self._secret, config.timeout) if url else None
         self.address: Address | None = None
-        """Where it listens by itself, while it does."""
+        """The address of its own listener, while there is one."""
 
     async def start(self) -> None:
-        """Listen. Raises :class:`CannotStart` or ``OSError`` with a sentence."""
-        fault = self._config.secret_fault()
-        if fault is not None:
-            raise CannotStart(fault)
+        """Start listening. Raises :class:`CannotStart` or ``OSError``."""
+        error = self._config.secret_error()
+        if error is not None:
+            raise CannotStart(error)
         if self._host.services.get(Access) is None:
-            self._host.log.warning("no plugin decides who may write; whoever can sign, may")
+            self._host.log.warning("no access control: anyone with the secret can write")
         if self._config.listen is None:
-            await self._share()
+            await self._use_web_server()
         else:
             await self._listen(parse_address(self._config.listen))
         self._stopped.clear()
@@ -68,12 +68,12 @@ class WebhookChannel(Channel):
         self._listener = listening
         self._host.log.info("listening on %s", self.address)
 
-    async def _share(self) -> None:
+    async def _use_web_server(self) -> None:
         """Use the listener of ``web-server``."""
         server = self._host.services.get(WebServer)
         if server is None:
             raise CannotStart(
-                "webhook.listen is null, so plugin web-server has to listen, which is not on; "
+                "webhook.listen is null, but plugin web-server is off. Run "
                 "`hookline plugins enable web-server`, or set webhook.listen"
             )
         await server.acquire()
@@ -83,37 +83,37 @@ class WebhookChannel(Channel):
         """Answer ``POST /webhook``."""
         from .server import Endpoint
 
-        secret = b"" if self._config.secret_fault() else self._secret
-        endpoint = Endpoint(self._take, secret, self._config.max_bytes, self._host.log)
+        secret = b"" if self._config.secret_error() else self._secret
+        endpoint = Endpoint(self._store, secret, self._config.max_bytes, self._host.log)
         return await endpoint(request)
 
-    async def _take(self, delivery: Delivery, body: bytes) -> bool:
-        """Store a message; False for a repeated id, and for a body that was taken at any time."""
+    async def _store(self, message: WebhookMessage, body: bytes) -> bool:
+        """Store a message; False for a repeated id or a body that was accepted before."""
         storage, digest = self._host.storage, hashlib.sha256(body).hexdigest()
         if await storage.fetch("was_taken", digest=digest):
             return False
-        stored = await self._receive(delivery)
+        stored = await self._receive(message)
         await storage.execute("take", digest=digest)
         return stored
 
-    async def _receive(self, delivery: Delivery) -> bool:
+    async def _receive(self, message: WebhookMessage) -> bool:
         return await self._host.receive(
             Inbound(
                 self.name,
-                delivery.chat,
-                delivery.user,
-                delivery.id,
-                delivery.text,
+                message.chat,
+                message.user,
+                message.id,
+                message.text,
                 received=self._host.now(),
-                # A chat has no members here; one that is named for its person is theirs alone.
-                private=delivery.chat == delivery.user,
-                sender=delivery.sender,
-                forwarded=delivery.forwarded,
+                # The members of a chat are unknown; one with the user's own id is private.
+                private=message.chat == message.user,
+                sender=message.sender,
+                forwarded=message.forwarded,
             )
         )
 
     async def wait(self) -> None:
-        """Return when the channel has been stopped. Raises ``OSError`` if its server has ended."""
+        """Wait until the channel is stopped. Raises ``OSError`` if its server ends by itself."""
         if self._listener is not None:
             await self._listener.wait()
         if self._shared is not None:
@@ -121,7 +121,7 @@ class WebhookChannel(Channel):
         await self._stopped.wait()
 
     async def stop(self) -> None:
-        """Listen no more. Replies can still be sent, because the gateway drains after this."""
+        """Stop listening. Replies can still be sent, because the gateway drains after this."""
         listener, self._listener, self.address = self._listener, None, None
         shared, self._shared = self._shared, None
         if listener is not None:
@@ -131,8 +131,7 @@ class WebhookChannel(Channel):
         self._stopped.set()
 
     async def send(self, reply: Reply) -> str | None:
-        """Post a reply; without ``reply_url`` it stays in the session alone. Raises until it is
-        confirmed."""
+        """Post a reply; without ``reply_url``, do nothing. Raises unless it is accepted."""
         if self._replies is not None:
             await self._replies.post(reply)
         return None

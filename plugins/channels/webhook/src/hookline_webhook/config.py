@@ -1,4 +1,4 @@
-"""The settings of the webhook, and what must be right about them."""
+"""Settings under ``plugins.webhook`` in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from hookline_webkit.address import parse_address
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-SHORTEST = 16
-"""Characters of a secret; a shorter one can be guessed from one signed body."""
+MIN_SECRET_CHARS = 16
+"""A shorter secret can be guessed from one signed body."""
 
 
 class WebhookConfig(BaseModel):
@@ -20,13 +20,13 @@ class WebhookConfig(BaseModel):
     )
     secret: SecretStr = Field(
         default=SecretStr(""),
-        description=f"Signs bodies both ways; at least {SHORTEST} characters.",
+        description=f"Signs bodies both ways; at least {MIN_SECRET_CHARS} characters.",
         json_schema_extra={"env": "HOOKLINE_WEBHOOK_SECRET", "generate": True},
     )
     reply_url: str | None = Field(
         default=None, description="Where replies are POSTed; null: they are only stored."
     )
-    max_bytes: int = Field(default=1_000_000, ge=1, description="The largest body taken.")
+    max_bytes: int = Field(default=1_000_000, ge=1, description="Maximum size of a body.")
     timeout: float = Field(default=30.0, gt=0, description="Seconds for one POST of a reply.")
 
     @field_validator("listen")
@@ -43,17 +43,17 @@ class WebhookConfig(BaseModel):
             return None
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("write an address such as https://example.org/replies")
+            raise ValueError("not a URL; example: https://example.org/replies")
         return url
 
-    def secret_fault(self) -> str | None:
-        """Why the secret will not do, as a sentence, or None."""
+    def secret_error(self) -> str | None:
+        """Return why the secret cannot be used, as a sentence; None if it can."""
         length = len(self.secret.get_secret_value())
-        if length >= SHORTEST:
+        if length >= MIN_SECRET_CHARS:
             return None
         what = f"has {length} characters" if length else "is missing"
         return (
-            f"webhook.secret {what}; it needs at least {SHORTEST} characters. Put "
+            f"webhook.secret {what}; it needs at least {MIN_SECRET_CHARS} characters. Put "
             "HOOKLINE_WEBHOOK_SECRET=… into .env (`openssl rand -hex 32` makes one) and write "
             'secret: "${HOOKLINE_WEBHOOK_SECRET}"'
         )

@@ -1,4 +1,4 @@
-"""The plugin: brings the channel, and tells ``hookline doctor`` what is wrong with it."""
+"""The plugin: registers the channel, and its checks for ``hookline doctor``."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ class Webhook(Plugin[WebhookConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Make the channel; the gateway starts it."""
+        """Create the channel; the gateway starts it."""
         self.channel = WebhookChannel(self.config, host)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Close what is open."""
+        """Close the channel."""
         if self.channel is not None:
             await self.channel.aclose()
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The channel ``webhook``."""
+        """Register the channel ``webhook``."""
         if self.channel is not None:
             register(self.channel)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """``POST /webhook`` on the listener of ``web-server``, where there is none of its own."""
+        """Register ``POST /webhook`` with ``web-server`` if the channel has no listener."""
         if self.channel is not None and self.config.listen is None:
             size = self.config.max_bytes
             register(Route("POST", "/", self.channel.endpoint, auth="none", max_bytes=size))
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The secret, where replies go, who can reach it, and who decides who may write."""
+        """Register checks of the secret, ``reply_url``, the address and access control."""
         register(Check("secret", self._secret))
         register(Check("replies", self._replies))
         register(Check("address", self._address))
         register(Check("access", self._access))
 
     def _secret(self) -> CheckResult:
-        fault = self.config.secret_fault()
-        if fault is None:
+        error = self.config.secret_error()
+        if error is None:
             return CheckResult(True, "the secret is long enough")
-        problem, _, fix = fault.partition("; ")
+        problem, _, fix = error.partition("; ")
         return CheckResult(False, problem, fix)
 
     def _replies(self) -> CheckResult:
@@ -63,8 +63,8 @@ class Webhook(Plugin[WebhookConfig]):
             return CheckResult(True, f"replies go to {self.config.reply_url}")
         return CheckResult(
             False,
-            "webhook.reply_url is not set, so replies stay in the session and reach nobody",
-            "set webhook.reply_url, or leave it so where only what the agent does counts",
+            "webhook.reply_url is not set, so replies are stored but not sent",
+            "set webhook.reply_url, unless replies are not needed",
             hint=True,
         )
 
@@ -73,30 +73,30 @@ class Webhook(Plugin[WebhookConfig]):
         if listen is None:
             return self._shared()
         if is_loopback(parse_address(listen).host):
-            return CheckResult(True, f"{listen} is reached from this machine alone")
+            return CheckResult(True, f"{listen} can be reached from this machine only")
         return CheckResult(
             False,
             f"{listen} can be reached from other machines, without encryption",
-            "listen on 127.0.0.1 behind a proxy that speaks HTTPS",
+            "listen on 127.0.0.1 behind a proxy with HTTPS",
             hint=True,
         )
 
     def _shared(self) -> CheckResult:
         server = self.host.services.get(WebServer)
         if server is not None:
-            return CheckResult(True, f"bodies are taken at {server.url()}/webhook")
+            return CheckResult(True, f"the webhook is at {server.url()}/webhook")
         return CheckResult(
             False,
-            "webhook.listen is null, and plugin web-server, which would listen, is not on",
+            "webhook.listen is null, but plugin web-server is off",
             "hookline plugins enable web-server, or set webhook.listen",
         )
 
     def _access(self) -> CheckResult:
         if self.host.services.get(Access) is not None:
-            return CheckResult(True, "a plugin decides who may write")
+            return CheckResult(True, "access control is on")
         return CheckResult(
             False,
-            "no plugin decides who may write; whoever knows the secret, may",
+            "no access control: anyone with the secret can write",
             "hookline plugins enable access",
             hint=True,
         )

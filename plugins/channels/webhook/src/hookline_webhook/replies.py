@@ -1,7 +1,7 @@
-"""Replies on their way out: POSTed to ``reply_url``, signed, one at a time from core's outbox.
+"""Posts replies to ``reply_url``, signed, one at a time from core's outbox.
 
-The address is the operator's own, so that it does not go through ``host.http``, which refuses
-private ones. Nothing is retried here: core's outbox does, with the same id, until a 2xx.
+The operator chose the address, so it does not go through ``host.http``, which refuses private ones.
+Nothing is retried here: core's outbox retries with the same id until a 2xx.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Audio, HooklineError, Reply
 
-from .signing import HEADER, signature
+from .signature import HEADER, signature
 
 if TYPE_CHECKING:
     import httpx2
 
-LONGEST_WAIT = 300.0
-"""Seconds of a ``Retry-After`` that are waited for at most."""
+MAX_RETRY_AFTER = 300.0
+"""Seconds waited for a ``Retry-After`` at most."""
 
 
-class NotTaken(HooklineError):
-    """The reply was not confirmed; it will be sent again."""
+class ReplyNotAccepted(HooklineError):
+    """The server did not accept the reply; core will send it again."""
 
 
-class Replies:
+class ReplyPoster:
     """Posts replies.
 
     Args:
-        url: where to.
+        url: the address.
         secret: the key of the signature.
         timeout: seconds for one POST.
     """
@@ -44,24 +44,27 @@ class Replies:
         self._client: httpx2.AsyncClient | None = None
 
     async def post(self, reply: Reply) -> None:
-        """Post a reply. Raises :class:`NotTaken` unless it is confirmed by a 2xx, after the time
-        that the server asks for by ``Retry-After``."""
+        """Post a reply.
+
+        Raises:
+            ReplyNotAccepted: the answer was not 2xx; raised after the time in ``Retry-After``.
+        """
         import httpx2
 
-        body = encoded(reply)
+        body = reply_body(reply)
         headers = {"Content-Type": "application/json", HEADER: signature(self._secret, body)}
         try:
             response = await self._http().post(self._url, content=body, headers=headers)
         except (httpx2.HTTPError, OSError) as error:
             reason = str(error) or type(error).__name__
-            raise NotTaken(f"reply_url cannot be reached ({reason})") from None
+            raise ReplyNotAccepted(f"reply_url cannot be reached ({reason})") from None
         if response.is_success:
             return
-        await asyncio.sleep(wanted_wait(response.headers, time.time()))
-        raise NotTaken(f"reply_url answered {response.status_code}, not 2xx")
+        await asyncio.sleep(retry_after_seconds(response.headers, time.time()))
+        raise ReplyNotAccepted(f"reply_url answered {response.status_code}, not 2xx")
 
     def _http(self) -> httpx2.AsyncClient:
-        """The client; it follows no redirect, so that a signed body goes nowhere else."""
+        """Return the client. It follows no redirects, so that a signed body goes nowhere else."""
         if self._client is None:
             import httpx2
 
@@ -77,8 +80,8 @@ class Replies:
             await client.aclose()
 
 
-def encoded(reply: Reply) -> bytes:
-    """The body of a reply (CONTRACT, Webhook). ``attachments`` is there only if there are some."""
+def reply_body(reply: Reply) -> bytes:
+    """Return the body for a reply. It has ``attachments`` only if there are any."""
     data: dict[str, Any] = {
         "id": reply.id,
         "chat": reply.session.chat_id,
@@ -97,13 +100,13 @@ def encoded(reply: Reply) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def wanted_wait(headers: Mapping[str, str], now: float) -> float:
-    """Seconds that ``Retry-After`` asks for (RFC 9110, 10.2.3), at most :data:`LONGEST_WAIT`."""
-    given = headers.get("retry-after", "").strip()
-    if given.isascii() and given.isdecimal():
-        return min(float(given[:9]), LONGEST_WAIT)
+def retry_after_seconds(headers: Mapping[str, str], now: float) -> float:
+    """Return the seconds of ``Retry-After`` (RFC 9110, 10.2.3), at most :data:`MAX_RETRY_AFTER`."""
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdecimal():
+        return min(float(value[:9]), MAX_RETRY_AFTER)
     try:
-        until = parsedate_to_datetime(given).timestamp()
+        until = parsedate_to_datetime(value).timestamp()
     except (TypeError, ValueError, OverflowError):
         return 0.0
-    return min(max(0.0, until - now), LONGEST_WAIT)
+    return min(max(0.0, until - now), MAX_RETRY_AFTER)

@@ -1,4 +1,4 @@
-"""What answers: one route. Imported when the channel starts."""
+"""The HTTP server with its one route. Imported when the channel starts."""
 
 from __future__ import annotations
 
@@ -13,55 +13,59 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from .body import BadBody, Delivery, read
-from .signing import HEADER, is_signed
+from .body import InvalidBody, WebhookMessage, parse_body
+from .signature import HEADER, is_signed
 
-Take = Callable[[Delivery, bytes], Awaitable[bool]]
-"""Stores a message, which came as a body; False if it was there already."""
-BODY_SECONDS = 10.0
-"""For a body to come in; a slower sender is sent away."""
+StoreMessage = Callable[[WebhookMessage, bytes], Awaitable[bool]]
+"""Stores a message with its body; returns False if it was stored before."""
+BODY_TIMEOUT = 10.0
+"""Seconds for a body to arrive."""
 
 
 class Endpoint:
     """Answers ``POST /webhook``: 202 once the message is stored.
 
     Args:
-        take: stores a message.
+        store: stores a message.
         secret: the key of the signature.
         max_bytes: the largest body.
-        log: where failures are told.
+        log: the logger for failures.
     """
 
-    def __init__(self, take: Take, secret: bytes, max_bytes: int, log: logging.Logger) -> None:
-        self._take = take
+    def __init__(
+        self, store: StoreMessage, secret: bytes, max_bytes: int, log: logging.Logger
+    ) -> None:
+        self._store = store
         self._secret = secret
         self._max_bytes = max_bytes
         self._log = log
 
     async def __call__(self, request: Request) -> JSONResponse:
-        """Size, signature, body and store, in this order."""
+        """Check size, signature and body in this order, then store the message."""
         try:
-            async with asyncio.timeout(BODY_SECONDS):
+            async with asyncio.timeout(BODY_TIMEOUT):
                 body = await self._body(request)
         except (TimeoutError, ClientDisconnect):
-            return _refusal(408, "the body did not come in time", **_HANG_UP)
+            return _refusal(408, "the body did not arrive in time", **_CLOSE_CONNECTION)
         if body is None:
-            return _refusal(413, f"the body is larger than {self._max_bytes} bytes", **_HANG_UP)
+            return _refusal(
+                413, f"the body is larger than {self._max_bytes} bytes", **_CLOSE_CONNECTION
+            )
         if not is_signed(self._secret, body, request.headers.getlist(HEADER)):
-            return _refusal(401, f"{HEADER} is missing or does not fit the body")
+            return _refusal(401, f"{HEADER} is missing or does not match the body")
         try:
-            delivery = read(body)
-        except BadBody as error:
+            message = parse_body(body)
+        except InvalidBody as error:
             return _refusal(400, str(error))
         try:
-            stored = await self._take(delivery, body)
+            stored = await self._store(message, body)
         except HooklineError as error:
-            self._log.error("message %s could not be stored: %s", delivery.id, error)
+            self._log.error("message %s could not be stored: %s", message.id, error)
             return _refusal(503, "the message could not be stored; send it again later")
-        return JSONResponse({"id": delivery.id, "known": not stored}, 202)
+        return JSONResponse({"id": message.id, "known": not stored}, 202)
 
     async def _body(self, request: Request) -> bytes | None:
-        """The body; None as soon as it is too large."""
+        """Read the body; None as soon as it is too large."""
         announced = request.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._max_bytes:
             return None
@@ -73,8 +77,8 @@ class Endpoint:
         return bytes(body)
 
 
-_HANG_UP = {"Connection": "close"}
-"""Otherwise uvicorn goes on reading a body that nobody wants, for as long as it comes."""
+_CLOSE_CONNECTION = {"Connection": "close"}
+"""Otherwise uvicorn would keep reading a refused body to its end."""
 
 
 def _refusal(status: int, why: str, **headers: str) -> JSONResponse:
@@ -82,7 +86,7 @@ def _refusal(status: int, why: str, **headers: str) -> JSONResponse:
 
 
 def listener(endpoint: Callable[[Request], Awaitable[JSONResponse]]) -> Listener:
-    """A server with the one route."""
+    """Return a server with the one route."""
     app = Starlette(routes=[Route("/webhook", endpoint, methods=["POST"])])
     app.router.redirect_slashes = False
     return Listener(app)

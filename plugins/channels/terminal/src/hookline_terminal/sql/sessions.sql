@@ -8,6 +8,6 @@ FROM sessions s
 WHERE s.channel = 'terminal' AND s.chat_id = :chat_id AND s.kind = 'chat' AND s.turns > 0
 ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
--- The question that the last turn has ended with and that nobody has answered, as JSON.
+-- The unanswered question that the last turn ended with, as JSON.
 -- name: open_question
 SELECT question FROM sessions WHERE id = :id;

@@ -1,0 +1,168 @@
+"""Parses Slack's events. Unknown and missing fields are tolerated, so that the rest is not lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hookline_channelkit import InboundEvent, RemoteFile, author_label, get_in, quote_fields
+from hookline_hookspecs import Inbound
+
+from .config import Json, data
+
+WRITTEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+"""Subtypes of messages with text of an author; others report what happened in a channel."""
+EMOJI: Mapping[str, str] = data("emoji.json")
+NAMES = {name: sign for sign, name in EMOJI.items()}
+_LINK = re.compile(r"<([^<>\n]+)>")
+_BANG = re.compile(r"!(?=[A-Za-z])")
+
+
+def escaped(text: str) -> str:
+    """Return a text without markup and mentions
+    (docs.slack.dev/messaging/formatting-message-text, escaping)."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def plain(text: str, me: str) -> str:
+    """Return a message's text without a leading mention of the bot and without markup."""
+    text = text.strip().removeprefix(f"<@{me}>").lstrip(" ,:\n")
+    shown = _LINK.sub(_shown, text)
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _shown(link: re.Match[str]) -> str:
+    target, _, label = link[1].partition("|")
+    if target[0] in "@#!":
+        return ("#" if target[0] == "#" else "@") + (label or target[1:]).lstrip("@#")
+    target = target.removeprefix("mailto:")
+    return target if not label or label in target else f"{label} ({target})"
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return channel and thread of a chat, or channel and ``ts`` of a message."""
+    channel, _, rest = name.partition(":")
+    return channel, rest
+
+
+def chat_of(channel: str, ts: str, thread: str, *, is_mine: bool = False) -> str:
+    """Return the chat of a message: its thread.
+
+    A message outside a thread starts one in a channel, unless the bot wrote it; in direct messages
+    it does not.
+    """
+    if thread and thread != ts:
+        return f"{channel}:{thread}"
+    return channel if channel.startswith("D") or is_mine else f"{channel}:{ts}"
+
+
+def _inbound(chat: str, user: str, id_: str, text: str, **more: Any) -> Inbound:
+    channel, thread = split(chat)
+    where: Any = {"thread": thread or None, "parent": channel if thread else None}
+    private = channel.startswith("D")
+    return Inbound("slack", chat, user, id_, text, private=private, **where, **more)
+
+
+def message(event: Json, me: str) -> InboundEvent:
+    """Parse a message, also one of a history; ``event`` must have a ``channel``."""
+    channel, ts, thread = event["channel"], event["ts"], event.get("thread_ts") or ""
+    user = str(event.get("user") or event.get("bot_id") or "")
+    text = plain(str(event.get("text") or ""), me)
+    chat = chat_of(channel, ts, thread)
+    inbound = _inbound(chat, user, f"{channel}:{ts}", text, sent=float(ts))
+    shared = [one for one in event.get("attachments") or () if one.get("is_share")]
+    if shared:
+        passed_on, writer = plain(str(shared[0].get("text") or ""), me), _author(shared[0])
+        if text:
+            is_own = shared[0].get("author_id") in (me, user)
+            inbound = replace(inbound, **quote_fields(passed_on, "" if is_own else writer))
+        else:
+            inbound = replace(inbound, text=passed_on, forwarded=writer)
+    elif _BANG.match(text):
+        inbound = replace(inbound, text="/" + text[1:])
+    files = tuple(map(_file, event.get("files") or ()))
+    return InboundEvent(inbound, files, ts, "" if thread else channel)
+
+
+def order_of(payload: Json) -> tuple[str, float]:
+    """Return the channel within which payloads are ordered, and the time of the event."""
+    place = get_in(payload, "event", "channel") or get_in(payload, "event", "item", "channel")
+    try:
+        return str(place), float(get_in(payload, "event", "event_ts", default=0))
+    except (TypeError, ValueError):
+        return "", 0.0
+
+
+def place_of(payload: Json) -> tuple[str, str] | None:
+    """Return the chat whose history has the message, and its ``ts``; None if it is none."""
+    event = get_in(payload, "event")
+    channel, ts, thread = (str(get_in(event, name)) for name in ("channel", "ts", "thread_ts"))
+    if get_in(event, "type") != "message" or get_in(event, "hidden") or not channel or not ts:
+        return None
+    return (f"{channel}:{thread}" if thread not in ("", ts) else channel), ts
+
+
+def _author(shared: Json) -> str:
+    id_ = shared.get("author_id")
+    return author_label(str(shared.get("author_name") or ""), f"slack:{id_}" if id_ else "")
+
+
+def _file(file: Json) -> RemoteFile:
+    is_voice = file.get("subtype") == "slack_audio" or "audio/" in str(file.get("mimetype"))
+    name = str(file.get("name") or file.get("title") or "file")
+    size, seconds = int(file.get("size") or 0), float(file.get("duration_ms") or 0) / 1000
+    return RemoteFile(str(file["id"]), name, size, is_voice, seconds)
+
+
+def change(event: Json, me: str) -> tuple[Json, InboundEvent] | None:
+    """Return the edited or deleted message and the change; None if the text is the same."""
+    old: Json = event.get("previous_message") or {}
+    new: Json = event.get("message") or {}
+    is_gone = event["subtype"] == "message_deleted" or new.get("subtype") == "tombstone"
+    if not is_gone and old.get("text") == new.get("text"):
+        return None  # a link preview, a reply, or an edit by the bot
+    kept = {**(old if is_gone else new), "channel": event["channel"]}
+    kept.setdefault("ts", event.get("deleted_ts", ""))
+    found = message(kept, me)
+    news = found.as_deletion() if is_gone else found.as_edit(str(get_in(new, "edited", "ts")))
+    return kept, InboundEvent(news.inbound)
+
+
+def press(payload: Json) -> Inbound:
+    """Parse a button press; the kit maps its number to a choice."""
+    channel, ts = payload["channel"]["id"], payload["container"]["message_ts"]
+    chat = chat_of(channel, ts, payload["message"].get("thread_ts") or "", is_mine=True)
+    user, number = payload["user"], str(payload["actions"][0]["value"])
+    sender, target = str(user.get("name") or ""), f"{channel}:{ts}"
+    more = {"reply_to": target, "target": target, "sender": sender}
+    return _inbound(chat, user["id"], "", number, kind="press", **more)
+
+
+def slash(payload: Json) -> Inbound:
+    """Parse one of the app's slash commands: ``/hookline new`` means ``/new``."""
+    channel, words = payload["channel_id"], str(payload.get("text") or "").strip()
+    line = f"{payload['command']} {words}".strip()
+    if payload["command"] == "/hookline":
+        line = "/" + (words.removeprefix("/") or "help")
+    id_ = f"command:{payload['trigger_id']}"
+    return _inbound(channel, payload["user_id"], id_, line, kind="command")
+
+
+def stop(event: Json) -> Inbound:
+    """Parse a press of Slack's Stop button
+    (docs.slack.dev/reference/events/agent_session_stopped)."""
+    channel, thread = event["channel"], event.get("thread_ts")
+    chat = f"{channel}:{thread}" if thread else channel
+    id_ = f"stop:{channel}:{event['event_ts']}"
+    return _inbound(chat, event["user"], id_, "/stop", kind="command")
+
+
+def reaction(event: Json, thread: str) -> Inbound:
+    """Parse a reaction to a message of the bot; a removed one has no text."""
+    channel, ts, name = event["item"]["channel"], event["item"]["ts"], str(event["reaction"])
+    text = (NAMES.get(name) or f":{name}:") if event["type"] == "reaction_added" else ""
+    chat = chat_of(channel, ts, thread, is_mine=True)
+    id_ = f"reaction:{channel}:{event['event_ts']}"
+    return _inbound(chat, event["user"], id_, text, kind="reaction", target=f"{channel}:{ts}")

@@ -1,0 +1,169 @@
+"""Polls for updates and decides which are for the bot.
+
+Updates are confirmed to Telegram only after they are stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hookline_channelkit import (
+    PRESS_REPLIES,
+    ChatAliases,
+    InboundEvent,
+    PlatformError,
+    ReceiveCallback,
+    receive_event,
+)
+from hookline_hookspecs import HooklineError, Host, Inbound
+
+from . import events
+from .api import Api, Conflict
+from .events import BotAccount, Json
+
+if TYPE_CHECKING:
+    from .config import TelegramConfig
+
+REQUEST_SLACK = 5.0
+"""Seconds after which a request for updates counts as dead, beyond its own timeout."""
+UPDATES = ["message", "edited_message", "callback_query"]
+ALBUM_PAUSE, MAX_ALBUM_POLLS = 0.5, 4
+"""Seconds to wait for further pictures of an album, and how often; each is its own update."""
+UPDATE_PAGE = 100
+"""Updates in one answer (core.telegram.org/bots/api, getUpdates)."""
+
+
+class TelegramReceiver:
+    """Polls for updates. ``offset`` is the id of the first update that is not stored."""
+
+    def __init__(self, config: TelegramConfig, host: Host, api: Api, moves: ChatAliases) -> None:
+        self._config, self._host, self._api, self._moves = config, host, api, moves
+        self._me: BotAccount | None = None
+        self.offset = 0
+
+    async def receive_once(self, receive: ReceiveCallback) -> None:
+        """Fetch updates once and store them, in order within a chat.
+
+        If one could not be stored, all are fetched again, and stored ones are recognized by id.
+        """
+        me = self._me = self._me or BotAccount.of(await self._api.ask("GetMe"))
+        found = await self._updates(self._config.poll_seconds)
+        receive.heartbeat()
+        if not found:
+            return
+        chats: dict[int, list[Json]] = {}
+        for update in (updates := await self._whole_albums(found)):
+            chats.setdefault(events.chat_of(update), []).append(update)
+        work = [self._store(of_chat, me, receive) for of_chat in chats.values()]
+        for failed in await asyncio.gather(*work, return_exceptions=True):
+            if failed is not None:
+                raise failed
+        self.offset = max(int(update["update_id"]) for update in updates) + 1
+
+    async def _updates(self, seconds: int) -> Sequence[Json]:
+        asked: Any = {"offset": self.offset, "timeout": seconds, "allowed_updates": UPDATES}
+        try:
+            async with asyncio.timeout(seconds + 2 * REQUEST_SLACK):
+                found: Sequence[Json] = await self._api.ask(
+                    "GetUpdates", seconds=seconds + REQUEST_SLACK, **asked
+                )
+                return found
+        except Conflict as error:
+            if "webhook" in str(error):
+                await self._api.ask("DeleteWebhook", drop_pending_updates=False)
+            reason = f"another process is polling this bot; stop it first ({error})"
+            raise PlatformError(reason) from None
+
+    async def _whole_albums(self, updates: Sequence[Json]) -> Sequence[Json]:
+        """Fetch the same updates again while an album at their end still grows."""
+        for _ in range(MAX_ALBUM_POLLS):
+            if (
+                "media_group_id" not in updates[-1].get("message", {})
+                or len(updates) >= UPDATE_PAGE
+            ):
+                break
+            await asyncio.sleep(ALBUM_PAUSE)
+            more = await self._updates(0)
+            if len(more) <= len(updates):
+                break
+            updates = more
+        return updates
+
+    async def _store(
+        self, updates: Sequence[Json], me: BotAccount, receive: ReceiveCallback
+    ) -> None:
+        for kind, unit in events.units_of(updates):
+            is_press = kind == "press"
+            event = self._press(unit) if is_press else self._message(unit, me, kind)
+            is_new = await receive_event(receive, event, self._host.log)
+            if is_press:
+                self._answer(unit, PRESS_REPLIES[is_new])
+
+    async def _message(
+        self, unit: Sequence[Json], me: BotAccount, kind: str
+    ) -> InboundEvent | None:
+        first, last = unit[0], unit[-1]
+        if new := first.get("migrate_to_chat_id"):
+            await self._moves.add(str(first["chat"]["id"]), str(new))
+        is_addressed = any(events.is_addressed(one, me) for one in unit)
+        is_meant = is_addressed or self._config.groups == "always"
+        words = [events.words_of(message, me) for message in unit]
+        if not is_meant or not events.is_of_person(first) or None in words:
+            return None
+        text = "\n\n".join(word for word in words if word)
+        files = tuple(file for one in unit if (file := events.file_of(one)) is not None)
+        if not text and not files:
+            self._host.log.info("dropped a message of an unsupported kind")
+            return None
+        inbound = replace(
+            await self._inbound(text, first, first["from"]),
+            message_id=f"{last['chat']['id']}:{last['message_id']}",
+            forwarded=next(filter(None, map(events.forwarded_from, unit)), ""),
+            addressed=is_addressed,
+            **events.quoted_in(first, me),
+        )
+        found = InboundEvent(inbound, files, cursor=str(last["message_id"]))
+        return found.as_edit(str(last.get("edit_date", ""))) if kind == "edit" else found
+
+    async def _press(self, query: Json) -> InboundEvent | None:
+        """Return a button press with the button's number; None if its message is gone."""
+        message: Any = query.get("message") or {}
+        if "reply_markup" not in message or query["from"].get("is_bot"):
+            return None
+        inbound = await self._inbound(str(query.get("data")), message, query["from"])
+        number = str(message["message_id"])
+        return InboundEvent(
+            replace(inbound, sent=0.0, reply_to=number, kind="press", target=number)
+        )
+
+    async def _inbound(self, text: str, message: Json, author: Json) -> Inbound:
+        """Return the fields that all kinds of messages have."""
+        thread = events.thread_of(message)
+        chat = await self._moves.name_of(str(message["chat"]["id"]))
+        return Inbound(
+            channel=self._host.plugin,
+            chat_id=chat if thread is None else f"{chat}:{thread}",
+            user_id=str(author["id"]),
+            message_id="",
+            text=text,
+            private=events.is_private(message),
+            thread=thread,
+            parent=None if thread is None else chat,
+            sender=events.sender_of(author),
+            sent=float(message.get("date") or 0),
+        )
+
+    def _answer(self, press: Json, text: str | None) -> None:
+        """End the wait indicator of a pressed button; if this fails, it ends by itself."""
+
+        async def answer() -> None:
+            try:
+                id_ = press["id"]
+                await self._api.ask("AnswerCallbackQuery", callback_query_id=id_, text=text)
+            except (HooklineError, KeyError) as error:
+                self._host.log.info("cannot answer a button press: %s", error)
+
+        self._host.spawn(answer(), "answer a press")

@@ -1,0 +1,308 @@
+"""Chat on a terminal: an input line that stays usable while the answer grows above it.
+
+Only the input loop reads keys. A question pauses the prompt, is asked, and the prompt comes back
+with its draft.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import textwrap
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hookline_hookspecs import HooklineError, Host, Question, Reply
+from hookline_markdown import fitted, literal, window_width
+from prompt_toolkit.document import Document
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from .config import TerminalConfig
+from .conversation import EXIT_COMMANDS, RESUME, TerminalConversation
+from .copy_command import COPY, copy, text_to_copy
+from .input_line import PAUSED, InputLine, LineActions
+from .local_commands import LocalCommands, chat_completer
+from .paste_labels import TypedMessage
+from .question_prompt import Draft, answer_line, ask
+from .question_text import choices_text, question_text, with_other
+from .screen import TerminalScreen
+from .styles import DIM, YELLOW
+from .transcript import Transcript
+
+STOP_TIMEOUT = 5.0
+"""Seconds that a turn has to stop when the person leaves."""
+EXPAND = "/expand"
+"""Handled here, like Ctrl-O."""
+GREETING = "? shows the keys, /help the commands, Ctrl-D ends the chat."
+
+
+class InteractiveChat:
+    """The chat with a person at the keyboard. Used in the event loop's thread only."""
+
+    def __init__(
+        self, host: Host, config: TerminalConfig, conversation: TerminalConversation
+    ) -> None:
+        self._host = host
+        self._conversation = conversation
+        self._screen = TerminalScreen(sys.stdout)
+        self._transcript = Transcript(host, config, conversation, self._screen)
+        self._say = self._transcript.write
+        self._questions: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
+        self._local = LocalCommands(host, conversation, self._say, self._transcript.refresh)
+        self._input = InputLine(
+            host.paths, host.storage.dir, self._actions(), chat_completer(host, conversation)
+        )
+        self._open: Question | None = None
+        """The question that the last turn ended with, until it is asked."""
+        self._stopped: set[str] = set()
+        """Ids of messages whose turns were stopped; a second Ctrl-C does not apply to them."""
+        self._stops: set[str] = set()
+        """Ids of the ``/stop`` messages that Ctrl-C has sent."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="replace")
+
+    @property
+    def receivers(self) -> dict[str, Any]:
+        """The receivers to connect, by signal."""
+        return self._transcript.receivers
+
+    @property
+    def spent(self) -> str:
+        """What the chat cost, for people; empty for nothing."""
+        return self._transcript.spent_here()
+
+    def show(self, reply: Reply) -> None:
+        """Show the part of a reply that was not streamed; ask the question it may end with."""
+        if reply.in_reply_to in self._stops:
+            self._conversation.mark_answered(reply)  # the reply of the stopped turn is enough
+            return
+        question = self._conversation.open_question(reply)
+        self._transcript.show(replace(reply, text="") if question is not None else reply)
+        if question is not None:
+            self._open = question
+            self._input.pause()
+        if self._conversation.resumed is not None:
+            self._host.spawn(self._show_recap(), "show the last messages")
+
+    def _warn(self, sentence: str) -> None:
+        """Show a sentence about the input line."""
+        self._say(textwrap.fill(literal(sentence), window_width() - 1), YELLOW)
+
+    def _actions(self) -> LineActions:
+        return LineActions(
+            above=self._transcript.rows,
+            status=self._transcript.status,
+            interrupt=self._interrupt,
+            expand=self._transcript.expand,
+            say=self._warn,
+            next_mode=self._local.next_mode,
+            show_keys=self._local.show_keys,
+            held=self._screen.held,
+        )
+
+    # The input loop
+
+    async def run(self) -> None:
+        """Read and send messages until the person leaves."""
+        # Raw all the time, so that no key is lost between two prompts.
+        with patch_stdout(raw=True), self._sigint_handled(), self._input.app.input.raw_mode():
+            self._input.take_typed_ahead()
+            self._say(fitted(GREETING, window_width()).rstrip("\n"), DIM)
+            self._transcript.refresh()
+            await self._show_recap()
+            while True:
+                if self._questions:
+                    await self._ask_next()
+                    continue
+                if self._open is not None:
+                    await self._ask_open_question()
+                    continue
+                self._screen.app = self._input.app
+                typed = await self._input.read()
+                self._screen.app = None
+                if typed is PAUSED:
+                    continue
+                if typed is None or typed.text.strip().casefold() in EXIT_COMMANDS:
+                    break
+                if typed.text.strip().casefold() == RESUME:
+                    typed = await self._pick_session()
+                if typed.text.strip():
+                    await self._send(typed)
+            await self._leave()
+
+    async def _send(self, typed: TypedMessage) -> None:
+        first, _, rest = typed.text.strip().partition(" ")
+        if typed.text.strip().casefold() == EXPAND:
+            self._transcript.expand()
+        elif first.casefold() == COPY:
+            await self._copy(rest)
+        elif self._local.handles(typed.text):
+            self._transcript.echo(typed.shown)
+            self._local.run(typed.text)
+        else:
+            message_id = uuid.uuid4().hex
+            self._transcript.typed(message_id, typed.shown)
+            try:
+                await self._conversation.say(typed.text, typed.attachments, message_id)
+            except HooklineError as error:  # not stored: a full disk, a locked database
+                self._conversation.discard(message_id)
+                self._warn(str(error))
+                self._input.draft = Document(typed.shown, len(typed.shown))
+
+    async def _copy(self, arguments: str) -> None:
+        text = text_to_copy(self._transcript.last_answer, arguments)
+        if text is None:
+            self._say("The last answer has no code block.", DIM)
+        elif not text:
+            self._say("Nothing to copy yet.", DIM)
+        elif await asyncio.to_thread(copy, text, self._host.env, self._screen.send):
+            self._say(f"Copied {len(text):,} characters.", DIM)
+        else:
+            self._warn("The answer is too long for this terminal; /export writes it to a file.")
+
+    @contextmanager
+    def _sigint_handled(self) -> Iterator[None]:
+        """Handle a SIGINT of another process like Ctrl-C, which is only a key here."""
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.remove_signal_handler(signal.SIGINT)
+
+    def _interrupt(self) -> bool:
+        """Stop the running command or turn; returns False if there is none."""
+        if self._input.is_editing or self._local.stop():
+            return True
+        if not self._conversation.turns - self._stopped:
+            return False
+        self._stopped |= self._conversation.turns
+        message_id = uuid.uuid4().hex
+        self._stops.add(message_id)
+        stop = self._conversation.say("/stop", message_id=message_id)
+        task = asyncio.get_running_loop().create_task(stop)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _leave(self) -> None:
+        """Stop a running turn, so that its history is complete."""
+        await self._local.close()
+        talk = self._conversation
+        if not talk.turns:
+            return
+        await talk.say("/stop")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_TIMEOUT):
+                while talk.turns:
+                    talk.changed.clear()
+                    await talk.changed.wait()
+
+    # Earlier sessions
+
+    async def _pick_session(self) -> TypedMessage:
+        """Return ``/resume ID`` for the session that the person picks; empty for none."""
+        from .past_sessions import past_sessions, recap
+        from .session_picker import pick
+
+        def running(app: Any) -> None:
+            self._screen.app = app
+
+        found = await past_sessions(self._host)
+        if not found:
+            self._say("No session to resume yet.", DIM)
+            return TypedMessage("", "")
+        try:
+            session_id = await pick(found, partial(recap, self._host), running)
+        finally:
+            self._screen.app = None
+        line = f"{RESUME} {session_id}" if session_id else ""
+        return TypedMessage(line, line)
+
+    async def _show_recap(self) -> None:
+        """Show the last messages of a session that was resumed."""
+        session, self._conversation.resumed = self._conversation.resumed, None
+        if session is not None:
+            from .past_sessions import open_question, recap
+
+            lines = await recap(self._host, session, window_width())
+            self._say("\n".join(lines), DIM)
+            self._open = await open_question(self._host, session)
+            if self._open is not None:
+                self._input.pause()
+
+    # Questions
+
+    async def ask(self, question: Question) -> str | None:
+        """Queue a question and wait for its answer."""
+        future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._questions.append((question, future))
+        self._input.pause()
+        return await future
+
+    async def _ask_open_question(self) -> None:
+        """Ask the question that a turn ended with; the answer is the person's next message."""
+        question, self._open = self._open, None
+        if question is None or self._conversation.open:
+            return  # a message sent meanwhile is the answer
+        answer = await self._show_and_ask(with_other(question), lambda _app: None, own_words=True)
+        if answer is None:
+            self._say(choices_text(question, window_width()))
+            self._say("Write your answer, or the number of a choice.", DIM)
+        else:
+            await self._send(TypedMessage(answer, answer))
+
+    async def _ask_next(self) -> None:
+        question, future = self._questions.popleft()
+        if future.done():
+            return
+
+        def running(app: Any) -> None:
+            # Core gives up after a while, or the turn is stopped.
+            future.add_done_callback(lambda _done: _end(app))
+
+        try:
+            answer = await self._show_and_ask(question, running)
+        except BaseException:
+            future.cancel()
+            raise
+        if future.done():
+            self._say("  → timed out", DIM)
+        else:
+            future.set_result(answer)
+            self._say(answer_line(answer), DIM)
+
+    async def _show_and_ask(
+        self, question: Question, began: Callable[[Any], None], *, own_words: bool = False
+    ) -> str | None:
+        """Show a question and wait for its answer; ``began`` is called with the application."""
+        self._transcript.commit_tail()
+        self._transcript.is_asking = True
+        self._screen.write(question_text(question, window_width()))
+        line = self._input.draft
+        draft = Draft(line.text_before_cursor)
+
+        def running(app: Any) -> None:
+            self._screen.app = app
+            began(app)
+
+        try:
+            return await ask(question, draft, running=running, own_words=own_words)
+        finally:
+            self._screen.app = None
+            self._transcript.restart_clocks()
+            self._input.draft = Document(draft.text + line.text_after_cursor, len(draft.text))
+
+
+def _end(app: Any) -> None:
+    if app.is_running and not app.future.done():
+        app.exit(exception=EOFError)

@@ -1,0 +1,226 @@
+"""Asks a question on the terminal: draws the choices below it and reads the keys.
+
+:mod:`.question_text` makes the text, :mod:`.answer_keys` decides what each key means. Other text
+that is typed before or during the question is kept for the next message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from hookline_hookspecs import Question
+from hookline_markdown import literal, one_line
+from prompt_toolkit.application import Application
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import Layout, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from .answer_keys import DENY, AnswerKeys
+from .question_text import choice_fragments, question_text
+
+ESCAPE_TIMEOUT = 0.1
+"""Seconds after which Esc counts as that key and not as the start of an arrow key."""
+_TERMINAL_EVENTS = frozenset(
+    {Keys.CPRResponse, Keys.Ignore, Keys.WindowsMouseEvent, Keys.Vt100MouseEvent}
+)
+"""Sent by the terminal, not typed by the person."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """Text typed for the next message."""
+
+    text: str = ""
+
+
+def screen_for(stream: TextIO | None = None) -> Output:
+    """Return the screen behind ``stream``, by default stdout.
+
+    Its cursor position is never requested: some terminals do not answer, about which prompt_toolkit
+    would warn in the middle of the chat, and a late answer would be read as keys.
+    """
+    output = create_output(stream)
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+    return output
+
+
+def refusal(question: Question) -> str | None:
+    """Return the answer that Ctrl-C and the end of input give."""
+    return DENY if DENY in question.choices else None
+
+
+def answer_line(answer: str | None) -> str:
+    """Return the line that records an answer on the screen."""
+    reason = getattr(answer, "reason", "")
+    text = f"{answer}: {reason}" if reason else answer
+    return f"  → {literal(text) if text else 'no answer'}"
+
+
+async def ask_beside_output(question: Question, *, own_words: bool = False) -> str | None:
+    """Ask while no chat is open: on stderr, or on ``/dev/tty`` if stderr is redirected.
+
+    With ``own_words`` the question is on the screen already.
+    """
+    with ExitStack() as stack:
+        stream = _screen_for_people(stack)
+        if stream is None:
+            return None
+        keyboard = create_input(sys.stdin)
+        stack.callback(keyboard.close)
+        # Raw from here on: what is typed meanwhile must not be echoed into the question.
+        stack.enter_context(keyboard.raw_mode())
+        if not own_words:
+            stream.write(question_text(question))
+            stream.flush()
+        draft = Draft()
+        answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)
+        stream.write(answer_line(answer) + "\n")
+        if draft.text.strip():
+            stream.write(
+                f"  (typed before the choices appeared, ignored: {one_line(draft.text, 60)})\n"
+            )
+        stream.flush()
+        return answer
+
+
+def _screen_for_people(stack: ExitStack) -> TextIO | None:
+    if sys.stderr.isatty():
+        return sys.stderr
+    try:
+        return stack.enter_context(Path("/dev/tty").open("w", encoding="utf-8"))
+    except OSError:
+        return None
+
+
+async def ask(
+    question: Question,
+    draft: Draft | None = None,
+    keyboard: Input | None = None,
+    screen: Output | None = None,
+    running: Callable[[Application[Any]], None] = lambda _app: None,
+    *,
+    own_words: bool = False,
+) -> str | None:
+    """Wait for the answer to a question that is on the screen already.
+
+    Args:
+        question: the question.
+        draft: text typed for the next message; text typed meanwhile is added to it.
+        keyboard: where keys come from; None for stdin.
+        screen: where the choices are drawn; None for stdout.
+        running: called with the application, so that it can be ended from outside.
+        own_words: allow a written answer; the last choice leads there.
+    """
+    draft = draft or Draft()
+    keys = AnswerKeys(
+        question.choices, asyncio.get_running_loop().time(), draft.text, own_words=own_words
+    )
+    asking = _QuestionPrompt(question, keys, keyboard, screen or screen_for())
+    running(asking.app)
+    try:
+        return await asking.answer()
+    except (EOFError, KeyboardInterrupt):
+        return refusal(question)
+    finally:
+        draft.text = asking.keys.kept
+
+
+class _QuestionPrompt:
+    """Passes keys and the time to :class:`AnswerKeys`, and draws its state."""
+
+    def __init__(
+        self, question: Question, keys: AnswerKeys, keyboard: Input | None, screen: Output
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.keys = keys
+        self._timer: asyncio.TimerHandle | None = None
+        text = FormattedTextControl(
+            lambda: choice_fragments(self.keys, question.choices, screen.get_size().columns),
+            focusable=True,
+            show_cursor=False,
+        )
+        self.app: Application[str | None] = Application(
+            layout=Layout(Window(text, wrap_lines=True, dont_extend_height=True)),
+            key_bindings=self._bindings(),
+            erase_when_done=True,
+            input=keyboard,
+            output=screen,
+        )
+        self.app.ttimeoutlen = self.app.timeoutlen = ESCAPE_TIMEOUT
+        self.app.before_render += self._drawing
+        self.app.after_render += self._drawn
+
+    async def answer(self) -> str | None:
+        """Return the answer once there is one."""
+        self._set_timer()
+        try:
+            return await self.app.run_async(handle_sigint=False, set_exception_handler=False)
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _bindings(self) -> KeyBindings:
+        bindings = KeyBindings()
+
+        @bindings.add(Keys.Any, eager=True)
+        def _(event: KeyPressEvent) -> None:
+            for press in event.key_sequence:
+                if press.key not in _TERMINAL_EVENTS and not self.keys.is_over:
+                    key = press.key.value if isinstance(press.key, Keys) else press.key
+                    self.keys.press(key, press.data, self._loop.time())
+            self._go_on()
+
+        return bindings
+
+    def _wake(self) -> None:
+        if self.app.is_running:
+            self.keys.wake(self._loop.time(), unread=self._are_keys_unread())
+            self._go_on()
+
+    def _are_keys_unread(self) -> bool:
+        """Whether there are unread keys, or an unfinished Esc sequence."""
+        held = self.app.input.flush_keys()
+        self.app.key_processor.feed_multiple(held)
+        self.app.key_processor.process_keys()
+        return bool(held) or _is_readable(self.app.input)
+
+    def _drawing(self, _app: object) -> None:
+        self.keys.drawing(self._loop.time(), unread=_is_readable(self.app.input))
+        self._set_timer()
+
+    def _drawn(self, _app: object) -> None:
+        if self.keys.drawn():
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self.keys.is_over:
+            if self.app.future is not None and not self.app.future.done():
+                self.app.exit(result=self.keys.answer)
+            return
+        self._set_timer()
+        self.app.invalidate()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        at = self.keys.deadline
+        self._timer = self._loop.call_at(at, self._wake) if at is not None else None
+
+
+def _is_readable(keyboard: Input) -> bool:
+    try:
+        return bool(select.select([keyboard.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
+        return False
