@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.processes import store_environment
 
 
 class Clock:
@@ -49,7 +50,7 @@ def python(tmp_path: Path) -> Python:
             variables |= {"PYTHONPATH": str(site)}
         return subprocess.run(
             [sys.executable, "-c", textwrap.dedent(body), *arguments],
-            env=kept | variables,
+            env=kept | store_environment() | variables,
             capture_output=True,
             text=True,
             timeout=60,
