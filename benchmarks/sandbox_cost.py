@@ -21,7 +21,7 @@ from statistics import median
 from hookline_sandbox import Method, Places, Sandbox, allowed, methods
 from hookline_sandbox.proxy import Proxy
 from hookline_shell.command_runner import run_command
-from hookline_toolmark import branding
+from hookline_toolmark import mark_command
 
 COMMAND = ["/bin/bash", "-c", ":"]
 CALLS = 60
@@ -42,7 +42,7 @@ def ways(workspace: Path) -> dict[str, Callable[[], Awaitable[None]]]:
     places = Places(workspace, workspace, lambda path: None)
 
     async def bare() -> None:
-        await run_command(branding(COMMAND), workspace, environment, 60, 10_000)
+        await run_command(mark_command(COMMAND), workspace, environment, 60, 10_000)
 
     def sandboxed(method: Method, dialer: Nowhere | None = None) -> Callable[[], Awaitable[None]]:
         sandbox = Sandbox(workspace / "home", method=method)

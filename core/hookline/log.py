@@ -14,6 +14,8 @@ from typing import Any
 
 from hookline_hookspecs.secrets import redacted
 
+from .home import find_home, make_home
+
 _BYTES = 2_000_000
 _KEPT = 3
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -92,3 +94,11 @@ def open_log(folder: Path) -> logging.Handler:
     )
     handler.setFormatter(logging.Formatter(FORMAT))
     return handler
+
+
+def log_to_home() -> None:
+    """Make the home if necessary, and log to ``logs/hookline.log`` in it, not to the screen."""
+    make_home(find_home())
+    root = logging.getLogger("hookline")
+    root.handlers[:] = [open_log(find_home() / "logs")]
+    root.propagate = False

@@ -17,12 +17,13 @@ from hookline_hookspecs.errors import ConfigError
 
 from hookline.bus.implementation import describe
 from hookline.home import choose_profile, find_home
+from hookline.log import log_to_home
 
 from .build import CommandGroup, LazyCommands, is_group
 from .catalog import Catalog, CommandEntry, not_installed
+from .command_guards import check_command
 from .command_line import CoreCommandLine
 from .output import FAILED, INTERRUPTED, USAGE, err
-from .process import log_to_home, own_process
 
 log = logging.getLogger("hookline.cli")
 
@@ -59,8 +60,11 @@ def run(arguments: Sequence[str]) -> None:
     words = _take_home(list(arguments))
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
         words = ["chat"]
-    own_process("admit", words)
-    own_process("admit", words, service="person")
+    try:
+        check_command(words)
+    except CommandError as refused:
+        err(f"hookline: {refused.text}")
+        raise
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error
         if find_home().exists():

@@ -13,11 +13,12 @@ from hookline_hookspecs import CommandError, Configuration, HooklineError
 from hookline_hookspecs.cli import InstalledCommand
 
 from hookline.config import ConfigError, PluginEntry, load
-from hookline.home import environment, find_home, removed
+from hookline.home import environment, find_home
+from hookline.log import log_to_home
 
 from .catalog import Catalog, CommandEntry, installed_commands
+from .command_guards import prepare_process
 from .output import FAILED, INTERRUPTED, err
-from .process import log_to_home, own_process
 from .registered import register_commands
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class CoreCommandLine:
             self._loaded = load(find_home(), environment(), overrides)
             self._runtime = None
         self._switch_on(plugin)
-        removed.update(own_process("enclose", self._loaded.path, self._loaded.secrets) or {})
+        prepare_process(self._loaded.path, self._loaded.secrets)
         for warning in self._loaded.warnings:
             err(f"hookline: warning: {warning}")
         try:

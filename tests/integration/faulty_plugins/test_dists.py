@@ -464,13 +464,11 @@ def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> 
 
 
 @pytest.mark.slow
-def test_a_dist_that_breaks_what_reads_the_config_is_a_sentence(
-    machine: Machine, site: Site
-) -> None:
-    site.metadata("reader", b"[hookline.services]\nconfig = no_such_module\n")
+def test_a_command_guard_that_cannot_be_imported_refuses(machine: Machine, site: Site) -> None:
+    site.metadata("reader", b"[hookline.command_guards]\nreader = no_such_module\n")
     done = machine.run("plugins", "list")
     assert done.code == 2
     assert done.err == (
-        "hookline: config of hookline.services cannot be imported: "
-        "No module named 'no_such_module'; reinstall it\n"
+        "hookline: Denied: command guard 'reader' cannot be imported: "
+        "ModuleNotFoundError: No module named 'no_such_module'. Reinstall dist-reader.\n"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, Host, Paths, ToolError
-from hookline_toolmark import MARK, branding
+from hookline_toolmark import MARK, mark_command
 
 from .code_folders import server_code_folders
 from .config import McpConfig
@@ -169,7 +169,7 @@ class ConnectionPool:
         variables[MARK] = uuid.uuid4().hex
         folder, program = _find_program(server, paths, variables.get("PATH"))
         argv = [program, *config.args]
-        transport = Transport(branding(argv), variables, folder)
+        transport = Transport(mark_command(argv), variables, folder)
         if not config.sandbox:
             return transport
         from hookline_sandbox import Method, Places, Sandbox, found

@@ -29,7 +29,7 @@ class Limits:
     private_mb: int = 2_048
 
     def values(self) -> dict[str, int]:
-        """By the names of Python's ``resource``, in its units; the brand of tools among them."""
+        """By the names of Python's ``resource``, in its units; the mark of tools among them."""
         return {
             "RLIMIT_MSGQUEUE": LIMIT,
             "RLIMIT_CORE": 0,

@@ -1,4 +1,4 @@
-"""The brand of processes that tools start: :func:`branding` puts it on, :func:`branded` reads it.
+"""The mark of processes that tools start: :func:`mark_command` sets it, :func:`is_marked` reads it.
 
 It is two things. A variable of the environment (:data:`MARK`) names the command; a child can unset
 it. So the hard limit on POSIX message queues, which next to nothing uses, is lowered to
@@ -13,7 +13,15 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-__all__ = ["LIMIT", "MARK", "branded", "branding", "hard_limit", "is_lowered", "lower"]
+__all__ = [
+    "LIMIT",
+    "MARK",
+    "hard_limit",
+    "has_lowered_limit",
+    "is_marked",
+    "lower_limit",
+    "mark_command",
+]
 
 MARK = "SHELL_COMMAND_ID"
 """A variable in the environment of every command of a tool; its value names the command."""
@@ -27,23 +35,23 @@ _BY_PYTHON = (
 )
 
 
-def branded(environment: Mapping[str, str] | None = None) -> bool:
+def is_marked(environment: Mapping[str, str] | None = None) -> bool:
     """True if a tool started this process, or one of its ancestors.
 
     ``environment`` stands in for this process's own.
     """
     names = os.environ if environment is None else environment
-    return MARK in names or is_lowered()
+    return MARK in names or has_lowered_limit()
 
 
-def is_lowered() -> bool:
-    """True if this process has the brand's lower half, the limit."""
+def has_lowered_limit() -> bool:
+    """True if the limit of this process is at most :data:`LIMIT`."""
     return 0 <= hard_limit() <= LIMIT
 
 
-def lower() -> None:
+def lower_limit() -> None:
     """Put the limit on this process, and so on all that it will start; nothing off Linux."""
-    if sys.platform == "linux" and not is_lowered():
+    if sys.platform == "linux" and not has_lowered_limit():
         import resource
 
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (LIMIT, LIMIT))
@@ -60,13 +68,13 @@ def hard_limit() -> int:
     return -1 if found == resource.RLIM_INFINITY else found
 
 
-def branding(argv: Sequence[str]) -> list[str]:
+def mark_command(argv: Sequence[str]) -> list[str]:
     """The command line that lowers the limit and becomes ``argv``; ``argv`` itself off Linux.
 
     A limit that is lower already stays as it is. The mark is for the caller to put into the
     environment. The program's own process is the one that is started: nothing waits in between.
     """
-    if sys.platform != "linux" or is_lowered():
+    if sys.platform != "linux" or has_lowered_limit():
         return list(argv)
     if bash := shutil.which("bash"):
         return [bash, "--norc", "-c", _BY_BASH, str(LIMIT), *argv]

@@ -1,4 +1,4 @@
-"""The brand, put on real processes."""
+"""The mark, on real processes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hookline_toolmark import LIMIT, MARK, branded, branding
+from hookline_toolmark import LIMIT, MARK, is_marked, mark_command
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="no such limit elsewhere")
-ASK = "from hookline_toolmark import branded; print(branded())"
+ASK = "from hookline_toolmark import is_marked; print(is_marked())"
 
 
 def clean() -> dict[str, str]:
@@ -25,20 +25,20 @@ def said(argv: list[str], environment: dict[str, str] | None = None) -> str:
     return done.stdout.strip()
 
 
-def test_a_process_of_a_person_is_not_branded() -> None:
-    if branded(clean()):
+def test_a_process_of_a_person_is_not_marked() -> None:
+    if is_marked(clean()):
         pytest.skip("these tests are run by a tool themselves")
     assert said([sys.executable, "-c", ASK]) == "False"
 
 
 def test_the_mark_in_the_environment_is_read() -> None:
-    assert branded({MARK: "one"})
+    assert is_marked({MARK: "one"})
     assert said([sys.executable, "-c", ASK], {**clean(), MARK: ""}) == "True"
 
 
 @linux_only
-def test_a_branded_process_is_found_without_the_mark() -> None:
-    assert said(branding([sys.executable, "-c", ASK])) == "True"
+def test_a_marked_process_is_found_without_the_variable() -> None:
+    assert said(mark_command([sys.executable, "-c", ASK])) == "True"
 
 
 @linux_only
@@ -60,7 +60,7 @@ def test_a_child_cannot_shed_it(shed: str) -> None:
     if ("819200" in shed or "unlimited" in shed) and _may_raise():
         pytest.skip("this account may raise limits (CAP_SYS_RESOURCE)")
     line = ["/bin/bash", "-c", shed.format(ask=ask) + " 2>/dev/null"]
-    assert said(branding(line)) == "True"
+    assert said(mark_command(line)) == "True"
 
 
 def _may_raise() -> bool:
@@ -83,11 +83,11 @@ def test_every_way_of_putting_it_on_works(
     script = (
         "import resource, sys; print(resource.getrlimit(resource.RLIMIT_MSGQUEUE), sys.argv[1:])"
     )
-    argv = branding([sys.executable, "-c", script, "two words", "$x"])
+    argv = mark_command([sys.executable, "-c", script, "two words", "$x"])
     assert said(argv) == f"({LIMIT}, {LIMIT}) ['two words', '$x']"
 
 
 @linux_only
 def test_it_is_put_on_once() -> None:
-    nested = "from hookline_toolmark import branding; print(branding(['ls']))"
-    assert said(branding([sys.executable, "-c", nested])) == "['ls']"
+    nested = "from hookline_toolmark import mark_command; print(mark_command(['ls']))"
+    assert said(mark_command([sys.executable, "-c", nested])) == "['ls']"

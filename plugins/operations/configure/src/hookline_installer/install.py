@@ -24,7 +24,7 @@ from .spec import InstallSpec
 HOW_TO_CHOOSE = {
     "hookline.providers": "the provider {0}: choose it with `model: {0}/MODEL` in config.yaml",
     "hookline.stores": "the store {0}: choose it with `store:` in config.yaml",
-    "hookline.services": "the service {0}, which Hookline uses automatically",
+    "hookline.command_guards": "the command guard {0}, which takes effect immediately",
 }
 """Messages by entry-point group about drivers, which are chosen in config, not turned on."""
 

@@ -162,7 +162,7 @@ class Shell(Plugin[ShellConfig]):
     async def _run(
         self, ctx: Context, command: str, folder: Path, seconds: float
     ) -> tuple[CommandResult, tuple[Origin, ...]]:
-        from hookline_toolmark import branding
+        from hookline_toolmark import mark_command
 
         from .command_runner import CommandResult, find_shell, run_command
 
@@ -171,7 +171,7 @@ class Shell(Plugin[ShellConfig]):
         argv = [find_shell(), "-c", command]
         environment = self._environment()
         if not self._is_sandboxed(ctx, await self._mode(ctx)):
-            result = await run_command(branding(argv), folder, environment, *limits)
+            result = await run_command(mark_command(argv), folder, environment, *limits)
             return result, self._origins(ctx, command)
         if job := self._jobs.job_to_kill(session, command):  # the sandbox does not see it
             await self._jobs.end(session, job)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
-from hookline_toolmark import branding
+from hookline_toolmark import mark_command
 
 from .command_runner import CommandResult, run_command
 
@@ -101,7 +101,7 @@ class SandboxRunner:
         here = await asyncio.to_thread(found)
         if here.method is Method.NONE:
             self._require_person(ctx, here)
-            return await run_command(branding(argv), folder, environment, *limits), _origins(None)
+            return await run_command(mark_command(argv), folder, environment, *limits), _origins(None)
         session = ctx.session.id
         if await asyncio.to_thread(self.sandbox.emptied, session):
             ctx.notify(

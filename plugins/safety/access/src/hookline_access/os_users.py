@@ -9,32 +9,30 @@ from __future__ import annotations
 
 import os
 import pwd
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .roles import Table, table
 
 SETTING = "os_users"
-REFUSED = 2
-"""The exit code of a command that is not run."""
 
 
-class CommandLine:
-    """The service ``person`` of the command line (group ``hookline.services``)."""
+class OsUserGuard:
+    """The guard of the command line for ``access.os_users``."""
 
-    @staticmethod
-    def admit(arguments: Sequence[str]) -> None:
-        """End this process with exit code 2 if who runs it may not run ``hookline ARGUMENTS``."""
+    def refusal(self, arguments: Sequence[str]) -> str | None:
+        """Why the person at this process may not run ``hookline ARGUMENTS``."""
         homes = (_chosen_home(), _home_of(os.getuid()) / ".hookline")
         texts = [text for home in dict.fromkeys(homes) if SETTING in (text := _read(home))]
         if not texts:
-            return
+            return None
         name, through_sudo = who_runs(os.environ, os.getuid())
-        if sentence := refusal(name, arguments, texts, through_sudo=through_sudo):
-            sys.stderr.write(f"hookline: {sentence}\n")
-            raise SystemExit(REFUSED)
+        return refusal(name, arguments, texts, through_sudo=through_sudo)
+
+    def before_runtime(self, config: Path, secrets: Container[str]) -> Mapping[str, str]:
+        """Change nothing."""
+        return {}
 
 
 def who_runs(environment: Mapping[str, str], uid: int) -> tuple[str, bool]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from hookline_toolmark import MARK
-from hookline_toolmark.gate import refusal, sign_among
-from hookline_toolmark.tree import Process, from_proc, from_ps
+from hookline_toolmark.process_check import refusal, sign_among
+from hookline_toolmark.process_tree import Process, from_proc, from_ps
 
 needs_ps = pytest.mark.skipif(not os.path.exists("/bin/ps"), reason="no ps")  # noqa: PTH110
 
@@ -81,8 +81,8 @@ def tool(more: Iterable[tuple[str, Any]] = ()) -> Process:
 
 
 TOOLS = {
-    "branded itself, in /proc alone": (process(90, 1, is_tool=True, session=90),),
-    "a child of a branded process": (process(90, 60), tool()),
+    "marked itself, in /proc alone": (process(90, 1, is_tool=True, session=90),),
+    "a child of a marked process": (process(90, 60), tool()),
     "a grandchild": (process(90, 80), process(80, 60), tool()),
     "a child of what runs turns": (process(90, 50),),
     "on a terminal all the same": (process(90, 50, has_terminal=True),),

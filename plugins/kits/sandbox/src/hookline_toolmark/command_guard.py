@@ -1,6 +1,6 @@
-"""What a process does before it runs turns: it keeps its secrets and brands what it starts.
+"""A guard of the command line: what a tool started may not administer Hookline.
 
-Reached by the entry point ``process`` of ``hookline.services``.
+Before a process runs turns:
 
 - The values of secrets leave the environment, and the kernel's copy of it that ``ps eww`` and
   ``/proc/PID/environ`` show is overwritten. They remain in this process's memory, where config
@@ -9,10 +9,10 @@ Reached by the entry point ``process`` of ``hookline.services``.
   the account may trace it or read its memory, environment and open files, and it leaves no core
   dump. Its children lose the capabilities to do so all the same (``CAP_SYS_PTRACE``) and to raise
   limits (``CAP_SYS_RESOURCE``), which matters only where it runs as root.
-- The brand is put on (see :mod:`hookline_toolmark`), so that all that it starts carries it.
+- It marks itself (see :mod:`hookline_toolmark`), so that every process that it starts is marked.
 
-macOS and Windows know none of this but the environment's own variables: there a neighbour of the
-same account may read the environment that the process was started with.
+On macOS and Windows only the environment's own variables are removed: another process of the same
+account may read the environment that the process was started with.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from . import lower
-from .gate import refusal
+from hookline_hookspecs.errors import CommandError
 
-__all__ = ["OwnProcess"]
+from . import lower_limit
+from .process_check import refusal
+
+__all__ = ["ToolProcessGuard"]
 
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 4, 24
 _CAP_SYS_PTRACE, _CAP_SYS_RESOURCE = 19, 24
@@ -47,39 +49,36 @@ _KEPT = re.compile(
 """What programs need in order to run, whatever config says of it; a proxy's password among it."""
 
 
-class OwnProcess:
-    """This process, seen as something to be kept from what it starts."""
+class ToolProcessGuard:
+    """Refuses commands in processes that a tool started; protects those that run turns."""
 
-    _is_enclosed = False
+    _is_hidden = False
 
-    @staticmethod
-    def admit(arguments: Sequence[str]) -> None:
-        """End this process with exit code 2 if ``hookline ARGUMENTS`` may not run in it."""
-        if sentence := refusal(arguments):
-            sys.stderr.write(f"hookline: {sentence}\n")
-            raise SystemExit(2)
+    def refusal(self, arguments: Sequence[str]) -> str | None:
+        """Why ``hookline ARGUMENTS`` may not run in this process."""
+        return refusal(arguments) or None
 
-    @classmethod
-    def enclose(cls, config: Path, secrets: Container[str]) -> dict[str, str]:
-        """Enclose this process; return the variables that left its environment.
+    def before_runtime(self, config: Path, secrets: Container[str]) -> Mapping[str, str]:
+        """Hide this process from its children and mark them; remove secrets from the environment.
 
-        Those leave that ``config`` refers to, those whose value is among ``secrets``, and those
-        that look like a secret. A process that a tool started ends with exit code 2.
+        Removed are the variables that ``config`` refers to, those whose value is among ``secrets``,
+        and those that look like a secret. Raises ``CommandError`` if a tool started this process.
         """
-        if not cls._is_enclosed:
-            cls.admit(["run"])
-            cls._is_enclosed = True
+        if not ToolProcessGuard._is_hidden:
+            if reason := refusal(["run"]):  # a command that a tool may run, but not with a runtime
+                raise CommandError(reason)
+            ToolProcessGuard._is_hidden = True
             _hide()
-            lower()
-        return _taken(config, secrets)
+            lower_limit()
+        return _remove_secrets(config, secrets)
 
 
-def _taken(config: Path, secrets: Container[str]) -> dict[str, str]:
+def _remove_secrets(config: Path, secrets: Container[str]) -> dict[str, str]:
     text = ""
     with suppress(OSError):
         text = config.read_text("utf-8", "replace")
     referred = set(_REFERENCE.findall(text))
-    taken = {
+    removed = {
         name: value
         for name, value in os.environ.items()
         if not _KEPT.match(name)
@@ -87,10 +86,10 @@ def _taken(config: Path, secrets: Container[str]) -> dict[str, str]:
     }
     if sys.platform == "linux":
         with suppress(OSError, ValueError):
-            _overwrite({os.fsencode(name): os.fsencode(value) for name, value in taken.items()})
-    for name in taken:
+            _overwrite({os.fsencode(name): os.fsencode(value) for name, value in removed.items()})
+    for name in removed:
         del os.environ[name]
-    return taken
+    return removed
 
 
 def _looks_secret(name: str, value: str) -> bool:

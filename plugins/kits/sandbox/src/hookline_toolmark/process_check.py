@@ -1,24 +1,24 @@
 """Whether this process may administer Hookline: not if one of Hookline's tools started it.
 
-Three signs are looked for, the cheap ones first:
+Three signs are looked for, the cheapest first:
 
-1. *The brand*, in this process's environment or on its limits. A process that runs turns brands
-   itself before it starts anything (:mod:`.enclosing`), so whatever it starts carries the limit
-   for good: through ``env -i``, ``setsid``, a double fork, ``nohup``, the runtime's own death.
-   At the same time it gives up, for its children, the capability that raises limits.
-2. *An ancestor* that is branded, or runs turns itself. This finds what shed the brand, where that
-   can be done (no Linux, or an account that may raise limits), as long as its parents live.
-3. *A stray*, where there is no brand that holds (macOS and others): none of its living ancestors
-   but those that orphans are handed to, no terminal, and a process that runs turns, of the same
-   account, is older than all of it. That is the shape of a command that let its parents die. Others
-   that have no terminal differ in one of these: a step of CI, a script or a test has an ancestor
-   that was there before; cron and sshd are old and alive. On Linux nobody sheds the brand, and what
-   looks like a stray is somebody's ``nohup``.
+1. *The mark*, in this process's environment or on its limits. A process that runs turns marks
+   itself before it starts anything (:mod:`.command_guard`), so whatever it starts keeps the limit:
+   through ``env -i``, ``setsid``, a double fork, ``nohup``, the death of the runtime. Its children
+   also lose the capability that raises limits.
+2. *An ancestor* that is marked or runs turns. This finds what removed its mark, where that is
+   possible (not Linux, or an account that may raise limits), while its parents live.
+3. *A stray process*, where no mark holds (macOS and others): it has no living ancestors except
+   those that adopt orphans, no terminal, and a process of the same account that runs turns is older
+   than its whole family. A command that let its parents die looks like this. Other processes
+   without a terminal differ in one point: a step of CI, a script or a test has an older ancestor;
+   cron and sshd are old and alive. On Linux no process can remove the mark, and what looks like
+   a stray is a person's ``nohup``.
 
-Not seen is what another daemon starts for a tool in a control group of its own (``systemd-run``,
-``at``), what is typed for it into a terminal that was open before (``tmux send-keys``), and a copy
-of this code without the check: these are for the judge of commands, the sandbox and the guard of
-files. Root may, of course, change all of this.
+Not found are processes that another daemon starts for a tool in its own control group
+(``systemd-run``, ``at``), what is typed for it into an open terminal (``tmux send-keys``), and
+a copy of this code without the check: these are left to the command rules, the sandbox and the path
+guard. Root can change all of this.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-from . import MARK, hard_limit, is_lowered
-from .tree import Find, Process, ancestors, from_proc, from_ps
+from . import MARK, hard_limit, has_lowered_limit
+from .process_tree import Find, Process, ancestors, from_proc, from_ps
 
 HARMLESS = (("config", "path"), ("config", "schema"), ("skills", "validate"))
 """Commands that a tool may run: they change nothing, start no plugin and show nothing private.
@@ -56,7 +56,7 @@ def _sign() -> str:
     """What shows that a tool started this process, as the end of a sentence; empty if nothing."""
     if MARK in os.environ:
         return f"a tool started this process ({MARK} is set)"
-    if is_lowered():
+    if has_lowered_limit():
         return (
             "a tool started this process (its hard limit on POSIX message queues, `ulimit -Hq`, "
             f"is {hard_limit()} bytes)"
