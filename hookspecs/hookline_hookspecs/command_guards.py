@@ -1,4 +1,4 @@
-"""Guards of the command line: asked before every ``hookline`` command, whatever plugin it belongs to.
+"""Guards of the command line, which are asked before every ``hookline`` command.
 
 A guard is a class that an entry point of the group ``hookline.command_guards`` names. Its module is
 imported at every command, so it imports little. A guard that cannot be loaded, or that raises,
@@ -26,7 +26,8 @@ class CommandGuard(Protocol):
             secrets: the values that config.yaml and ``.env`` hold as secrets.
 
         Returns:
-            The variables that were removed from the environment; plugins still read them in ``host.env``.
+            The variables that were removed from the environment. Plugins still read them in
+            ``host.env``.
 
         Raises:
             CommandError: the command may not open a runtime.

@@ -22,18 +22,25 @@ def check_command(arguments: Sequence[str]) -> None:
         try:
             reason = guard.refusal(arguments)
         except Exception as error:
-            raise CommandError(f"Denied: command guard {name!r} failed: {describe(error)}") from error
+            raise _failed(name, error) from error
         if reason:
             raise CommandError(reason)
 
 
 def prepare_process(config: Path, secrets: Container[str]) -> None:
-    """Have every guard prepare this process for turns. Raises ``CommandError`` if one refuses or fails."""
+    """Have every guard prepare this process for turns.
+
+    Raises ``CommandError`` if one refuses or fails.
+    """
     for name, guard in _guards().items():
         try:
             removed.update(guard.before_runtime(config, secrets))
         except Exception as error:
-            raise CommandError(f"Denied: command guard {name!r} failed: {describe(error)}") from error
+            raise _failed(name, error) from error
+
+
+def _failed(name: str, error: Exception) -> CommandError:
+    return CommandError(f"Denied: command guard {name!r} failed: {describe(error)}")
 
 
 @cache
