@@ -101,7 +101,9 @@ class SandboxRunner:
         here = await asyncio.to_thread(found)
         if here.method is Method.NONE:
             self._require_person(ctx, here)
-            return await run_command(mark_command(argv), folder, environment, *limits), _origins(None)
+            return await run_command(mark_command(argv), folder, environment, *limits), _origins(
+                None
+            )
         session = ctx.session.id
         if await asyncio.to_thread(self.sandbox.emptied, session):
             ctx.notify(
