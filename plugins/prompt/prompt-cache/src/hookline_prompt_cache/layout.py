@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeAlias
 
-from hookline_hookspecs import Marker, WireRequest
+from hookline_hookspecs import Fragment, Marker, WireRequest
 
 Place: TypeAlias = tuple[int, int]
 
@@ -102,14 +102,12 @@ def as_marker(place: Place, ttl: str) -> Marker:
 
 def _speaker(part: bytes) -> str:
     """Return who a message is from; read from its bytes where the provider does not say."""
-    role: str = getattr(part, "role", "")
-    if role:
-        return role
+    if isinstance(part, Fragment) and part.role:
+        return part.role
     if _ASSISTANT.match(part):
         return "assistant"
     return "tool" if _RESULTS.match(part) else "user"
 
 
 def _cuts(part: bytes) -> tuple[int, ...]:
-    cuts: tuple[int, ...] = getattr(part, "cuts", ())
-    return cuts
+    return part.cuts if isinstance(part, Fragment) else ()

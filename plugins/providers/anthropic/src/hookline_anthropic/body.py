@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from hookline_hookspecs import Marker, WireRequest
+from hookline_hookspecs import Fragment, Marker, WireRequest
 
 from .encode import to_json
 
@@ -58,7 +58,7 @@ def _system(stable: bytes, wire: WireRequest) -> bytes:
 
 
 def _with_markers(data: bytes, inserts: list[tuple[int, bytes]]) -> bytes:
-    cuts: tuple[int, ...] = getattr(data, "cuts", ())
+    cuts = _cuts(data)
     for block, text in sorted(inserts, reverse=True):
         data = data[: cuts[block]] + text + data[cuts[block] :]
     return data
@@ -68,6 +68,10 @@ def _part(wire: WireRequest, number: int) -> bytes:
     if number < 2:
         return wire.stable.get(("tools", "system")[number], b"")
     return wire.fragments[number - 2]
+
+
+def _cuts(part: bytes) -> tuple[int, ...]:
+    return part.cuts if isinstance(part, Fragment) else ()
 
 
 def place_markers(wire: WireRequest) -> dict[Place, bytes]:
@@ -83,7 +87,7 @@ def place_markers(wire: WireRequest) -> dict[Place, bytes]:
 def _places_back_from(wire: WireRequest, marker: Marker) -> Iterator[Place]:
     start = _part_number(wire, marker.fragment)
     for number in range(start, -1, -1):
-        cuts: tuple[int, ...] = getattr(_part(wire, number), "cuts", ())
+        cuts = _cuts(_part(wire, number))
         last = len(cuts) - 1
         if number == start and -len(cuts) <= marker.block <= last:
             last = marker.block if marker.block >= 0 else len(cuts) + marker.block

@@ -13,7 +13,16 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, Route, StoreError
 from hookline_hookspecs.people import RolePermissions
-from hookline_hookspecs.web import FLASH, IDENTITY, Identity, Keys, Problem, Redirect, Renderer
+from hookline_hookspecs.web import (
+    FLASH,
+    IDENTITY,
+    Identity,
+    Keys,
+    Problem,
+    Redirect,
+    Renderer,
+    SiteRoute,
+)
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -250,7 +259,8 @@ class Application:
             self.rules.require_own_origin(dict(request.scope), sender)
         if not self.may_call(who, entry):
             raise self._forbidden_problem(who)
-        rate = getattr(entry.route, "rate", 0) or DEFAULT_RATES.get(entry.auth, 0)
+        own_rate = entry.route.rate if isinstance(entry.route, SiteRoute) else 0
+        rate = own_rate or DEFAULT_RATES.get(entry.auth, 0)
         if rate:
             self.rates.take(entry.name if entry.auth != "key" else "key", who.device, rate)
         return who
