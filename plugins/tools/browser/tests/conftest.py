@@ -191,7 +191,7 @@ class Desk:
         """
         for _ in range(20):
             text = self.call("browser", action=action, **given).text
-            if "nobody was asked about it" not in text:
+            if "no one was asked" not in text:
                 break
         return text
 

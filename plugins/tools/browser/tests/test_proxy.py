@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from hookline_browser.proxy import Pass, Proxy
+from hookline_browser.proxy import GuardedProxy, ProxyPass
 from hookline_hookspecs import HooklineError, Refused
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,12 +43,12 @@ class Town:
 
 
 @asynccontextmanager
-async def town(limit: int = 10_000) -> AsyncIterator[tuple[Town, Proxy, Pass]]:
+async def town(limit: int = 10_000) -> AsyncIterator[tuple[Town, GuardedProxy, ProxyPass]]:
     """Hosts, the proxy before them, and a pass."""
     made = Town()
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
-    proxy = Proxy(made)
+    proxy = GuardedProxy(made)
     await proxy.start()
     try:
         yield made, proxy, proxy.admit(limit)
@@ -57,13 +57,13 @@ async def town(limit: int = 10_000) -> AsyncIterator[tuple[Town, Proxy, Pass]]:
         server.close()
 
 
-def login(pass_: Pass) -> str:
+def login(pass_: ProxyPass) -> str:
     """The header that a browser sends."""
     word = base64.b64encode(f"{pass_.name}:{pass_.password}".encode()).decode()
     return f"Proxy-Authorization: Basic {word}\r\n"
 
 
-async def asked(proxy: Proxy, *parts: str | bytes) -> bytes:
+async def asked(proxy: GuardedProxy, *parts: str | bytes) -> bytes:
     """What comes back for the parts, sent one after the other."""
     reader, writer = await asyncio.open_connection(
         *proxy.address.removeprefix("http://").split(":")
@@ -85,11 +85,11 @@ async def asked(proxy: Proxy, *parts: str | bytes) -> bytes:
         writer.close()
 
 
-async def test_nobody_gets_through_without_a_pass() -> None:
+async def test_proxy_rejects_requests_without_a_pass() -> None:
     async with town() as (hosts, proxy, pass_):
         head = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
         assert b" 407 " in await asked(proxy, f"{head}\r\n")
-        wrong = login(Pass(pass_.name, "wrong", 1))
+        wrong = login(ProxyPass(pass_.name, "wrong", 1))
         assert b" 407 " in await asked(proxy, f"{head}{wrong}\r\n")
         assert b"hi" in await asked(proxy, f"{head}{login(pass_)}\r\n")
         proxy.dismiss(pass_)
@@ -115,7 +115,7 @@ async def test_a_login_follows_on_the_same_connection() -> None:
     assert b"Proxy-" not in sent
 
 
-async def test_what_comes_after_one_request_goes_nowhere() -> None:
+async def test_data_after_one_request_is_dropped() -> None:
     """The next request on a connection may be another host's, with its cookies."""
     async with town() as (hosts, proxy, pass_):
         first = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
@@ -134,7 +134,7 @@ async def test_an_answer_says_that_the_connection_ends() -> None:
     assert b"Connection: close" in told
 
 
-async def test_what_is_refused_is_noted_and_has_no_answer() -> None:
+async def test_a_refused_host_is_recorded_without_an_answer() -> None:
     async with town() as (_, proxy, pass_):
         for host in ("private.example", "gone.example"):
             for line in (f"GET http://{host}/ HTTP/1.1", f"CONNECT {host}:443 HTTP/1.1"):
@@ -154,7 +154,7 @@ async def test_a_tunnel_passes_bytes_on() -> None:
     assert hosts.dialled == [("a.example", 443)]
 
 
-async def test_over_its_limit_a_chat_gets_nothing_more() -> None:
+async def test_a_chat_over_its_limit_is_cut_off() -> None:
     async with town(limit=1_000) as (hosts, proxy, pass_):
         hosts.answer = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 5_000
         head = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
@@ -184,7 +184,7 @@ async def test_over_its_limit_a_chat_gets_nothing_more() -> None:
         "",
     ],
 )
-async def test_what_is_not_understood_goes_nowhere(line: str) -> None:
+async def test_an_invalid_request_is_dropped(line: str) -> None:
     async with town() as (hosts, proxy, pass_):
         assert await asked(proxy, f"{line}\r\n{login(pass_)}\r\n") == b""
         chunked = "POST http://a.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"

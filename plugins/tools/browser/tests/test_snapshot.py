@@ -33,7 +33,7 @@ SHOP = """\
 
 def lines(text: str, *secrets: str) -> list[str]:
     """The lines that can be acted on."""
-    return snapshot.interactive(snapshot.nodes(text, secrets))
+    return snapshot.interactive(snapshot.parse(text, secrets))
 
 
 def test_only_what_can_be_acted_on_stands_in_a_report() -> None:
@@ -53,7 +53,7 @@ def test_only_what_can_be_acted_on_stands_in_a_report() -> None:
 
 def test_a_password_is_masked_wherever_it_stands() -> None:
     shown = "\n".join(
-        snapshot.texts(snapshot.nodes(SHOP + "- text: it is hunter22!\n", ["hunter22"]))
+        snapshot.page_text(snapshot.parse(SHOP + "- text: it is hunter22!\n", ["hunter22"]))
     )
     assert "hunter22" not in shown
     assert f'e11 textbox "Pass": {snapshot.MASK}' in shown
@@ -64,53 +64,55 @@ def test_a_password_is_masked_wherever_it_stands() -> None:
 
 def test_a_second_report_holds_the_differences_alone() -> None:
     before = lines(SHOP)
-    assert "nothing" in snapshot.difference(before, before)
-    told = snapshot.difference(before, [*lines(SHOP.replace("Bo", "Al")), 'e30 button "New"'])
+    assert "nothing" in snapshot.changed_lines(before, before)
+    told = snapshot.changed_lines(before, [*lines(SHOP.replace("Bo", "Al")), 'e30 button "New"'])
     assert told.splitlines()[1:] == [
         '- e9 textbox "Name": Bo',
         '+ e9 textbox "Name": Al',
         '+ e30 button "New"',
     ]
     assert 'e4 link "Alpha"' not in told
-    assert snapshot.difference(before, ["e1 button"]) == "e1 button"  # shorter than the differences
+    assert (
+        snapshot.changed_lines(before, ["e1 button"]) == "e1 button"
+    )  # shorter than the differences
 
 
 def test_a_report_has_a_bound_and_says_what_is_missing() -> None:
     many = [f'e{n} link "number {n}"' for n in range(3_000)]
-    told = snapshot.first(many)
-    assert len(told) <= snapshot.CHARS
+    told = snapshot.first_report(many)
+    assert len(told) <= snapshot.MAX_CHARS
     assert "more lines; browser_read(find=WORDS)" in told
-    assert len(snapshot.difference(many, [f"{one}!" for one in many])) <= snapshot.CHARS
+    assert len(snapshot.changed_lines(many, [f"{one}!" for one in many])) <= snapshot.MAX_CHARS
 
 
 def test_words_are_found_below_their_heading_with_their_address() -> None:
-    found = snapshot.nodes(SHOP)
-    assert snapshot.matching(found, "ALPHA") == [
+    found = snapshot.parse(SHOP)
+    assert snapshot.find_words(found, "ALPHA") == [
         'e2 heading "Shop" [level=1]',
         'e4 link "Alpha" → /a',
     ]
-    assert snapshot.matching(found, "text things")[1] == "paragraph: some text about things bold"
+    assert snapshot.find_words(found, "text things")[1] == "paragraph: some text about things bold"
     assert (
-        snapshot.matching(found, "other.example")[1] == 'e19 link "a: b" → https://other.example/'
+        snapshot.find_words(found, "other.example")[1] == 'e19 link "a: b" → https://other.example/'
     )
-    assert snapshot.matching(found, "nowhere") == []
-    plenty = snapshot.nodes("".join(f'- link "a {n}" [ref=e{n}]\n' for n in range(100)))
-    assert len(snapshot.matching(plenty, "a")) == 41
+    assert snapshot.find_words(found, "nowhere") == []
+    plenty = snapshot.parse("".join(f'- link "a {n}" [ref=e{n}]\n' for n in range(100)))
+    assert len(snapshot.find_words(plenty, "a")) == 41
 
 
 def test_the_text_comes_in_pages() -> None:
-    parts = snapshot.pages(snapshot.texts(snapshot.nodes("- paragraph: " + "word " * 9_000)))
+    parts = snapshot.paginate(snapshot.page_text(snapshot.parse("- paragraph: " + "word " * 9_000)))
     assert len(parts) == 6
-    assert all(len(part) <= snapshot.CHARS for part in parts)
+    assert all(len(part) <= snapshot.MAX_CHARS for part in parts)
     assert "".join("".join(parts).split()) == "word" * 9_000
-    assert snapshot.pages([]) == [""]
+    assert snapshot.paginate([]) == [""]
 
 
 @pytest.mark.parametrize(
     "text", ["", "- ", "-", "x", '- "', "- link", "  - : ", "- 'a", "- 'link \"x\"': y"]
 )
-def test_what_is_no_snapshot_is_read_all_the_same(text: str) -> None:
-    assert isinstance(snapshot.first(lines(text)), str)
+def test_any_text_can_be_parsed(text: str) -> None:
+    assert isinstance(snapshot.first_report(lines(text)), str)
 
 
 @given(st.lists(st.text(max_size=40), max_size=30), st.lists(st.text(max_size=8), max_size=3))
@@ -118,13 +120,16 @@ def test_no_text_breaks_the_bounds_or_shows_a_long_secret(
     parts: list[str], secrets: list[str]
 ) -> None:
     text = "\n".join(f'- textbox "{part}" [ref=e{n}]: {part}' for n, part in enumerate(parts))
-    found = snapshot.nodes(text, secrets)
+    found = snapshot.parse(text, secrets)
     told = "\n".join(
-        [snapshot.first(snapshot.interactive(found)), *snapshot.pages(snapshot.texts(found))]
+        [
+            snapshot.first_report(snapshot.interactive(found)),
+            *snapshot.paginate(snapshot.page_text(found)),
+        ]
     )
-    assert len(snapshot.first(snapshot.interactive(found))) <= snapshot.CHARS
+    assert len(snapshot.first_report(snapshot.interactive(found))) <= snapshot.MAX_CHARS
     for node in found:
         for secret in secrets:
-            if len(secret) >= snapshot.LONG_SECRET and secret not in snapshot.MASK:
+            if len(secret) >= snapshot.MIN_MASKED_CHARS and secret not in snapshot.MASK:
                 assert secret not in node.value
     assert told is not None

@@ -1,4 +1,4 @@
-"""The doctor's look: is there a browser, can it be driven, does it have its sandbox."""
+"""The doctor's check: whether the browser is installed, starts and has its sandbox."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from importlib.metadata import PackageNotFoundError, version
 
 from hookline_hookspecs import CheckResult
 
+from .chromium import INSTALL, PROGRAM_NAMES, find_program, is_root
 from .config import BrowserConfig
-from .programs import INSTALL, NAMES, find, is_root
 
-SECONDS = 4.0
+VERSION_TIMEOUT = 4.0
 
 
-async def look(config: BrowserConfig) -> CheckResult:
-    """Return whether pages can be opened."""
+async def check_browser(config: BrowserConfig) -> CheckResult:
+    """Check whether pages can be opened."""
     try:
         driver = version("playwright")
     except PackageNotFoundError:
         return CheckResult(False, "playwright is not installed", "pip install 'playwright>=1.65'")
-    program = find(config.executable)
+    program = find_program(config.executable)
     if program is None:
-        wanted = config.executable or ", ".join(NAMES)
-        return CheckResult(False, f"no Chromium ({wanted}) on PATH", _sentence(INSTALL))
+        names = config.executable or ", ".join(PROGRAM_NAMES)
+        return CheckResult(False, f"no Chromium ({names}) on PATH", _sentence(INSTALL))
     shown = await asyncio.to_thread(_version, program)
     if shown is None:
         return CheckResult(False, f"{program} does not start", _sentence(f"re{INSTALL}"))
-    told = f"{shown} at {program}, Playwright {driver}"
+    detail = f"{shown} at {program}, Playwright {driver}"
     if not is_root():
-        return CheckResult(True, told)
-    fix = "Run Hookline as a user of its own."
-    without = f"{told}; as root it has no sandbox of its own"
+        return CheckResult(True, detail)
+    fix = "Run Hookline as a separate user."
+    without = f"{detail}; as root it has no sandbox of its own"
     if config.sandbox == "always":
         return CheckResult(False, f"{without}, and plugins.browser.sandbox is `always`", fix)
     return CheckResult(True, without, fix, hint=True)
@@ -40,7 +40,7 @@ async def look(config: BrowserConfig) -> CheckResult:
 def _version(program: str) -> str | None:
     try:
         done = subprocess.run(
-            [program, "--version"], capture_output=True, timeout=SECONDS, check=True
+            [program, "--version"], capture_output=True, timeout=VERSION_TIMEOUT, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None

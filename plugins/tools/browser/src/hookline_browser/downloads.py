@@ -1,4 +1,4 @@
-"""Files that pages send, on their way into the workspace."""
+"""Saves downloads into the workspace."""
 
 from __future__ import annotations
 
@@ -13,39 +13,38 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, HooklineError, Paths
 
-from .tab import Tab
-from .wording import quoted
+from .preview import quoted
+from .tab import BrowserTab
 
 if TYPE_CHECKING:
     from playwright.async_api import Download
 
-LONGEST_NAME = 100
-LOOK_EVERY = 0.25
-MOST_NAMES = 1_000
+MAX_NAME_CHARS = 100
+SIZE_CHECK_INTERVAL = 0.25
+MAX_NAME_ATTEMPTS = 1_000
 _UNSAFE = re.compile(r'[\\/:*?"<>|%$`\'\s]+')
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
-_SOURCE = "user.xdg.origin.url"
-"""The attribute in which browsers note where a file came from (freedesktop.org); the plugin
-``provenance`` reads it."""
+_ORIGIN_ATTRIBUTE = "user.xdg.origin.url"
+"""The attribute for a file's origin (freedesktop.org), which the plugin ``provenance`` reads."""
 
 
-async def collect(ctx: Context, tab: Tab) -> None:
-    """Save what was downloaded; note each file, and why one was not saved."""
+async def save_downloads(ctx: Context, tab: BrowserTab) -> None:
+    """Save the tab's downloads; add a note for each, with the reason if one was not saved."""
     found, tab.downloads = tab.downloads, []
     for download in found:
-        tab.note(await _collected(ctx, tab, download))
+        tab.note(await _save_download(ctx, tab, download))
 
 
-async def _collected(ctx: Context, tab: Tab, download: Download) -> str:
+async def _save_download(ctx: Context, tab: BrowserTab, download: Download) -> str:
     config = tab.chat.config
     limit = config.max_megabytes * 1_000_000
     name = safe_name(download.suggested_filename)
-    watching = asyncio.create_task(_watch(download, tab.chat.folder / "downloads", limit))
+    watching = asyncio.create_task(_watch_size(download, tab.chat.folder / "downloads", limit))
     try:
         async with asyncio.timeout(config.timeout * 2):
             failure = await download.failure()
             if failure is not None:
-                over = tab.chat.pass_.is_over or (watching.done() and not watching.cancelled())
+                over = tab.chat.proxy_pass.is_over or (watching.done() and not watching.cancelled())
                 why = f"it has more than {config.max_megabytes} MB" if over else str(failure)[:100]
                 return f"{name} was not downloaded: {why}"
             path = await download.path()
@@ -70,14 +69,14 @@ async def _drop(download: Download) -> None:
             await download.delete()
 
 
-async def _watch(download: Download, folder: Path, limit: int) -> None:
-    """Cancel a download that grows over ``limit``: what comes compressed may swell."""
+async def _watch_size(download: Download, folder: Path, limit: int) -> None:
+    """Cancel a download that grows over ``limit`` bytes, for example when decompressed."""
     while True:
         sizes = await asyncio.to_thread(lambda: list(_sizes(folder)))
         if max(sizes, default=0) > limit:
             await download.cancel()
             return
-        await asyncio.sleep(LOOK_EVERY)
+        await asyncio.sleep(SIZE_CHECK_INTERVAL)
 
 
 def _sizes(folder: Path) -> Iterator[int]:
@@ -87,8 +86,8 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 
 def safe_name(suggested: str) -> str:
-    """The name for a file, made of what a page suggests: no folder, nothing hidden or invisible,
-    nothing that a shell or a system reads as something else."""
+    """A safe file name from a page's suggestion: without folders, leading dots, invisible
+    characters, and those with a meaning for shells or systems."""
     plain = "".join(
         char
         for char in unicodedata.normalize("NFC", suggested)
@@ -98,34 +97,34 @@ def safe_name(suggested: str) -> str:
     name = _UNSAFE.sub("_", base).strip(" ._-~")
     stem, dot, ending = name.rpartition(".")
     if dot and len(ending) <= 10:
-        name = f"{stem[: LONGEST_NAME - len(ending) - 1]}.{ending}"
-    name = name[:LONGEST_NAME]
+        name = f"{stem[: MAX_NAME_CHARS - len(ending) - 1]}.{ending}"
+    name = name[:MAX_NAME_CHARS]
     if not name:
         return "download"
     return f"_{name}" if _RESERVED.fullmatch(name) else name
 
 
-def _save(paths: Paths, wanted: Path, source: Path, url: str, limit: int) -> tuple[Path, int]:
-    """Copy into a new file of the workspace; return its path below that, and its bytes.
+def _save(paths: Paths, target_path: Path, source: Path, url: str, limit: int) -> tuple[Path, int]:
+    """Copy into a new file of the workspace; return its relative path and its size in bytes.
 
     Raises ``OSError`` and ``Refused``.
     """
     if (size := source.stat().st_size) > limit:
         raise OSError(f"it has {size:,} bytes")
     workspace = Path(os.path.realpath(paths.workspace))
-    if paths.judge(str(wanted)) is not None or paths.caution(str(wanted)) is not None:
-        wanted = wanted.with_name(f"{wanted.name}.download")
-    for number in range(1, MOST_NAMES):
-        tried = wanted
+    if paths.judge(str(target_path)) is not None or paths.caution(str(target_path)) is not None:
+        target_path = target_path.with_name(f"{target_path.name}.download")
+    for number in range(1, MAX_NAME_ATTEMPTS):
+        candidate = target_path
         if number > 1:
-            tried = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
-        real = paths.resolve(str(tried))
+            candidate = target_path.with_name(f"{target_path.stem}-{number}{target_path.suffix}")
+        real = paths.resolve(str(candidate))
         if not real.is_relative_to(workspace):
-            raise PermissionError(f"{str(wanted.parent)!r} is outside of the workspace")
+            raise PermissionError(f"{str(target_path.parent)!r} is outside of the workspace")
         with suppress(FileExistsError):
             _copy(source, real, paths, url)
             return real.relative_to(workspace), size
-    raise FileExistsError(f"there are {MOST_NAMES:,} files {str(wanted)!r}")
+    raise FileExistsError(f"there are {MAX_NAME_ATTEMPTS:,} files {str(target_path)!r}")
 
 
 def _copy(source: Path, real: Path, paths: Paths, url: str) -> None:
@@ -137,4 +136,6 @@ def _copy(source: Path, real: Path, paths: Paths, url: str) -> None:
                 target.write(piece)
             if hasattr(os, "setxattr"):
                 with suppress(OSError):
-                    os.setxattr(target.fileno(), _SOURCE, url.encode("utf-8", "replace")[:2_000])
+                    os.setxattr(
+                        target.fileno(), _ORIGIN_ATTRIBUTE, url.encode("utf-8", "replace")[:2_000]
+                    )

@@ -1,4 +1,4 @@
-"""The plugin: two tools, what is asked before something leaves, and the doctor's look."""
+"""The plugin: two tools, and the approval of what they send to pages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
-from . import deeds
+from . import outgoing_actions
 from .config import BrowserConfig
-from .doctor import look
-from .engine import Engine
-from .tab import Tab
-from .using import Using
+from .doctor import check_browser
+from .engine import BrowserEngine
+from .tab import BrowserTab
+from .tool_calls import BrowserCalls
 
 Action = Literal[
     "open",
@@ -42,9 +42,9 @@ Action = Literal[
     "screenshot",
     "close",
 ]
-ASKS = ("submit", "upload")
-JUDGE_SECONDS = 4.0
-"""A page has this long to be described; core ends the hook after five."""
+APPROVED_ACTIONS = ("submit", "upload")
+PREVIEW_TIMEOUT = 4.0
+"""Seconds to describe an action for approval; core cancels the hook after five."""
 
 
 class Browser(Plugin[BrowserConfig]):
@@ -52,28 +52,28 @@ class Browser(Plugin[BrowserConfig]):
 
     def __init__(self, config: BrowserConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._engine: Engine | None = None
-        self._using: Using | None = None
+        self._engine: BrowserEngine | None = None
+        self._calls: BrowserCalls | None = None
 
     @property
-    def using(self) -> Using:
-        """What does the acts; made at the first call."""
-        if self._using is None:
-            self._engine = Engine(self.host, self.config)
-            self._using = Using(self.host, self._engine)
-        return self._using
+    def calls(self) -> BrowserCalls:
+        """Handles the calls; created at the first one."""
+        if self._calls is None:
+            self._engine = BrowserEngine(self.host, self.config)
+            self._calls = BrowserCalls(self.host, self._engine)
+        return self._calls
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """End the browser."""
+        """Stop the browser."""
         if self._engine is not None:
             await self._engine.stop()
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
         """Close the session's page; the chat's cookies stay."""
-        if self._using is not None:
-            await self._using.leave(session)
+        if self._calls is not None:
+            await self._calls.close_session(session)
 
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
@@ -83,10 +83,8 @@ class Browser(Plugin[BrowserConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Say whether there is a browser."""
-        register(Check("browser", lambda: look(self.config)))
-
-    # The tools
+        """Register the check of the browser."""
+        register(Check("browser", lambda: check_browser(self.config)))
 
     async def browser(
         self,
@@ -105,22 +103,20 @@ class Browser(Plugin[BrowserConfig]):
             ref: the element, such as e5
             text: to type; an option; a key; a file to upload; up, down; words to wait for
         """
-        return await self.using.act(ctx, action, url, ref, text)
+        return await self.calls.act(ctx, action, url, ref, text)
 
     async def browser_read(
         self, ctx: Context, find: str | None = None, ref: str | None = None, page: int = 1
     ) -> ToolOutput:
         """Read the open page: its text in pages; lines with the words find; what is below ref."""
-        return await self.using.read(ctx, find, ref, page)
-
-    # What is asked
+        return await self.calls.read(ctx, find, ref, page)
 
     def _effects(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
-        """What leaves is sent to the page; what is clicked was held by it."""
+        """Submissions and uploads send data to the page; a click does not."""
         action = call.arguments.get("action")
         if action == "open":
             return [Effect("network", str(call.arguments.get("url", "")))]
-        if action not in ASKS:
+        if action not in APPROVED_ACTIONS:
             return []
         tab = self._tab(ctx)
         urls = dict.fromkeys([tab.url, *(one.url for one in tab.typed.values())]) if tab else {}
@@ -128,34 +124,38 @@ class Browser(Plugin[BrowserConfig]):
         path = call.arguments.get("text") if action == "upload" else None
         return [*([Effect("read", str(path))] if path else []), *sends]
 
-    def _tab(self, ctx: Context) -> Tab | None:
-        return self._using.tab(ctx) if self._using is not None else None
+    def _tab(self, ctx: Context) -> BrowserTab | None:
+        return self._calls.tab(ctx) if self._calls is not None else None
 
     @hookimpl
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
-        """Ask about what would be submitted or uploaded, literally."""
+        """Ask for approval of the literal data that would be submitted or uploaded."""
         action = call.arguments.get("action")
-        if ctx.tool is None or ctx.tool.plugin != self.host.plugin or action not in ASKS:
+        if (
+            ctx.tool is None
+            or ctx.tool.plugin != self.host.plugin
+            or action not in APPROVED_ACTIONS
+        ):
             return None
         tab = self._tab(ctx)
         if tab is None:
-            return None  # the call itself says that no page is open
+            return None  # the call reports that no page is open
         ref, text = call.arguments.get("ref"), call.arguments.get("text")
         try:
-            async with asyncio.timeout(JUDGE_SECONDS):
+            async with asyncio.timeout(PREVIEW_TIMEOUT):
                 async with tab.lock:
-                    deed = await self._deed(ctx, tab, action, ref, text)
+                    outgoing = await self._describe(ctx, tab, action, ref, text)
         except (HooklineError, TimeoutError, PermissionError):
-            tab.approved = None  # so that the call fails with its own sentence, having done nothing
+            tab.approved = None  # the call then fails without sending anything
             return None
-        tab.approved = deed
+        tab.approved = outgoing
         what = "submits" if action == "submit" else "uploads"
-        return Ask(f"it {what} something on a web page", deed.preview, once=True)
+        return Ask(f"it {what} something on a web page", outgoing.preview, once=True)
 
-    async def _deed(
-        self, ctx: Context, tab: Tab, action: str, ref: str | None, text: str | None
-    ) -> deeds.Deed:
+    async def _describe(
+        self, ctx: Context, tab: BrowserTab, action: str, ref: str | None, text: str | None
+    ) -> outgoing_actions.OutgoingAction:
         if action == "submit":
-            return await deeds.submission(tab, ref)
-        file = await asyncio.to_thread(deeds.read_file, ctx, text)
-        return await deeds.upload_of(tab, ref, str(text), file)
+            return await outgoing_actions.describe_submission(tab, ref)
+        file = await asyncio.to_thread(outgoing_actions.read_file, ctx, text)
+        return await outgoing_actions.describe_upload(tab, ref, str(text), file)

@@ -1,8 +1,8 @@
-"""Chromium's only way to a network: an HTTP proxy on loopback.
+"""Chromium's only connection to a network: an HTTP proxy on loopback.
 
-Every connection is opened by the guarded client (:class:`Dialer`), which judges the name, looks it
-up once, judges the addresses and dials one of these. Who has no password of a chat gets nowhere,
-so neither another program of this machine nor a request that Chromium makes by itself passes.
+The guarded client (:class:`Dialer`) opens every connection: it checks the name, resolves it once,
+checks the addresses and connects to one of them. The proxy requires the password of a chat, so that
+other programs of this machine and requests that Chromium makes by itself are rejected.
 """
 
 from __future__ import annotations
@@ -21,35 +21,34 @@ from urllib.parse import urlsplit
 
 from hookline_hookspecs import HooklineError, Refused
 
-_HEAD = 65_536
-"""Bytes of a header."""
-_HEAD_SECONDS = 30
-_CHUNK = 65_536
-_MOST = 128
-"""Connections of a chat at once; Chromium itself makes 32."""
-_REMEMBERED = 64
-"""Refused hosts of a chat that are remembered for the next report."""
-_LINE = re.compile(r"([A-Z]{3,10}) (\S{1,60000}) HTTP/1\.[01]")
-_DROPPED = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive|te|upgrade)[ \t]*:")
-_DROPPED_BACK = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive)[ \t]*:")
+_MAX_HEADER_BYTES = 65_536
+_HEADER_TIMEOUT = 30
+_CHUNK_BYTES = 65_536
+_MAX_CONNECTIONS = 128
+"""Concurrent connections of a chat; Chromium itself makes 32."""
+_MAX_RECORDED_HOSTS = 64
+"""Refused or failed hosts of a chat that are kept for the next report."""
+_REQUEST_LINE = re.compile(r"([A-Z]{3,10}) (\S{1,60000}) HTTP/1\.[01]")
+_DROPPED_REQUEST_FIELDS = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive|te|upgrade)[ \t]*:")
+_DROPPED_RESPONSE_FIELDS = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive)[ \t]*:")
 _LENGTH = re.compile(rb"(?i)content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*")
 _CODING = re.compile(rb"(?i)transfer-encoding[ \t]*:")
 _LOGIN = re.compile(rb"(?i)proxy-authorization[ \t]*:[ \t]*basic[ \t]+([\w+/=]{1,400})[ \t]*")
 
 
 class Dialer(Protocol):
-    """Opens vetted connections; ``host.http`` is one."""
+    """Opens checked connections; ``host.http`` is one."""
 
     async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
-        """Return a connection. Raises ``Refused`` and other ``HooklineError`` with sentences."""
+        """Return a connection. Raises ``Refused`` and other ``HooklineError``."""
 
 
 @dataclass(eq=False)
-class Pass:
-    """What lets a chat's browser context through, and what came and was refused on its way.
+class ProxyPass:
+    """The login of a chat's browser context, with its traffic and its refused hosts.
 
-    ``received`` counts the bytes since the last :meth:`reset`; over ``limit`` bytes the chat's
-    connections are cut, until the next one. ``refused`` are hosts, each with the reason.
+    ``received`` counts bytes since the last :meth:`reset`; above ``limit`` the chat's connections
+    are cut until the next reset. ``refused`` and ``failed`` are hosts with the reason.
     """
 
     name: str
@@ -62,23 +61,23 @@ class Pass:
 
     @property
     def is_over(self) -> bool:
-        """True once more has come than is allowed."""
+        """Whether more was received than is allowed."""
         return self.received > self.limit
 
     def reset(self) -> None:
-        """Begin to count and to note anew."""
+        """Reset the counter and the recorded hosts."""
         self.received = 0
         self.refused.clear()
         self.failed.clear()
 
-    def note(self, kept: OrderedDict[str, str], host: str, reason: str) -> None:
-        """Remember why a host was not reached."""
-        kept[host] = reason
-        while len(kept) > _REMEMBERED:
-            kept.popitem(last=False)
+    def record(self, hosts: OrderedDict[str, str], host: str, reason: str) -> None:
+        """Record why a host was not reached."""
+        hosts[host] = reason
+        while len(hosts) > _MAX_RECORDED_HOSTS:
+            hosts.popitem(last=False)
 
     def count(self, size: int) -> None:
-        """Count bytes; cut every connection of the chat when they are too many."""
+        """Count bytes; above the limit, cut every connection of the chat."""
         self.received += size
         if self.is_over:
             self.cut()
@@ -89,20 +88,22 @@ class Pass:
             task.cancel()
 
 
-class Proxy:
-    """Serves the browser contexts of all chats. ``address`` is where, once it is started."""
+class GuardedProxy:
+    """The proxy of all chats. ``address`` is its URL once it is started."""
 
     address: str
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
-        self._passes: dict[str, Pass] = {}
+        self._passes: dict[str, ProxyPass] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on a port of loopback that the system chooses."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_HEAD)
+        """Listen on a free port of loopback."""
+        self._server = await asyncio.start_server(
+            self._serve, "127.0.0.1", 0, limit=_MAX_HEADER_BYTES
+        )
         self.address = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def stop(self) -> None:
@@ -114,16 +115,16 @@ class Proxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def admit(self, limit: int) -> Pass:
+    def admit(self, limit: int) -> ProxyPass:
         """Return a new pass. ``limit`` is in bytes."""
-        made = Pass(secrets.token_hex(8), secrets.token_urlsafe(24), limit)
-        self._passes[made.name] = made
-        return made
+        new_pass = ProxyPass(secrets.token_hex(8), secrets.token_urlsafe(24), limit)
+        self._passes[new_pass.name] = new_pass
+        return new_pass
 
-    def dismiss(self, pass_: Pass) -> None:
-        """Let nothing through with ``pass_`` any more."""
-        self._passes.pop(pass_.name, None)
-        pass_.cut()
+    def dismiss(self, proxy_pass: ProxyPass) -> None:
+        """Let nothing through with ``proxy_pass`` any more."""
+        self._passes.pop(proxy_pass.name, None)
+        proxy_pass.cut()
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         task = asyncio.current_task()
@@ -132,55 +133,59 @@ class Proxy:
         try:
             await self._handle(reader, writer, task)
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, asyncio.CancelledError):
-            pass  # the connection ends, whoever ended it
+            pass  # the connection has ended
         finally:
             self._tasks.discard(task)
-            for one in self._passes.values():
-                one.tasks.discard(task)
+            for other in self._passes.values():
+                other.tasks.discard(task)
             writer.close()
 
     async def _handle(
         self, reader: StreamReader, writer: StreamWriter, task: asyncio.Task[None]
     ) -> None:
         while True:
-            async with asyncio.timeout(_HEAD_SECONDS):
+            async with asyncio.timeout(_HEADER_TIMEOUT):
                 head = await reader.readuntil(b"\r\n\r\n")
             first, *fields = head[:-4].split(b"\r\n")
-            bearer = self._bearer(fields)
-            if bearer is not None:
+            proxy_pass = self._authenticate(fields)
+            if proxy_pass is not None:
                 break
-            # Chromium asks again on the same connection, with the password that it has then.
+            # Chromium repeats the request on the same connection, with the password.
             if not await _ask_for_login(reader, writer, fields):
                 return
-        if bearer.is_over or len(bearer.tasks) >= _MOST:
+        if proxy_pass.is_over or len(proxy_pass.tasks) >= _MAX_CONNECTIONS:
             return
-        bearer.tasks.add(task)
-        line = _LINE.fullmatch(first.decode("latin-1"))
-        where = _target(line) if line else None
+        proxy_pass.tasks.add(task)
+        line = _REQUEST_LINE.fullmatch(first.decode("latin-1"))
+        target = _target(line) if line else None
         length = _length(fields)
-        if line is None or where is None or (line[1] != "CONNECT" and length is None):
+        if line is None or target is None or (line[1] != "CONNECT" and length is None):
             return
-        host, port, path = where
+        host, port, path = target
         try:
-            theirs, there = await self._dialer.connect(host, port)
+            remote_reader, remote_writer = await self._dialer.connect(host, port)
         except Refused as refusal:
-            bearer.note(bearer.refused, host, str(refusal))
-            return  # without an answer: nothing of ours ever stands in a page's place
+            proxy_pass.record(proxy_pass.refused, host, str(refusal))
+            return  # no answer, so that no text of ours is taken for a page
         except HooklineError as failure:
-            bearer.note(bearer.failed, host, str(failure))
+            proxy_pass.record(proxy_pass.failed, host, str(failure))
             return
         try:
             if line[1] == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await _both(_pass(reader, there), _pass(theirs, writer, bearer))
+                await _run_until_one_ends(
+                    _relay(reader, remote_writer), _relay(remote_reader, writer, proxy_pass)
+                )
             else:
-                there.write(f"{line[1]} {path} HTTP/1.1\r\n".encode("latin-1"))
-                there.write(_kept(fields, _DROPPED))
-                await _once(reader, writer, theirs, there, length or 0, bearer)
+                remote_writer.write(f"{line[1]} {path} HTTP/1.1\r\n".encode("latin-1"))
+                remote_writer.write(_forwarded_header(fields, _DROPPED_REQUEST_FIELDS))
+                await _relay_one_request(
+                    reader, writer, remote_reader, remote_writer, length or 0, proxy_pass
+                )
         finally:
-            there.close()
+            remote_writer.close()
 
-    def _bearer(self, fields: list[bytes]) -> Pass | None:
+    def _authenticate(self, fields: list[bytes]) -> ProxyPass | None:
         for line in fields:
             if (login := _LOGIN.fullmatch(line)) is None:
                 continue
@@ -195,10 +200,10 @@ class Proxy:
 
 
 def _target(line: re.Match[str]) -> tuple[str, int, str] | None:
-    """Host, port and path; None for what is not understood."""
-    method, asked = line[1], line[2]
+    """Host, port and path; None if the request is not understood."""
+    method, url = line[1], line[2]
     try:
-        parts = urlsplit(f"//{asked}" if method == "CONNECT" else asked)
+        parts = urlsplit(f"//{url}" if method == "CONNECT" else url)
         host, port = parts.hostname, parts.port
     except ValueError:
         return None
@@ -211,16 +216,16 @@ def _target(line: re.Match[str]) -> tuple[str, int, str] | None:
     return host, port or 80, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _kept(fields: list[bytes], dropped: re.Pattern[bytes]) -> bytes:
-    """The header without what is the proxy's. One request a connection, so that each is judged."""
+def _forwarded_header(fields: list[bytes], dropped: re.Pattern[bytes]) -> bytes:
+    """The header without proxy fields. One request per connection, so that each is checked."""
     lines = [line for line in fields if line and not dropped.match(line)]
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])
 
 
 async def _ask_for_login(reader: StreamReader, writer: StreamWriter, fields: list[bytes]) -> bool:
-    """Ask for a password; False if the connection cannot be used again."""
+    """Request the password. False if the connection cannot be used again."""
     length = _length(fields)
-    reusable = length is not None and length <= _HEAD
+    reusable = length is not None and length <= _MAX_HEADER_BYTES
     writer.write(
         b"HTTP/1.1 407 Proxy Authentication Required\r\n"
         b'Proxy-Authenticate: Basic realm="hookline"\r\nContent-Length: 0\r\n'
@@ -233,52 +238,54 @@ async def _ask_for_login(reader: StreamReader, writer: StreamWriter, fields: lis
 
 
 def _length(fields: list[bytes]) -> int | None:
-    """Bytes of the request's body; None if the header does not say it plainly."""
+    """Bytes of the request's body; None if the header is ambiguous."""
     if any(_CODING.match(line) for line in fields):
         return None
     found = {int(match[1]) for line in fields if (match := _LENGTH.fullmatch(line))}
     return None if len(found) > 1 else next(iter(found), 0)
 
 
-async def _once(
+async def _relay_one_request(
     reader: StreamReader,
     writer: StreamWriter,
-    theirs: StreamReader,
-    there: StreamWriter,
+    remote_reader: StreamReader,
+    remote_writer: StreamWriter,
     length: int,
-    bearer: Pass,
+    proxy_pass: ProxyPass,
 ) -> None:
-    """Pass on one request's body and its response, then nothing more: what Chromium would send on
-    this connection next may be for another host."""
+    """Relay the body of one request and its response, then nothing more, because the next request
+    on this connection may be for another host."""
 
     async def answer() -> None:
         while True:
-            head = await theirs.readuntil(b"\r\n\r\n")
-            bearer.count(len(head))
+            head = await remote_reader.readuntil(b"\r\n\r\n")
+            proxy_pass.count(len(head))
             first, *rest = head[:-4].split(b"\r\n")
             final = not first.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1"))
             if first[9:12] == b"101":
-                return  # not asked for
+                return  # not requested
             if final:
-                writer.write(first + b"\r\n" + _kept(rest, _DROPPED_BACK))
+                writer.write(first + b"\r\n" + _forwarded_header(rest, _DROPPED_RESPONSE_FIELDS))
                 break
-        await _pass(theirs, writer, bearer)
+        await _relay(remote_reader, writer, proxy_pass)
 
-    await _both(_send(reader, there, length), answer())
+    await _run_until_one_ends(_relay_body(reader, remote_writer, length), answer())
 
 
-async def _send(reader: StreamReader, there: StreamWriter, length: int) -> None:
-    """Pass the body on, then wait until the browser has gone or says more than it may."""
-    while length > 0 and (data := await reader.read(min(length, _CHUNK))):
+async def _relay_body(reader: StreamReader, remote_writer: StreamWriter, length: int) -> None:
+    """Relay the body, then wait until the browser disconnects or sends more."""
+    while length > 0 and (data := await reader.read(min(length, _CHUNK_BYTES))):
         length -= len(data)
-        there.write(data)
-        await there.drain()
+        remote_writer.write(data)
+        await remote_writer.drain()
     await reader.read(1)
 
 
-async def _both(sending: Coroutine[Any, Any, None], receiving: Coroutine[Any, Any, None]) -> None:
-    """Run both until one side has ended."""
-    tasks = [asyncio.create_task(one) for one in (sending, receiving)]
+async def _run_until_one_ends(
+    sending: Coroutine[Any, Any, None], receiving: Coroutine[Any, Any, None]
+) -> None:
+    """Run both until one of them ends."""
+    tasks = [asyncio.create_task(other) for other in (sending, receiving)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -287,9 +294,11 @@ async def _both(sending: Coroutine[Any, Any, None], receiving: Coroutine[Any, An
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _pass(source: StreamReader, target: StreamWriter, bearer: Pass | None = None) -> None:
-    while data := await source.read(_CHUNK):
-        if bearer is not None:
-            bearer.count(len(data))
+async def _relay(
+    source: StreamReader, target: StreamWriter, proxy_pass: ProxyPass | None = None
+) -> None:
+    while data := await source.read(_CHUNK_BYTES):
+        if proxy_pass is not None:
+            proxy_pass.count(len(data))
         target.write(data)
         await target.drain()

@@ -1,8 +1,8 @@
-"""What a model reads of a page, made from Playwright's ``aria_snapshot(mode="ai")``.
+"""The text that a model reads of a page, made from Playwright's ``aria_snapshot(mode="ai")``.
 
-That is YAML: a line for each element, ``- ROLE "NAME" [ref=e5]: TEXT``, its parts below it. First
-comes what can be acted on; later only what has changed; the rest is read by page, by words or by
-element. Nothing here knows of a browser.
+The snapshot is YAML: a line for each element, ``- ROLE "NAME" [ref=e5]: TEXT``, with its children
+below. The first report lists the elements that can be used, later reports the changes; the rest is
+read by page, by words or by element.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-TOKENS = 2_000
-"""Tokens of a report, counted as characters / 4 (CONTRACT, Tools the model sees)."""
-CHARS = TOKENS * 4
-LINE = 300
-"""Characters of one line."""
+MAX_TOKENS = 2_000
+"""Tokens of a report, counted as characters / 4."""
+MAX_CHARS = MAX_TOKENS * 4
+MAX_LINE_CHARS = 300
 MASK = "••••••"
-LONG_SECRET = 4
-"""Characters from which a password is masked wherever it stands, not only in a field."""
-ROLES = frozenset(
+MIN_MASKED_CHARS = 4
+"""A password of at least this length is masked everywhere, not only in fields."""
+ACTION_ROLES = frozenset(
     (
         *("button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox"),
         *("menuitemradio", "option", "radio", "searchbox", "slider", "spinbutton", "switch"),
         *("tab", "textbox", "treeitem"),
     )
 )
-"""What is acted on (WAI-ARIA 1.2, widget roles)."""
-CONTEXT = frozenset({"heading", "dialog", "alertdialog", "alert", "status", "iframe"})
-"""What says where one is."""
+"""Roles of elements that can be used (WAI-ARIA 1.2, widget roles)."""
+CONTEXT_ROLES = frozenset({"heading", "dialog", "alertdialog", "alert", "status", "iframe"})
+"""Roles of elements that give orientation."""
 _LINE = re.compile(r"(?P<indent> *)- (?P<rest>.*)", re.DOTALL)
 _HEAD = re.compile(r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P<marks>(?: \[[^\]]*\])*)')
 _REF = re.compile(r"\[ref=((?:f\d+)?e\d+)\]")
@@ -37,10 +36,10 @@ _MARK = re.compile(r" ?\[(?!ref=)(?!cursor=)([^\]]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SnapshotNode:
     """A line of the snapshot: ``depth``, ``role``, ``name`` (quoted, or empty), ``marks`` such as
-    ``checked``, ``ref`` (empty where it has none), ``value``, what stands after the colon, and
-    whether it ``acts``: it can be clicked although its role does not say so."""
+    ``checked``, ``ref`` (may be empty), ``value`` (the text after the colon), and ``acts``: it can
+    be clicked although its role does not say so."""
 
     depth: int
     role: str
@@ -58,64 +57,61 @@ class Node:
         return _short(f"{line}: {self.value}" if self.value else line)
 
 
-def nodes(snapshot: str, secrets: Iterable[str] = ()) -> list[Node]:
-    """Return the lines of a snapshot, with the values of password fields masked.
-
-    ``secrets`` are these values.
-    """
-    hidden = {secret for secret in secrets if secret}
+def parse(snapshot: str, secrets: Iterable[str] = ()) -> list[SnapshotNode]:
+    """Parse a snapshot and mask ``secrets``, the values of password fields."""
+    secrets_to_mask = {secret for secret in secrets if secret}
     found = []
     for line in snapshot.splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             continue
-        node = _node(len(match["indent"]) // 2, _unquoted(match["rest"]))
-        found.append(_masked(node, hidden))
+        node = _parse_node(len(match["indent"]) // 2, _unquote_key(match["rest"]))
+        found.append(_mask_secrets(node, secrets_to_mask))
     return found
 
 
-def _unquoted(rest: str) -> str:
-    """A key that holds what YAML could misread is quoted as a whole: ``'link "a: b" [ref=e1]'``."""
+def _unquote_key(rest: str) -> str:
+    """Unquote a key that YAML quotes as a whole: ``'link "a: b" [ref=e1]'``."""
     if rest.startswith("'"):
         key, _, tail = rest[1:].replace("''", "\0").partition("'")
         return key.replace("\0", "'") + tail.replace("\0", "''")
     return rest
 
 
-def _node(depth: int, rest: str) -> Node:
+def _parse_node(depth: int, rest: str) -> SnapshotNode:
     head = _HEAD.match(rest)
     if head is None:
-        return Node(depth, "text", "", "", "", rest, acts=False)
+        return SnapshotNode(depth, "text", "", "", "", rest, acts=False)
     role, name, marks = head["role"], head["name"] or "", head["marks"]
     value = rest[head.end() :].removeprefix(":").strip()
     ref = _REF.search(marks)
     kept = ", ".join(_MARK.findall(marks))
     acts = "[cursor=pointer]" in marks
-    return Node(depth, role, name, kept, ref[1] if ref else "", _plain(value), acts)
+    return SnapshotNode(depth, role, name, kept, ref[1] if ref else "", _unquote_value(value), acts)
 
 
-def _plain(value: str) -> str:
+def _unquote_value(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] == '"':
         return value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     return value
 
 
-def _masked(node: Node, hidden: set[str]) -> Node:
-    if not hidden:
+def _mask_secrets(node: SnapshotNode, secrets_to_mask: set[str]) -> SnapshotNode:
+    if not secrets_to_mask:
         return node
     name, value = node.name, node.value
-    flat = {" ".join(secret.split()) for secret in hidden} | hidden
-    if node.role in ROLES and value in flat:
+    flat = {" ".join(secret.split()) for secret in secrets_to_mask} | secrets_to_mask
+    if node.role in ACTION_ROLES and value in flat:
         value = MASK
     for secret in flat:
-        if len(secret) >= LONG_SECRET:
+        if len(secret) >= MIN_MASKED_CHARS:
             name, value = name.replace(secret, MASK), value.replace(secret, MASK)
-    return Node(node.depth, node.role, name, node.marks, node.ref, value, node.acts)
+    return SnapshotNode(node.depth, node.role, name, node.marks, node.ref, value, node.acts)
 
 
-def interactive(found: Sequence[Node]) -> list[str]:
-    """Return the lines that a model acts on, or that say where it is; a line in a frame or a
-    dialog is indented below it."""
+def interactive(found: Sequence[SnapshotNode]) -> list[str]:
+    """Return the lines of usable elements and of those that give orientation; lines in a frame or
+    dialog are indented."""
     lines = []
     inside: list[int] = []
     for position, node in enumerate(found):
@@ -131,8 +127,8 @@ def interactive(found: Sequence[Node]) -> list[str]:
     return lines
 
 
-def _options(found: Sequence[Node], position: int) -> str:
-    """What a list offers, in its own line."""
+def _options(found: Sequence[SnapshotNode], position: int) -> str:
+    """The options of a list, for its line."""
     labels: list[str] = []
     for node in found[position + 1 :]:
         if node.depth <= found[position].depth or node.role not in ("option", "group"):
@@ -140,34 +136,34 @@ def _options(found: Sequence[Node], position: int) -> str:
         if node.role == "option" and not node.ref:
             chosen = "*" if "selected" in node.marks else ""
             labels.append(f"{node.name.strip(chr(34))}{chosen}")
-    told = ", ".join(labels)
-    return f" of {_short(told)}" if told else ""
+    text = ", ".join(labels)
+    return f" of {_short(text)}" if text else ""
 
 
-def _is_shown(node: Node) -> bool:
-    if node.role in CONTEXT:
+def _is_shown(node: SnapshotNode) -> bool:
+    if node.role in CONTEXT_ROLES:
         return bool(node.name or node.value)
-    if node.role in ROLES:
+    if node.role in ACTION_ROLES:
         return bool(node.ref)
     return node.acts and bool(node.ref and (node.name or node.value))
 
 
-def first(lines: Sequence[str]) -> str:
-    """The report of a page that was not reported before: as many lines as there is room for."""
+def first_report(lines: Sequence[str]) -> str:
+    """The first report of a page: as many lines as fit."""
     kept: list[str] = []
     size = 0
     for line in lines:
         size += len(line) + 1
-        if size > CHARS - 200:
+        if size > MAX_CHARS - 200:
             left = len(lines) - len(kept)
-            told = "browser_read(find=WORDS) finds them, browser_read(page=N) reads the page"
-            return "\n".join([*kept, f"[{left} more lines; {told}]"])
+            text = "browser_read(find=WORDS) finds them, browser_read(page=N) reads the page"
+            return "\n".join([*kept, f"[{left} more lines; {text}]"])
         kept.append(line)
     return "\n".join(kept) or "(nothing here can be acted on; browser_read reads the page)"
 
 
-def difference(before: Sequence[str], now: Sequence[str]) -> str:
-    """What has changed since ``before``, by line; the whole where that is shorter."""
+def changed_lines(before: Sequence[str], now: Sequence[str]) -> str:
+    """The changed lines since ``before``, or the whole report if that is shorter."""
     if list(before) == list(now):
         return "(nothing that can be acted on has changed)"
     lines = (
@@ -176,37 +172,37 @@ def difference(before: Sequence[str], now: Sequence[str]) -> str:
         else _set_difference(before, now)
     )
     text = "\n".join(lines)
-    whole = first(now)
+    whole = first_report(now)
     return whole if len(text) >= len(whole) else f"Changed (- gone, + new):\n{text}"
 
 
 def _set_difference(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Without the order: comparing thousands of lines in order takes too long."""
+    """Changes regardless of order, which is too slow to compare for thousands of lines."""
     old, new = set(before), set(now)
     return [f"- {line}" for line in before if line not in new] + [
         f"+ {line}" for line in now if line not in old
     ]
 
 
-def texts(found: Sequence[Node]) -> Iterator[str]:
-    """The page's own words in order, with refs and addresses: what ``browser_read`` pages."""
+def page_text(found: Sequence[SnapshotNode]) -> Iterator[str]:
+    """The page's text in order, with refs and addresses, for ``browser_read``."""
     for node in found:
         if node.role == "/url":
             yield f"  → {_short(node.value)}"
-        elif node.role in ROLES or node.role in CONTEXT or node.acts:
+        elif node.role in ACTION_ROLES or node.role in CONTEXT_ROLES or node.acts:
             yield node.text
         elif words := " ".join(part for part in (node.name.strip('"'), node.value) if part):
             yield words
 
 
-def pages(lines: Iterable[str]) -> list[str]:
-    """The lines in pages of at most :data:`TOKENS`."""
+def paginate(lines: Iterable[str]) -> list[str]:
+    """Join the lines into pages of at most :data:`MAX_TOKENS`."""
     made: list[list[str]] = [[]]
     size = 0
     for line in lines:
-        for start in range(0, len(line) or 1, CHARS - 400):
-            part = line[start : start + CHARS - 400]
-            if size + len(part) + 1 > CHARS - 400 and made[-1]:
+        for start in range(0, len(line) or 1, MAX_CHARS - 400):
+            part = line[start : start + MAX_CHARS - 400]
+            if size + len(part) + 1 > MAX_CHARS - 400 and made[-1]:
                 made.append([])
                 size = 0
             made[-1].append(part)
@@ -214,41 +210,45 @@ def pages(lines: Iterable[str]) -> list[str]:
     return ["\n".join(page) for page in made]
 
 
-def matching(found: Sequence[Node], words: str, limit: int = 40) -> list[str]:
-    """Lines that hold every one of ``words``, each with the heading that it stands under."""
+def find_words(found: Sequence[SnapshotNode], words: str, limit: int = 40) -> list[str]:
+    """Lines that contain all of ``words``, each with its heading."""
     wanted = words.casefold().split()
     lines: list[str] = []
-    heading = told = ""
+    heading = text = ""
     shown = 0
     for position, node in enumerate(found):
         if node.role == "heading":
             heading = node.text
         if node.role == "/url":
             continue
-        line = node.text if node.ref and (node.role in ROLES or node.acts) else _words(node)
+        line = node.text if node.ref and (node.role in ACTION_ROLES or node.acts) else _words(node)
         below = found[position + 1] if position + 1 < len(found) else None
         address = below.value if below is not None and below.role == "/url" else ""
         if not line or not all(word in f"{line} {address}".casefold() for word in wanted):
             continue
         if shown == limit:
             return [*lines, "[there are more; use more words]"]
-        if heading and heading not in (told, line):
+        if heading and heading not in (text, line):
             lines.append(heading)
-            told = heading
+            text = heading
         lines.append(f"{line} → {_short(address)}" if address else line)
         shown += 1
     return lines
 
 
-def _words(node: Node) -> str:
+def _words(node: SnapshotNode) -> str:
     words = " ".join(part for part in (node.name, node.value) if part)
     return _short(f"{node.role}: {words}") if words else ""
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LINE else text[: LINE - 1] + "…"
+    return text if len(text) <= MAX_LINE_CHARS else text[: MAX_LINE_CHARS - 1] + "…"
 
 
-def bounded(text: str) -> str:
-    """At most :data:`TOKENS` of a text."""
-    return text if len(text) <= CHARS else text[: CHARS - 60] + "\n[cut here; browser_read(find=…)]"
+def cut_to_limit(text: str) -> str:
+    """At most :data:`MAX_TOKENS` of a text."""
+    return (
+        text
+        if len(text) <= MAX_CHARS
+        else text[: MAX_CHARS - 60] + "\n[cut here; browser_read(find=…)]"
+    )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .conftest import Desk, Private, Site, page
-from .ways import ACTIVE, PASSIVE, written
+from .escape_pages import ACTIVE, PASSIVE, written
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,7 +47,7 @@ def serve(site: Site, private: Private) -> None:
     site.answers["/everything"] = page(everything)
 
 
-def test_no_way_of_a_page_reaches_it(
+def test_no_page_reaches_a_private_server(
     make_desk: Callable[..., Desk], site: Site, private: Private
 ) -> None:
     serve(site, private)
@@ -64,7 +64,7 @@ def test_no_way_of_a_page_reaches_it(
     assert private.reached == []
 
 
-def test_no_address_of_it_is_opened(
+def test_no_private_address_is_opened(
     make_desk: Callable[..., Desk], site: Site, private: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.answers["/redirect"] = (302, {"Location": f"http://127.0.0.1:{private.port}/"}, b"")
@@ -120,7 +120,7 @@ def test_no_address_of_it_is_opened(
     assert "here" in desk.open(f"{site.url}/")  # the browser itself is well
 
 
-def test_a_bare_browser_goes_every_way(site: Site, private: Private) -> None:
+def test_an_unguarded_browser_reaches_it(site: Site, private: Private) -> None:
     """What the test before would see if the proxy were not there."""
     serve(site, private)
     missed = asyncio.run(_bare(site, private))

@@ -1,4 +1,4 @@
-"""What the pages of one chat share: settings, cookies, the way out, the passwords to mask."""
+"""What the pages of one chat share: settings, cookies, proxy pass, and passwords to mask."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .config import BrowserConfig
-from .proxy import Pass
+from .proxy import ProxyPass
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
-MOST_SECRETS = 100
+MAX_SECRETS = 100
 
 
-class Scope:
-    """What belongs to one chat. ``secrets`` are what stood in password fields."""
+class ChatScope:
+    """State of one chat. ``secrets`` are the values of password fields."""
 
     context: BrowserContext
-    pass_: Pass
+    proxy_pass: ProxyPass
 
     def __init__(self, config: BrowserConfig, folder: Path) -> None:
         self.config = config
@@ -30,5 +30,5 @@ class Scope:
         """Mask ``secret`` from now on."""
         if secret:
             self.secrets[secret] = None
-            while len(self.secrets) > MOST_SECRETS:
+            while len(self.secrets) > MAX_SECRETS:
                 self.secrets.popitem(last=False)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from hookline_browser.downloads import safe_name
-from hookline_browser.wording import MASK, field_line, quoted
+from hookline_browser.preview import MASK, field_line, quoted
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,18 +33,20 @@ def test_a_name_is_made_safe(suggested: str, name: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_name_leads_anywhere(suggested: str) -> None:
+def test_no_name_has_a_path(suggested: str) -> None:
     name = safe_name(suggested)
     assert 0 < len(name) <= 101
     assert not re.search(r"[\s/\\\x00-\x1f\x7f`$]", name)
     assert name[0] not in ".-~"
 
 
-def test_a_field_is_literal_and_a_password_is_not() -> None:
-    assert field_line("name", "text", "Bo\n  total = 0", ours=True) == r'  name = "Bo\n  total = 0"'
-    assert field_line("p", "password", "hunter22", ours=True) == f"  p = {MASK}"
-    assert field_line("to\u202e", "text", "x", ours=False) == '  to\\u202e = "x"'
-    assert field_line("", "hidden", "y" * 300, ours=False).endswith(
+def test_field_line_is_literal_and_masks_passwords() -> None:
+    assert (
+        field_line("name", "text", "Bo\n  total = 0", pending=True) == r'  name = "Bo\n  total = 0"'
+    )
+    assert field_line("p", "password", "hunter22", pending=True) == f"  p = {MASK}"
+    assert field_line("to\u202e", "text", "x", pending=False) == '  to\\u202e = "x"'
+    assert field_line("", "hidden", "y" * 300, pending=False).endswith(
         "and 100 more characters (hidden)"
     )
-    assert quoted("z" * 30_000) in field_line("t", "text", "z" * 30_000, ours=True)
+    assert quoted("z" * 30_000) in field_line("t", "text", "z" * 30_000, pending=True)

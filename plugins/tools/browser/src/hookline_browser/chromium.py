@@ -1,4 +1,4 @@
-"""Chromium's program and its command line, and what a dead process left of a browser."""
+"""Chromium's program, command line and environment, and its temporary folder."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hookline_hookspecs import Storage
 from hookline_hookspecs.process_lock import ProcessLock
 from hookline_sandbox import allowed
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-"""Programs that are looked for on PATH, in this order."""
+PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+"""Programs searched for on PATH, in this order."""
 INSTALL = "install it (Debian, Ubuntu: apt install chromium; macOS: brew install chromium)"
 ARGUMENTS = (
-    # A direct UDP packet would tell this machine's addresses, and reach those beside it.
+    # A direct UDP packet would reveal this machine's addresses and reach its neighbours.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # Names are looked up by the proxy's dialer alone.
+    # Only the proxy's dialer resolves names.
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--dns-prefetch-disable",
     "--disable-quic",
@@ -34,22 +34,23 @@ ARGUMENTS = (
 _PREFIX = "hookline-browser-"
 
 
-def find(executable: str | None) -> str | None:
+def find_program(executable: str | None) -> str | None:
     """Return the path of Chromium's program, or None."""
-    names = (executable,) if executable else NAMES
+    names = (executable,) if executable else PROGRAM_NAMES
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
 def is_root() -> bool:
-    """True where Chromium has no sandbox of its own."""
+    """Whether Hookline runs as root, where Chromium has no sandbox of its own."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 class RunFolder:
-    """The temporary folder of this process's browser, and the note by which another process finds
-    it when this one was killed.
+    """The temporary folder of this process's browser, and a note by which the next process finds
+    it if this one is killed.
 
-    It lies in the system's folder for such, because a socket's address has 107 bytes (unix(7)).
+    It is in the system's temporary folder, because the path of a socket has at most 107 bytes
+    (unix(7)).
     """
 
     path: Path
@@ -59,7 +60,7 @@ class RunFolder:
         self._lock = ProcessLock(storage)
 
     def make(self) -> Path:
-        """Remove what dead processes left; make this process's folder."""
+        """Remove folders of dead processes and create that of this one."""
         self._lock.hold()
         self._sweep()
         self.path = Path(tempfile.gettempdir()) / f"{_PREFIX}{secrets.token_hex(6)}"
@@ -70,9 +71,9 @@ class RunFolder:
         return self.path
 
     def remove(self) -> None:
-        """End what still runs in it, and delete it."""
+        """Kill processes that use the folder, and delete it."""
         if hasattr(self, "path"):
-            _clear(self.path)
+            _remove_folder(self.path)
         (self._storage.dir / f"{self._lock.id}.run").unlink(missing_ok=True)
         self._lock.release()
 
@@ -81,43 +82,43 @@ class RunFolder:
             if note.stem == self._lock.id or self._lock.is_alive(note.stem):
                 continue
             with suppress(OSError, ValueError):
-                left = Path(str(json.loads(note.read_text("utf-8"))))
-                if left.name.startswith(_PREFIX) and left.is_absolute():
-                    _clear(left)
+                stale = Path(str(json.loads(note.read_text("utf-8"))))
+                if stale.name.startswith(_PREFIX) and stale.is_absolute():
+                    _remove_folder(stale)
             note.unlink(missing_ok=True)
         self._lock.clean()
 
 
-def environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """Chromium's variables: no key, no proxy, and a home of its own."""
-    kept = {n: v for n, v in allowed(given).items() if not n.casefold().endswith("_proxy")}
-    kept.pop("DBUS_SESSION_BUS_ADDRESS", None)
-    own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
+def environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """Chromium's environment: no keys, no proxies, and a private home."""
+    inherited = {n: v for n, v in allowed(variables).items() if not n.casefold().endswith("_proxy")}
+    inherited.pop("DBUS_SESSION_BUS_ADDRESS", None)
+    private = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
     for name in ("CONFIG", "CACHE", "DATA"):
-        own[f"XDG_{name}_HOME"] = str(folder / "home" / name.lower())
-    return kept | own
+        private[f"XDG_{name}_HOME"] = str(folder / "home" / name.lower())
+    return inherited | private
 
 
-def _clear(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     """Kill the processes that name ``folder`` in their command line or environment; delete it."""
-    for pid in _users(str(folder)):
+    for pid in _processes_using(str(folder)):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _users(folder: str) -> Iterator[int]:
-    wanted = folder.encode()
+def _processes_using(folder: str) -> Iterator[int]:
+    needle = folder.encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             pid = int(entry.name)
             if pid == os.getpid() or entry.stat().st_uid != os.geteuid():
                 continue
-            if wanted in (entry / "cmdline").read_bytes() or wanted in _variables(entry):
+            if needle in (entry / "cmdline").read_bytes() or needle in _environ_bytes(entry):
                 yield pid
 
 
-def _variables(entry: Path) -> bytes:
+def _environ_bytes(entry: Path) -> bytes:
     with suppress(OSError):
         return (entry / "environ").read_bytes()
     return b""

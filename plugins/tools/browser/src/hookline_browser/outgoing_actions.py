@@ -1,6 +1,7 @@
-"""What leaves this machine by a page, described as a person is asked about it, and then done.
+"""Actions that send data to a page: described for approval, then performed.
 
-What is shown is what is compared: a page that has changed meanwhile gets nothing.
+The description that was approved is compared with a new one before the action: a page that has
+changed gets nothing.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, ToolError
 
-from .tab import Tab
-from .wording import field_line, quoted, visible
+from .preview import field_line, quoted, visible
+from .tab import BrowserTab
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Locator
+    from playwright.async_api import ElementHandle
 
-LARGEST_UPLOAD = 50_000_000
-"""Bytes; Playwright takes no more in one piece."""
-MOST_FIELDS = 200
-LONGEST_ADDRESS = 4_000
+MAX_UPLOAD_BYTES = 50_000_000
+"""The limit of Playwright."""
+MAX_FIELDS = 200
+MAX_VALUE_CHARS = 4_000
 
 
 @cache
@@ -35,9 +36,9 @@ def script() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What ``element.js`` says of an element; ``fields`` are name, kind, value and, where text is
-    kept back for it, the place of that. The page could make it say anything."""
+class ElementInfo:
+    """The result of ``element.js``, which the page could falsify. ``fields`` are name, kind, value,
+    and the index of the pending text for the field, -1 if there is none."""
 
     tag: str = ""
     type: str = ""
@@ -52,80 +53,84 @@ class About:
     fields: tuple[tuple[str, str, str, int], ...] = ()
 
 
-async def about(tab: Tab, handle: ElementHandle, typed: Sequence[ElementHandle] = ()) -> About:
-    """Ask the page about an element. Raises ``ToolError`` if it does not answer."""
+async def element_info(
+    tab: BrowserTab, handle: ElementHandle, typed: Sequence[ElementHandle] = ()
+) -> ElementInfo:
+    """Get information on an element. Raises ``ToolError`` if the page does not answer."""
     found = await tab.answer(handle.evaluate(f"(e, typed) => ({script()})(e, typed)", [*typed]))
     if not isinstance(found, dict):
-        return About()
+        return ElementInfo()
     known: dict[str, Any] = {
         one.name: bool(found.get(one.name))
         if one.type == "bool"
-        else str(found.get(one.name, ""))[:LONGEST_ADDRESS]
-        for one in fields(About)
+        else str(found.get(one.name, ""))[:MAX_VALUE_CHARS]
+        for one in fields(ElementInfo)
         if one.name != "fields"
     }
-    told = found.get("fields")
-    rows = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    return About(**known, fields=tuple(_field(row, len(typed)) for row in rows[:MOST_FIELDS]))
+    field_list = found.get("fields")
+    rows = (
+        [one for one in field_list if isinstance(one, dict)] if isinstance(field_list, list) else []
+    )
+    return ElementInfo(**known, fields=tuple(_field(row, len(typed)) for row in rows[:MAX_FIELDS]))
 
 
 def _field(row: Mapping[str, Any], typed: int) -> tuple[str, str, str, int]:
     place = row.get("typed")
-    ours = place if isinstance(place, int) and 0 <= place < typed else -1
-    return str(row.get("name", "")), str(row.get("kind", "")), str(row.get("value", "")), ours
+    pending = place if isinstance(place, int) and 0 <= place < typed else -1
+    return str(row.get("name", "")), str(row.get("kind", "")), str(row.get("value", "")), pending
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """``sentence`` says what and where; ``lines`` are its literal parts."""
+class OutgoingAction:
+    """An action for approval: ``sentence`` says what and where, ``lines`` are its literal parts."""
 
     sentence: str
     lines: tuple[str, ...]
 
     @property
     def preview(self) -> str:
-        """The whole, as a person reads it."""
+        """The text that a person approves."""
         return "\n".join([self.sentence, *self.lines])
 
 
-async def submission(tab: Tab, ref: str | None) -> Deed:
+async def describe_submission(tab: BrowserTab, ref: str | None) -> OutgoingAction:
     """Describe what ``submit`` would do. Raises ``ToolError`` if it cannot be done."""
     page = tab.page
     title = quoted((await tab.answer(page.title()))[:80])
     source = f"  from the page {visible(page.url)} {title}"
     if ref is None:
         if not tab.typed:
-            raise ToolError("nothing was typed; give the ref of what is to be submitted")
-        told = f"Give what was typed to {visible(page.url)}, and submit nothing yet."
-        return Deed(told, tuple(_typed_lines(tab, set())))
+            raise ToolError("nothing was typed; give the ref of what to submit")
+        sentence = f"Give what was typed to {visible(page.url)}, and submit nothing yet."
+        return OutgoingAction(sentence, tuple(_typed_lines(tab, set())))
     _, handle, frame = await tab.element(ref)
     inside = [one for one in tab.typed if _same_frame(one, ref)]
     handles = [(await tab.element(one))[1] for one in inside]
-    found = await about(tab, handle, handles)
+    found = await element_info(tab, handle, handles)
     label = visible(tab.labels.get(ref, ref))
     if frame != page.main_frame:
         source += f"\n  in its frame {visible(frame.url)}"
     if not found.in_form:
-        told = f"Press {label} on {visible(frame.url)}; its scripts may then send what they hold."
-        return Deed(told, (source, *_typed_lines(tab, set())))
-    told = f"Submit a form to {visible(found.action)} ({found.method}), by {label}."
+        sentence = f"Press {label} on {visible(frame.url)}; its scripts may then send their data."
+        return OutgoingAction(sentence, (source, *_typed_lines(tab, set())))
+    sentence = f"Submit a form to {visible(found.action)} ({found.method}), by {label}."
     lines, shown = [source], set()
     for name, kind, value, place in found.fields:
-        ours = tab.typed[inside[place]] if place >= 0 else None
-        if ours is None:
-            lines.append(field_line(name, kind, value, ours=False))
+        pending = tab.typed[inside[place]] if place >= 0 else None
+        if pending is None:
+            lines.append(field_line(name, kind, value, pending=False))
             continue
         shown.add(inside[place])
-        kept_as = "password" if ours.secret else kind
-        lines.append(field_line(name or ours.label, kept_as, ours.text, ours=True))
-    return Deed(told, (*lines, *_typed_lines(tab, shown)))
+        kept_as = "password" if pending.secret else kind
+        lines.append(field_line(name or pending.label, kept_as, pending.text, pending=True))
+    return OutgoingAction(sentence, (*lines, *_typed_lines(tab, shown)))
 
 
-def _typed_lines(tab: Tab, shown: set[str]) -> list[str]:
-    """What was typed and is in no form that is submitted: the page gets it all the same."""
+def _typed_lines(tab: BrowserTab, shown: set[str]) -> list[str]:
+    """Pending texts outside of the submitted form, which the page gets too."""
     return [
         field_line(
-            f"{one.label} on {one.url}", "password" if one.secret else "", one.text, ours=True
+            f"{one.label} on {one.url}", "password" if one.secret else "", one.text, pending=True
         )
         for ref, one in tab.typed.items()
         if ref not in shown
@@ -136,9 +141,9 @@ def _same_frame(one: str, other: str) -> bool:
     return one.rpartition("e")[0] == other.rpartition("e")[0]
 
 
-async def submit(tab: Tab, ref: str | None) -> None:
-    """Give the page what was typed; then press or submit ``ref``."""
-    tab.may_send = tab.confirms = True
+async def submit(tab: BrowserTab, ref: str | None) -> None:
+    """Fill in the pending texts, then press or submit ``ref``."""
+    tab.may_send = tab.accept_dialogs = True
     typed = dict(tab.typed)
     for one, kept in typed.items():
         locator, _, _ = await tab.element(one)
@@ -149,64 +154,62 @@ async def submit(tab: Tab, ref: str | None) -> None:
     if ref is None:
         return
     locator, handle, _ = await tab.element(ref)
-    found = await about(tab, handle)
+    found = await element_info(tab, handle)
     if found.editable and not found.in_form:
         await tab.answer(locator.press("Enter", no_wait_after=True))
     elif found.in_form and (found.editable or found.tag == "form"):
         await tab.answer(handle.evaluate(_SUBMIT))
     else:
-        await _press(tab, locator)
+        await tab.answer(locator.click(timeout=8_000, no_wait_after=True))
 
 
 _SUBMIT = "e => HTMLFormElement.prototype.requestSubmit.call(e.form || e.closest('form'))"
 
 
-async def _press(tab: Tab, locator: Locator) -> None:
-    await tab.answer(locator.click(timeout=8_000, no_wait_after=True))
-
-
 @dataclass(frozen=True, slots=True)
-class File:
-    """A file of the workspace that is to be uploaded."""
+class UploadFile:
+    """A file of the workspace to upload."""
 
     name: str
     data: bytes
 
 
-def read_file(ctx: Context, path: str | None) -> File:
+def read_file(ctx: Context, path: str | None) -> UploadFile:
     """Read a file of the workspace. Raises ``PermissionError``, ``ToolError``."""
     if not path:
         raise ToolError("give the path of the file, below the workspace, as text")
     real = ctx.paths.resolve(path)
     if not real.is_relative_to(Path(ctx.paths.workspace).resolve()):
-        raise ToolError(f"{path} is outside of the workspace; only its files are uploaded")
+        raise ToolError(f"{path} is outside of the workspace; only its files can be uploaded")
     try:
         with ctx.paths.open_read(real) as stream:
-            data = stream.read(LARGEST_UPLOAD + 1)
+            data = stream.read(MAX_UPLOAD_BYTES + 1)
     except (FileNotFoundError, IsADirectoryError) as error:
         raise ToolError(f"{path} cannot be uploaded: {error.strerror}") from None
-    if len(data) > LARGEST_UPLOAD:
-        raise ToolError(f"{path} is larger than {LARGEST_UPLOAD:,} bytes, the most for an upload")
-    return File(real.name, data)
+    if len(data) > MAX_UPLOAD_BYTES:
+        raise ToolError(f"{path} is larger than {MAX_UPLOAD_BYTES:,} bytes")
+    return UploadFile(real.name, data)
 
 
-async def upload_of(tab: Tab, ref: str | None, path: str, file: File) -> Deed:
+async def describe_upload(
+    tab: BrowserTab, ref: str | None, path: str, file: UploadFile
+) -> OutgoingAction:
     """Describe an upload."""
     _, _, frame = await tab.element(ref)
     digest = hashlib.sha256(file.data).hexdigest()[:16]
     size = f"{len(file.data):,} bytes, SHA-256 {digest}…"
     label = visible(tab.labels.get(str(ref), str(ref)))
-    told = f"Upload {quoted(path)} ({size}) to {visible(frame.url)}, by {label}."
-    return Deed(told, (f"  from the page {visible(tab.page.url)}",))
+    sentence = f"Upload {quoted(path)} ({size}) to {visible(frame.url)}, by {label}."
+    return OutgoingAction(sentence, (f"  from the page {visible(tab.page.url)}",))
 
 
-async def upload(tab: Tab, ref: str | None, file: File) -> None:
+async def upload(tab: BrowserTab, ref: str | None, file: UploadFile) -> None:
     """Give the page the file."""
-    tab.may_send = tab.confirms = True
+    tab.may_send = tab.accept_dialogs = True
     locator, handle, _ = await tab.element(ref)
     mime = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     payload: Any = {"name": file.name, "mimeType": mime, "buffer": file.data}
-    if (await about(tab, handle)).file:
+    if (await element_info(tab, handle)).file:
         await tab.answer(locator.set_input_files(payload), 30)
         return
     from playwright.async_api import Error
@@ -216,4 +219,6 @@ async def upload(tab: Tab, ref: str | None, file: File) -> None:
             await locator.click(timeout=4_000)
         await tab.answer((await chooser.value).set_files(payload), 30)
     except Error:
-        raise ToolError(f"{ref} takes no file; give the ref of a button that chooses one") from None
+        raise ToolError(
+            f"{ref} does not accept a file; give the ref of a button that chooses one"
+        ) from None

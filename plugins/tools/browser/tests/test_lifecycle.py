@@ -78,7 +78,7 @@ def kill(pids: Iterator[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_crash_is_a_sentence_and_the_next_page_opens(
+def test_a_crash_is_an_error_and_the_next_page_opens(
     make_desk: Callable[..., Desk], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")
@@ -102,7 +102,7 @@ def test_a_crash_is_a_sentence_and_the_next_page_opens(
 
 
 @pytest.mark.parametrize("part", ["the process", "the process and the driver"])
-def test_nothing_lives_on_after_a_kill(
+def test_no_process_survives_a_kill(
     make_desk: Callable[..., Desk], site: Site, tmp_path: Path, part: str
 ) -> None:
     site.answers["/"] = page("<h1>well")

@@ -1,4 +1,4 @@
-"""What may be done on a page without asking a person, one function for each action."""
+"""Actions on a page that need no approval, one function for each."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, ImageBlock, Refused, ToolError
 
-from .deeds import about
-from .tab import Tab, Typed
+from .outgoing_actions import element_info
+from .tab import BrowserTab, PendingText
 
 if TYPE_CHECKING:
     from playwright.async_api import Error
 
-KEYS = frozenset(
+SAFE_KEYS = frozenset(
     (
         *("Enter", "Space", "Escape", "Tab", "Shift+Tab", "Home", "End", "Backspace", "Delete"),
         *("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown"),
     )
 )
-"""Keys that write nothing: a letter would reach the page without a person's word."""
-LONGEST_TEXT = 20_000
-LARGEST_IMAGE = 5_000_000
-LONGEST_WAIT = 30.0
+"""Keys that write nothing: a letter would reach the page without approval."""
+MAX_TEXT_CHARS = 20_000
+MAX_IMAGE_BYTES = 5_000_000
+MAX_WAIT_SECONDS = 30.0
 _SCROLLS = {"down": "innerHeight * 0.8", "up": "-innerHeight * 0.8", "top": "-1e9", "bottom": "1e9"}
 
 
-async def open_url(tab: Tab, host: Host, url: str | None) -> None:
+async def open_url(tab: BrowserTab, host: Host, url: str | None) -> None:
     """Open an address. Raises ``Refused``, ``ToolError``."""
     from playwright.async_api import Error
 
@@ -37,7 +37,7 @@ async def open_url(tab: Tab, host: Host, url: str | None) -> None:
     if (reason := host.http.judge(url)) is not None:
         raise Refused(reason)
     page = await tab.usable_page()
-    tab.forget()
+    tab.drop_pending()
     tab.may_send = True
     before = len(tab.downloads)
     seconds = tab.chat.config.timeout
@@ -50,25 +50,25 @@ async def open_url(tab: Tab, host: Host, url: str | None) -> None:
         await tab.close()
         raise ToolError(f"{url[:200]} did not answer within {seconds:g} s") from None
     except Error as error:
-        tab.require_well()
-        await tab.rest()  # a download is told of after the page has failed
+        tab.require_usable()
+        await tab.wait_until_quiet()  # a download is reported after the page has failed
         if len(tab.downloads) > before:
             return
-        failure = _failure(tab, url, error)
+        failure = _open_error(tab, url, error)
         await tab.close()
         raise failure from None
 
 
-def _failure(tab: Tab, url: str, error: Error) -> Exception:
-    """Why an address was not opened, in a sentence."""
-    pass_ = tab.chat.pass_
-    if pass_.is_over:
+def _open_error(tab: BrowserTab, url: str, error: Error) -> Exception:
+    """The error that says why an address was not opened."""
+    proxy_pass = tab.chat.proxy_pass
+    if proxy_pass.is_over:
         most = tab.chat.config.max_megabytes
         return ToolError(f"{url[:200]} was not opened: it has more than {most} MB")
-    if pass_.refused:
-        return Refused(next(reversed(pass_.refused.values())))
-    if pass_.failed:
-        return ToolError(next(reversed(pass_.failed.values())))
+    if proxy_pass.refused:
+        return Refused(next(reversed(proxy_pass.refused.values())))
+    if proxy_pass.failed:
+        return ToolError(next(reversed(proxy_pass.failed.values())))
     if error.name == "TimeoutError":
         seconds = tab.chat.config.timeout
         return ToolError(f"{url[:200]} did not answer within {seconds:g} s")
@@ -76,29 +76,29 @@ def _failure(tab: Tab, url: str, error: Error) -> Exception:
     return ToolError(f"{url[:200]} was not opened ({reason[0] if reason else 'no reason given'})")
 
 
-async def click(tab: Tab, ref: str | None) -> None:
+async def click(tab: BrowserTab, ref: str | None) -> None:
     """Click an element that submits nothing."""
     locator, handle, _ = await tab.element(ref)
-    found = await about(tab, handle)
-    if found.submits:
+    info = await element_info(tab, handle)
+    if info.submits:
         raise ToolError(f"{ref} submits a form; use action submit with it, which asks the person")
-    if found.file:
+    if info.file:
         raise ToolError(f"{ref} takes a file; use action upload with it")
     tab.may_send = False
-    await _do(tab, ref, locator.click(timeout=8_000, no_wait_after=True))
+    await _perform(tab, ref, locator.click(timeout=8_000, no_wait_after=True))
 
 
-async def type_text(tab: Tab, ref: str | None, text: str | None) -> str:
+async def type_text(tab: BrowserTab, ref: str | None, text: str | None) -> str:
     """Keep text for a field until it is submitted."""
-    if text is None or len(text) > LONGEST_TEXT:
-        raise ToolError(f"give the text to type, at most {LONGEST_TEXT:,} characters")
+    if text is None or len(text) > MAX_TEXT_CHARS:
+        raise ToolError(f"give the text to type, at most {MAX_TEXT_CHARS:,} characters")
     _, handle, frame = await tab.element(ref)
-    found = await about(tab, handle)
-    if not found.editable or found.fixed:
-        raise ToolError(f"{ref} is no field that can be typed into; select and click are for those")
+    info = await element_info(tab, handle)
+    if not info.editable or info.fixed:
+        raise ToolError(f"{ref} cannot be typed into; use select or click")
     assert ref is not None
-    secret = found.type == "password"
-    tab.typed[ref] = Typed(text, tab.labels.get(ref, ref), frame.url, secret)
+    secret = info.type == "password"
+    tab.typed[ref] = PendingText(text, tab.labels.get(ref, ref), frame.url, secret)
     if secret:
         tab.chat.remember(text)
     return (
@@ -107,67 +107,69 @@ async def type_text(tab: Tab, ref: str | None, text: str | None) -> str:
     )
 
 
-async def select(tab: Tab, ref: str | None, text: str | None) -> None:
+async def select(tab: BrowserTab, ref: str | None, text: str | None) -> None:
     """Choose an option of a list by its label."""
     locator, handle, _ = await tab.element(ref)
-    if not (await about(tab, handle)).select:
-        raise ToolError(f"{ref} is no list of options; click it, and then one of what it shows")
+    if not (await element_info(tab, handle)).select:
+        raise ToolError(f"{ref} is not a list of options; click it, then an item that it shows")
     if not text:
         raise ToolError("give the option's label as text")
     tab.may_send = False
-    await _do(tab, ref, locator.select_option(label=text, timeout=4_000, no_wait_after=True))
+    await _perform(tab, ref, locator.select_option(label=text, timeout=4_000, no_wait_after=True))
 
 
-async def press(tab: Tab, ref: str | None, text: str | None) -> None:
+async def press(tab: BrowserTab, ref: str | None, text: str | None) -> None:
     """Press a key that writes nothing."""
-    if text not in KEYS:
-        raise ToolError(f"press takes one of: {', '.join(sorted(KEYS))}; text is typed with type")
+    if text not in SAFE_KEYS:
+        raise ToolError(
+            f"press takes one of: {', '.join(sorted(SAFE_KEYS))}; text is typed with type"
+        )
     if ref is not None:
         locator, handle, _ = await tab.element(ref)
-        found = await about(tab, handle)
-        implicit = text == "Enter" and found.in_form and found.editable
-        if text in ("Enter", "Space") and (found.submits or implicit):
+        info = await element_info(tab, handle)
+        implicit = text == "Enter" and info.in_form and info.editable
+        if text in ("Enter", "Space") and (info.submits or implicit):
             raise ToolError(f"that submits a form; use action submit with {ref}")
         tab.may_send = False
-        await _do(tab, ref, locator.press(text, timeout=8_000, no_wait_after=True))
+        await _perform(tab, ref, locator.press(text, timeout=8_000, no_wait_after=True))
         return
     if text in ("Enter", "Space"):
-        raise ToolError(f"say with a ref what {text} is pressed on")
+        raise ToolError(f"give the ref to press {text} on")
     tab.may_send = False
     await tab.answer(tab.page.keyboard.press(text))
 
 
-async def scroll(tab: Tab, ref: str | None, text: str | None) -> None:
+async def scroll(tab: BrowserTab, ref: str | None, text: str | None) -> None:
     """Scroll by a screen, to an end, or to an element."""
     if ref is not None:
         locator, _, _ = await tab.element(ref)
-        await _do(tab, ref, locator.scroll_into_view_if_needed(timeout=4_000))
+        await _perform(tab, ref, locator.scroll_into_view_if_needed(timeout=4_000))
         return
-    way = _SCROLLS.get(text or "down")
-    if way is None:
+    offset = _SCROLLS.get(text or "down")
+    if offset is None:
         raise ToolError(f"scroll takes {', '.join(_SCROLLS)} as text, or a ref")
-    await tab.answer(tab.page.evaluate(f"() => scrollBy(0, {way})"))
+    await tab.answer(tab.page.evaluate(f"() => scrollBy(0, {offset})"))
 
 
-async def back(tab: Tab) -> None:
-    """Go back to the page before."""
+async def back(tab: BrowserTab) -> None:
+    """Go back to the previous page."""
     page = tab.page
-    tab.forget()
+    tab.drop_pending()
     tab.may_send = True
     seconds = tab.chat.config.timeout
     went = await tab.answer(page.go_back(wait_until="commit", timeout=seconds * 1_000), seconds + 5)
     if went is None and page.url == "about:blank":
-        tab.note("there was no page before")
+        tab.note("there was no previous page")
 
 
-async def wait(tab: Tab, text: str | None) -> None:
-    """Wait for words to appear, or a moment."""
+async def wait(tab: BrowserTab, text: str | None) -> None:
+    """Wait until words appear, or for two seconds."""
     from playwright.async_api import Error
 
     if not text:
         await asyncio.sleep(2)
         return
-    seconds = min(tab.chat.config.timeout, LONGEST_WAIT)
+    seconds = min(tab.chat.config.timeout, MAX_WAIT_SECONDS)
     try:
         async with asyncio.timeout(seconds + 1):
             await tab.page.get_by_text(text).first.wait_for(timeout=seconds * 1_000)
@@ -175,33 +177,33 @@ async def wait(tab: Tab, text: str | None) -> None:
         tab.note(f"{text[:80]!r} did not appear within {seconds:g} s")
 
 
-async def screenshot(tab: Tab) -> ImageBlock:
-    """Return what the page looks like now."""
+async def screenshot(tab: BrowserTab) -> ImageBlock:
+    """Return an image of the page."""
     data = await tab.answer(tab.page.screenshot(type="jpeg", quality=70, timeout=8_000), 15)
-    if len(data) > LARGEST_IMAGE:
+    if len(data) > MAX_IMAGE_BYTES:
         raise ToolError("the picture is too large")
     return ImageBlock("image/jpeg", base64.b64encode(data).decode("ascii"), tab.origins())
 
 
-async def close(tab: Tab) -> bool:
-    """Close the newest window; False if none is left."""
+async def close(tab: BrowserTab) -> bool:
+    """Close the newest window. False if none is left."""
     if tab.pages and len(tab.pages) > 1:
         page = tab.pages.pop()
-        tab.forget()
+        tab.drop_pending()
         await tab.answer(page.close())
         return True
     await tab.close()
     return False
 
 
-async def _do(tab: Tab, ref: str | None, act: Awaitable[object]) -> None:
+async def _perform(tab: BrowserTab, ref: str | None, act: Awaitable[object]) -> None:
     from playwright.async_api import Error
 
     try:
         await tab.answer(act, 15)
     except Error as error:
         if error.name == "TimeoutError":
-            await tab.answer(tab.page.evaluate("1"))  # it may be the page that does not answer
+            await tab.answer(tab.page.evaluate("1"))  # fails if the whole page does not answer
         lines = [line.strip("- ") for line in str(error).splitlines() if line.strip()]
         why = next((line for line in lines if "intercepts" in line or "not " in line), lines[0])
         raise ToolError(f"{ref} could not be used: {why[:200]}") from None
