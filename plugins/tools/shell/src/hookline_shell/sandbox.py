@@ -1,6 +1,6 @@
 """Decides which commands are sandboxed, with which network, and what happens without a sandbox.
 
-``hookline_sandbox`` creates the sandbox; see ``docs/hands.md`` for the rules.
+``hookline_sandbox`` creates the sandbox; see ``docs/tool-safety.md`` for the rules.
 """
 
 from __future__ import annotations
