@@ -12,7 +12,7 @@ from hookline_hookspecs import Host
 from hookline_hookspecs.web import Identity, Problem
 
 ACCESS_CHECK_SECONDS = 1.0
-"""Between two checks that the reader of a stream is still allowed in. Another process may have
+"""Seconds between two checks that a stream's reader is still allowed in; another process may have
 signed them out."""
 
 
@@ -38,7 +38,7 @@ class ActiveRequests:
         self._works: dict[asyncio.Task[Any], ActiveRequest] = {}
 
     @contextmanager
-    def entered(
+    def track(
         self, who: Identity, check: Callable[[], Awaitable[Identity]]
     ) -> Iterator[ActiveRequest]:
         """Track the current task as a request."""

@@ -34,16 +34,16 @@ from .config import WebServerConfig
 from .cookies import LoginCookie
 from .limits import ConcurrencyLimits, RateLimits, RequestBody, limit_body
 from .logins import Logins
-from .metrics import Metrics
+from .metrics import HttpMetrics
 from .placeholder_pages import placeholder_pages
-from .request_rules import RAW_HEADERS, SAFE, RequestRules, Sender
+from .request_rules import RAW_HEADERS, SAFE, RequestRules, RequestSender
 from .responses import problem_response, to_response, wants_page
 from .route_table import METHODS, MOUNT, RouteEntry, RouteMatch, RouteTable
 
 Scope: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[Any], Awaitable[None]]
 SENDER = "hookline.sender"
-"""Key of the :class:`Sender` in the ASGI scope of a request."""
+"""Key of the :class:`RequestSender` in the ASGI scope of a request."""
 DEFAULT_RATES = {"key": 120}
 """Requests per minute by ``auth``, for routes without a rate of their own."""
 MAX_FLASHES = 1000
@@ -51,7 +51,7 @@ UNBUFFERED = (b"x-accel-buffering", b"no")
 """Tells nginx not to buffer a stream."""
 
 
-class Application:
+class WebApplication:
     """Answers requests.
 
     Args:
@@ -70,7 +70,7 @@ class Application:
         logins: Logins,
         cookies: LoginCookie,
         audit: AuditLog,
-        metrics: Metrics,
+        metrics: HttpMetrics,
     ) -> None:
         self._host = host
         self._logins = logins
@@ -86,8 +86,6 @@ class Application:
         self._flashes: OrderedDict[str, Redirect] = OrderedDict()
         self.active_requests = ActiveRequests(host)
         logins.on_revoked(self.active_requests.end_device)
-
-    # Routes
 
     @property
     def table(self) -> RouteTable:
@@ -107,8 +105,6 @@ class Application:
     def count_streams(self) -> int:
         """Return the number of open streams."""
         return self._slots.streams
-
-    # Requests
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """Answer a request."""
@@ -145,17 +141,18 @@ class Application:
         method, path = scope["method"], scope["raw_path"].decode("ascii")
         found = self.table.find(method, path)
         if found is None:
-            # Without a login, nobody learns which paths exist.
+            # Without a login, the response must not reveal which paths exist.
             await self._require_login(request, sender)
             raise self._not_found_problem(method, path)
         send.label = found.entry.name
-        again = self._identity_check(request, found.entry, sender)
-        who = await self._authorize(request, found.entry, sender, again)
-        scope[IDENTITY], scope["path_params"] = who, dict(found.params)
-        if who is None or again is None:
+        identify = self._identity_check(request, found.entry, sender)
+        who = await self._authorize(request, found.entry, sender, identify)
+        scope[IDENTITY] = who
+        scope["path_params"] = dict(found.params)
+        if who is None or identify is None:
             await self._call_within_limits(scope, receive, send, found, None)
         else:
-            with self.active_requests.entered(who, again) as work:
+            with self.active_requests.track(who, identify) as work:
                 await self._until_logged_out(
                     self._call_within_limits(scope, receive, send, found, work), work, send
                 )
@@ -185,7 +182,7 @@ class Application:
     ) -> None:
         """Call the handler within the limits, and send its response."""
         entry = found.entry
-        async with self._slots.other(is_known=work is not None) as release:
+        async with self._slots.request(is_known=work is not None) as release:
             taking = limit_body(receive, entry.route.max_bytes, scope["headers"])
             if entry.route.method == MOUNT:
                 root = scope.get("root_path", "") + found.root
@@ -232,12 +229,10 @@ class Application:
         text = f"{method if is_known else 'This method'} is not allowed here."
         return Problem(405, "wrong_method", text, headers={"Allow": allow})
 
-    # Identity and permission
-
     def _identity_check(
-        self, request: Request, entry: RouteEntry, sender: Sender
+        self, request: Request, entry: RouteEntry, sender: RequestSender
     ) -> Callable[[], Awaitable[Identity]] | None:
-        """Return a function that identifies the sender, or None if the route needs nobody."""
+        """Return a function that identifies the sender, or None if the route needs no login."""
         if entry.auth == "none":
             return None
         if entry.auth == "key":
@@ -248,13 +243,13 @@ class Application:
         self,
         request: Request,
         entry: RouteEntry,
-        sender: Sender,
-        asking: Callable[[], Awaitable[Identity]] | None,
+        sender: RequestSender,
+        identify: Callable[[], Awaitable[Identity]] | None,
     ) -> Identity | None:
         """Return the sender if they may call the route. Raises :class:`Problem`."""
-        if asking is None:
+        if identify is None:
             return None
-        who = await asking()
+        who = await identify()
         if entry.auth != "key":
             self.rules.require_own_origin(dict(request.scope), sender)
         if not self.may_call(who, entry):
@@ -282,13 +277,13 @@ class Application:
             return Problem(403, "forbidden", message, "Open /audit or /insights.")
         return Problem(403, "forbidden", "Only an admin may do this.")
 
-    async def _require_login(self, request: Request, sender: Sender) -> None:
+    async def _require_login(self, request: Request, sender: RequestSender) -> None:
         if request.scope["path"].startswith("/v1"):
             await self._identify_by_key(request)
         else:
             await self._identify_by_cookie(request, sender)
 
-    async def _identify_by_cookie(self, request: Request, sender: Sender) -> Identity:
+    async def _identify_by_cookie(self, request: Request, sender: RequestSender) -> Identity:
         token = self._cookies.read(request, sender)
         who = await self._logins.identify(token) if token else None
         if who is None:
@@ -315,7 +310,7 @@ class Application:
 class _ResponseSender:
     """Sends a response with the default headers."""
 
-    def __init__(self, send: Send, metrics: Metrics) -> None:
+    def __init__(self, send: Send, metrics: HttpMetrics) -> None:
         self._send = send
         self._metrics = metrics
         self._began = time.monotonic()
@@ -323,11 +318,11 @@ class _ResponseSender:
         self.status = 0
         self.is_stream = False
         self.rest: Callable[[], Awaitable[None]] | None = None
-        """Awaited when all is sent, before the connection may be closed."""
+        """Awaited after the response is sent, before the connection may be closed."""
 
     @property
     def has_started(self) -> bool:
-        """Whether the status has been sent."""
+        """True once the status has been sent."""
         return self.status != 0
 
     async def __call__(self, message: Any) -> None:

@@ -1,4 +1,4 @@
-"""The changes that operators made through the web server, and the logins, of the last 90 days.
+"""Records the operators' changes through the web server, and logins, for 90 days.
 
 Only the path of a request is stored, never its body, which may hold secrets.
 """

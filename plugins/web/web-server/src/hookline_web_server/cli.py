@@ -49,8 +49,7 @@ class LoginOptions:
     def show(self, link: LoginLink) -> None:
         """Print the link; on a terminal with a QR code and an explanation."""
         if self.json:
-            told = {"url": link.url, "code": link.code, "expires": link.expires}
-            _say(jsonlib.dumps(told))
+            _say(jsonlib.dumps({"url": link.url, "code": link.code, "expires": link.expires}))
         elif not sys.stdout.isatty():
             _say(link.url)
         else:
@@ -104,17 +103,17 @@ def web(
         typer.Option(metavar="NAME", help="Print a link for NAME, who sees only their own chats."),
     ] = None,
     role: Annotated[
-        str, typer.Option(help="person, or auditor, who sees the audit log and insights only.")
+        str, typer.Option(help="person, or auditor: sees only the audit log and insights.")
     ] = "person",
 ) -> None:
     """Print a link that signs a browser in. Start the gateway if none is running."""
     plugins = command_line().configuration.effective()["plugins"]
     off = [name for name in REQUIRED_PLUGINS if plugins.get(name) is False]
     if off:
-        raise CommandError(_enable_hint("config.yaml has", off, "off or wrong"), USAGE)
+        raise CommandError(_enable_hint("config.yaml has", off, "off or invalid"), USAGE)
     unnamed = [name for name in REQUIRED_PLUGINS if name not in plugins]
     if role not in ("person", "auditor") or (role == "auditor" and person is None):
-        raise CommandError("--role must be person or auditor, and needs --person NAME", USAGE)
+        raise CommandError("--role must be person or auditor; auditor needs --person NAME", USAGE)
     given: WebRole = "auditor" if role == "auditor" else "person"
     as_: WebRole = "operator" if person is None else given
     may_open = not no_open and not json and person is None

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - checked in startup_error
 
 
-class Tls(BaseModel):
+class TlsConfig(BaseModel):
     """A TLS certificate."""
 
     cert: Path = Field(description="The certificate chain, a PEM file.")
@@ -36,7 +36,7 @@ class WebServerConfig(BaseModel):
         description="Addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto are trusted.",
     )
-    tls: Tls | None = Field(default=None, description="Serve HTTPS without a proxy.")
+    tls: TlsConfig | None = Field(default=None, description="Serve HTTPS without a proxy.")
     insecure_http: bool = Field(
         default=False, description="Allow an address that other machines reach without encryption."
     )
@@ -78,12 +78,12 @@ class WebServerConfig(BaseModel):
 
     @property
     def address(self) -> Address:
-        """Where to listen."""
+        """The address to listen on."""
         return parse_address(self.listen)
 
     @property
     def is_https(self) -> bool:
-        """Whether people reach the server over HTTPS, according to the config."""
+        """True if people reach the server over HTTPS, according to the config."""
         return self.tls is not None or (self.public_url or "").startswith("https:")
 
     def url(self, port: int | None = None) -> str:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .logins import DEVICE_SECONDS
-from .request_rules import Sender
+from .request_rules import RequestSender
 
 
 class LoginCookie:
@@ -24,10 +24,10 @@ class LoginCookie:
     def __init__(self, port: Callable[[], int]) -> None:
         self._port = port
 
-    def _name(self, sender: Sender) -> str:
+    def _name(self, sender: RequestSender) -> str:
         return "__Host-hookline" if sender.is_https else f"hookline-{self._port()}"
 
-    def read(self, request: Request, sender: Sender) -> str:
+    def read(self, request: Request, sender: RequestSender) -> str:
         """Return the value of the cookie, or an empty string if there is none or more than one:
         another site may have set the second."""
         header = request.headers.get("cookie", "")
@@ -35,7 +35,7 @@ class LoginCookie:
         found = [value for name, _, value in pairs if name == self._name(sender)]
         return found[0] if len(found) == 1 else ""
 
-    def write(self, response: Response, sender: Sender, token: str) -> None:
+    def write(self, response: Response, sender: RequestSender, token: str) -> None:
         """Set the cookie for 30 days. An empty ``token`` deletes it."""
         response.set_cookie(
             self._name(sender),

@@ -37,19 +37,19 @@ def _instance(address: str, tls: bool) -> str | None:
     if tls:
         # The certificate is for the public name, and nothing secret is sent.
         context = ssl._create_unverified_context()  # noqa: S323
-        asking: HTTPConnection = HTTPSConnection(
+        connection: HTTPConnection = HTTPSConnection(
             host, port, timeout=HEALTH_TIMEOUT_SECONDS, context=context
         )
     else:
-        asking = HTTPConnection(host, port, timeout=HEALTH_TIMEOUT_SECONDS)
+        connection = HTTPConnection(host, port, timeout=HEALTH_TIMEOUT_SECONDS)
     try:
-        asking.request("GET", "/healthz")
-        told = json.loads(asking.getresponse().read(_MAX_HEALTH_BYTES))
-        return str(told["instance"])
+        connection.request("GET", "/healthz")
+        answer = json.loads(connection.getresponse().read(_MAX_HEALTH_BYTES))
+        return str(answer["instance"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     finally:
-        asking.close()
+        connection.close()
 
 
 def is_gateway_running(home: Path) -> bool:

@@ -10,24 +10,24 @@ from typing import Any
 from hookline_hookspecs import Host
 from hookline_hookspecs.web import Problem, SiteRoute
 
-from .metrics import Metrics
+from .metrics import HttpMetrics
 
 
-class Health:
-    """The handlers. ``is_up`` is whether the gateway is up.
+class HealthRoutes:
+    """The handlers. ``is_up`` is True while the gateway is up.
 
     Args:
         host: the plugin's host.
         metrics: counts requests.
         may_read: raises ``Problem`` if the sender may not read the metrics.
         streams: returns the number of open streams.
-        instance: the id by which ``hookline web`` recognises this server.
+        instance: the id by which ``hookline web`` recognizes this server.
     """
 
     def __init__(
         self,
         host: Host,
-        metrics: Metrics,
+        metrics: HttpMetrics,
         may_read: Callable[[Any], Any],
         streams: Callable[[], int],
         instance: str,

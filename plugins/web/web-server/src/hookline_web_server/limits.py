@@ -13,18 +13,18 @@ from hookline_hookspecs.web import Identity, Problem
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 MINUTE = 60.0
 MAX_RATE_KEYS = 10_000
-"""Senders that are tracked. Above it, the least recently active is forgotten."""
+"""Tracked senders; above it, the least recently active is forgotten."""
 MAX_STREAMS = 1100
 """Concurrent streams."""
 MAX_REQUESTS = 128
-"""Concurrent other requests of people and clients who are signed in."""
+"""Concurrent other requests of signed-in people and clients."""
 MAX_ANONYMOUS_REQUESTS = 64
 """Concurrent requests of all others, who can only block each other."""
 MAX_STREAMS_PER_PERSON = 16
 SLOT_WAIT_SECONDS = 10.0
-"""For another request to end before 503 is returned."""
+"""Seconds to wait for another request to end before 503 is returned."""
 BODY_CHUNK_SECONDS = 10.0
-"""For the next chunk of a body."""
+"""Seconds to wait for the next chunk of a body."""
 MIN_BODY_BYTES_PER_SECOND = 4096.0
 """Average over a body, after the first :data:`BODY_CHUNK_SECONDS`."""
 
@@ -58,7 +58,7 @@ def rate_limit_problem(seconds: float, what: str = "Too many requests.") -> Prob
     """Return the problem with status 429."""
     wait = max(1, int(seconds) + 1)
     return Problem(
-        429, "rate_limit_problem", what, f"Try again in {wait} seconds.", {"Retry-After": str(wait)}
+        429, "rate_limited", what, f"Try again in {wait} seconds.", {"Retry-After": str(wait)}
     )
 
 
@@ -69,10 +69,10 @@ class ConcurrencyLimits:
         self._known = asyncio.Semaphore(MAX_REQUESTS)
         self._unknown = asyncio.Semaphore(MAX_ANONYMOUS_REQUESTS)
         self.streams = 0
-        self.each: Counter[str] = Counter()
+        self.streams_per_person: Counter[str] = Counter()
 
     @asynccontextmanager
-    async def other(self, *, is_known: bool) -> AsyncIterator[Callable[[], None]]:
+    async def request(self, *, is_known: bool) -> AsyncIterator[Callable[[], None]]:
         """Hold a slot; the yielded function releases it early. Raises :class:`Problem` (503)."""
         slots = self._known if is_known else self._unknown
         try:
@@ -103,20 +103,20 @@ class ConcurrencyLimits:
     def stream(self, who: Identity | None, address: str) -> Iterator[None]:
         """Hold a slot for a stream. Raises :class:`Problem` (429, 503)."""
         person = who.person if who is not None else address
-        if self.each[person] >= MAX_STREAMS_PER_PERSON:
+        if self.streams_per_person[person] >= MAX_STREAMS_PER_PERSON:
             raise rate_limit_problem(5, "Too many streams are open.")
         if self.streams >= MAX_STREAMS:
             fix, later = "Try again in a few seconds.", {"Retry-After": "5"}
             raise Problem(503, "busy", "Too many streams are open.", fix, later)
         self.streams += 1
-        self.each[person] += 1
+        self.streams_per_person[person] += 1
         try:
             yield
         finally:
             self.streams -= 1
-            self.each[person] -= 1
-            if not self.each[person]:
-                del self.each[person]
+            self.streams_per_person[person] -= 1
+            if not self.streams_per_person[person]:
+                del self.streams_per_person[person]
 
 
 def limit_body(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) -> Receive:
@@ -166,9 +166,11 @@ class RequestBody:
         return message
 
     async def drain(self) -> None:
-        """Read and discard the rest. Closing the connection earlier would reset it, and many
-        clients
-        would never see the response."""
+        """Read and discard the rest.
+
+        Closing the connection earlier would reset it, and many clients would never see the
+        response.
+        """
         left = MAX_DRAIN_BYTES
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):

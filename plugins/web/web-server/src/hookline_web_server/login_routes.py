@@ -18,11 +18,11 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from .cookies import LoginCookie
 from .limits import RateLimits
 from .logins import Logins, OtherPersonLoggedIn
-from .request_rules import RequestRules, Sender
+from .request_rules import RequestRules, RequestSender
 from .responses import local_path
 
 MAX_LOGINS_PER_MINUTE = 5
-"""From one address."""
+"""Login attempts from one address."""
 MAX_CODE_CHARS = 100
 THEME = "hookline-theme"
 """The cookie with the chosen theme."""
@@ -76,7 +76,7 @@ class LoginPages:
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
     async def who(self, request: Request) -> dict[str, Any]:
-        """Return who is signed in, so that the page can skip asking for a link."""
+        """Return who is signed in, so that the page need not ask for a link."""
         who = await self._current(request, _sender(request))
         return {"name": who.name if who is not None else None}
 
@@ -116,23 +116,23 @@ class LoginPages:
         self._cookies.write(response, _sender(request), "")
         return response
 
-    async def _current(self, request: Request, sender: Sender) -> Any:
+    async def _current(self, request: Request, sender: RequestSender) -> Any:
         token = self._cookies.read(request, sender)
         return await self._logins.identify(token) if token else None
 
 
-def _sender(request: Request) -> Sender:
+def _sender(request: Request) -> RequestSender:
     sender = request.scope["hookline.sender"]
-    assert isinstance(sender, Sender)
+    assert isinstance(sender, RequestSender)
     return sender
 
 
 def _parse_login(body: bytes) -> tuple[str, str, bool]:
     try:
-        asked = json.loads(body)
-        code, wanted = asked["code"], asked.get("next") or "/"
+        data = json.loads(body)
+        code, wanted = data["code"], data.get("next") or "/"
         if isinstance(code, str) and isinstance(wanted, str) and 0 < len(code) <= MAX_CODE_CHARS:
-            return code, wanted, asked.get("switch") is True
+            return code, wanted, data.get("switch") is True
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise Problem(400, "bad_request", 'Send the JSON object {"code": "…"}.')

@@ -1,4 +1,4 @@
-"""Login codes, which work once, and the browsers that are signed in.
+"""NewLogin codes, which work once, and the browsers that are signed in.
 
 Only SHA-256 digests of codes and tokens are stored. Both have 128 bits or more and cannot be
 guessed.
@@ -30,11 +30,11 @@ MAX_NAME_CHARS = 64
 WEB_ROLES: dict[str, WebRole] = {"admin": "operator", "person": "person", "auditor": "auditor"}
 """The role on the web by the person's role in ``access``."""
 MAX_DEVICES_PER_PERSON = 100
-"""Above it, the least recently seen is signed out."""
+"""Signed-in browsers of a person; above it, the least recently seen is signed out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class NewLogin:
     """A browser that has signed in: the value of its cookie, and its identity."""
 
     token: str
@@ -55,11 +55,8 @@ class Logins:
         self._seen: dict[str, float] = {}
         self._callbacks: list[Callable[[str], None]] = []
 
-    # Codes
-
     async def link(self, url: str, name: str, role: WebRole, by: str) -> LoginLink:
-        """Allow ``web:NAME`` in and store a code that signs them in once. Raises
-        ``HooklineError``."""
+        """Allow ``web:NAME`` and store a code that signs them in once. Raises ``HooklineError``."""
         fault = name_error(name)
         if fault is not None:
             raise HooklineError(fault)
@@ -79,7 +76,7 @@ class Logins:
 
     async def redeem(
         self, code: str, agent: str, before: Identity | None, *, switch: bool
-    ) -> Login | None:
+    ) -> NewLogin | None:
         """Sign a browser in. Return None if the code is unknown, used or expired.
 
         If two browsers use a code at once, one gets in. A person who was removed since the code was
@@ -127,7 +124,7 @@ class Logins:
             await self.revoke(device)
             return None
         self._audit.add(identity, "logged in", 200)
-        return Login(token, identity)
+        return NewLogin(token, identity)
 
     async def _code(self, code: str) -> Mapping[str, Any] | None:
         digest, now = _digest(code), self._host.now()
@@ -151,8 +148,6 @@ class Logins:
         for one in devices[MAX_DEVICES_PER_PERSON:]:
             if one.id != newest:
                 await self.revoke(one.id)
-
-    # Devices
 
     async def identify(self, token: str) -> Identity | None:
         """Return the identity that a cookie's token stands for, or None."""

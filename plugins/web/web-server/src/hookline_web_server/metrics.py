@@ -8,7 +8,7 @@ from collections import Counter
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Metrics:
+class HttpMetrics:
     """Counts requests by route and status, and their durations. Streams are counted, not timed."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The plugin: the services, its own routes, and the command ``hookline web``."""
+"""The plugin ``web-server``: its services, routes and checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WebServerPlugin(Plugin[WebServerConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the services. The server starts listening when a channel needs it."""
+        """Provide the services. The server starts listening when a channel needs it."""
         host.services.provide(WebServer, self.shared)
         host.services.provide(SessionBranches, StoredSessionBranches(host))
         host.services.add(GatewayService, self)

@@ -19,7 +19,7 @@ SINGLE_HEADERS = (
     *(b"host", b"origin", b"content-length", b"content-type", b"authorization", b"cookie"),
     *(b"transfer-encoding", b"sec-fetch-site", b"sec-fetch-mode", b"x-forwarded-proto"),
 )
-"""Headers that may occur only once. A proxy may have read the other one of two."""
+"""Headers that may occur only once; of two, a proxy may have read the other one."""
 MAX_PATH_BYTES = 8192
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 HEADERS = {
@@ -40,14 +40,14 @@ RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADER
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class RequestSender:
     """Where a request comes from.
 
     Attributes:
         address: the client's address, as reported by trusted proxies.
-        is_direct: whether no proxy has added its headers.
+        is_direct: True if no proxy has added its headers.
         host: the header ``Host`` in lower case.
-        is_https: whether the browser uses HTTPS.
+        is_https: True if the browser uses HTTPS.
     """
 
     address: str
@@ -57,7 +57,7 @@ class Sender:
 
     @property
     def is_local(self) -> bool:
-        """Whether it was sent from this machine to this machine, without a proxy."""
+        """True if it was sent from this machine to this machine, without a proxy."""
         return self.is_direct and is_loopback(self.address) and _name(self.host) in LOOPBACK
 
     @property
@@ -80,7 +80,7 @@ class RequestRules:
         self._names = {*LOOPBACK, *config.hosts, listening} - {"0.0.0.0", "::"}  # noqa: S104
         self._trusted = [ipaddress.ip_network(one, strict=False) for one in config.trusted_proxies]
 
-    def check(self, scope: dict[str, Any]) -> Sender:
+    def check(self, scope: dict[str, Any]) -> RequestSender:
         """Check a request and return its sender. Raises :class:`Problem`.
 
         Sets the client's address and scheme in ``scope``, as reported by trusted proxies.
@@ -94,7 +94,7 @@ class RequestRules:
         self._check_origin(scope, headers, sender)
         return sender
 
-    def require_own_origin(self, scope: dict[str, Any], sender: Sender) -> None:
+    def require_own_origin(self, scope: dict[str, Any], sender: RequestSender) -> None:
         """Refuse a request that changes something unless one of our own pages sent it."""
         if scope["method"] in SAFE:
             return
@@ -109,19 +109,19 @@ class RequestRules:
             f"Programs: send the header Origin: {sender.origin}.",
         )
 
-    def _sender(self, scope: dict[str, Any], headers: dict[bytes, str]) -> Sender:
+    def _sender(self, scope: dict[str, Any], headers: dict[bytes, str]) -> RequestSender:
         address = str((scope.get("client") or ("", 0))[0])
         is_direct = not {b"x-forwarded-for", b"forwarded", b"via"} & headers.keys()
         scheme, host = str(scope["scheme"]), headers[b"host"].lower()
         if self._is_trusted(address):
-            told = headers.get(b"x-forwarded-for", "")
-            for hop in reversed([one.strip() for one in told.split(",") if one.strip()]):
+            hops = headers.get(b"x-forwarded-for", "").split(",")
+            for hop in reversed([one.strip() for one in hops if one.strip()]):
                 address = hop if _is_address(hop) else address
                 if not self._is_trusted(hop):
                     break
             scheme = headers.get(b"x-forwarded-proto", scheme).strip().lower()
         is_https = scheme == "https" or self._is_public(host)
-        return Sender(address, is_direct, host, is_https)
+        return RequestSender(address, is_direct, host, is_https)
 
     def _is_public(self, host: str) -> bool:
         return self._public.scheme == "https" and host in _with_and_without_port(
@@ -153,7 +153,7 @@ class RequestRules:
         )
 
     def _check_origin(
-        self, scope: dict[str, Any], headers: dict[bytes, str], sender: Sender
+        self, scope: dict[str, Any], headers: dict[bytes, str], sender: RequestSender
     ) -> None:
         """Refuse requests from pages of other sites, except a followed link."""
         site, mode = headers.get(b"sec-fetch-site"), headers.get(b"sec-fetch-mode")
@@ -172,7 +172,7 @@ class RequestRules:
             "Open Hookline at its own address. Behind a proxy, set web-server.public_url to it.",
         )
 
-    def _is_own_origin(self, origin: str | None, sender: Sender) -> bool:
+    def _is_own_origin(self, origin: str | None, sender: RequestSender) -> bool:
         if origin is None:
             return False
         return origin.lower() in (sender.origin, self._config.public_url)

@@ -120,12 +120,12 @@ async def problem_response(
 
 def _problem_json(request: Request, problem: Problem) -> Any:
     """Return a problem as JSON; below ``/v1`` with the fields of OpenAI's errors."""
-    told = problem.as_json()
+    body = problem.as_json()
     if request.scope["path"].startswith("/v1/"):
         kind = _TYPES.get(problem.status, "server_error")
         message = f"{problem.message} {problem.fix}".strip()
-        told["error"] |= {"message": message, "type": kind, "param": None}
-    return told
+        body["error"] |= {"message": message, "type": kind, "param": None}
+    return body
 
 
 def _page(problem: Problem) -> str:

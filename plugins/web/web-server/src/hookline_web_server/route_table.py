@@ -1,8 +1,7 @@
 """The routes of all plugins, by method and path.
 
 Paths are matched as they were sent, and parameters decoded afterwards, so that a ``%2F`` in an id
-is
-part of the id and no other spelling of a path reaches a route.
+is part of the id, and no other spelling of a path reaches a route.
 """
 
 from __future__ import annotations

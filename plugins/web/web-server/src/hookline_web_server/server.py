@@ -1,6 +1,6 @@
-"""The server of the web plugins: the application and its listener.
+"""The server: the application and its listener.
 
-It imports the web framework, so it is imported only when the server starts.
+This module imports Starlette, so it is itself imported only when the server starts.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from hookline_hookspecs import HooklineError, Host
 from hookline_hookspecs.web import Problem, SiteRoute
 from hookline_webkit.listener import Listener
 
-from .application import SENDER, Application
+from .application import SENDER, WebApplication
 from .audit_log import AuditLog
 from .config import WebServerConfig
 from .cookies import LoginCookie
 from .gateway_lookup import LISTENING
-from .health import Health
+from .health import HealthRoutes
 from .limits import MAX_REQUESTS, MAX_STREAMS
 from .login_routes import LoginPages
 from .logins import Logins
-from .metrics import Metrics
-from .request_rules import Sender
+from .metrics import HttpMetrics
+from .request_rules import RequestSender
 
 IDLE_SECONDS = 75.0
-"""For the next request on a connection. Longer than proxies wait, so that they close first."""
+"""Seconds to wait for the next request on a connection; longer than proxies, which close first."""
 MAX_INCOMPLETE_REQUESTS = 1024
 """Connections with an incomplete request; fewer if the system allows few open files."""
 WANTED_OPEN_FILES = 4 * (MAX_STREAMS + MAX_REQUESTS)
-"""The limit of open files to ask the system for. Each connection is one."""
+"""The limit of open files to request from the system; each connection is one."""
 MAX_HEADER_BYTES = 32_768
-"""Of the headers of a request."""
+"""Bytes of a request's headers."""
 
 
-class Server:
+class HttpServer:
     """The application and its listener.
 
     Args:
@@ -54,11 +54,11 @@ class Server:
         self._host = host
         self._logins = logins
         self._audit = audit
-        self._metrics = Metrics()
+        self._metrics = HttpMetrics()
         self._cookies = LoginCookie(lambda: self.port)
-        self.application = Application(config, host, logins, self._cookies, audit, self._metrics)
+        self.application = WebApplication(config, host, logins, self._cookies, audit, self._metrics)
         self._instance = secrets.token_hex(8)
-        self.health = Health(
+        self.health = HealthRoutes(
             host, self._metrics, self._may_read, self.application.count_streams, self._instance
         )
         self._login = LoginPages(
@@ -145,7 +145,7 @@ class Server:
 
     async def _may_read(self, request: Any) -> None:
         sender = request.scope[SENDER]
-        assert isinstance(sender, Sender)
+        assert isinstance(sender, RequestSender)
         # A proxy that does not forward the client's address looks like this machine.
         tells = self._config.public_url is None or bool(self._config.trusted_proxies)
         if sender.is_local and tells:

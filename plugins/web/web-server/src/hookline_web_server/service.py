@@ -15,7 +15,7 @@ from .config import WebServerConfig
 from .logins import CHANNEL, Logins
 
 if TYPE_CHECKING:
-    from .server import Server
+    from .server import HttpServer
 
 
 class SharedServer:
@@ -33,17 +33,17 @@ class SharedServer:
         self.logins = Logins(host, self.audit)
         self._users = 0
         self._changing = asyncio.Lock()
-        self._server: Server | None = None
+        self._server: HttpServer | None = None
         self._stopped = asyncio.Event()
         self._is_up = False
 
     @property
-    def server(self) -> Server:
+    def server(self) -> HttpServer:
         """The server, created on first use."""
         if self._server is None:
-            from .server import Server
+            from .server import HttpServer
 
-            self._server = Server(self._config, self._host, self.logins, self.audit)
+            self._server = HttpServer(self._config, self._host, self.logins, self.audit)
             self._server.health.is_up = self._is_up
         return self._server
 
@@ -52,8 +52,6 @@ class SharedServer:
         self._is_up = is_up
         if self._server is not None:
             self._server.health.is_up = is_up
-
-    # The listener
 
     async def acquire(self) -> str:
         """Start listening unless already started, and return the base URL."""
@@ -101,8 +99,6 @@ class SharedServer:
     def routes(self) -> list[SiteRoute]:
         """Return the plugin's own routes; none before the server was used."""
         return self._server.routes() if self._server is not None else []
-
-    # For pages
 
     def pages(self, who: Identity) -> Sequence[PageLink]:
         """Return the pages that a person may open, in the order of the navigation."""
