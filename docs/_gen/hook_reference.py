@@ -12,6 +12,7 @@ from hook_users import users
 from hookline_hookspecs import API, HOOKS, HookSpec, HookSpecs, Kind
 from markdown_text import code, docstring, table
 from module_reference import fields, signature_text
+from plugin_list import plugin_pages
 
 INTRO = f"""# Hooks
 
@@ -124,8 +125,9 @@ def _is_described(name: str) -> bool:
 
 
 def _users(hook: str) -> str:
-    links = [f"[{name}](../plugins/{name}.md)" for name in users()[hook]]
-    return ", ".join(links) or "nobody yet"
+    pages = plugin_pages()
+    links = [f"[{name}](../plugins/{pages[name]})" for name in users()[hook]]
+    return ", ".join(links) or "no plugin here"
 
 
 def _signature(function: object) -> str:

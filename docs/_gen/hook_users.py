@@ -1,4 +1,4 @@
-"""Who uses a hook here: the installed plugins of this repository, by their classes."""
+"""Which plugins of this repository implement a hook, by their installed classes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ GROUP = "hookline.plugins"
 
 @cache
 def users() -> dict[str, list[str]]:
-    """The plugins that implement each hook, by name; the hooks that nobody uses are there too."""
+    """The plugins that implement each hook, by name; hooks without users are there too."""
     found: dict[str, list[str]] = {hook: [] for hook in HOOKS}
     for name, kind in sorted(classes().items()):
-        # A setting may choose a subclass with a hook more.
+        # A setting may choose a subclass with more hooks.
         kinds = [kind, *kind.__subclasses__()]
         for hook in HOOKS:
             if any(hasattr(getattr(one, hook, None), "hookline_impl") for one in kinds):
@@ -26,8 +26,8 @@ def users() -> dict[str, list[str]]:
 
 @cache
 def classes() -> dict[str, type]:
-    """The classes of this repository's plugins, as far as they are installed and can be loaded."""
-    here = {one.name for one in plugin_list.plugins() if one.kind == "plugin"}
+    """The classes of this repository's plugins that are installed and can be loaded."""
+    here = plugin_list.plugin_pages()
     points = [point for point in entry_points(group=GROUP) if point.name in here]
     loaded = {point.name: _loaded(point) for point in points}
     return {name: kind for name, kind in loaded.items() if kind is not None}

@@ -66,6 +66,16 @@ def plugins() -> Iterator[Listed]:
         yield Listed(name, dist, kind, dist in standard, about, readme)
 
 
+def plugin_pages() -> dict[str, str]:
+    """The page of every plugin by its name; a dist may have several plugins."""
+    pages: dict[str, str] = {}
+    for file in sorted(ROOT.glob("plugins/*/*/pyproject.toml")):
+        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        names = project.get("entry-points", {}).get("hookline.plugins", {})
+        pages |= dict.fromkeys(names, f"{file.parent.name}.md")
+    return pages
+
+
 def first_paragraph(readme: str) -> str:
     """The first paragraph after the title, as one line; empty if there is none."""
     paragraphs = [part.strip() for part in readme.split("\n\n")]

@@ -1,4 +1,4 @@
-"""The page of the types that cross between core and plugins, from ``hookline_hookspecs``."""
+"""The page of the types that core and plugins share, from ``hookline_hookspecs``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 
 import hookline_hookspecs
 from markdown_text import docstring
-from module_reference import described, public_classes, public_values, values_table
+from module_reference import Value, described, public_classes, public_values, values_table
 
 TITLES = {
     "plugin": "The plugin",
@@ -33,6 +33,8 @@ TITLES = {
     "channels": "Channels",
     "services": "Signals and services",
     "offers": "Services of plugins",
+    "people": "People and roles",
+    "web": "Web pages, routes and the web server",
     "storage": "Storage",
     "network": "The HTTP client",
     "paths": "Files",
@@ -67,7 +69,9 @@ def _chapters() -> Iterator[tuple[str, ModuleType]]:
     }
     for name in [*TITLES, *sorted(modules.keys() - TITLES)]:
         if name in modules:
-            yield TITLES.get(name) or _title(modules[name]), modules[name]
+            module = modules[name]
+            if _classes(module) or _values(module):
+                yield TITLES.get(name) or _title(module), module
 
 
 def _title(module: ModuleType) -> str:
@@ -77,9 +81,38 @@ def _title(module: ModuleType) -> str:
 
 def _chapter(title: str, module: ModuleType) -> str:
     exported = hookline_hookspecs.__all__
-    values = values_table(public_values(module, exported))
+    values = values_table(_values(module))
     classes = [
-        described(kind, "" if kind.__name__ in exported else kind.__module__)
-        for kind in public_classes(module)
+        described(kind, "" if kind.__name__ in exported else module.__name__)
+        for kind in _classes(module)
     ]
-    return "\n".join([f"## {title}\n", *([values] if values else []), *classes])
+    text = "\n".join([f"## {title}\n", *([values] if values else []), *classes])
+    # Names of a package may occur in another module, too; an anchor must be unique.
+    is_package = hasattr(module, "__path__")
+    prefix = f"{module.__name__.rpartition('.')[2]}." if is_package else ""
+    return text.replace('<a id="', f'<a id="{prefix}')
+
+
+def _parts(module: ModuleType) -> list[ModuleType]:
+    """A module, or the submodules of a package."""
+    if not hasattr(module, "__path__"):
+        return [module]
+    names = [name for _, name, _ in pkgutil.iter_modules(module.__path__) if name[0] != "_"]
+    return [import_module(f"{module.__name__}.{name}") for name in names]
+
+
+def _classes(module: ModuleType) -> list[type]:
+    """The public classes of a module; of a package, those that it exports."""
+    found = [kind for part in _parts(module) for kind in public_classes(part)]
+    if not hasattr(module, "__path__"):
+        return found
+    return [kind for kind in found if getattr(module, kind.__name__, None) is kind]
+
+
+def _values(module: ModuleType) -> list[Value]:
+    """The public type aliases and constants of a module; of a package, those that it exports."""
+    if not hasattr(module, "__path__"):
+        return public_values(module, hookline_hookspecs.__all__)
+    exported = getattr(module, "__all__", ())
+    found = [one for part in _parts(module) for one in public_values(part, exported)]
+    return [one for one in found if one.name in exported]
