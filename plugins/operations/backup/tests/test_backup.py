@@ -137,7 +137,7 @@ def test_profiles_stay_with_the_home(home: Home, homes: Homes) -> None:
 
     with FileLock(work / "gateway.lock"):
         told = restore.run("restore", str(file), "--to", str(home.folder), code=1)
-    assert f"a gateway works in {work}; stop it first" in told
+    assert f"a gateway is running in {work}; stop it first" in told
 
     told = restore.run("restore", str(file), "--to", str(home.folder))
     assert there() == ("still at work\n", "work\n")
@@ -157,7 +157,7 @@ def test_a_gateway_at_work_is_not_replaced(home: Home, homes: Homes) -> None:
     home.close()
     with FileLock(home.folder / "gateway.lock"):
         told = homes("other").run("restore", str(file), "--to", str(home.folder), code=1)
-    assert "a gateway works in" in told
+    assert "a gateway is running in" in told
 
 
 def test_a_backup_is_one_moment_of_a_home_that_is_written_to(home: Home) -> None:
@@ -247,11 +247,11 @@ def escaping(files: dict[str, bytes]) -> None:
     [
         (lambda files: files.pop("memories/MEMORY.md"), "MEMORY.md is missing"),
         (lambda files: files.update({"memories/MEMORY.md": b"likes teA\n"}), "SHA-256 differs"),
-        (lambda files: files.pop("manifest.json"), "not written to its end"),
+        (lambda files: files.pop("manifest.json"), "it is incomplete"),
         (lambda files: files.update({"extra": b"x"}), "after the manifest"),
-        (lambda files: files.update({"manifest.json": b"{"}), "is none that hookline writes"),
-        (newer, "update hookline"),
-        (escaping, "which no backup holds"),
+        (lambda files: files.update({"manifest.json": b"{"}), "was not written by hookline"),
+        (newer, "Update hookline"),
+        (escaping, "which no backup may contain"),
     ],
 )
 def test_a_backup_that_was_changed_is_found_out(
@@ -270,7 +270,7 @@ def test_a_backup_that_ends_early_is_told_as_that(home: Home, tmp_path: Path, le
     file = tmp_path / "cut.tar.zst"
     file.write_bytes(home.newest().read_bytes()[:length])
     told = home.run("verify", str(file), code=1)
-    assert "cut.tar.zst is damaged, or no backup (it ends early); take another one" in told
+    assert "cut.tar.zst is damaged or not a backup (it ends early); use another one" in told
 
 
 @settings(max_examples=25)
@@ -279,7 +279,7 @@ def test_no_changed_byte_passes(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, one_backup: bytes
 ) -> None:
     from hookline_backup.archive import BackupError, Manifest
-    from hookline_backup.verifying import verify
+    from hookline_backup.verification import verify
 
     place = data.draw(st.integers(0, len(one_backup) - 1))
     bit = data.draw(st.integers(0, 7))
@@ -296,7 +296,7 @@ def test_no_changed_byte_passes(
 
 
 def verify_whole(data: bytes, file: Path) -> object:
-    from hookline_backup.verifying import verify
+    from hookline_backup.verification import verify
 
     file.write_bytes(data)
     return verify(file, None).files

@@ -1,9 +1,11 @@
 """Hookline plugin ``backup``: ``hookline backup create|list|verify|restore``.
 
-Reached by the entry point ``hookline_backup:Backup``. :mod:`.contents` says what belongs to a
-backup, :mod:`.archive` writes and reads the file, :mod:`.verifying` judges one, :mod:`.restoring`
-puts a home in the place of another, :mod:`.holding` keeps what was open from being sent again. The
-commands are imported when the command line is built.
+- :mod:`.contents`: which files of a home belong to a backup.
+- :mod:`.archive`: writes and reads the archive.
+- :mod:`.verification`: checks an archive and unpacks it.
+- :mod:`.restore`: replaces a home with a restored one, and undoes that.
+- :mod:`.held_work`: holds back open work, so that nothing is sent or run twice.
+- :mod:`.commands`: the commands.
 """
 
 from __future__ import annotations
@@ -16,23 +18,23 @@ __all__ = ["Backup"]
 
 CREATE = "hookline backup create"
 STALE_DAYS = 30
-"""Days after which the doctor says that the newest backup is old."""
+"""Days after which the newest backup fails the doctor's check."""
 
 
 class Backup(Plugin[NoConfig]):
-    """Adds the commands, and lets the doctor say how old the newest backup is."""
+    """Adds the doctor's check of the newest backup; the commands are entry points."""
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The doctor's check ``newest backup``."""
+        """Register the doctor's check ``newest backup``."""
         register(Check("newest backup", self._newest))
 
     def _newest(self) -> CheckResult:
-        from .archive import backups
+        from .archive import find_backups
 
-        found = backups(self.host.home)
+        found = find_backups(self.host.home)
         if not found:
-            return CheckResult(True, f"none was made yet; `{CREATE}` makes one")
+            return CheckResult(True, f"no backups yet; run `{CREATE}`")
         days = (self.host.now() - found[-1].stat().st_mtime) / 86_400
-        told = f"{found[-1].name}, {max(0, int(days))} days old"
-        return CheckResult(days <= STALE_DAYS, told, "" if days <= STALE_DAYS else CREATE)
+        detail = f"{found[-1].name}, {max(0, int(days))} days old"
+        return CheckResult(days <= STALE_DAYS, detail, "" if days <= STALE_DAYS else CREATE)

@@ -1,8 +1,8 @@
-"""The file of a backup: tar, compressed by zstd, and encrypted by age where asked.
+"""The archive of a backup: tar, compressed with zstd, and optionally encrypted with age.
 
-``tar --zstd -xf FILE`` opens one, ``age -d FILE | tar --zstd -x`` an encrypted one. The last member
-is ``manifest.json``: format, time, versions, and size, mode and SHA-256 of each file. It comes last
-because files are hashed while they are written.
+``tar --zstd -xf FILE`` unpacks it, ``age -d FILE | tar --zstd -x`` an encrypted one. The last
+member is ``manifest.json``: format, time, versions, and size, mode and SHA-256 of each file. It
+comes last because files are hashed while they are written.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from hookline_hookspecs import HooklineError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-ENDING, ENCRYPTED = ".tar.zst", ".tar.zst.age"
-LEVEL = 6
-"""Of zstd, 1 to 22: beyond it a database gets slower and hardly smaller."""
-IN_MEMORY = 8 << 20
-"""Bytes of a file up to which it is copied to memory before it is written; larger ones to disk."""
-MOST_ENCRYPTED = 2 << 30
-"""Bytes of a compressed backup that can be encrypted: age's passphrases need it in memory."""
-MOST_MANIFEST = 64 << 20
-CHUNK = 1 << 20
+SUFFIX, ENCRYPTED_SUFFIX = ".tar.zst", ".tar.zst.age"
+ZSTD_LEVEL = 6
+"""From 1 to 22. A higher level is slower and makes a database hardly smaller."""
+MAX_MEMORY_BYTES = 8 << 20
+"""A file is copied before it is added: up to this size in memory, larger ones on disk."""
+MAX_ENCRYPTED_BYTES = 2 << 30
+"""The limit for encrypted backups, because age with a passphrase works in memory."""
+MAX_MANIFEST_BYTES = 64 << 20
+CHUNK_BYTES = 1 << 20
 _AGE = b"age-encryption.org/"
 
 
 class BackupError(HooklineError):
-    """A backup cannot be made, read or restored; the text says why and what to do."""
+    """A backup cannot be created, read or restored; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A file of a backup: ``size`` in bytes, ``sha256`` in hexadecimal, ``mode`` as of stat."""
+class ArchivedFile:
+    """A file in a backup: ``size`` in bytes, ``sha256`` in hexadecimal, ``mode`` as in stat."""
 
     size: int
     sha256: str
@@ -50,11 +50,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup says of itself.
+    """The description of a backup, stored in it.
 
     ``made`` is UTC in ISO 8601, ``migrations`` the newest migration of each part of the database,
-    ``secrets`` whether it holds ``.env`` and other credentials, ``left_out`` what could not be
-    kept.
+    ``secrets`` whether it contains ``.env`` and other credentials, ``left_out`` the files that
+    could not be included.
     """
 
     made: str
@@ -62,7 +62,7 @@ class Manifest:
     migrations: Mapping[str, int]
     secrets: bool
     left_out: tuple[str, ...]
-    files: dict[str, Entry] = field(default_factory=dict)
+    files: dict[str, ArchivedFile] = field(default_factory=dict)
     format: int = FORMAT
 
     def to_json(self) -> bytes:
@@ -73,31 +73,33 @@ class Manifest:
     def from_json(cls, data: bytes) -> Manifest:
         """Read ``manifest.json``. Raises :class:`BackupError`."""
         try:
-            told = json.loads(data)
-            if told["format"] > FORMAT:
+            row = json.loads(data)
+            if row["format"] > FORMAT:
                 raise BackupError(
-                    f"it has the format {told['format']}, and this version reads up to {FORMAT}; "
+                    f"it has the format {row['format']}, and this version reads up to {FORMAT}; "
                     "update hookline"
                 )
-            files = {name: Entry(**entry) for name, entry in told["files"].items()}
+            files = {name: ArchivedFile(**entry) for name, entry in row["files"].items()}
             return cls(
-                told["made"],
-                told["hookline"],
-                dict(told["migrations"]),
-                told["secrets"] is True,
-                tuple(told["left_out"]),
+                row["made"],
+                row["hookline"],
+                dict(row["migrations"]),
+                row["secrets"] is True,
+                tuple(row["left_out"]),
                 files,
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise BackupError(
-                f"its {MANIFEST} is none that hookline writes; take another backup"
+                f"its {MANIFEST} was not written by hookline; use another backup"
             ) from error
 
 
-def backups(home: Path) -> list[Path]:
+def find_backups(home: Path) -> list[Path]:
     """The backups in the home's folder ``backups``, oldest first."""
     found = [
-        path for path in (home / "backups").glob("*") if path.name.endswith((ENDING, ENCRYPTED))
+        path
+        for path in (home / "backups").glob("*")
+        if path.name.endswith((SUFFIX, ENCRYPTED_SUFFIX))
     ]
     return sorted(found, key=lambda path: (path.stat().st_mtime, path.name))
 
@@ -105,28 +107,31 @@ def backups(home: Path) -> list[Path]:
 # Writing
 
 
-class Writer:
-    """Adds files to a backup that is being written, and notes what they are."""
+class ArchiveWriter:
+    """Adds files to an archive and records them for the manifest."""
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self._tar = tar
-        self.files: dict[str, Entry] = {}
+        self.files: dict[str, ArchivedFile] = {}
 
     def add(self, name: str, path: Path) -> bool:
-        """Add the regular file ``path`` as ``name``; False if it is gone, or is none any more.
+        """Add the regular file ``path`` as ``name``; False if it is not there any more.
 
-        What is added is one reading of the file, however it changes meanwhile.
+        The file is read once, so hash and content agree even if it changes meanwhile.
         """
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return False
-        with os.fdopen(handle, "rb") as file, tempfile.SpooledTemporaryFile(IN_MEMORY) as copy:
+        with (
+            os.fdopen(handle, "rb") as file,
+            tempfile.SpooledTemporaryFile(MAX_MEMORY_BYTES) as copy,
+        ):
             found = os.fstat(file.fileno())
             if not path.is_file():
                 return False
             hashed = hashlib.sha256()
-            while chunk := file.read(CHUNK):
+            while chunk := file.read(CHUNK_BYTES):
                 hashed.update(chunk)
                 copy.write(chunk)
             size = copy.tell()
@@ -135,11 +140,11 @@ class Writer:
             member.size, member.mtime = size, int(found.st_mtime)
             member.mode = found.st_mode & 0o700
             self._tar.addfile(member, copy)
-        self.files[name] = Entry(size, hashed.hexdigest(), member.mode)
+        self.files[name] = ArchivedFile(size, hashed.hexdigest(), member.mode)
         return True
 
     def close(self, manifest: Manifest) -> None:
-        """End the backup with its manifest."""
+        """Add the manifest, the last member."""
         data = manifest.to_json()
         member = tarfile.TarInfo(MANIFEST)
         member.size, member.mode = len(data), 0o600
@@ -147,10 +152,10 @@ class Writer:
 
 
 @contextmanager
-def writing(path: Path, passphrase: str | None) -> Iterator[Writer]:
-    """Write the backup ``path``; it appears, whole and readable by its owner only, at the end.
+def write_archive(path: Path, passphrase: str | None) -> Iterator[ArchiveWriter]:
+    """Write the archive ``path``. It appears only when complete, readable by its owner only.
 
-    Raises :class:`BackupError` if it is there already or cannot be written.
+    Raises :class:`BackupError` if it exists already or cannot be written.
     """
     from zstandard import ZstdCompressor
 
@@ -158,17 +163,17 @@ def writing(path: Path, passphrase: str | None) -> Iterator[Writer]:
     try:
         with (
             _output(partial, passphrase) as output,
-            ZstdCompressor(LEVEL).stream_writer(output, closefd=False) as packed,
+            ZstdCompressor(ZSTD_LEVEL).stream_writer(output, closefd=False) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
         ):
-            yield Writer(tar)
+            yield ArchiveWriter(tar)
         try:
             os.link(partial, path)  # unlike a rename, it replaces nothing
         except FileExistsError:
-            raise BackupError(f"{path} is there already; choose another --out") from None
+            raise BackupError(f"{path} already exists; choose another --out") from None
         except OSError:  # a file system without links
             if path.exists():
-                raise BackupError(f"{path} is there already; choose another --out") from None
+                raise BackupError(f"{path} already exists; choose another --out") from None
             partial.replace(path)
     except OSError as error:
         raise BackupError(f"{path} cannot be written: {error.strerror or error}") from error
@@ -186,10 +191,10 @@ def _output(path: Path, passphrase: str | None) -> Iterator[BinaryIO]:
 
             plain = io.BytesIO()
             yield plain
-            if plain.tell() > MOST_ENCRYPTED:
+            if plain.tell() > MAX_ENCRYPTED_BYTES:
                 raise BackupError(
-                    f"it has {plain.tell():,} bytes, and {MOST_ENCRYPTED:,} can be encrypted; make "
-                    "it without --encrypt, and encrypt the file with age and a key"
+                    f"it has {plain.tell():,} bytes, and at most {MAX_ENCRYPTED_BYTES:,} can be "
+                    "encrypted; create it without --encrypt and encrypt it with age and a key"
                 )
             file.write(pyrage.passphrase.encrypt(plain.getvalue(), passphrase))
         file.flush()
@@ -200,16 +205,16 @@ def _output(path: Path, passphrase: str | None) -> Iterator[BinaryIO]:
 
 
 def is_encrypted(path: Path) -> bool:
-    """Whether the file is encrypted by age. Raises :class:`BackupError` if it cannot be read."""
+    """Whether the file is encrypted with age. Raises :class:`BackupError` if it is unreadable."""
     with _readable(path) as file:
         return file.read(len(_AGE)) == _AGE
 
 
-def members(path: Path, passphrase: str | None) -> Iterator[tuple[str, IO[bytes]]]:
-    """Each regular file of a backup: its name, and its bytes, to be read at once.
+def archive_members(path: Path, passphrase: str | None) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield the name and the data of each file in an archive; read the data before the next one.
 
-    To be used within :func:`reading`. Raises :class:`BackupError` for an unsafe or repeated name,
-    or a wrong passphrase.
+    Use it within :func:`archive_errors`. Raises :class:`BackupError` for an unsafe or repeated
+    name, or a wrong passphrase.
     """
     from zstandard import ZstdDecompressor
 
@@ -220,26 +225,28 @@ def members(path: Path, passphrase: str | None) -> Iterator[tuple[str, IO[bytes]
             for member in tar:
                 data = tar.extractfile(member) if member.isreg() else None
                 if data is None or not _is_safe(member.name) or member.name in seen:
-                    raise BackupError(f"{path} holds {member.name!r}, which no backup holds")
+                    raise BackupError(
+                        f"{path} contains {member.name!r}, which no backup may contain"
+                    )
                 seen.add(member.name)
                 yield member.name, data
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Raises :class:`BackupError` where the file turns out to be damaged, or no backup."""
+def archive_errors(path: Path) -> Iterator[None]:
+    """Raise :class:`BackupError` in place of errors of tar and zstd."""
     from zstandard import ZstdError
 
     try:
         yield
     except (tarfile.TarError, ZstdError, EOFError) as error:
         why = "it ends early" if str(error) in ("", "empty file") else str(error)
-        raise BackupError(f"{path} is damaged, or no backup ({why}); take another one") from error
+        raise BackupError(f"{path} is damaged or not a backup ({why}); use another one") from error
 
 
 def read_manifest(data: IO[bytes]) -> Manifest:
     """Read the member ``manifest.json``. Raises :class:`BackupError`."""
-    return Manifest.from_json(data.read(MOST_MANIFEST))
+    return Manifest.from_json(data.read(MAX_MANIFEST_BYTES))
 
 
 def _is_safe(name: str) -> bool:
@@ -272,16 +279,14 @@ def _plain(path: Path, passphrase: str | None) -> Iterator[BinaryIO]:
         import pyrage
 
         if passphrase is None:
-            raise BackupError(f"{path} is encrypted, and no passphrase was given")
+            raise BackupError(f"{path} is encrypted; give its passphrase")
         try:
             yield io.BytesIO(pyrage.passphrase.decrypt(file.read(), passphrase))
         except pyrage.DecryptError as error:
-            raise BackupError(
-                f"{path} is not opened by this passphrase, or is damaged ({error})"
-            ) from None
+            raise BackupError(f"wrong passphrase for {path}, or it is damaged ({error})") from None
 
 
 def as_dict(manifest: Manifest) -> dict[str, Any]:
     """The manifest without its files, for ``--json``."""
-    told = asdict(manifest)
-    return told | {"files": len(manifest.files)}
+    row = asdict(manifest)
+    return row | {"files": len(manifest.files)}

@@ -1,7 +1,7 @@
 """Back up and restore the home.
 
-``hookline backup``. ``create`` works beside a running gateway. The others open no database, so that
-they work where nothing else does.
+``hookline backup``. ``create`` works while a gateway runs. The other commands do not open the
+store, so they work even if Hookline does not start.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from hookline_hookspecs import Store
 from hookline_hookspecs.cli import command_line, with_plugin
 
 from .archive import (
-    ENCRYPTED,
-    ENDING,
+    ENCRYPTED_SUFFIX,
+    SUFFIX,
     BackupError,
     Manifest,
     as_dict,
-    backups,
+    find_backups,
     is_encrypted,
-    writing,
+    write_archive,
 )
-from .contents import DATABASE, DUMP, contents_of
-from .holding import resend as resend_held
-from .restoring import Restored, alone, restore, undo
-from .verifying import migrations_of, verify
+from .contents import DATABASE, DUMP, list_contents
+from .held_work import release_held_work
+from .restore import RestoreResult, exclusive_home, restore, undo
+from .verification import migrations_of, verify
 
 if TYPE_CHECKING:
     from . import Backup
 
 
-VARIABLE = "HOOKLINE_BACKUP_PASSPHRASE"
+ENVIRONMENT_VARIABLE = "HOOKLINE_BACKUP_PASSPHRASE"
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")]
 
@@ -67,27 +67,32 @@ async def create(
 ) -> None:
     """Back up the home, except logs, locks and, unless encrypted, secrets."""
     made = datetime.now(UTC)
-    path = out or _default(plugin, made, encrypted=encrypt)
+    path = out or _default_path(plugin, made, encrypted=encrypt)
     try:
         passphrase = _new_passphrase(plugin.host.env) if encrypt else None
-        manifest, found = await _write(plugin, path, passphrase, made, secrets=secrets or encrypt)
+        manifest, found = await _write_backup(
+            plugin, path, passphrase, made, secrets=secrets or encrypt
+        )
     except BackupError as error:
-        _fail(error)
+        _exit_with_error(error)
     if json:
-        _say(jsonlib.dumps({"file": str(path), **as_dict(manifest)}, ensure_ascii=False))
+        _print(jsonlib.dumps({"file": str(path), **as_dict(manifest)}, ensure_ascii=False))
         return
-    _say(f"{path}: {_counted(manifest.files)}, {_size(path)}")
+    _print(f"{path}: {_count_files(manifest.files)}, {_size(path)}")
     if found and not (secrets or encrypt):
-        _say(
-            f"Secrets were left out: {_listed(found)}. Add --encrypt or --secrets to include them."
+        _print(
+            f"Secrets were left out: {_join_names(found)}. "
+            "Add --encrypt or --secrets to include them."
         )
     elif found and not encrypt:
-        _say(f"The backup includes secrets in plain text: {_listed(found)}. Keep the file safe.")
+        _print(
+            f"The backup includes secrets in plain text: {_join_names(found)}. Keep the file safe."
+        )
     if manifest.left_out:
-        _say(f"Links and special files were left out: {_listed(manifest.left_out)}")
+        _print(f"Links and special files were left out: {_join_names(manifest.left_out)}")
 
 
-async def _write(
+async def _write_backup(
     plugin: Backup, path: Path, passphrase: str | None, made: datetime, *, secrets: bool
 ) -> tuple[Manifest, list[str]]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -98,8 +103,8 @@ async def _write(
         snapshot = Path(folder) / (DATABASE if is_here else DUMP)
         await store.snapshot(snapshot)
         migrations = migrations_of(snapshot) if is_here else {}
-        found = contents_of(home, plugin.host.paths, secrets=secrets)
-        with writing(path, passphrase) as writer:
+        found = list_contents(home, plugin.host.paths, secrets=secrets)
+        with write_archive(path, passphrase) as writer:
             writer.add(snapshot.name, snapshot)
             gone = [name for name in found.files if not writer.add(name, home / name)]
             left_out = (*found.left_out, *(name for name in gone if (home / name).exists()))
@@ -115,10 +120,10 @@ async def _write(
     return manifest, found.secrets
 
 
-def _default(plugin: Backup, made: datetime, *, encrypted: bool) -> Path:
+def _default_path(plugin: Backup, made: datetime, *, encrypted: bool) -> Path:
     folder = plugin.host.home / "backups"
     name = f"hookline-{made:%Y%m%dT%H%M%S}"
-    ending = ENCRYPTED if encrypted else ENDING
+    ending = ENCRYPTED_SUFFIX if encrypted else SUFFIX
     path, count = folder / f"{name}{ending}", 1
     while path.exists():
         count += 1
@@ -134,18 +139,18 @@ def list_backups(json: Json = False) -> None:
             "file": str(path),
             "bytes": path.stat().st_size,
             "made": f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "encrypted": path.name.endswith(ENCRYPTED),
+            "encrypted": path.name.endswith(ENCRYPTED_SUFFIX),
         }
-        for path in backups(command_line().home)
+        for path in find_backups(command_line().home)
     ]
     if json:
-        _say(jsonlib.dumps(rows, ensure_ascii=False))
+        _print(jsonlib.dumps(rows, ensure_ascii=False))
         return
     for row in rows:
         mark = "  encrypted" if row["encrypted"] else ""
-        _say(f"{row['made']}  {_size(Path(str(row['file']))):>9}  {row['file']}{mark}")
+        _print(f"{row['made']}  {_size(Path(str(row['file']))):>9}  {row['file']}{mark}")
     if not rows:
-        _say("There are no backups yet. Run `hookline backup create` to make one.")
+        _print("There are no backups yet. Run `hookline backup create` to make one.")
 
 
 @app.command("verify")
@@ -155,12 +160,12 @@ def verify_backup(file: File, json: Json = False) -> None:
         manifest = verify(file, _passphrase_of(file))
     except BackupError as error:
         if json:
-            _say(jsonlib.dumps({"ok": False, "problem": str(error)}, ensure_ascii=False))
-        _fail(error)
+            _print(jsonlib.dumps({"ok": False, "problem": str(error)}, ensure_ascii=False))
+        _exit_with_error(error)
     if json:
-        _say(jsonlib.dumps({"ok": True, **as_dict(manifest)}, ensure_ascii=False))
+        _print(jsonlib.dumps({"ok": True, **as_dict(manifest)}, ensure_ascii=False))
         return
-    _say(
+    _print(
         f"{file} is intact: {len(manifest.files)} files and their database, made "
         f"{manifest.made} by hookline {manifest.hookline}."
     )
@@ -175,7 +180,7 @@ def restore_backup(
     resend: Annotated[
         bool,
         typer.Option(
-            "--resend", help="Also send and run what was open; without FILE, what is held."
+            "--resend", help="Also send and run open work; without FILE, release what is held back."
         ),
     ] = False,
     back: Annotated[
@@ -185,91 +190,93 @@ def restore_backup(
     """Restore a home from a backup; the home that was there is kept beside it."""
     home = (to or command_line().home).expanduser().absolute()
     if (file is None and not (resend or back)) or (back and (file is not None or resend)):
-        _say("hookline: give FILE, --undo or --resend", error=True)
+        _print("hookline: Give FILE, --undo or --resend.", error=True)
         raise SystemExit(2)
     try:
         if back:
             _undo(home)
         elif file is None:
-            _resend(home)
+            _release(home)
         else:
             passphrase = _passphrase_of(file)
             paths = command_line().plugin().host.paths
-            done = restore(file, passphrase, home, paths, time.time(), resend=resend)
-            _tell(done, home, _address_of(home))
+            result = restore(file, passphrase, home, paths, time.time(), resend=resend)
+            _report(result, home, _home_option(home))
     except BackupError as error:
-        _fail(error)
+        _exit_with_error(error)
 
 
-def _address_of(home: Path) -> str:
-    """What makes a command mean ``home``: nothing if it is the one that is meant without."""
+def _home_option(home: Path) -> str:
+    """The option that selects ``home`` in a command; empty for the default home."""
     usual = Path("~/.hookline").expanduser().absolute()
     return "" if home == usual else f" --to {shlex.quote(str(home))}"
 
 
-def _tell(done: Restored, home: Path, there: str) -> None:
-    _say(f"Restored {home} to its state at {done.manifest.made}.")
-    if done.before is not None:
-        _say(
-            f"The previous home is now {done.before}. "
-            f"`hookline backup restore --undo{there}` "
+def _report(result: RestoreResult, home: Path, option: str) -> None:
+    _print(f"Restored {home} to its state at {result.manifest.made}.")
+    if result.before is not None:
+        _print(
+            f"The previous home is now {result.before}. "
+            f"`hookline backup restore --undo{option}` "
             "swaps them."
         )
-    if DUMP in done.manifest.files:
-        _say(
+    if DUMP in result.manifest.files:
+        _print(
             "Restore the database separately: stop all processes that use it, then run "
             f"`pg_restore --clean --if-exists --no-owner --dbname ADDRESS {home / DUMP}`."
         )
-    if not done.manifest.secrets and not (home / ".env").exists():
-        _say(f"The backup has no secrets. Put your keys into {home / '.env'}.")
-    if str(done.held):
-        _say(
-            f"Held back, because they may have been sent or run since: {done.held}. "
-            f"`hookline backup restore --resend{there}` releases them."
+    if not result.manifest.secrets and not (home / ".env").exists():
+        _print(f"The backup has no secrets. Put your keys into {home / '.env'}.")
+    if str(result.held):
+        _print(
+            f"Held back, because they may have been sent or run since: {result.held}. "
+            f"`hookline backup restore --resend{option}` releases them."
         )
 
 
 def _undo(home: Path) -> None:
     after = undo(home)
-    _say(f"{home} is back to its state before the restore; the restored home is now {after}.")
+    _print(f"{home} is back to its state before the restore; the restored home is now {after}.")
 
 
-def _resend(home: Path) -> None:
-    with alone(home):
-        held = resend_held(home)
-    _say(f"Continues at the next start: {held}." if str(held) else "Nothing is held back.")
+def _release(home: Path) -> None:
+    with exclusive_home(home):
+        held = release_held_work(home)
+    _print(f"Continues at the next start: {held}." if str(held) else "Nothing is held back.")
 
 
 def _passphrase_of(file: Path) -> str | None:
     if not is_encrypted(file):
         return None
-    return os.environ.get(VARIABLE) or _asked(f"Passphrase of {file.name}: ")
+    return os.environ.get(ENVIRONMENT_VARIABLE) or _ask_passphrase(f"Passphrase of {file.name}: ")
 
 
 def _new_passphrase(env: Mapping[str, str]) -> str:
-    """Raises :class:`BackupError` if two are typed that differ, or none can be asked for."""
-    if given := env.get(VARIABLE):
+    """Ask twice for a passphrase. Raises :class:`BackupError` if they differ."""
+    if given := env.get(ENVIRONMENT_VARIABLE):
         return given
-    first = _asked("Passphrase: ")
+    first = _ask_passphrase("Passphrase: ")
     if not first:
         raise BackupError("the passphrase is empty")
-    if _asked("Repeat the passphrase: ") != first:
+    if _ask_passphrase("Repeat the passphrase: ") != first:
         raise BackupError("the passphrases differ; nothing was written")
     return first
 
 
-def _asked(prompt: str) -> str:
+def _ask_passphrase(prompt: str) -> str:
     if not sys.stdin.isatty():
-        raise BackupError(f"a passphrase is needed. Set {VARIABLE}, or run this in a terminal")
+        raise BackupError(
+            f"a passphrase is needed. Set {ENVIRONMENT_VARIABLE}, or run this in a terminal"
+        )
     return getpass.getpass(prompt)
 
 
-def _listed(names: list[str] | tuple[str, ...]) -> str:
+def _join_names(names: list[str] | tuple[str, ...]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
 
 
-def _counted(files: Collection[str]) -> str:
+def _count_files(files: Collection[str]) -> str:
     return f"{len(files)} file{'' if len(files) == 1 else 's'}"
 
 
@@ -282,10 +289,10 @@ def _size(path: Path) -> str:
     return f"{size:.1f} GB"
 
 
-def _say(line: str, *, error: bool = False) -> None:
+def _print(line: str, *, error: bool = False) -> None:
     print(line, file=sys.stderr if error else sys.stdout)
 
 
-def _fail(error: Exception) -> NoReturn:
-    _say(f"hookline: {error}", error=True)
+def _exit_with_error(error: Exception) -> NoReturn:
+    _print(f"hookline: {error}", error=True)
     raise SystemExit(1)

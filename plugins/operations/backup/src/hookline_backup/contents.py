@@ -1,4 +1,4 @@
-"""What belongs to a backup of a home, and what does not."""
+"""Lists the files of a home that belong to a backup."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import Path
 from hookline_hookspecs import Paths
 
 DATABASE = "hookline.db"
-"""The database's file in the home; in a backup it is a snapshot, never a copy of the file."""
+"""The database in the home. A backup contains a snapshot of it, not a copy of the file."""
 DUMP = "postgres.dump"
-"""The dump of a database that is not in the home, as ``pg_restore`` reads it."""
-NOT_OURS = frozenset({"backups", "locks", "logs", "profiles", "active-profile"})
-"""What of the home no backup holds; each profile has backups of its own."""
-OF_PROCESSES = (".lock", ".holder", ".sock", ".pid")
-"""Endings of files that mean something only to the processes that run now."""
-LONGEST_KEY = 1000
-"""Bytes of a file that may be a key."""
+"""The dump of a PostgreSQL database, for ``pg_restore``."""
+EXCLUDED = frozenset({"backups", "locks", "logs", "profiles", "active-profile"})
+"""Names in the home that are never backed up; each profile has its own backups."""
+PROCESS_FILE_SUFFIXES = (".lock", ".holder", ".sock", ".pid")
+"""Endings of files that only matter to running processes."""
+MAX_KEY_BYTES = 1000
+"""A larger file is not a key."""
 _KEY = re.compile(rb"""[A-Za-z0-9+/]{43}=|\{.*"seed":"[0-9a-f]{64}".*\}""")
 """32 bytes in base64, or a member's seed; without white space."""
 
 
 @dataclass(slots=True)
-class Contents:
-    """A home's files, by their paths relative to it, with ``/``.
+class BackupContents:
+    """A home's files, as paths relative to it with ``/``.
 
-    ``files`` are to be kept; ``secrets`` hold credentials, and are kept only in a backup that may
-    hold them; ``left_out`` cannot be kept: links, and what nobody may read.
+    ``files`` are backed up; ``secrets`` contain credentials, which only some backups include;
+    ``left_out`` cannot be backed up: links, special files and unreadable folders.
     """
 
     files: list[str] = field(default_factory=list)
@@ -38,12 +38,12 @@ class Contents:
     left_out: list[str] = field(default_factory=list)
 
 
-def contents_of(home: Path, paths: Paths, *, secrets: bool) -> Contents:
-    """List what a backup of ``home`` holds; with ``secrets``, also what holds credentials.
+def list_contents(home: Path, paths: Paths, *, secrets: bool) -> BackupContents:
+    """List the files for a backup of ``home``; with ``secrets``, also those with credentials.
 
-    ``paths`` knows which files hold credentials by their names.
+    ``paths`` knows files with credentials by their names.
     """
-    found = Contents()
+    found = BackupContents()
     for path, kind in sorted(_walk(home)):
         if not stat.S_ISREG(kind):
             found.left_out.append(path)
@@ -57,10 +57,12 @@ def contents_of(home: Path, paths: Paths, *, secrets: bool) -> Contents:
 
 
 def _is_key(file: Path) -> bool:
-    """Whether a file is a key of Hookline's, whatever it is called: the vault's, which the settings
-    name, one that is about to take its place, the audit's, or that of a team's member."""
+    """Whether a file contains one of Hookline's keys, whatever its name.
+
+    These are the keys of the vault (also one that is about to replace it), the audit and the team.
+    """
     try:
-        text = file.read_bytes() if file.stat().st_size <= LONGEST_KEY else b""
+        text = file.read_bytes() if file.stat().st_size <= MAX_KEY_BYTES else b""
     except OSError:
         return False
     return _KEY.fullmatch(b"".join(text.split())) is not None
@@ -77,13 +79,13 @@ def _walk(home: Path) -> Iterator[tuple[str, int]]:
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if not folder and (entry.name in NOT_OURS or entry.name.startswith((DATABASE, DUMP))):
+            if not folder and (entry.name in EXCLUDED or entry.name.startswith((DATABASE, DUMP))):
                 continue
             try:
                 mode = entry.stat(follow_symlinks=False).st_mode
             except OSError:
-                continue  # it was removed meanwhile
+                continue  # removed in the meantime
             if stat.S_ISDIR(mode):
                 pending.append(path)
-            elif not entry.name.endswith(OF_PROCESSES) and not stat.S_ISSOCK(mode):
+            elif not entry.name.endswith(PROCESS_FILE_SUFFIXES) and not stat.S_ISSOCK(mode):
                 yield path, mode

@@ -1,9 +1,9 @@
-"""Putting a home in the place of another, in one step that a kill cannot divide.
+"""Replaces a home with a restored one, in one step that a kill cannot interrupt halfway.
 
-The backup is unpacked and checked in a new folder beside the home. Then the two folders change
-places (``renameat2`` with ``RENAME_EXCHANGE``, Linux 3.15), and the home that was there stays
-beside it as ``NAME.before-TIME``. Where a system cannot exchange folders, two renames do it, and
-between them there is no home.
+The backup is unpacked and checked in a new folder beside the home. Then the two folders are
+exchanged (``renameat2`` with ``RENAME_EXCHANGE``, Linux 3.15), and the previous home stays
+beside it as ``NAME.before-TIME``. Systems that cannot exchange folders need two renames; between
+them there is no home.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from hookline_hookspecs import Paths
 from hookline_hookspecs.crash import point
 
 from .archive import BackupError, Manifest
-from .contents import DATABASE, contents_of
-from .holding import HELD, Held, hold
-from .verifying import unpack
+from .contents import DATABASE, list_contents
+from .held_work import HELD_FILE, HeldWork, hold_open_work
+from .verification import unpack
 
-NEW = ".restoring"
-"""In a folder that is not a home yet: its marker, and the beginning of what follows its name."""
-ACTIVE = "active-profile"
-"""Which of the home's profiles is in use, as ``profiles`` writes it."""
+NEW_HOME_MARKER = ".restoring"
+"""The marker file in a folder that is not a home yet, and a part of that folder's name."""
+ACTIVE_PROFILE = "active-profile"
+"""The file with the name of the profile in use, written by ``hookline profile use``."""
 _AT_CWD, _EXCHANGE = -100, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
-    """What a restore did; ``before`` is where the earlier home is, None if there was none."""
+class RestoreResult:
+    """The result of a restore; ``before`` is the folder of the previous home, if there was one."""
 
     manifest: Manifest
-    held: Held
+    held: HeldWork
     before: Path | None
 
 
@@ -53,80 +53,80 @@ def restore(
     now: float,
     *,
     resend: bool = False,
-) -> Restored:
-    """Make ``home`` what the backup ``path`` holds.
+) -> RestoreResult:
+    """Replace ``home`` with the content of the backup ``path``.
 
     Args:
         path: the backup; it is checked before anything is changed.
-        passphrase: of an encrypted one.
-        home: the folder; what is there is kept beside it.
-        paths: knows which files hold credentials.
+        passphrase: the passphrase of an encrypted backup.
+        home: the folder; the previous home is kept beside it.
+        paths: knows which files contain credentials.
         now: Unix time in seconds; jobs due by then are held.
-        resend: send and run what was open, too.
+        resend: do not hold open work back.
 
     Raises:
-        BackupError: the backup is not whole, or the home is in use or cannot be moved.
+        BackupError: the backup is damaged, or the home is in use or cannot be moved.
     """
     home = home.absolute()
-    with alone(home), _profiles_at_rest(home):
-        tidy(home)
+    with exclusive_home(home), _lock_profiles(home):
+        clean_up_interrupted(home)
         new = _new_folder(home)
         try:
             manifest = unpack(path, passphrase, new)
             point("restore-unpacked")
-            held = Held() if resend else hold(new, now)
+            held = HeldWork() if resend else hold_open_work(new, now)
             _keep_secrets(home, new, paths)
             point("restore-ready")
             before = _swap(home, new)
         except BaseException:
             _discard(new)
             raise
-    return Restored(manifest, held, before)
+    return RestoreResult(manifest, held, before)
 
 
 def undo(home: Path) -> Path:
-    """Put the home back that the last restore replaced; where the restored one is then.
+    """Put back the home that the last restore replaced; return the restored one's new folder.
 
     Raises :class:`BackupError` if there is none, or the home is in use.
     """
     home = home.absolute()
-    with alone(home), _profiles_at_rest(home):
-        tidy(home)
+    with exclusive_home(home), _lock_profiles(home):
+        clean_up_interrupted(home)
         earlier = sorted(home.parent.glob(f"{home.name}.before-*"))
         if not earlier:
-            raise BackupError(f"no restore can be undone: there is no {home}.before-…")
-        (earlier[-1] / NEW).touch(0o600)
+            raise BackupError(f"nothing to undo: there is no {home}.before-…")
+        (earlier[-1] / NEW_HOME_MARKER).touch(0o600)
         after = _swap(home, earlier[-1])
     assert after is not None
     return after
 
 
-def tidy(home: Path) -> None:
-    """Finish, or clear away, what a killed restore left beside the home."""
-    (home / NEW).unlink(missing_ok=True)
-    for folder in home.parent.glob(f".{home.name}{NEW}-*"):
-        if (folder / NEW).exists():
+def clean_up_interrupted(home: Path) -> None:
+    """Finish or remove what a killed restore left beside the home."""
+    (home / NEW_HOME_MARKER).unlink(missing_ok=True)
+    for folder in home.parent.glob(f".{home.name}{NEW_HOME_MARKER}-*"):
+        if (folder / NEW_HOME_MARKER).exists():
             shutil.rmtree(folder)
         else:
-            _set_aside(home, folder)
-    _let_stay(home)
+            _move_aside(home, folder)
+    _move_kept_folders(home)
 
 
 @contextmanager
-def _profiles_at_rest(home: Path) -> Iterator[None]:
-    """Hold the locks of the home's profiles, which are moved with it.
+def _lock_profiles(home: Path) -> Iterator[None]:
+    """Hold the locks of the home's profiles, which are moved with the home.
 
     Raises :class:`BackupError` if one of them is in use.
     """
     with ExitStack() as locks:
         for folder in sorted((home / "profiles").glob("[!.]*/")):
-            locks.enter_context(alone(folder))
+            locks.enter_context(exclusive_home(folder))
         yield
 
 
 @contextmanager
-def alone(home: Path) -> Iterator[None]:
-    """Hold the home's lock, and be sure that no process has its database open.
+def exclusive_home(home: Path) -> Iterator[None]:
+    """Hold the home's lock while no process has its database open.
 
     Raises :class:`BackupError` otherwise.
     """
@@ -139,16 +139,19 @@ def alone(home: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise BackupError(f"a gateway works in {home}; stop it first") from None
+        raise BackupError(f"a gateway is running in {home}; stop it first") from None
     try:
-        _nobody_reads(home / DATABASE)
+        _check_unused(home / DATABASE)
         yield
     finally:
         lock.release()
 
 
-def _nobody_reads(database: Path) -> None:
-    """SQLite leaves WAL mode only where nobody else has the database open."""
+def _check_unused(database: Path) -> None:
+    """Raise :class:`BackupError` if a process has the database open.
+
+    SQLite can only leave WAL mode if no other process has the database open.
+    """
     if not database.exists():
         return
     try:
@@ -159,20 +162,20 @@ def _nobody_reads(database: Path) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
     except sqlite3.OperationalError as error:
         if "locked" not in str(error):
-            return  # a damaged one is what a restore is for
+            return  # damaged; a restore replaces it
         raise BackupError(
-            f"another hookline process has {database} open; end it first (chat, run, worker)"
+            f"another hookline process (chat, run, worker) has {database} open; end it first"
         ) from None
     except sqlite3.DatabaseError:
         return
 
 
 def _new_folder(home: Path) -> Path:
-    new = home.parent / f".{home.name}{NEW}-{secrets.token_hex(4)}"
+    new = home.parent / f".{home.name}{NEW_HOME_MARKER}-{secrets.token_hex(4)}"
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         new.mkdir(mode=0o700)
-        (new / NEW).touch(0o600)
+        (new / NEW_HOME_MARKER).touch(0o600)
     except OSError as error:
         raise BackupError(
             f"no folder can be made beside {home}: {error.strerror or error}; restore to another "
@@ -182,10 +185,10 @@ def _new_folder(home: Path) -> Path:
 
 
 def _keep_secrets(home: Path, new: Path, paths: Paths) -> None:
-    """Copy the home's secrets that the backup does not hold."""
+    """Copy the home's secrets that are not in the backup."""
     if not home.exists():
         return
-    for name in contents_of(home, paths, secrets=False).secrets:
+    for name in list_contents(home, paths, secrets=False).secrets:
         if not (new / name).exists():
             (new / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copy2(home / name, new / name)
@@ -195,37 +198,37 @@ def _swap(home: Path, new: Path) -> Path | None:
     try:
         if not home.exists():
             new.rename(home)
-            (home / NEW).unlink(missing_ok=True)
-            _let_stay(home)
+            (home / NEW_HOME_MARKER).unlink(missing_ok=True)
+            _move_kept_folders(home)
             return None
         if _exchange(new, home):
             point("restore-swapped")
-            before = _set_aside(home, new)
+            before = _move_aside(home, new)
         else:
-            before = _set_aside(home, home)
+            before = _move_aside(home, home)
             point("restore-swapped")
             new.rename(home)
     except OSError as error:
         raise BackupError(
-            f"{home} cannot be replaced: {error.strerror or error}; if it is a mounted folder, "
+            f"{home} cannot be replaced: {error.strerror or error}. If it is a mounted folder, "
             "restore to a new one with --to and mount that"
         ) from error
-    (home / NEW).unlink(missing_ok=True)
+    (home / NEW_HOME_MARKER).unlink(missing_ok=True)
     _sync(home.parent)
     point("restore-set-aside")
-    _let_stay(home)
+    _move_kept_folders(home)
     return before
 
 
-def _set_aside(home: Path, folder: Path) -> Path:
+def _move_aside(home: Path, folder: Path) -> Path:
     time = datetime.now(UTC)
     before = home.with_name(f"{home.name}.before-{time:%Y%m%dT%H%M%S.%f}")
     folder.rename(before)
     return before
 
 
-def _let_stay(home: Path) -> None:
-    """Backups and profiles stay with the home, whichever it is; also those a kill left behind."""
+def _move_kept_folders(home: Path) -> None:
+    """Move backups and profiles to the current home, also those that a killed restore left."""
     if not home.is_dir():
         return
     for before in sorted(home.parent.glob(f"{home.name}.before-*"), reverse=True):
@@ -233,14 +236,14 @@ def _let_stay(home: Path) -> None:
             if (before / folder).is_dir():
                 (home / folder).mkdir(mode=0o700, exist_ok=True)
                 for path in (before / folder).iterdir():
-                    if path.name != HELD and not (home / folder / path.name).exists():
+                    if path.name != HELD_FILE and not (home / folder / path.name).exists():
                         path.rename(home / folder / path.name)
-        if (before / ACTIVE).is_file() and not (home / ACTIVE).exists():
-            (before / ACTIVE).rename(home / ACTIVE)
+        if (before / ACTIVE_PROFILE).is_file() and not (home / ACTIVE_PROFILE).exists():
+            (before / ACTIVE_PROFILE).rename(home / ACTIVE_PROFILE)
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Have two folders change places; False where the system cannot."""
+    """Exchange two folders; False if the system cannot."""
     if sys.platform != "linux":
         return False
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -255,7 +258,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _discard(new: Path) -> None:
-    if (new / NEW).exists():
+    if (new / NEW_HOME_MARKER).exists():
         shutil.rmtree(new, ignore_errors=True)
 
 

@@ -1,9 +1,9 @@
-"""What was open when a backup was made, and must not be done twice: held until somebody says so.
+"""Holds back the open work of a restored home until a person releases it.
 
-Since the backup, the home that it was made of has gone on: its replies were delivered and its jobs
-have run. So a restored home sends and runs nothing from before by itself. Open messages, turns and
-deliveries get the state ``held``, which nothing takes up, and jobs that are due are paused; what
-was held is noted in ``held.json`` in the home's folder ``backups``.
+After the backup was made, its home went on: it may have sent those replies and run those jobs. To
+do nothing twice, open messages, turns and deliveries of a restored home get the state ``held``,
+which nothing processes, and jobs that are due are paused. ``backups/held.json`` in the home records
+them.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from typing import Any
 from .archive import BackupError
 from .contents import DATABASE
 
-HELD = "held.json"
+HELD_FILE = "held.json"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """The statements for one kind: what is open, with what is needed to let it go on."""
+class _WorkKind:
+    """The SQL for one kind of work: find what is open, hold it, and release it to its old state."""
 
     find: str
     hold: str
     release: str
 
 
-_KINDS = {
-    "messages": _Kind(
+_WORK_KINDS = {
+    "messages": _WorkKind(
         """SELECT id, state FROM inbox WHERE state NOT IN ('done', 'taken', 'held')
            OR id IN (SELECT inbox_id FROM turns WHERE state = 'running')""",
         "UPDATE inbox SET state = 'held' WHERE id = ?",
         "UPDATE inbox SET state = ? WHERE id = ? AND state = 'held'",
     ),
-    "turns": _Kind(
+    "turns": _WorkKind(
         "SELECT id, state FROM turns WHERE state = 'running'",
         "UPDATE turns SET state = 'held' WHERE id = ?",
         "UPDATE turns SET state = ? WHERE id = ? AND state = 'held'",
     ),
-    "deliveries": _Kind(
+    "deliveries": _WorkKind(
         "SELECT id, state FROM outbox WHERE state IN ('pending', 'sending')",
         "UPDATE outbox SET state = 'held' WHERE id = ?",
         "UPDATE outbox SET state = ? WHERE id = ? AND state = 'held'",
     ),
-    "jobs": _Kind(
+    "jobs": _WorkKind(
         "SELECT id, due FROM scheduler_jobs WHERE state = 'on' AND due <= :now",
         "UPDATE scheduler_jobs SET state = 'paused' WHERE id = ?",
         "UPDATE scheduler_jobs SET state = 'on', due = ? WHERE id = ? AND state = 'paused'",
@@ -61,8 +61,8 @@ AND id IN (SELECT session_id FROM turns WHERE state = 'running')"""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """How many of each kind are held. ``str`` tells those that there are; it may be empty."""
+class HeldWork:
+    """How many of each kind are held. ``str`` lists the counts; it is empty if nothing is held."""
 
     messages: int = 0
     turns: int = 0
@@ -72,54 +72,56 @@ class Held:
     def __str__(self) -> str:
         counts = {name: count for name, count in asdict(self).items() if count}
         return ", ".join(
-            f"{count} {name if count > 1 else _ONE[name]}" for name, count in counts.items()
+            f"{count} {name if count > 1 else _SINGULAR[name]}" for name, count in counts.items()
         )
 
 
-_ONE = {"messages": "message", "turns": "turn", "deliveries": "delivery", "jobs": "job"}
+_SINGULAR = {"messages": "message", "turns": "turn", "deliveries": "delivery", "jobs": "job"}
 
 
-def hold(home: Path, now: float) -> Held:
-    """Hold what is open in the database of ``home``, which no process uses; jobs due by ``now``."""
+def hold_open_work(home: Path, now: float) -> HeldWork:
+    """Hold the open work of ``home``, and jobs due by ``now``. No other process may use the home."""
     if not (home / DATABASE).exists():
-        return Held()
-    noted: dict[str, list[list[Any]]] = {}
+        return HeldWork()
+    found_work: dict[str, list[list[Any]]] = {}
     with closing(sqlite3.connect(home / DATABASE)) as connection, connection:
-        for name, kind in _KINDS.items():
+        for name, kind in _WORK_KINDS.items():
             if name != "jobs" or _has_jobs(connection):
-                noted[name] = [list(row) for row in connection.execute(kind.find, {"now": now})]
-        # A held turn may wait for a tool's result: nothing may come between in its session.
+                found_work[name] = [
+                    list(row) for row in connection.execute(kind.find, {"now": now})
+                ]
+        # A held turn may wait for a tool's result, so its session must not continue before it.
         connection.execute(_END_SESSIONS, {"now": now})
-        for name, rows in noted.items():
-            connection.executemany(_KINDS[name].hold, [(id_,) for id_, _ in rows])
-    held = Held(**{name: len(rows) for name, rows in noted.items()})
+        for name, rows in found_work.items():
+            connection.executemany(_WORK_KINDS[name].hold, [(id_,) for id_, _ in rows])
+    held = HeldWork(**{name: len(rows) for name, rows in found_work.items()})
     if str(held):
         (home / "backups").mkdir(mode=0o700, exist_ok=True)
-        (home / "backups" / HELD).touch(0o600)
-        (home / "backups" / HELD).write_text(json.dumps(noted), "utf-8")
+        (home / "backups" / HELD_FILE).touch(0o600)
+        (home / "backups" / HELD_FILE).write_text(json.dumps(found_work), "utf-8")
     return held
 
 
-def resend(home: Path) -> Held:
-    """Let what is held go on: it is sent and run when the next process starts.
+def release_held_work(home: Path) -> HeldWork:
+    """Release held work: it is sent and run when the next process starts.
 
     Raises :class:`BackupError` if ``held.json`` cannot be read.
     """
-    path = home / "backups" / HELD
+    path = home / "backups" / HELD_FILE
     if not path.exists():
-        return Held()
+        return HeldWork()
     try:
-        noted: Mapping[str, list[list[Any]]] = json.loads(path.read_text("utf-8"))
+        found_work: Mapping[str, list[list[Any]]] = json.loads(path.read_text("utf-8"))
         with closing(sqlite3.connect(home / DATABASE)) as connection, connection:
-            for name, rows in noted.items():
+            for name, rows in found_work.items():
                 before = [(state, id_) for id_, state in rows]
-                connection.executemany(_KINDS[name].release, before)
+                connection.executemany(_WORK_KINDS[name].release, before)
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise BackupError(f"{path} cannot be read ({error})") from error
     path.unlink()
-    return Held(**{name: len(rows) for name, rows in noted.items()})
+    return HeldWork(**{name: len(rows) for name, rows in found_work.items()})
 
 
 def _has_jobs(connection: sqlite3.Connection) -> bool:
-    named = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'scheduler_jobs'"
-    return connection.execute(named).fetchone() is not None
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'scheduler_jobs'"
+    return connection.execute(query).fetchone() is not None
