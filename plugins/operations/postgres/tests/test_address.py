@@ -42,7 +42,7 @@ def test_an_unquoted_password_is_neither_taken_for_something_else_nor_shown(pass
 @pytest.mark.parametrize("schema", ["a-b", "A", "a;drop", "", "1a", "a" * 64])
 def test_a_schema_has_a_plain_name(schema: str) -> None:
     if schema:
-        with pytest.raises(StoreError, match="is no name"):
+        with pytest.raises(StoreError, match="Invalid schema"):
             PostgresStore(f"postgresql://db/w?schema={schema}", HOME)
     else:
         assert PostgresStore("postgresql://db/w?schema=", HOME).location() == "postgresql://db/w"

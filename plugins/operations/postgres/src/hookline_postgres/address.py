@@ -1,4 +1,4 @@
-"""The URL in ``store:``: what libpq is given of it, which schema it means, what is shown."""
+"""Parses the URL in ``store:`` into libpq's connection string, a schema and a text to show."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 PER_HOME = "per-home"
-OPTIONS = {
+DEFAULT_PARAMETERS = {
     "application_name": "hookline",
     "connect_timeout": "10",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
     "keepalives_count": "3",
-    # Milliseconds after which what was sent and not confirmed breaks the connection.
+    # Milliseconds after which unconfirmed data breaks the connection.
     "tcp_user_timeout": "15000",
 }
-"""libpq's parameters; those in the URL come first."""
-SETTINGS = (
+"""Default parameters for libpq; those in the URL override them."""
+SERVER_SETTINGS = (
     "-c client_min_messages=warning "
-    # A process that is stopped in the middle of a transaction holds its locks no longer than this.
+    # A process that is suspended during a transaction loses its locks after this time.
     "-c idle_in_transaction_session_timeout=10s"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where the data is.
+class DatabaseAddress:
+    """The address of a database.
 
-    ``conninfo`` is libpq's, password and all, and never shown; ``shown`` is for people. ``schema``
-    is empty for the one that the role finds by itself.
+    ``conninfo`` is libpq's connection string with the password, never to be shown; ``shown`` is for
+    people. An empty ``schema`` means the role's default schema.
     """
 
     conninfo: str
@@ -43,15 +43,15 @@ class Address:
     schema: str = ""
 
 
-def address(url: str, home: Path) -> Address:
-    """What ``url`` says, for ``home``.
+def parse_address(url: str, home: Path) -> DatabaseAddress:
+    """Parse ``url`` for ``home``.
 
-    Its parameter ``schema`` is not libpq's: it names the schema for Hookline's tables, so that
-    several homes can share one database; ``per-home`` makes one for each home.
+    Hookline's own parameter ``schema`` names the schema for its tables, so that several homes can
+    share one database; ``per-home`` creates one for each home.
 
     Raises:
-        StoreError: it cannot be read. Neither it nor libpq's words are repeated, which may hold a
-            part of a password.
+        StoreError: the URL is invalid. The message repeats neither the URL nor libpq's message,
+            because both may contain a part of the password.
     """
     parts = urlsplit(url)
     given = parse_qsl(parts.query, keep_blank_values=True)
@@ -61,25 +61,29 @@ def address(url: str, home: Path) -> Address:
         schema = f"home_{digest.hexdigest()[:24]}"
     if schema and not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
         raise StoreError(
-            f"The schema {schema!r} in `store:` is no name; use small letters, digits and _."
+            f"Invalid schema {schema!r} in `store:`. Use lower-case letters, digits and _."
         )
     query = urlencode([(name, value) for name, value in given if name != "schema"])
     try:
-        wanted = conninfo_to_dict(urlunsplit(parts._replace(query=query)))
-        if "@" in f"{wanted.get('host')}{wanted.get('dbname')}":  # what follows one in a password
+        parameters = conninfo_to_dict(urlunsplit(parts._replace(query=query)))
+        if (
+            "@" in f"{parameters.get('host')}{parameters.get('dbname')}"
+        ):  # the rest of a password with an @
             raise ValueError
     except (ProgrammingError, ValueError):
         raise StoreError(
-            "The address in `store:` cannot be read. It is like "
-            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE; in a password, write %40 for @, %3A "
+            "The address in `store:` is invalid. Write it like "
+            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE. In a password, write %40 for @, %3A "
             "for :, %2F for / and %23 for #."
         ) from None
     search = f"-c search_path={schema}" if schema else ""
-    options = " ".join(filter(None, (SETTINGS, str(wanted.get("options") or ""), search)))
-    place = str(wanted.get("host") or "this machine")
-    port = f":{wanted['port']}" if wanted.get("port") else ""
-    user = f"{wanted['user']}@" if wanted.get("user") else ""
-    shown = f"postgresql://{user}{place}{port}/{wanted.get('dbname') or ''}"
+    options = " ".join(
+        filter(None, (SERVER_SETTINGS, str(parameters.get("options") or ""), search))
+    )
+    host = str(parameters.get("host") or "this machine")
+    port = f":{parameters['port']}" if parameters.get("port") else ""
+    user = f"{parameters['user']}@" if parameters.get("user") else ""
+    shown = f"postgresql://{user}{host}{port}/{parameters.get('dbname') or ''}"
     shown += f"?schema={schema}" if schema else ""
-    made = make_conninfo("", **{**OPTIONS, **wanted, "options": options})
-    return Address(made, shown, schema)
+    conninfo = make_conninfo("", **{**DEFAULT_PARAMETERS, **parameters, "options": options})
+    return DatabaseAddress(conninfo, shown, schema)

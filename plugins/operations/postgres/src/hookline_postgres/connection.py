@@ -1,4 +1,4 @@
-"""A PostgreSQL connection as the store's functions see it, and its errors as sentences."""
+"""A PostgreSQL connection with the interface of the store's functions, and its error messages."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from psycopg.rows import dict_row
 from psycopg.types.numeric import FloatLoader
 
 from . import dialect
-from .address import Address
+from .address import DatabaseAddress
 
-OLDEST = 14
-"""The oldest server that is tested: it has ``pg_xact_status`` and generated columns."""
-AGAIN = {"40001", "40P01", "55P03"}
-"""Serialization failure, deadlock, and a lock that was not to be had (PostgreSQL, appendix A)."""
-TAKEN = "23505"
-"""Something that is to be unique is there; so looks a transaction at the same moment, too."""
+MIN_SERVER_VERSION = 14
+"""The oldest server version that is tested; it has ``pg_xact_status`` and generated columns."""
+CONFLICT_CODES = {"40001", "40P01", "55P03"}
+"""SQLSTATEs of a serialization failure, a deadlock and an unavailable lock."""
+UNIQUE_VIOLATION_CODE = "23505"
+"""The SQLSTATE of a unique violation, which may also come from a concurrent transaction."""
 FENCED_CODE = "HLF01"
-"""Our own: raised by the function ``hookline_fence`` (see ``setup.sql``)."""
+"""Hookline's own SQLSTATE, raised by the function ``hookline_fence`` (see ``setup.sql``)."""
 FENCED = (
-    "This process was not heard of for so long that others have taken over its work, so nothing "
-    "that it writes counts any more. Start it again."
+    "This process was silent for so long that others have taken over its work, so its writes are "
+    "refused. Restart it."
 )
-STARTING = ("57P03", "53300")
-"""The server starts or stops, or all its connections are in use."""
+STARTING_CODES = ("57P03", "53300")
+"""SQLSTATEs of a server that is starting, stopping or out of connections."""
 
-_SENTENCES: Mapping[str, str] = tomllib.loads(
-    Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8")
+_MESSAGES: Mapping[str, str] = tomllib.loads(
+    Path(__file__).with_name("error_messages.toml").read_text(encoding="utf-8")
 )
 
 
-class Broken(StoreError):
-    """The connection was lost. What its transaction came to is not known if it was ending."""
+class ConnectionLost(StoreError):
+    """The connection was lost. If the transaction was ending, its outcome is unknown."""
 
 
-class Taken(StoreError):
-    """Something that is to be unique is there already."""
+class UniqueViolation(StoreError):
+    """A value that must be unique exists already."""
 
 
-class Again(Exception):
-    """The transaction met another one and can be run again."""
+class TransactionConflict(Exception):
+    """The transaction conflicts with another one and can be run again."""
 
 
-class _Number(FloatLoader):
+class _NumericLoader(FloatLoader):
     """A ``numeric``, such as the sum of integers, as an int or a float."""
 
     def load(self, data: Any) -> Any:
@@ -57,8 +57,8 @@ class _Number(FloatLoader):
         return int(text) if text.lstrip(b"-").isdigit() else float(text)
 
 
-def connect(where: Address) -> psycopg.Connection[dict[str, Any]]:
-    """Connect. Raises ``Broken`` if it may be tried again, else ``StoreError``."""
+def connect(where: DatabaseAddress) -> psycopg.Connection[dict[str, Any]]:
+    """Connect. Raises ``ConnectionLost`` if a retry may succeed, else ``StoreError``."""
     try:
         raw: Any = psycopg.connect(
             where.conninfo,
@@ -68,66 +68,65 @@ def connect(where: Address) -> psycopg.Connection[dict[str, Any]]:
         )
     except psycopg.Error as error:
         code = _code(error)
-        sentence = _SENTENCES.get(code, _SENTENCES["unreachable"])
-        told = sentence.format(shown=where.shown, error=_line(error))
-        raise (StoreError if code in _SENTENCES and code not in STARTING else Broken)(
-            told
-        ) from error
-    if raw.info.server_version < OLDEST * 10_000:
+        sentence = _MESSAGES.get(code, _MESSAGES["unreachable"])
+        message = sentence.format(shown=where.shown, error=_one_line(error))
+        is_final = code in _MESSAGES and code not in STARTING_CODES
+        raise (StoreError if is_final else ConnectionLost)(message) from error
+    if raw.info.server_version < MIN_SERVER_VERSION * 10_000:
         version = raw.info.server_version // 10_000
         raw.close()
         raise StoreError(
-            f"{where.shown} is PostgreSQL {version}, and Hookline needs {OLDEST} or newer. Move to "
-            "a newer server, or say `store: sqlite`."
+            f"{where.shown} is PostgreSQL {version}; Hookline needs {MIN_SERVER_VERSION} or newer. "
+            "Use a newer server, or set `store: sqlite`."
         )
-    raw.adapters.register_loader("numeric", _Number)
+    raw.adapters.register_loader("numeric", _NumericLoader)
     return cast("psycopg.Connection[dict[str, Any]]", raw)
 
 
 def _code(error: psycopg.Error) -> str:
-    """The SQLSTATE of a connection that was refused; psycopg has it only in the text."""
+    """The SQLSTATE of a refused connection, which psycopg reports only as text."""
     if error.sqlstate:
         return error.sqlstate
     text = str(error)
-    signs = _SENTENCES["signs"]
+    signs = _MESSAGES["signs"]
     return next((code for code, sign in cast("Any", signs).items() if sign in text), "")
 
 
-def _line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(".")
 
 
-def clean(value: Any) -> Any:
-    """``value`` as the database can hold it: no NUL, no half of a surrogate pair, 0 and 1."""
+def sanitize(value: Any) -> Any:
+    """``value`` as the database accepts it: no NUL, no lone surrogates, booleans as 0 and 1."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return int(value) if isinstance(value, bool) else value
 
 
-def _cleaned(params: Params) -> dict[str, Any]:
-    return {name: clean(value) for name, value in params.items()}
+def _sanitize_params(params: Params) -> dict[str, Any]:
+    return {name: sanitize(value) for name, value in params.items()}
 
 
 class PgConnection:
     """Implements ``Connection``. Used by one thread at a time.
 
-    What ``begin`` and ``later`` are given goes to the server together with the next statement, so
-    that a transaction costs no journeys of its own.
+    Statements given to ``begin`` and ``run_before_next`` are sent together with the next one, so
+    that a transaction needs no additional round trips.
     """
 
-    def __init__(self, where: Address) -> None:
-        """Connect. Raises ``StoreError``, which is ``Broken`` if it may be tried again."""
+    def __init__(self, where: DatabaseAddress) -> None:
+        """Connect. Raises ``ConnectionLost`` if a retry may succeed, else ``StoreError``."""
         self._where = where
         self.raw = connect(where)
         self._pending: list[str] = []
         self._begun = 0
         self.first: list[list[dict[str, Any]]] = []
-        """What the statements of ``begin`` returned, once they were sent."""
+        """The rows that the statements of ``begin`` returned, once they were sent."""
         self.written: set[str] = set()
-        """The tables that were written since ``begin`` (see ``dialect.written``)."""
+        """The tables written since ``begin`` (see ``dialect.written_tables``)."""
 
     def begin(self, *first: str) -> None:
-        """Put ``first`` before the next statement, in place of what was pending."""
+        """Replace pending statements with ``first``, to be sent before the next one."""
         self._pending = [*first]
         self._begun = len(first)
         self.first = []
@@ -135,86 +134,87 @@ class PgConnection:
 
     @property
     def is_failed(self) -> bool:
-        """True if the last statement of the transaction has failed, and what is pending does not
-        take it back."""
+        """Whether the transaction is in an error state and no rollback is pending."""
         in_error = self.raw.info.transaction_status == TransactionStatus.INERROR
         return in_error and not self._pending
 
-    def later(self, sql: str) -> None:
-        """Put ``sql`` before the next statement."""
+    def run_before_next(self, sql: str) -> None:
+        """Send ``sql`` before the next statement."""
         self._pending.append(sql)
 
     def fetch(self, sql: str, params: Params = {}) -> list[Mapping[str, Any]]:  # noqa: B006
         """Return the rows of a query."""
-        self.written |= dialect.written(sql)
-        return cast("list[Mapping[str, Any]]", self.run(dialect.query(sql), params)[-1][0])
+        self.written |= dialect.written_tables(sql)
+        return cast(
+            "list[Mapping[str, Any]]", self.run(dialect.translate_query(sql), params)[-1][0]
+        )
 
     def execute(self, sql: str, params: Params = {}) -> int:  # noqa: B006
         """Run one statement and return the number of rows it affected."""
-        self.written |= dialect.written(sql)
-        return max(self.run(dialect.query(sql), params)[-1][1], 0)
+        self.written |= dialect.written_tables(sql)
+        return max(self.run(dialect.translate_query(sql), params)[-1][1], 0)
 
     def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
-        """Run statements in one journey; the rows that each affected."""
+        """Run statements in one round trip; return the number of rows that each affected."""
         if not statements:
             return []
-        found = self.run(";\n".join(self._made(statements)).replace("%", "%%"), {})
+        found = self.run(";\n".join(self._with_params(statements)).replace("%", "%%"), {})
         return [max(count, 0) for _, count in found[-len(statements) :]]
 
     def queue(self, statements: Sequence[tuple[str, Params]]) -> None:
-        """Put statements before the next one; what each affected is not told."""
-        self._pending += self._made(statements)
+        """Send statements before the next one, without returning their results."""
+        self._pending += self._with_params(statements)
 
-    def _made(self, statements: Sequence[tuple[str, Params]]) -> list[str]:
-        """The statements with their parameters in them."""
-        self.written.update(*(dialect.written(sql) for sql, _ in statements))
+    def _with_params(self, statements: Sequence[tuple[str, Params]]) -> list[str]:
+        """The statements with their parameters inserted."""
+        self.written.update(*(dialect.written_tables(sql) for sql, _ in statements))
         try:
             with psycopg.ClientCursor(self.raw) as cursor:
                 return [
-                    cursor.mogrify(dialect.query(sql), _cleaned(params))
+                    cursor.mogrify(dialect.translate_query(sql), _sanitize_params(params))
                     for sql, params in statements
                 ]
         except psycopg.Error as error:
-            raise self._fault(error, "") from error
+            raise self._store_error(error, "") from error
 
     def flush(self) -> None:
-        """Send what is pending, without a statement."""
+        """Send pending statements."""
         if self._pending:
             self.run("", {})
 
     def run(self, sql: str, params: Params) -> list[tuple[list[dict[str, Any]], int]]:
-        """Send what is pending and ``sql``, in psycopg's form; rows and count of each statement.
+        """Send pending statements and ``sql``; return the rows and row count of each statement.
 
-        Raises ``StoreError`` or one of its kinds, or ``Again``.
+        Raises ``StoreError`` or a subclass, or ``TransactionConflict``.
         """
         pending, self._pending = [one.replace("%", "%%") for one in self._pending], []
         whole = ";\n".join(one for one in (*pending, sql) if one)
         try:
             with self.raw.cursor() as cursor:
-                cursor.execute(whole, _cleaned(params))
+                cursor.execute(whole, _sanitize_params(params))
                 found = [
                     (list(result.fetchall()) if result.description else [], result.rowcount)
                     for result in cursor.results()
                 ]
         except psycopg.Error as error:
-            raise self._fault(error, sql) from error
+            raise self._store_error(error, sql) from error
         if self._begun:
             self.first = [rows for rows, _ in found[: self._begun]]
             self._begun = 0
         return found
 
-    def _fault(self, error: psycopg.Error, sql: str) -> Exception:
-        """``error`` as what the store's functions may see."""
+    def _store_error(self, error: psycopg.Error, sql: str) -> Exception:
+        """The error that the store's functions get for ``error``."""
         code, shown = error.sqlstate or "", self._where.shown
         if self.raw.closed or self.raw.broken:
-            return Broken(f"The connection to {shown} was lost: {_line(error)}.")
-        if code in AGAIN:
-            return Again(_line(error))
+            return ConnectionLost(f"The connection to {shown} was lost: {_one_line(error)}.")
+        if code in CONFLICT_CODES:
+            return TransactionConflict(_one_line(error))
         if code == FENCED_CODE:
             return Fenced(FENCED)
-        values = {"shown": shown, "error": _line(error), "sql": " ".join(sql.split())[:200]}
-        told = _SENTENCES.get(code, _SENTENCES["refused"]).format(**values).strip()
-        return Taken(told) if code == TAKEN else StoreError(told)
+        values = {"shown": shown, "error": _one_line(error), "sql": " ".join(sql.split())[:200]}
+        told = _MESSAGES.get(code, _MESSAGES["refused"]).format(**values).strip()
+        return UniqueViolation(told) if code == UNIQUE_VIOLATION_CODE else StoreError(told)
 
     def close(self) -> None:
         """Disconnect; an open transaction is rolled back."""

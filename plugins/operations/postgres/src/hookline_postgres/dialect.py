@@ -1,9 +1,9 @@
-"""The SQL of Hookline and its plugins, which every store understands, as PostgreSQL wants it.
+"""Translates the SQL of Hookline and its plugins for PostgreSQL.
 
-Queries are written once, in the SQL that SQLite and PostgreSQL share. Four things differ and are
-put right here: ``:name`` parameters, ``LIKE``, which ignores the case of letters in SQLite, a
-plus sign before a column, which only tells SQLite's planner something, and the types of columns.
-What differs more has a file of its own in the folder ``postgres``.
+Queries are written once, in the SQL that SQLite and PostgreSQL share. Four differences are
+translated here: ``:name`` parameters; ``LIKE``, which ignores case in SQLite; a
+plus sign before a column, a hint for SQLite's planner only; and the types of columns.
+Queries that differ more have their own file in a folder ``postgres``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-"""What a parameter, or the end of a statement, cannot be inside of; and those themselves."""
+"""Parts of SQL that are skipped (strings, comments), and those that are translated."""
 
 _TYPES = {
     r"\bINTEGER\s+PRIMARY\s+KEY(?:\s+AUTOINCREMENT)?(?!\s*\()": (
@@ -36,8 +36,9 @@ _TYPES = {
     r"\bCREATE\s+VIEW\s+IF\s+NOT\s+EXISTS\b": "CREATE OR REPLACE VIEW",
     r"\)\s*WITHOUT\s+ROWID\b": ")",
 }
-"""SQLite's types are affinities: an INTEGER has 64 bits, a REAL is a double, which PostgreSQL's
-would cut to seven digits (a time in seconds loses the seconds)."""
+"""PostgreSQL's types by SQLite's: in SQLite, INTEGER has 64 bits and REAL is a double.
+
+PostgreSQL's REAL has seven digits, too few for a time in seconds."""
 
 
 _WRITTEN = re.compile(
@@ -46,21 +47,21 @@ _WRITTEN = re.compile(
 _ROWS = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:INSERT|UPDATE|DELETE|SELECT|WITH|VALUES)\b", re.IGNORECASE
 )
-ANY = "*"
-"""Stands for tables that are not known."""
+ANY_TABLE = "*"
+"""Stands for unknown tables."""
 
 
 @lru_cache(maxsize=2048)
-def written(sql: str) -> frozenset[str]:
-    """The tables that ``sql`` writes, in lower case; `ANY` for what makes or changes tables."""
+def written_tables(sql: str) -> frozenset[str]:
+    """The tables that ``sql`` writes, in lower case; ``ANY_TABLE`` for DDL."""
     if _ROWS.match(sql) is None:
-        return frozenset({ANY})
+        return frozenset({ANY_TABLE})
     return frozenset(found["table"].lower() for found in _WRITTEN.finditer(sql) if found["table"])
 
 
 @lru_cache(maxsize=2048)
-def query(sql: str) -> str:
-    """``sql`` with psycopg's placeholders, and ``LIKE`` as SQLite means it."""
+def translate_query(sql: str) -> str:
+    """``sql`` with psycopg's placeholders and ``ILIKE``."""
 
     def put(found: re.Match[str]) -> str:
         if found["name"]:
@@ -74,15 +75,15 @@ def query(sql: str) -> str:
     return _TOKEN.sub(put, sql)
 
 
-def schema(sql: str) -> str:
-    """The statement ``sql``, which makes or changes a table, with PostgreSQL's types."""
+def translate_schema(sql: str) -> str:
+    """A statement that creates or changes a table, with PostgreSQL's types."""
     for pattern, written in _TYPES.items():
         sql = re.sub(pattern, written, sql, flags=re.IGNORECASE)
     return sql
 
 
-def statements(sql: str) -> Iterator[str]:
-    """The single statements of ``sql``; strings, comments and function bodies stay whole."""
+def split_statements(sql: str) -> Iterator[str]:
+    """Split ``sql`` into statements; strings, comments and function bodies are kept intact."""
     start = 0
     for found in _TOKEN.finditer(sql):
         if found["end"]:

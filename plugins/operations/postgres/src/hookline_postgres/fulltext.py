@@ -1,7 +1,7 @@
-"""Full text with ``tsvector``: how a query is built, and the statements.
+"""Full-text search with ``tsvector``: queries and statements.
 
-The configuration ``simple`` knows no language, as FTS5's tokenizer does not. Letters lose their
-marks on both sides, and what is neither letter nor digit separates words.
+The configuration ``simple`` is independent of language, like FTS5's tokenizer. Diacritics are
+removed from text and query, and characters other than letters and digits separate words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DATA = tomllib.loads(Path(__file__).with_name("fulltext.toml").read_text(encodi
 
 
 def query(text: str) -> str:
-    """A ``tsquery`` for every word of ``text``, each taken literally; empty if there is none."""
+    """A ``tsquery`` for all words of ``text``, taken literally; empty if there are none."""
     phrases = (_lexemes(word) for word in segmented(text).split())
     return " & ".join(f"({' <-> '.join(phrase)})" for phrase in phrases if phrase)
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL store: connections that write, that read, one that beats and one that listens.
+"""The PostgreSQL store, with connections for writing, reading, the heartbeat and listening.
 
 Reached by config ``store: postgresql://…`` through the entry point group ``hookline.stores``.
 Writes with one key go through one connection, in the order of the calls. Every transaction is
@@ -23,21 +23,22 @@ from hookline_hookspecs.drivers import Connection, Migration, Ownership
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.stores import due, segmented
 
-from . import copying, dialect, fulltext, lanes, migrating
-from .address import address
-from .nodes import Node, living
-from .topics import LIMIT, Listener, channel
+from . import connection_threads, dialect, fulltext, migrations
+from .address import parse_address
+from .dump import dump_database
+from .nodes import Node, living_processes
+from .topics import MAX_PAYLOAD_BYTES, TopicListener, channel
 
 T = TypeVar("T")
 
-WRITERS = 4
-READERS = 2
-OPEN_PATIENCE = 3.0
-"""Seconds for which a server that cannot be reached is tried again when the store is opened."""
+WRITER_COUNT = 4
+READER_COUNT = 2
+OPEN_TIMEOUT = 3.0
+"""Seconds for which an unreachable server is retried when the store is opened."""
 POLL_SECONDS = 0.1
 
 
-def _number(key: str, count: int) -> int:
+def _thread_number(key: str, count: int) -> int:
     return crc32(key.encode("utf-8", "replace")) % count
 
 
@@ -46,91 +47,96 @@ class PostgresStore:
 
     dialect = "postgres"
     is_shared = True
-    """Processes on other machines may use it, which have files of their own."""
+    """Processes on other machines, with other files, may use the store."""
 
     def __init__(self, url: str, home: Path) -> None:
         """``url`` as libpq takes it, ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, and
         ``schema`` among its parameters (see `address`)."""
-        self._where = address(url, home)
+        self._where = parse_address(url, home)
         self.conninfo = self._where.conninfo
-        """libpq's parameters, for who connects on its own; with the password, so never shown."""
+        """libpq's connection string, with the password: never show it."""
         self._open = False
 
     async def open(self) -> None:
-        """Connect; create what is not there. Raises ``StoreError``."""
+        """Connect, and create missing tables. Raises ``StoreError``."""
         if self._open:
             return
         self._node = Node(self._where)
-        self._listener = Listener(self._where, self._node.id)
-        self._owning = ThreadPoolExecutor(1, "hookline-owner")
-        self._writers = [lanes.Writer(self._where, self._node, n) for n in range(WRITERS)]
-        self._readers = [lanes.Lane(self._where, f"hookline-reader-{n}") for n in range(READERS)]
+        self._listener = TopicListener(self._where, self._node.id)
+        self._owner_pool = ThreadPoolExecutor(1, "hookline-owner")
+        self._writers = [
+            connection_threads.WriterThread(self._where, self._node, n) for n in range(WRITER_COUNT)
+        ]
+        self._readers = [
+            connection_threads.ConnectionThread(self._where, f"hookline-reader-{n}")
+            for n in range(READER_COUNT)
+        ]
         try:
-            set_up = partial(migrating.set_up, schema=self._where.schema)
-            await self._writers[0].run(set_up, OPEN_PATIENCE)
-            await asyncio.to_thread(self._node.join, WRITERS)
+            set_up = partial(migrations.set_up, schema=self._where.schema)
+            await self._writers[0].run(set_up, OPEN_TIMEOUT)
+            await asyncio.to_thread(self._node.join, WRITER_COUNT)
         except BaseException:
             await self._disconnect()
             raise
         self._open = True
-        self._listener.count_changes()  # so that it is heard by the time that somebody asks
+        self._listener.count_changes()  # early, so that it listens when it is needed
 
     async def close(self) -> None:
-        """Finish what was asked for and disconnect."""
+        """Finish pending writes and disconnect."""
         if self._open:
             self._open = False
-            while pending := self._earlier(""):
+            while pending := self._pending_writes(""):
                 await asyncio.wait(pending)
             await self._disconnect()
 
     async def _disconnect(self) -> None:
         await asyncio.to_thread(self._listener.close)
-        await asyncio.to_thread(self._owning.shutdown)
+        await asyncio.to_thread(self._owner_pool.shutdown)
         await asyncio.to_thread(self._node.leave)
         for lane in (*self._writers, *self._readers):
             await asyncio.to_thread(lane.close)
 
     async def users(self) -> list[str]:
-        """Processes that have the database open, for people. Asked of a store that is not."""
-        return await asyncio.to_thread(living, self._where)
+        """The names of the processes that have the database open. Works on a closed store."""
+        return await asyncio.to_thread(living_processes, self._where)
 
     async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
-        """Run a reading function; it sees all that was written before, or all of ``key``."""
+        """Run a reading function; it sees all earlier writes, or all earlier writes of ``key``."""
         self._expect_open()
-        if earlier := self._earlier(key):
+        if earlier := self._pending_writes(key):
             await asyncio.wait(earlier)
-        number = _number(key, READERS) if key else random.randrange(READERS)
-        return await self._readers[number].run(partial(lanes.read, work=work))
+        number = _thread_number(key, READER_COUNT) if key else random.randrange(READER_COUNT)
+        return await self._readers[number].run(partial(connection_threads.read, work=work))
 
-    def _earlier(self, key: str) -> list[asyncio.Future[object]]:
-        """What has been handed over to be written, of ``key`` if there is one."""
-        lanes = [self._writers[_number(key, WRITERS)]] if key else self._writers
+    def _pending_writes(self, key: str) -> list[asyncio.Future[object]]:
+        """The futures of pending writes, only of ``key`` if it is not empty."""
+        writers = [self._writers[_thread_number(key, WRITER_COUNT)]] if key else self._writers
         found: list[asyncio.Future[object]] = []
-        for lane in lanes:
-            if waiting := lane.waiting(key or None):
-                lane.begin()
+        for writer in writers:
+            if waiting := writer.waiting(key or None):
+                writer.begin()
                 found += waiting
         return found
 
     def write(
         self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False
     ) -> asyncio.Future[T]:
-        """Hand over a writing function; see the protocol. Cancelling the result undoes nothing."""
+        """Queue a writing function; see the protocol. Cancelling the future does not undo it."""
         self._expect_open()
-        return self._writers[_number(key, WRITERS)].add(work, key, durable)
+        return self._writers[_thread_number(key, WRITER_COUNT)].add(work, key, durable)
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
         """Bring a component's tables up to date; see the protocol.
 
-        No copy is made before: a step that fails takes back everything, tables too.
+        No backup is needed: a failed migration is rolled back completely, including tables.
         """
         if await self.read(lambda connection: due(connection, component, steps)):
-            await self._writers[0].run(lambda c: migrating.migrate(c, component, steps))
+            await self._writers[0].run(lambda c: migrations.migrate(c, component, steps))
 
     async def snapshot(self, path: Path) -> None:
-        """Write a dump that ``pg_restore`` reads to the new file ``path``; needs ``pg_dump``."""
-        await self.read(lambda connection: None)  # so that what was handed over is committed
-        await asyncio.to_thread(copying.dump, self._where, path)
+        """Write a dump for ``pg_restore`` to the new file ``path``; needs ``pg_dump``."""
+        await self.read(lambda connection: None)  # waits until pending writes are committed
+        await asyncio.to_thread(dump_database, self._where, path)
 
     @asynccontextmanager
     async def own(
@@ -139,55 +145,58 @@ class PostgresStore:
         timeout: float,  # noqa: ASYNC109 - the protocol's
         what: str = "",
     ) -> AsyncIterator[Ownership]:
-        """Own ``key`` among all processes, for as long as the context lasts."""
+        """Own ``key`` among all processes until the context ends."""
         self._expect_open()
         deadline = time.monotonic() + timeout
         while (epoch := await self._take(key)) is None:
             holder = await asyncio.to_thread(self._node.holder, key)
             if time.monotonic() >= deadline:
-                if (epoch := await self._take(key)) is not None:  # a dead one's
+                if (epoch := await self._take(key)) is not None:  # its owner was dead
                     break
                 raise StoreError(f"{what or key} is in use by {holder}.")
             await asyncio.sleep(POLL_SECONDS)
         try:
             yield Ownership(key, epoch)
         finally:
-            # Nobody has to wait for it: what this process asks next comes after it.
-            self._owning.submit(self._node.give_back, key, epoch)
+            # Not awaited: later calls of this process run after it.
+            self._owner_pool.submit(self._node.give_back, key, epoch)
 
     async def _take(self, key: str) -> int | None:
-        """Own ``key``; who is cancelled meanwhile owns nothing."""
+        """Own ``key``; if cancelled, release it again."""
         loop = asyncio.get_running_loop()
-        taking = loop.run_in_executor(self._owning, self._node.take, key)
+        taking = loop.run_in_executor(self._owner_pool, self._node.take, key)
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
             epoch = await taking
             if epoch is not None:
-                self._owning.submit(self._node.give_back, key, epoch)
+                self._owner_pool.submit(self._node.give_back, key, epoch)
             raise
 
     async def notify(self, topic: str, payload: str) -> None:
-        """Tell all processes that share the database and listen."""
-        if len(payload.encode("utf-8", "replace")) > LIMIT:
-            raise StoreError(f"What is told under {topic!r} is longer than {LIMIT:,} bytes.")
+        """Notify all processes that share the database and listen."""
+        if len(payload.encode("utf-8", "replace")) > MAX_PAYLOAD_BYTES:
+            raise StoreError(
+                f"The notification for {topic!r} is longer than {MAX_PAYLOAD_BYTES:,} bytes."
+            )
         self._expect_open()
-        await self._node.notices.tell(channel(self._where.schema, topic), payload)
+        await self._node.notices.send(channel(self._where.schema, topic), payload)
 
     def listen(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[str]]:
-        """What is told from now on, by any process."""
+        """The notifications of ``topic`` from now on, by any process."""
         self._expect_open()
         return self._listener.listen(topic)
 
     @property
     def changes(self) -> int | None:
-        """A number that differs once another process has told that it wrote, which it does before
-        its write counts as done; None while nothing is heard. Nothing is asked for. Of core's own
-        tables nothing is told."""
+        """A number that changes when another process has written; None while this is unknown.
+
+        Reading it does not query the database. Writes to core's own tables are not announced.
+        """
         return self.changes_of("")
 
     def changes_of(self, prefix: str) -> int | None:
-        """The same for tables whose names begin with ``prefix``, and the one of plugins' values."""
+        """The same for tables that begin with ``prefix``, and for the table of plugins' values."""
         self._expect_open()
         return self._listener.changes(prefix)
 
@@ -200,12 +209,12 @@ class PostgresStore:
         return segmented(text)
 
     def search_query(self, text: str) -> str:
-        """A query for every word of ``text``; empty if there is none."""
+        """A query for all words of ``text``; empty if there are none."""
         return fulltext.query(text)
 
     def statements(self, sql: str) -> Iterable[str]:
         """The single statements of ``sql``."""
-        return dialect.statements(sql)
+        return dialect.split_statements(sql)
 
     def location(self) -> str:
         """The address, without its password."""

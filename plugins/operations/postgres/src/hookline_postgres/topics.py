@@ -1,7 +1,7 @@
-"""What processes tell each other through the database: ``NOTIFY``, and one connection that listens.
+"""Notifications between processes, with ``NOTIFY`` and one listening connection.
 
-A topic may be any text, and a channel of PostgreSQL is a name that all schemas of a database
-share, so the channel is a hash of both.
+A topic can be any text. PostgreSQL's channels are names shared by all schemas of a database, so the
+channel is a hash of schema and topic.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ import psycopg
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.stores import Topics
 
-from .address import Address
+from .address import DatabaseAddress
 from .connection import connect
-from .dialect import ANY
+from .dialect import ANY_TABLE
 
 log = logging.getLogger("hookline.store")
 
-LIMIT = 7_000
-"""Bytes of a payload; PostgreSQL takes 8,000."""
-AGAIN_SECONDS = 0.5
-"""After which a lost connection is made anew."""
-CHANGES = "hookline:changes"
-"""The topic under which a process tells what it has written, see `change`."""
-OF_ALL = (ANY, "kv")
-"""What concerns whoever asks for changes: unknown tables, and the one that all plugins share."""
+MAX_PAYLOAD_BYTES = 7_000
+"""PostgreSQL's limit is 8,000."""
+RECONNECT_SECONDS = 0.5
+"""The pause before a lost connection is reopened."""
+CHANGES_TOPIC = "hookline:changes"
+"""The topic on which a process announces written tables, see `change_payload`."""
+SHARED_TABLES = (ANY_TABLE, "kv")
+"""Tables that count for every prefix: unknown ones, and the one that all plugins share."""
 
 
 @lru_cache(maxsize=512)
 def channel(schema: str, topic: str) -> str:
-    """The name of ``topic`` among the channels of a database."""
+    """The name of PostgreSQL's channel for ``topic``."""
     name = f"{schema}\0{topic}".encode("utf-8", "replace")
     return f"hookline_{hashlib.sha256(name).hexdigest()[:40]}"
 
 
-def change(node: str, tables: Iterable[str]) -> str:
-    """What the process ``node`` tells of the tables that it has written."""
-    told = f"{node} {' '.join(sorted(tables))}"
-    return told if len(told) <= LIMIT else f"{node} {ANY}"
+def change_payload(node: str, tables: Iterable[str]) -> str:
+    """The payload with which the process ``node`` announces written tables."""
+    message = f"{node} {' '.join(sorted(tables))}"
+    return message if len(message) <= MAX_PAYLOAD_BYTES else f"{node} {ANY_TABLE}"
 
 
-class Listener:
-    """The listening connection, made when somebody first listens."""
+class TopicListener:
+    """The listening connection, opened at the first call of ``listen``."""
 
-    def __init__(self, where: Address, node: str) -> None:
+    def __init__(self, where: DatabaseAddress, node: str) -> None:
         """``node`` is this process's id."""
         self._where, self._node = where, node
         self._topics = Topics()
         self._is_counting = False
         self._counts: Counter[str] = Counter()  # by table
-        self._heard: dict[str, str] = {}  # topics by the channel that is listened to
+        self._listened: dict[str, str] = {}  # topics by the channel that is listened to
         self._changed = threading.Condition()
         self._is_closing = False
         self._failure: StoreError | None = None
@@ -71,25 +71,27 @@ class Listener:
         """The payloads of ``topic``, from now on. Raises ``StoreError`` without a database."""
         try:
             with self._topics.listen(topic) as payloads:
-                await asyncio.to_thread(self._await_heard, topic)
+                await asyncio.to_thread(self._wait_until_heard, topic)
                 yield payloads
         finally:
-            self._look()
+            self._wake_up()
 
     def changes(self, prefix: str = "") -> int | None:
-        """How often other processes have told that they wrote tables whose names begin with
-        ``prefix``; None while that is not heard."""
-        if CHANGES not in self._heard.values():
+        """The number of announced writes of other processes to tables that begin with ``prefix``.
+
+        None while the announcements are not received.
+        """
+        if CHANGES_TOPIC not in self._listened.values():
             return None
         counts = self._counts.copy().items()  # another thread adds to them
-        return sum(n for name, n in counts if name.startswith(prefix) or name in OF_ALL)
+        return sum(n for name, n in counts if name.startswith(prefix) or name in SHARED_TABLES)
 
     def count_changes(self) -> None:
-        """Listen for what others write, as soon as there is a connection."""
+        """Start to count the writes of other processes."""
         self._is_counting = True
         with self._changed:
             self._start()
-        self._look()
+        self._wake_up()
 
     def close(self) -> None:
         """End the thread and disconnect."""
@@ -97,31 +99,31 @@ class Listener:
             self._is_closing = True
             self._changed.notify_all()
         if self._thread is not None:
-            self._look()
+            self._wake_up()
             self._thread.join()
             self._wake.close()
             self._woken.close()
 
-    def _look(self) -> None:
-        """Have the thread look at what is wanted."""
-        with suppress(OSError):  # it is full, so it will look anyway; or closed
+    def _wake_up(self) -> None:
+        """Make the thread update the channels it listens on."""
+        with suppress(OSError):  # full, so the thread wakes up anyway; or closed
             self._wake.send(b"\0")
 
-    def _await_heard(self, topic: str) -> None:
+    def _wait_until_heard(self, topic: str) -> None:
         def is_settled() -> bool:
-            # Who was cancelled meanwhile does not listen any more, and nobody will hear the topic.
-            heard, wanted = self._heard.values(), self._topics.names()
+            # A listener that was cancelled is gone, and so is its topic.
+            heard, wanted = self._listened.values(), self._topics.names()
             return topic in heard or topic not in wanted or bool(self._failure) or self._is_closing
 
         with self._changed:
             self._failure = None
             if not self._is_closing:
                 self._start()
-                self._look()
+                self._wake_up()
             self._changed.wait_for(is_settled)
             if self._is_closing:
                 raise StoreError(f"{self._where.shown} is closed in this process.")
-            if topic not in self._heard.values() and self._failure is not None:
+            if topic not in self._listened.values() and self._failure is not None:
                 raise self._failure
 
     def _start(self) -> None:
@@ -135,56 +137,57 @@ class Listener:
         is_first = True
         while not self._is_closing:
             try:
-                self._hear(is_first)
+                self._listen_until_lost(is_first)
             except (psycopg.Error, StoreError) as error:
-                told = StoreError(f"{self._where.shown} cannot be listened to: {error}")
+                failure = StoreError(f"cannot listen to {self._where.shown}: {error}")
                 if not is_first:
-                    log.warning("%s It is tried again.", told)
+                    log.warning("%s Retrying.", failure)
                 with self._changed:
-                    is_first = is_first and not self._heard
-                    self._heard, self._failure = {}, told
+                    is_first = is_first and not self._listened
+                    self._listened = {}
+                    self._failure = failure
                     self._changed.notify_all()
                 self._pause()
 
     def _pause(self) -> None:
-        select.select([], [], [], AGAIN_SECONDS)
+        select.select([], [], [], RECONNECT_SECONDS)
 
-    def _hear(self, is_first: bool) -> None:
-        """Connect, and hand out what comes until the connection is lost or nobody wants it."""
+    def _listen_until_lost(self, is_first: bool) -> None:
+        """Connect and publish notifications until the connection is lost or closed."""
         with connect(self._where) as raw:
             raw.add_notify_handler(lambda found: self._publish(found.channel, found.payload))
-            self._agree(raw)
+            self._update_channels(raw)
             if not is_first:
-                self._counts[ANY] += 1
+                self._counts[ANY_TABLE] += 1
                 for topic in self._topics.names():
-                    self._topics.publish(topic, "")  # some may have been missed
+                    self._topics.publish(topic, "")  # notifications may have been missed
             while not self._is_closing:
                 ends: list[Any] = [raw.fileno(), self._woken]
                 ready, _, _ = select.select(ends, [], [])
                 if self._woken in ready:
                     self._woken.recv(4096)
-                    self._agree(raw)
+                    self._update_channels(raw)
                 raw.pgconn.consume_input()
                 while found := raw.pgconn.notifies():
                     self._publish(found.relname.decode(), found.extra.decode("utf-8", "replace"))
 
-    def _agree(self, raw: psycopg.Connection[Any]) -> None:
-        """Listen to what is wanted, and to nothing else."""
-        topics = [*self._topics.names(), *([CHANGES] if self._is_counting else [])]
+    def _update_channels(self, raw: psycopg.Connection[Any]) -> None:
+        """Listen on exactly the channels that have listeners."""
+        topics = [*self._topics.names(), *([CHANGES_TOPIC] if self._is_counting else [])]
         wanted = {channel(self._where.schema, topic): topic for topic in topics}
-        for name in wanted.keys() - self._heard.keys():
+        for name in wanted.keys() - self._listened.keys():
             raw.execute(f"LISTEN {name}".encode())
-        for name in self._heard.keys() - wanted.keys():
+        for name in self._listened.keys() - wanted.keys():
             raw.execute(f"UNLISTEN {name}".encode())
         with self._changed:
-            self._heard = wanted
+            self._listened = wanted
             self._changed.notify_all()
 
     def _publish(self, name: str, payload: str) -> None:
-        topic = self._heard.get(name)
-        if topic == CHANGES:
+        topic = self._listened.get(name)
+        if topic == CHANGES_TOPIC:
             node, _, tables = payload.partition(" ")
             if node != self._node:
-                self._counts.update(tables.split() or [ANY])
+                self._counts.update(tables.split() or [ANY_TABLE])
         elif topic is not None:
             self._topics.publish(topic, payload)

@@ -1,9 +1,9 @@
-"""Keeps the notes, portraits and skills of homes alike that share a store.
+"""Synchronizes the notes, profiles and skills of homes that share a store.
 
-What stands in the table ``files`` counts; a home's files are copies of it. A file that differs
-from what was last agreed on (`Agreed`) was changed here, by Hookline or by hand, and is written
-into the table if nobody changed it there meanwhile (compare-and-set on its version). Where both
-have changed, this home's text wins, and the other is kept in ``plugins/shared-files/conflicts/``.
+The table ``files`` is authoritative; a home's files are copies of it. A file that differs from the
+last synchronized version (`SyncedVersion`) was changed here, by Hookline or by hand. It is written
+to the table unless the table has changed too (compare-and-set on the version). If both have
+changed, this home's text wins, and the other is kept in ``plugins/shared-files/conflicts/``.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from hookline_hookspecs import Host, Inspection
 from hookline_hookspecs.drivers import Connection, Store
 
 TOPIC = "storage:files"
-LARGEST = 1_000_000
-"""Bytes of the largest text that is shared."""
+MAX_FILE_BYTES = 1_000_000
+"""Larger files are not shared."""
 SKILLS = "skills"
 ROOTS = ("memories", "chats", SKILLS)
 NOTES = ("MEMORY.md", "USER.md")
-"""What is shared below ``memories`` and ``chats``; of ``skills`` everything but hidden files."""
-OVERLAP = 60.0
-"""Seconds for which changes are looked at again: they may be committed in another order."""
-EARLIER = 20
-"""How many versions a file's row knows by their hashes."""
-GONE = ""
-"""The hash of a file that is not there."""
+"""Files shared below ``memories`` and ``chats``; below ``skills``, all files but hidden ones."""
+OVERLAP_SECONDS = 60.0
+"""Changes of this period are read again, because they may be committed out of order."""
+MAX_EARLIER_VERSIONS = 20
+"""How many earlier hashes a file's row keeps."""
+MISSING = ""
+"""The hash of a missing file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
-    """The version of a file that home and table had in common, and its hash."""
+class SyncedVersion:
+    """The last version of a file that was the same in home and table, and its hash."""
 
     version: int
     sha: str
 
 
-class Mirror:
-    """The shared files of one home. See :meth:`sync`."""
+class FileMirror:
+    """Synchronizes the shared files of one home. See :meth:`sync`."""
 
     def __init__(
         self,
@@ -62,103 +62,109 @@ class Mirror:
         """``folder`` is the plugin's own; ``store`` has the table ``files``; ``roots`` are those
         of `ROOTS` that are shared."""
         self._roots = roots
-        self._store, self._home, self._folder, self._sql, self._log = store, home, folder, sql, log
-        self._note = folder / "shared-files.json"
+        self._store = store
+        self._home = home
+        self._folder = folder
+        self._sql = sql
+        self._log = log
+        self._state_file = folder / "shared-files.json"
         self._busy = asyncio.Lock()
         self._stats: dict[str, tuple[tuple[int, int, int], str]] = {}
-        self._left_alone: set[str] = set()
-        self._as_of: int | None = None
-        self._agreed: dict[str, Agreed] = {}
+        self._unshared: set[str] = set()
+        self._changes_read: int | None = None
+        self._synced: dict[str, SyncedVersion] = {}
         self._since = 0.0
-        self._read_note()
+        self._read_state()
 
     async def sync(self, *, look: bool = True) -> None:
-        """Make home and table alike; without ``look`` what was changed in the table alone. Raises
-        ``StoreError``."""
+        """Synchronize home and table; without ``look`` only changes in the table are applied.
+
+        Raises ``StoreError``.
+        """
         async with self._busy:
-            paths = await self._changed()
+            paths = await self._changed_in_table()
             if look:
                 here = await asyncio.to_thread(self._scan)
                 paths |= {
                     path
-                    for path in here.keys() | self._agreed.keys()
-                    if here.get(path, GONE) != self._sha(path)
+                    for path in here.keys() | self._synced.keys()
+                    if here.get(path, MISSING) != self._sha(path)
                 }
-            told = False
+            table_changed = False
             for path in sorted(paths):
-                told |= await self._settle(path)
+                table_changed |= await self._sync_file(path)
             if paths:
-                await asyncio.to_thread(self._write_note)
-        if told:
+                await asyncio.to_thread(self._write_state)
+        if table_changed:
             await self._store.notify(TOPIC, "")
 
     def _sha(self, path: str) -> str:
-        agreed = self._agreed.get(path)
-        return GONE if agreed is None else agreed.sha
+        synced = self._synced.get(path)
+        return MISSING if synced is None else synced.sha
 
-    async def _changed(self) -> set[str]:
-        """Paths with another version in the table than was agreed on."""
+    async def _changed_in_table(self) -> set[str]:
+        """The paths whose version in the table differs from the synchronized one."""
         now = self._store.changes_of("files") if self._store.is_shared else None
-        if now is not None and now == self._as_of:
+        if now is not None and now == self._changes_read:
             return set()
-        since = self._since - OVERLAP
+        since = self._since - OVERLAP_SECONDS
         rows = await self._store.read(
             lambda db: db.fetch(self._sql["files_since"], {"since": since})
         )
         found = set()
         for row in rows:
-            agreed = self._agreed.get(row["path"])
+            synced = self._synced.get(row["path"])
             if _is_shared(row["path"], self._roots) and (
-                agreed is None or agreed.version != row["version"]
+                synced is None or synced.version != row["version"]
             ):
                 found.add(row["path"])
             self._since = max(self._since, row["changed"])
-        self._as_of = now
+        self._changes_read = now
         return found
 
-    async def _settle(self, path: str) -> bool:
-        """Make one file alike; True if the table was changed."""
+    async def _sync_file(self, path: str) -> bool:
+        """Synchronize one file; True if the table was changed."""
         for _ in range(3):
             theirs = await self._row(path)
             ours = await asyncio.to_thread(self._read, path)
             if ours is None:  # it cannot be shared
                 return False
-            agreed = self._agreed.get(path, Agreed(0, GONE))
-            if theirs.version < agreed.version:  # a table that was made anew
-                agreed = Agreed(0, GONE)
-            if theirs.known(ours.sha) > agreed.version:
-                # Another process of this home has brought it, and something newer has come since.
-                agreed = Agreed(theirs.known(ours.sha), ours.sha)
-            if not agreed.version and theirs.body is not None and ours.body is not None:
-                # A home that comes to the others: what they have counts.
+            synced = self._synced.get(path, SyncedVersion(0, MISSING))
+            if theirs.version < synced.version:  # the table was recreated
+                synced = SyncedVersion(0, MISSING)
+            if theirs.known(ours.sha) > synced.version:
+                # Another process of this home has written it, and a newer version exists.
+                synced = SyncedVersion(theirs.known(ours.sha), ours.sha)
+            if not synced.version and theirs.body is not None and ours.body is not None:
+                # A new home takes over the files of the others.
                 if ours.sha != theirs.sha:
-                    await asyncio.to_thread(self._keep, path, ours)
-                agreed = Agreed(0, ours.sha)
-            if ours.sha in (theirs.sha, agreed.sha):
+                    await asyncio.to_thread(self._keep_conflict, path, ours)
+                synced = SyncedVersion(0, ours.sha)
+            if ours.sha in (theirs.sha, synced.sha):
                 if ours.sha != theirs.sha and not await asyncio.to_thread(
                     self._replace, path, ours.sha, theirs.body
                 ):
-                    continue  # it was changed just now
-                self._agreed[path] = Agreed(theirs.version, theirs.sha)
+                    continue  # changed in the meantime
+                self._synced[path] = SyncedVersion(theirs.version, theirs.sha)
                 return False
-            if theirs.version != agreed.version and theirs.body is not None:
-                await asyncio.to_thread(self._keep, path, theirs)
+            if theirs.version != synced.version and theirs.body is not None:
+                await asyncio.to_thread(self._keep_conflict, path, theirs)
             if await self._put(path, ours, theirs):
-                self._agreed[path] = Agreed(theirs.version + 1, ours.sha)
+                self._synced[path] = SyncedVersion(theirs.version + 1, ours.sha)
                 return True
-        return False  # others were faster each time; the next look settles it
+        return False  # others were faster each time; the next call synchronizes it
 
-    async def _row(self, path: str) -> _Text:
+    async def _row(self, path: str) -> _FileVersion:
         rows = await self._store.read(lambda db: db.fetch(self._sql["file"], {"path": path}))
         if not rows:
-            return _Text()
+            return _FileVersion()
         row = rows[0]
         earlier = tuple((version, sha) for version, sha in json.loads(row["earlier"]))
-        return _Text(row["version"], row["sha"], row["body"], earlier)
+        return _FileVersion(row["version"], row["sha"], row["body"], earlier)
 
-    async def _put(self, path: str, ours: _Text, theirs: _Text) -> bool:
+    async def _put(self, path: str, ours: _FileVersion, theirs: _FileVersion) -> bool:
         row: dict[str, Any] = {"path": path, "sha": ours.sha, "body": ours.body}
-        earlier = [(theirs.version, theirs.sha), *theirs.earlier][:EARLIER]
+        earlier = [(theirs.version, theirs.sha), *theirs.earlier][:MAX_EARLIER_VERSIONS]
         row |= {"version": theirs.version, "earlier": json.dumps(earlier)}
         sql = self._sql["change_file" if theirs.version else "add_file"]
         work: Callable[[Connection], int] = lambda db: db.execute(sql, row)  # noqa: E731
@@ -191,79 +197,80 @@ class Mirror:
                     if _is_shared(path := f"{below}/{name}", self._roots):
                         yield path
 
-    def _read(self, path: str) -> _Text | None:
-        """What is on disk; None, and a line in the log, if it cannot be shared."""
+    def _read(self, path: str) -> _FileVersion | None:
+        """The file on disk; None, with a warning in the log, if it cannot be shared."""
         file = self._home / path
         try:
             if not file.is_symlink() and not file.exists():
-                return _Text()
-            if file.is_symlink() or not file.is_file() or file.stat().st_size > LARGEST:
-                raise ValueError("it is no regular file, or has more than a megabyte")
+                return _FileVersion()
+            if file.is_symlink() or not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
+                raise ValueError("it is not a regular file, or larger than a megabyte")
             body = file.read_bytes().decode("utf-8")
             if "\0" in body:
-                raise ValueError("it holds a NUL")
+                raise ValueError("it contains a NUL character")
         except (OSError, ValueError) as error:
-            if path not in self._left_alone:
-                self._left_alone.add(path)
+            if path not in self._unshared:
+                self._unshared.add(path)
                 self._log.warning("%s is not shared with other homes: %s", path, error)
             return None
-        self._left_alone.discard(path)
-        return _Text(0, _digest(body), body)
+        self._unshared.discard(path)
+        return _FileVersion(0, _digest(body), body)
 
     def _replace(self, path: str, was: str, body: str | None) -> bool:
-        """Make the file what the table holds, unless it has been changed since it was read."""
+        """Replace the file with the table's text, unless it has changed since it was read."""
         ours = self._read(path)
         if ours is None or ours.sha != was:
             return False
-        file, root = self._home / path, self._home / path.partition("/")[0]
+        file = self._home / path
+        root = self._home / path.partition("/")[0]
         if not file.parent.resolve().is_relative_to(root.resolve()):  # a link leads elsewhere
             return True
         if body is None:
             file.unlink(missing_ok=True)
-            with suppress(OSError):  # what is not empty stays
+            with suppress(OSError):  # not empty
                 file.parent.rmdir()
             return True
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _write(file, body, lambda: getattr(self._read(path), "sha", None) == was)
 
-    def _keep(self, path: str, text: _Text) -> None:
-        """Keep a text that gives way to another one."""
+    def _keep_conflict(self, path: str, text: _FileVersion) -> None:
+        """Save a text that is replaced in a conflict."""
         folder = self._folder / "conflicts"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = folder / f"{quote(path, safe='')}.{text.sha[:12]}"
         _write(file, text.body or "")
         self._log.warning(
-            "%s stood otherwise in two homes; the text that gave way is %s", path, file
+            "%s differed in two homes; the text that was replaced is in %s", path, file
         )
 
-    def _read_note(self) -> None:
+    def _read_state(self) -> None:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            found = json.loads(self._note.read_text("utf-8"))
+            found = json.loads(self._state_file.read_text("utf-8"))
             if found["store"] == str(self._store.location()):
-                self._agreed = {path: Agreed(*pair) for path, pair in found["files"].items()}
+                self._synced = {path: SyncedVersion(*pair) for path, pair in found["files"].items()}
                 self._since = float(found["since"])
 
-    def _write_note(self) -> None:
-        files = {path: [one.version, one.sha] for path, one in sorted(self._agreed.items())}
+    def _write_state(self) -> None:
+        files = {path: [one.version, one.sha] for path, one in sorted(self._synced.items())}
         found = {"store": str(self._store.location()), "since": self._since, "files": files}
-        self._note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(self._note, json.dumps(found))
+        self._state_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(self._state_file, json.dumps(found))
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _FileVersion:
     version: int = 0
-    sha: str = GONE
+    sha: str = MISSING
     body: str | None = None
     earlier: tuple[tuple[int, str], ...] = ()
 
     def known(self, sha: str) -> int:
-        """The newest earlier version with this hash; 0 if there is none."""
+        """The number of the newest earlier version with this hash; 0 if there is none."""
         return next((version for version, one in self.earlier if one == sha), 0)
 
 
 def _is_shared(path: str, roots: Sequence[str]) -> bool:
-    """True for what homes share; a path out of the table could be any text."""
+    """Whether a path is shared. Paths from the table are not trusted."""
     root, _, rest = path.partition("/")
     parts = rest.split("/")
     if root not in roots or any(not part or part.startswith(".") for part in parts):
@@ -276,8 +283,10 @@ def _digest(body: str) -> str:
 
 
 def _write(file: Path, body: str, may: Callable[[], bool] = lambda: True) -> bool:
-    """Replace ``file`` whole, if it ``may`` be at the last moment; its mode stays, a new one is
-    for its owner."""
+    """Replace ``file`` atomically, if ``may`` returns True at the last moment.
+
+    The mode stays; a new file is readable by its owner only.
+    """
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
     handle, name = tempfile.mkstemp(prefix=".", dir=file.parent)
     try:
@@ -297,14 +306,14 @@ def _write(file: Path, body: str, may: Callable[[], bool] = lambda: True) -> boo
         raise
 
 
-async def shared_files(host: Host, store: Store) -> Mirror:
-    """The mirror of a home whose store machines share. Raises ``StoreError``."""
-    await host.storage.kv.get("")  # makes the tables that plugins' storages share
+async def shared_files(host: Host, store: Store) -> FileMirror:
+    """The mirror of a home whose store is shared by machines. Raises ``StoreError``."""
+    await host.storage.kv.get("")  # creates the tables that plugins' storages share
     found = host.services[Inspection].plugin_details("skills").get("settings")
-    # In a team each home has skills of its own, and others get what was approved.
+    # In a team each home has its own skills, and only approved ones are shared.
     is_team = isinstance(found, Mapping) and bool(found.get("team"))
     roots = [root for root in ROOTS if root != SKILLS or not is_team]
-    return Mirror(store, host.home, host.storage.dir, _queries(), host.log, roots)
+    return FileMirror(store, host.home, host.storage.dir, _queries(), host.log, roots)
 
 
 def _queries() -> Mapping[str, str]:

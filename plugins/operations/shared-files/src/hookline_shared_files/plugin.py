@@ -1,6 +1,6 @@
 """Plugin ``shared-files``: homes on one store keep the same notes, profiles and skills.
 
-It does nothing unless machines share the store. :mod:`.mirror` does the work.
+It does nothing unless machines share the store. :mod:`.mirror` synchronizes the files.
 """
 
 from __future__ import annotations
@@ -23,28 +23,29 @@ from hookline_hookspecs import (
 )
 
 if TYPE_CHECKING:
-    from .mirror import Mirror
+    from .mirror import FileMirror
 
 
-MESSAGE_SECONDS = 2.0
-"""How long a message waits for what other homes have written; its hook is a guard, which must not
-refuse the message because the store is slow."""
-APART_SECONDS = 1.0
-"""Between two looks at all files after turns: with many turns a second it is one look for them."""
-LOOK_SECONDS = 5.0
-"""How often a process looks for files that were edited by hand, where machines share the store."""
+MESSAGE_TIMEOUT = 2.0
+"""Seconds that a message waits for changes of other homes.
+
+The hook is a guard, which must not refuse the message because the store is slow."""
+MIN_SCAN_INTERVAL = 1.0
+"""Seconds between two scans after turns, so that many turns share one scan."""
+SCAN_INTERVAL = 5.0
+"""Seconds between two scans for files that were edited by hand."""
 
 
 class SharedFiles(Plugin[NoConfig]):
-    """Brings this home's files up to date, and shows its own changes to the others."""
+    """Applies changes of other homes to this home's files, and publishes its own changes."""
 
-    _mirror: Mirror | None = None
-    _looking: asyncio.Task[None] | None = None
+    _mirror: FileMirror | None = None
+    _scan_task: asyncio.Task[None] | None = None
     _not_before = 0.0
 
     @hookimpl
     async def setup(self, host: Host) -> None:
-        """Where machines share the store, bring this home's files up to date, and follow."""
+        """If machines share the store, synchronize this home's files now and from now on."""
         store = host.services.get(Store)
         if store is None or not store.is_shared:
             return
@@ -56,35 +57,35 @@ class SharedFiles(Plugin[NoConfig]):
 
     @hookimpl
     async def on_message(self, ctx: Context, inbound: Inbound) -> None:
-        """See what other homes have written, before a turn reads it."""
+        """Apply changes of other homes before a turn reads the files."""
         if self._mirror is not None:
             try:
-                async with asyncio.timeout(MESSAGE_SECONDS):
+                async with asyncio.timeout(MESSAGE_TIMEOUT):
                     await self._sync(look=False)
             except TimeoutError:
-                self.log.warning("the store is slow: a turn may read files as they were before")
+                self.log.warning("the store is slow: a turn may read outdated files")
 
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> None:
-        """Show other homes what a tool has written."""
+        """Publish the changes of a tool."""
         if self._mirror is not None and not (ctx.tool is not None and ctx.tool.read_only):
             await self._sync()
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Show other homes what was written meanwhile, now or in a moment."""
-        if self._mirror is not None and self._looking is None:
-            self._looking = self.host.spawn(self._look(), "look at files")
+        """Publish the turn's changes, now or soon."""
+        if self._mirror is not None and self._scan_task is None:
+            self._scan_task = self.host.spawn(self._scan(), "scan files")
 
-    async def _look(self) -> None:
+    async def _scan(self) -> None:
         clock = asyncio.get_running_loop().time
         await asyncio.sleep(self._not_before - clock())
-        self._looking, self._not_before = None, clock() + APART_SECONDS
+        self._scan_task, self._not_before = None, clock() + MIN_SCAN_INTERVAL
         await self._sync()
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Show other homes what was written last."""
+        """Publish the last changes."""
         await self._sync()
 
     async def _sync(self, *, look: bool = True) -> None:
@@ -92,15 +93,15 @@ class SharedFiles(Plugin[NoConfig]):
             try:
                 await self._mirror.sync(look=look)
             except HooklineError as error:
-                self.log.warning("files cannot be shared now: %s", error)
+                self.log.warning("cannot synchronize files: %s", error)
 
     async def _follow(self) -> None:
-        """Look when another home has told of a change, and from time to time."""
+        """Synchronize when another home announces a change, and regularly."""
         from .mirror import TOPIC
 
-        async with self.host.services[Store].listen(TOPIC) as told:
+        async with self.host.services[Store].listen(TOPIC) as changes:
             while True:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await anext(told)
+                    async with asyncio.timeout(SCAN_INTERVAL):
+                        await anext(changes)
                 await self._sync()

@@ -1,4 +1,4 @@
-"""Tables: the store's own at its first opening, and those of components, step by step."""
+"""Creates the store's own tables, and applies the migrations of components."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.stores import checksum, due
 
 from . import dialect
-from .connection import Again, PgConnection
+from .connection import PgConnection, TransactionConflict
 
 LOCK = f"SELECT pg_advisory_xact_lock({0x484F4F4B})"
-"""Under which tables are made, one process at a time."""
+"""The lock under which one process at a time creates or changes tables."""
 _SETUP = Path(__file__).with_name("setup.sql")
 
 
 def set_up(connection: PgConnection, schema: str) -> None:
-    """Make the store's own tables, and their ``schema`` unless it is empty."""
+    """Create the store's own tables, and their ``schema`` unless it is empty."""
     if connection.fetch("SELECT 1 WHERE to_regproc('hookline_fence') IS NOT NULL"):
         return
     with _transaction(connection):
@@ -31,10 +31,12 @@ def set_up(connection: PgConnection, schema: str) -> None:
 
 
 def migrate(connection: PgConnection, component: str, steps: Sequence[Migration]) -> None:
-    """Apply what is due, each step in a transaction. Raises ``StoreError``."""
+    """Apply pending migrations, each in a transaction. Raises ``StoreError``."""
     for step in due(connection, component, steps):
         with _transaction(connection):
-            if step in due(connection, component, steps):  # no other process was faster
+            if step in due(
+                connection, component, steps
+            ):  # not applied by another process in the meantime
                 _apply(connection, component, step)
 
 
@@ -42,8 +44,8 @@ def _apply(connection: PgConnection, component: str, step: Migration) -> None:
     row = {"component": component, "number": step.number, "name": step.name}
     row |= {"checksum": checksum(step), "applied": time.time()}
     try:
-        for statement in dialect.statements(step.sql):
-            connection.execute(dialect.schema(statement))
+        for statement in dialect.split_statements(step.sql):
+            connection.execute(dialect.translate_schema(statement))
         crash.point("mid-migration")
         connection.execute(
             "INSERT INTO migrations VALUES (:component, :number, :name, :checksum, :applied)", row
@@ -55,13 +57,13 @@ def _apply(connection: PgConnection, component: str, step: Migration) -> None:
 
 @contextmanager
 def _transaction(connection: PgConnection) -> Iterator[None]:
-    """A transaction in which this process alone makes tables."""
+    """A transaction that holds the lock for changing tables."""
     connection.begin()
     connection.run(f"BEGIN; {LOCK}", {})
     try:
         yield
         connection.run("COMMIT", {})
     except BaseException:
-        with suppress(StoreError, Again):
+        with suppress(StoreError, TransactionConflict):
             connection.run("ROLLBACK", {})
         raise

@@ -1,4 +1,4 @@
-"""A copy of the database in one file, by PostgreSQL's own ``pg_dump``."""
+"""Dumps the database into one file with PostgreSQL's ``pg_dump``."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 from hookline_hookspecs.errors import StoreError
 from psycopg.conninfo import conninfo_to_dict
 
-from .address import Address
+from .address import DatabaseAddress
 
 
-def dump(where: Address, path: Path) -> None:
-    """Write what ``pg_restore`` reads to the new file ``path``. Raises ``StoreError``."""
+def dump_database(where: DatabaseAddress, path: Path) -> None:
+    """Write a dump for ``pg_restore`` to the new file ``path``. Raises ``StoreError``."""
     if (program := shutil.which("pg_dump")) is None:
         raise StoreError(
-            f"A copy of {where.shown} needs pg_dump, which is not installed. Install PostgreSQL's "
-            "client programs, or make the copy where the server is: pg_dump --format=custom."
+            f"A dump of {where.shown} needs pg_dump, which is not installed. Install PostgreSQL's "
+            "client programs, or run `pg_dump --format=custom` on the server."
         )
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         reason = error.strerror or error
-        raise StoreError(f"The copy {path} cannot be made: {reason}. Choose another.") from error
+        raise StoreError(f"Cannot create {path}: {reason}. Choose another path.") from error
     command = [program, "--format=custom", "--no-owner", "--no-password", f"--file={path}"]
     command += [f"--schema={where.schema}"] if where.schema else []
-    # The password is in the environment, where other users do not see it; so is all the rest.
+    # The environment hides the password from other users; the other parameters go there too.
     names = {"dbname": "PGDATABASE", "options": "PGOPTIONS", "application_name": "PGAPPNAME"}
     given = conninfo_to_dict(where.conninfo).items()
     unset = {"keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"}
