@@ -239,7 +239,7 @@ async def test_messages_during_a_turn_get_turns_of_their_own_in_order(harness: M
     for text in ("one", "two", "three"):
         await h.channel.say(text)
     await h.channel.say("/queue")
-    assert (await h.channel.replies(1))[0].text == "3 messages wait."
+    assert (await h.channel.replies(1))[0].text == "3 messages are queued."
     assert len(h.model.requests) == 1
     h.plugin(Slow).go_on.set()
     replies = await h.channel.replies(5)
@@ -260,7 +260,7 @@ async def test_chats_do_not_wait_for_each_other(harness: Make) -> None:
 async def test_steering_speaks_into_the_running_turn_at_its_next_step(harness: Make) -> None:
     h = harness(Slow, model=[[calls("wait")], "done"])
     task = await started(h)
-    assert (await h.asend("/steer mind the gap")).text == "Told."
+    assert (await h.asend("/steer mind the gap")).text == "The running turn will see it."
     h.plugin(Slow).go_on.set()
     assert (await task).text == "done"
     last = h.model.last.messages[-1]

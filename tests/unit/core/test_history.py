@@ -146,8 +146,8 @@ def test_undo_after_a_rewrite_takes_only_the_last_turn(harness: Make) -> None:
     h.send("a")
     h.send("b")
     h.send("shorten c")
-    assert "out of the conversation" in h.send("/undo").text
-    assert "no turn to undo" in h.send("/undo").text
+    assert "from the conversation" in h.send("/undo").text
+    assert "No turn to undo" in h.send("/undo").text
     h.send("d")
     assert texts(h.model.last) == ["(summary)", "(noted)", "d"]
 

@@ -38,7 +38,7 @@ def test_the_menu_offers_the_arguments_of_commands(
         "/skill wat": "water  Waters plants.",
         "/mode ": "plan   nothing is changed",
         "/resume ": "1 turn write it",
-        "/help st": "steer   Speak into the running turn",
+        "/help st": "steer   Tell the running turn",
     }.items():
         chat.type(typed)
         chat.wait_for(row)

@@ -100,7 +100,7 @@ def test_what_is_typed_meanwhile_waits_in_sight(open_chat: Open) -> None:
 def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
     screen = open_chat(columns, NO_COLOR="1")
     screen.type("/help all\r")
-    screen.wait_for("/help NAME tells more about one.")
+    screen.wait_for("/help NAME explains one command.")
     seen = screen.scrollback.split("\n")
     assert "Conversation" in seen
     assert [line for line in seen if line.startswith("/new (/reset)")]

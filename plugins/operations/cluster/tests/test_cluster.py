@@ -59,7 +59,7 @@ def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Clust
     cluster.post("gateway", "m1", "slow")
     cluster.wait(lambda: cluster.status("gateway")["open"] == 1)
     cluster.post("gateway", "m2", "/steer faster")
-    assert cluster.replies.answer_to("m2")["text"] == "Told."
+    assert cluster.replies.answer_to("m2")["text"] == "The running turn will see it."
     cluster.post("gateway", "m3", "/stop")
     assert cluster.replies.answer_to("m3")["text"] == "Stopping."
     cluster.replies.answer_to("m1")

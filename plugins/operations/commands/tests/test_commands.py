@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_commands import Commands
-from hookline_commands.absent import OWNERS
-from hookline_commands.listing import listed
+from hookline_commands.help_texts import full_help
+from hookline_commands.missing_commands import PLUGIN_BY_COMMAND
 from hookline_hookspecs import (
     Command,
     Conversations,
@@ -88,7 +88,7 @@ def test_help_is_a_table_by_theme_on_one_screen(harness: Make) -> None:
     assert sorted(names) == sorted([*listed[:-1], "/exit"])
     assert re.search("^Conversation +/.*/new .*/exit$", shown, re.MULTILINE)
     assert re.search("^notes +/standup$", shown, re.MULTILINE)
-    assert rows[-1] == "/help NAME tells what one does, /help all what each does."
+    assert rows[-1] == "/help NAME explains one command, /help all describes each."
 
 
 def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
@@ -101,7 +101,7 @@ def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
     assert next(iter(themes)) == "Conversation"
     assert themes["notes"] == ["/standup (/su)  Say what is up."]
     # A terminal's letters are equally wide.
-    assert "/new (/reset)   End this session and begin a new one." in themes["Conversation"]
+    assert "/new (/reset)   End this session and start a new one." in themes["Conversation"]
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_command_that_is_not_there_names_the_one_that_is_meant(
 ) -> None:
     h = harness(Commands)
     name = written.split()[0].casefold()
-    assert h.send(written).text == f"There is no command {name}; did you mean {near}?"
+    assert h.send(written).text == f"Unknown command {name}. Did you mean {near}?"
 
 
 def test_help_is_plain_where_letters_differ_in_width() -> None:
     known = [Command("/new", "Begin anew.", lambda _ctx, _args: "", ("/reset",), category="Talk")]
-    assert listed(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]
+    assert full_help(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]
 
 
 def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
@@ -125,10 +125,8 @@ def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
     assert h.send("/help SU").text == (
         "/standup (/su)\n\nSay what is up.\n\nThis line is no help.\n\nIn a group: admins only."
     )
-    assert "It answers while a turn is running." in h.send("/help /stop").text
-    assert (
-        h.send("/help nothing").text == "There is no command /nothing; /help all shows all of them."
-    )
+    assert "It works while a turn is running." in h.send("/help /stop").text
+    assert h.send("/help nothing").text == "Unknown command /nothing. Try /help all."
 
 
 def test_whoami(harness: Make) -> None:
@@ -172,13 +170,13 @@ def test_undo_takes_whole_turns_back(harness: Make, tmp_path: Path) -> None:
     first = harness(Commands, Notes, home=tmp_path / "one", model=["a", [calls("look")], "b", "c"])
     first.send("x")
     first.send("y")
-    answer = "The last turn (“y”) is out of the conversation."
+    answer = "Removed the last turn (“y”) from the conversation."
     assert first.send("/undo").text == answer
     first.send("z")
     assert said(first) == ["x", "a", "z"]
     assert "(“z”)" in first.send("/undo").text
     assert "(“x”)" in first.send("/undo").text
-    assert first.send("/undo").text == "There is no turn to undo."
+    assert first.send("/undo").text == "No turn to undo."
     first.close()
     h = harness(Commands, Notes, home=tmp_path / "one", model=["d"])
     h.send("w")
@@ -204,13 +202,13 @@ def test_retry_after_an_error(harness: Make) -> None:
 
 
 def test_retry_without_a_turn(harness: Make) -> None:
-    assert harness(Commands, Notes).send("/retry").text == "There is no turn to run again."
+    assert harness(Commands, Notes).send("/retry").text == "No turn to run again."
 
 
 def test_new_begins_a_session_with_a_fresh_prompt(harness: Make) -> None:
     h = harness(Commands, Notes, model=["a", "b"])
     h.send("x", session=None)
-    assert h.send("/new", session=None).text.startswith("New session. /resume ")
+    assert h.send("/new", session=None).text.startswith("New session. Go back with /resume ")
     outcome = h.send("y", session=None)
     assert said(h) == ["y"]
     before, after = h.model.requests
@@ -239,7 +237,7 @@ def test_an_ambiguous_beginning_lists_what_it_may_mean(harness: Make) -> None:
     for name in ("work", "work-b", "work-c"):
         h.send(f"about {name}", session=name)
     answer = h.send("/resume work-", session="other").text.splitlines()
-    assert answer[0] == "work- is the beginning of several ids:"
+    assert answer[0] == "Several ids begin with work-:"
     assert [line.split()[0] for line in answer[1:]] == ["work-c", "work-b"]
     assert h.send("/resume work", session="other").text == "Session work. It is about “about work”."
 
@@ -264,7 +262,7 @@ def test_whoever_listens_to_undone_adds_to_the_answer(harness: Make) -> None:
 
     h = harness(Commands, Listens, model=["a"])
     turn = h.send("x").turn.id
-    assert h.send("/undo").text.endswith(f"is out of the conversation. It was turn {turn}.")
+    assert h.send("/undo").text.endswith(f"from the conversation. It was turn {turn}.")
 
 
 # Files
@@ -272,13 +270,13 @@ def test_whoever_listens_to_undone_adds_to_the_answer(harness: Make) -> None:
 
 def test_export_writes_markdown_or_json(harness: Make) -> None:
     h = harness(Commands, Notes, model=[[calls("look")], "Seen it."])
-    assert h.send("/export").text == "Nothing was said in this session yet."
+    assert h.send("/export").text == "This session has no messages yet."
     h.send("Have a look")
     h.send("/title A look")
     file = h.workspace / "hookline-test.md"
-    assert h.send("/export").text == f"The session is in {file}."
+    assert h.send("/export").text == f"Saved this session to {file}."
     text = file.read_text("utf-8")
-    assert text.startswith("# A look\n\nSession `test`, begun ")
+    assert text.startswith("# A look\n\nSession `test`, started ")
     assert "## You\n\nHave a look\n\n## Hookline\n\n**look**" in text
     assert "```\nseen\n```\n\nSeen it.\n" in text
     assert "exists already" in h.send("/export").text
@@ -350,7 +348,9 @@ def test_steer_tells_the_running_turn(harness: Make) -> None:
     async def go() -> None:
         turn = await begin(h)
         assert "Write /steer" in (await h.asend("/steer", session=None)).text
-        assert (await h.asend("/steer mind the gap", session=None)).text == "Told."
+        assert (
+            await h.asend("/steer mind the gap", session=None)
+        ).text == "The running turn will see it."
         h.plugin(Slow).free.set()
         assert (await turn).text == "done"
 
@@ -370,10 +370,10 @@ async def answer(h: Any, text: str, number: str) -> str:
 def test_queue_counts_what_waits_and_adds_to_it(harness: Make) -> None:
     async def go() -> None:
         turn = await begin(h)
-        assert await answer(h, "/queue", "1") == "0 messages wait."
+        assert await answer(h, "/queue", "1") == "0 messages are queued."
         assert await answer(h, "/queue later", "2") == "Queued."
         for number in itertools.count(3):
-            if await answer(h, "/queue", str(number)) == "1 message waits.":
+            if await answer(h, "/queue", str(number)) == "1 message is queued.":
                 break
         h.plugin(Slow).free.set()
         await turn
@@ -430,7 +430,7 @@ def test_models_are_offered_with_their_prices(harness: Make, tmp_path: Path) -> 
     h.send("x")
     known = offered(h, "/model")
     assert known[:2] == [
-        ("test/model", "the model now"),
+        ("test/model", "current model"),
         ("ollama/qwen3:8b", "in config.yaml, free (local)"),
     ]
     names = [name for name, _ in known]
@@ -445,7 +445,7 @@ def test_help_offers_the_names_of_commands(harness: Make) -> None:
     h = harness(Commands, Notes)
     assert offered(h, "/help", "/st") == [
         ("standup", "Say what is up."),
-        ("steer", "Speak into the running turn at its next step: /steer TEXT."),
+        ("steer", "Tell the running turn something at its next step: /steer TEXT."),
         ("stop", "Stop the running turn."),
     ]
 
@@ -459,11 +459,11 @@ def test_undo_takes_several_turns_back_and_offers_them(harness: Make) -> None:
         ("2", "back to before “two”"),
         ("3", "back to before “one”"),
     ]
-    assert h.send("/undo 2").text == "2 turns are out of the conversation, from “two” on."
+    assert h.send("/undo 2").text == "Removed 2 turns from the conversation, from “two” on."
     h.send("four")
     assert said(h) == ["one", "a", "four"]
-    assert "; there were no 9." in h.send("/undo 9").text
-    assert h.send("/undo 1").text == "There is no turn to undo."
+    assert "There were fewer than 9." in h.send("/undo 9").text
+    assert h.send("/undo 1").text == "No turn to undo."
     for wrong in ("0", "-1", "two"):
         assert h.send(f"/undo {wrong}").text.startswith("Write /undo for the last turn")
 
@@ -472,8 +472,8 @@ def test_undo_takes_several_turns_back_and_offers_them(harness: Make) -> None:
 def test_a_command_whose_plugin_is_off_says_how_to_get_it(harness: Make, typed: str) -> None:
     h = harness(Commands)
     answer = h.send(typed).text
-    assert "the plugin checkpoints, which has it, is off" in answer
-    assert "`hookline plugins enable checkpoints` switches it on" in answer
+    assert "the plugin checkpoints is off" in answer
+    assert "`hookline plugins enable checkpoints`" in answer
     assert "The conversation alone goes back with /undo" in answer
     assert h.send("/nothing").text.startswith("Unknown command /nothing")
     assert h.model.requests == []
@@ -488,7 +488,7 @@ def test_a_command_whose_plugin_failed_says_why(harness: Make, tmp_path: Path) -
             raise OSError("the disk is away")
 
     answer = harness(Commands, Memory, strict=False).send("/memory x").text
-    assert "memory, which has it, does not work" in answer
+    assert "memory failed" in answer
     assert "the disk is away" in answer
 
 
@@ -505,4 +505,4 @@ def test_every_command_of_another_plugin_is_known(harness: Make) -> None:
         for name in found.groups()
         if name
     }
-    assert there <= set(OWNERS.items())
+    assert there <= set(PLUGIN_BY_COMMAND.items())

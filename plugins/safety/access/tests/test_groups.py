@@ -123,7 +123,7 @@ def test_the_last_turn_is_undone_by_who_started_it(town: MakeTown, run: Run) -> 
         return [await town.say("bob", text, "group") for text in ("/undo", "/new", "/stop")]
 
     undone, new, stopped = run(town(Slow, model=["hi", "hi bob"], **GROUP), story)
-    assert undone == "The last turn (“hello”) is out of the conversation."
+    assert undone == "Removed the last turn (“hello”) from the conversation."
     assert new.startswith(SESSION)
     assert stopped == "Nothing is running."
 
@@ -191,7 +191,7 @@ def test_what_everybody_may_say_is_answered(town: MakeTown, run: Run) -> None:
 
     assert run(town(Slow, model=WORK, **GROUP), asked) == [
         "fake:bob in chat group",
-        "0 messages wait.",
+        "0 messages are queued.",
     ]
 
 

@@ -1,10 +1,14 @@
 """Hookline plugin ``commands``: the slash commands that every chat has.
 
-Reached by the entry point ``hookline_commands:Commands``. What a command does, core's service
-``Conversations`` does; here are its words. :mod:`.absent` explains commands that are not there,
-:mod:`.listing` is ``/help``, :mod:`.models` knows models, :mod:`.undoing` is ``/undo``,
-:mod:`.resume` finds sessions, :mod:`.export` writes one to a file, and ``init.md`` is the message
-that ``/init`` sends.
+Core's service ``Conversations`` does the work; this plugin has the texts.
+
+- :mod:`.help_texts`: ``/help``.
+- :mod:`.missing_commands`: explains commands whose plugin is off.
+- :mod:`.models`: completes ``/model``.
+- :mod:`.undo`: ``/undo``.
+- :mod:`.resume`: ``/resume``.
+- :mod:`.export`: ``/export``.
+- ``init.md``: the message that ``/init`` sends.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
-from .absent import lacking, mistaken, told
+from .missing_commands import command_without_plugin, explain_missing, misspelt_command
 
 __all__ = ["Commands"]
 
@@ -36,28 +40,29 @@ class Commands(Plugin):
         return self.host.services[Conversations]
 
     async def _complete_help(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
-        wanted = typed.lstrip("/").casefold()
+        prefix = typed.lstrip("/").casefold()
         names = [(one.name[1:], one.help) for one in self._conversations.commands()]
-        return sorted((name, told) for name, told in names if name.startswith(wanted))
+        return sorted((name, text) for name, text in names if name.startswith(prefix))
 
     @command("/help", audience="everyone", immediate=True, category="Help", complete=_complete_help)
     async def help(self, ctx: Context, args: str) -> str:
-        """List the commands; /help all says what each does, /help NAME all about one."""
-        from .listing import about, listed, shortly
+        """List the commands; /help all describes each, /help NAME explains one."""
+        from .help_texts import command_help, full_help, short_help
 
-        if lacks := lacking(f"/{args.lstrip('/')}", self._names()):
-            return await told(self.host, lacks)
+        if name := command_without_plugin(f"/{args.lstrip('/')}", self._names()):
+            return await explain_missing(self.host, name)
         commands = self._conversations.commands()
         if args.casefold() == "all":
-            return listed(commands, ctx.channel)
-        return about(commands, args) if args else shortly(commands, ctx.channel)
+            return full_help(commands, ctx.channel)
+        return command_help(commands, args) if args else short_help(commands, ctx.channel)
 
     @hookimpl
     def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
-        """Answer a command that is not there: what to do about its plugin, or what was meant."""
-        text, names = inbound.text.strip(), self._names()
-        absent = lacking(text, names) or mistaken(text, names)
-        return replace(inbound, text=f"/help {absent}") if absent else None
+        """Turn an unknown command into /help if its plugin is off or it is misspelt."""
+        text = inbound.text.strip()
+        names = self._names()
+        unknown = command_without_plugin(text, names) or misspelt_command(text, names)
+        return replace(inbound, text=f"/help {unknown}") if unknown else None
 
     def _names(self) -> set[str]:
         commands = self._conversations.commands()
@@ -65,9 +70,9 @@ class Commands(Plugin):
 
     @command("/new", audience="session", aliases=("/reset",), category="Conversation")
     async def new(self, ctx: Context, _args: str) -> str:
-        """End this session and begin a new one."""
+        """End this session and start a new one."""
         await self._conversations.end(ctx)
-        return f"New session. /resume {ctx.session.id} goes back to the one before."
+        return f"New session. Go back with /resume {ctx.session.id}."
 
     @command("/stop", audience="turn", immediate=True, category="Conversation")
     async def stop(self, ctx: Context, _args: str) -> str:
@@ -76,9 +81,9 @@ class Commands(Plugin):
         return "Stopping." if stopped else "Nothing is running."
 
     async def _complete_model(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
-        from .models import offered
+        from .models import complete_models
 
-        return await offered(self.host, session_id, typed)
+        return await complete_models(self.host, session_id, typed)
 
     @command("/model", audience="session", category="Model and safety", complete=_complete_model)
     async def model(self, ctx: Context, args: str) -> str:
@@ -86,10 +91,10 @@ class Commands(Plugin):
         if not args:
             return f"Model: {ctx.model}"
         if "/" not in args:
-            return f"{args!r} is no model; write provider/model, such as {ctx.model}"
+            return f"Invalid model {args!r}. Write provider/model, such as {ctx.model}."
         try:
             await self._conversations.set_model(ctx, args)
-        except Exception as error:  # a driver may raise anything while it is made
+        except Exception as error:  # a provider may raise anything when it is created
             return str(error)
         return f"Model: {args}"
 
@@ -98,19 +103,19 @@ class Commands(Plugin):
         """Undo the last turn and run its message again."""
         text = await self._conversations.undo(ctx)
         if not text:
-            return "There is no turn to run again."
+            return "No turn to run again."
         self._conversations.rerun(ctx, text)
         return ""
 
     async def _complete_undo(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
-        from .undoing import offered
+        from .undo import complete_turns
 
-        return await offered(self.host, session_id, typed)
+        return await complete_turns(self.host, session_id, typed)
 
     @command("/undo", audience="turn", category="Conversation", complete=_complete_undo)
     async def undo(self, ctx: Context, args: str) -> str:
-        """Remove the last turn from the conversation, or the last ones: /undo 3. Files stay."""
-        from .undoing import undo
+        """Remove the last turn from the conversation, or several: /undo 3. Files stay."""
+        from .undo import undo
 
         return await undo(ctx, args)
 
@@ -122,80 +127,80 @@ class Commands(Plugin):
         return f"Title: {ctx.session.title or 'none yet'}"
 
     async def _complete_resume(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
-        from .resume import MOST, line_of, sessions_of
+        from .resume import MAX_SESSIONS, chat_sessions, session_line
 
-        here = [one for one in await self.host.sessions(limit=MOST) if one.id == session_id]
+        here = [one for one in await self.host.sessions(limit=MAX_SESSIONS) if one.id == session_id]
         if not here:
             return []
-        rows = await sessions_of(self.host, here[0], typed.strip(), limit=50)
-        return [(row["id"], line_of(row).partition("  ")[2]) for row in rows]
+        rows = await chat_sessions(self.host, here[0], typed.strip(), limit=50)
+        return [(row["id"], session_line(row).partition("  ")[2]) for row in rows]
 
     @command("/resume", audience="session", category="Sessions", complete=_complete_resume)
     async def resume(self, ctx: Context, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
-        from .resume import choices, name_of, sessions_of
+        from .resume import chat_sessions, session_list, session_name
 
         if not args:
-            rows = await sessions_of(self.host, ctx.session)
-            return choices(rows, "Write /resume and the beginning of one of these ids:")
-        rows = await sessions_of(self.host, ctx.session, args)
+            rows = await chat_sessions(self.host, ctx.session)
+            return session_list(rows, "Write /resume and the beginning of one of these ids:")
+        rows = await chat_sessions(self.host, ctx.session, args)
         found = [row for row in rows if row["id"] == args] or rows
         if not found:
             return (
                 f"No session of this chat begins with {args!r}. Write /resume and the beginning of "
-                "one id that /sessions shows."
+                "an id from /sessions."
             )
         if len(found) > 1:
-            return choices(found, f"{args} is the beginning of several ids:")
+            return session_list(found, f"Several ids begin with {args}:")
         session_id = found[0]["id"]
         if session_id != ctx.session.id:
             await self._conversations.reopen(session_id)
         self.host.signals.send("resumed", session_id)
-        name = name_of(found[0])
+        name = session_name(found[0])
         return f"Session {session_id}." + (f" It is about “{name}”." if name else "")
 
     @command("/export", audience="operator", category="Sessions")
     async def export(self, ctx: Context, args: str) -> str:
         """Write this session to a file, Markdown or .json: /export [FILE]."""
-        from .export import content, target, write
+        from .export import content, export_path, write
 
         messages = await self.host.messages(ctx.session.id)
         if not messages:
-            return "Nothing was said in this session yet."
+            return "This session has no messages yet."
         try:
-            file = target(ctx.paths, args, ctx.session)
+            file = export_path(ctx.paths, args, ctx.session)
             write(file, content(file, ctx.session, messages))
         except HooklineError as error:
             return str(error)
         except OSError as error:
-            return f"The file could not be written: {error.strerror or error}"
-        return f"The session is in {file}."
+            return f"Cannot write the file: {error.strerror or error}"
+        return f"Saved this session to {file}."
 
     @command("/init", audience="operator", category="Conversation")
     def init(self, ctx: Context, args: str) -> str:
-        """Have AGENTS.md written from the project, or improved: /init [WHAT MATTERS]."""
+        """Have the agent write or improve AGENTS.md for this project: /init [WHAT MATTERS]."""
         from importlib.resources import files
 
         text = files("hookline_commands").joinpath("init.md").read_text("utf-8").strip()
-        wish = f"\n\nWhat matters most to the person: {args}" if args else ""
-        self._conversations.rerun(ctx, text + wish)
+        focus = f"\n\nWhat matters most to the person: {args}" if args else ""
+        self._conversations.rerun(ctx, text + focus)
         return ""
 
     @command("/queue", audience="everyone", immediate=True, category="Conversation")
     async def queue(self, ctx: Context, args: str) -> str:
-        """Show how many messages wait, or add one to the queue: /queue TEXT."""
+        """Show how many messages are queued, or queue one: /queue TEXT."""
         if args:
             return await self._enqueue(ctx, args)
         waiting = self._conversations.queued(ctx.turn.inbound)
-        return "1 message waits." if waiting == 1 else f"{waiting} messages wait."
+        return "1 message is queued." if waiting == 1 else f"{waiting} messages are queued."
 
     @command("/steer", audience="turn", immediate=True, category="Conversation")
     async def steer(self, ctx: Context, args: str) -> str:
-        """Speak into the running turn at its next step: /steer TEXT."""
+        """Tell the running turn something at its next step: /steer TEXT."""
         if not args:
             return "Write /steer and what the running turn should know."
         if await self._conversations.steer(ctx.turn.inbound, args):
-            return "Told."
+            return "The running turn will see it."
         return await self._enqueue(ctx, args)
 
     @command("/whoami", audience="everyone", immediate=True, category="People and schedule")
@@ -205,8 +210,8 @@ class Commands(Plugin):
         return f"{inbound.channel}:{inbound.user_id} in chat {inbound.chat_id}"
 
     async def _enqueue(self, ctx: Context, text: str) -> str:
-        """Put ``text`` into the chat's queue as if it had just arrived, under an id of its own."""
+        """Queue ``text`` in the chat like a new message, with its own id."""
         command = ctx.turn.inbound
         message_id = f"{command.message_id}:{uuid4().hex}"
         stored = await self.host.receive(replace(command, text=text, message_id=message_id))
-        return "Queued." if stored else "It was queued already."
+        return "Queued." if stored else "Already queued."

@@ -1,4 +1,4 @@
-"""A session as a file: Markdown to read, or JSON with every stored message."""
+"""Writes a session to a file: Markdown for reading, or JSON with every stored message."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hookline_hookspecs import (
     ToolResultBlock,
 )
 
-RESULT_CHARS = 2_000
-"""Characters of a tool's result in Markdown; JSON has all of it."""
-WHO = {"user": "You", "assistant": "Hookline"}
+MAX_RESULT_CHARS = 2_000
+"""Characters of a tool's result in Markdown; JSON contains all of them."""
+SPEAKERS = {"user": "You", "assistant": "Hookline"}
 
 
-def target(paths: Paths, name: str, session: Session) -> Path:
+def export_path(paths: Paths, name: str, session: Session) -> Path:
     """Return the file to write, by default ``hookline-SESSION.md`` in the workspace.
 
     Raises ``HooklineError`` if it exists or must not be written.
@@ -39,14 +39,14 @@ def target(paths: Paths, name: str, session: Session) -> Path:
     if file.is_dir():
         file /= default
     if reason := paths.caution(str(file)):
-        raise HooklineError(f"{file} is not written: {reason}")
+        raise HooklineError(f"Cannot write {file}: {reason}")
     if file.exists():
-        raise HooklineError(f"{file} exists already; name another file: /export FILE")
+        raise HooklineError(f"{file} already exists. Choose another: /export FILE")
     return file
 
 
 def content(file: Path, session: Session, messages: Sequence[Message]) -> str:
-    """Return what goes into the file, in the format that its name asks for."""
+    """Return the text of the file, in the format of its extension."""
     if file.suffix == ".jsonl":
         return "".join(_json(message.to_dict()) + "\n" for message in messages)
     if file.suffix == ".json":
@@ -70,11 +70,11 @@ def _json(value: object, indent: int | None = None) -> str:
 def _markdown(session: Session, messages: Sequence[Message]) -> Iterator[str]:
     begun = datetime.fromtimestamp(session.created).strftime("%Y-%m-%d %H:%M")
     yield f"# {session.title or f'Session {session.id}'}"
-    yield f"Session `{session.id}`, begun {begun}."
+    yield f"Session `{session.id}`, started {begun}."
     speaker = ""
     for message in messages:
         results = any(isinstance(block, ToolResultBlock) for block in message.blocks)
-        who = speaker if results else WHO.get(message.role, message.role)
+        who = speaker if results else SPEAKERS.get(message.role, message.role)
         if who != speaker:
             yield f"## {who}"
             speaker = who
@@ -90,8 +90,9 @@ def _block(block: Block) -> str:
             return f"**{block.name}**\n\n{_fenced(arguments, 'json')}"
         case ToolResultBlock():
             text = block.text
-            if len(text) > RESULT_CHARS:
-                text = f"{text[:RESULT_CHARS]}\n[… {len(text) - RESULT_CHARS:,} characters more]"
+            if len(text) > MAX_RESULT_CHARS:
+                more = len(text) - MAX_RESULT_CHARS
+                text = f"{text[:MAX_RESULT_CHARS]}\n[… {more:,} more characters]"
             return _fenced(text)
         case ImageBlock():
             return "*(an image)*"
