@@ -80,7 +80,7 @@ _SINGULAR = {"messages": "message", "turns": "turn", "deliveries": "delivery", "
 
 
 def hold_open_work(home: Path, now: float) -> HeldWork:
-    """Hold the open work of ``home``, and jobs due by ``now``. No other process may use the home."""
+    """Hold the open work of ``home`` and jobs due by ``now``. No process may use the home."""
     if not (home / DATABASE).exists():
         return HeldWork()
     found_work: dict[str, list[list[Any]]] = {}
