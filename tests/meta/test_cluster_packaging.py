@@ -13,13 +13,13 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from hookline_cluster.commands.worker import CLOSING
+from hookline_cluster.commands.worker import CLOSE_TIMEOUT
 from hookline_cluster.config import ClusterConfig
 
 from .tree import ROOT
 
 KUBERNETES, CLUSTER = ROOT / "packaging" / "kubernetes", ROOT / "packaging" / "cluster"
-LONGEST = ClusterConfig().drain + CLOSING
+LONGEST = ClusterConfig().drain + CLOSE_TIMEOUT
 """Seconds from the first signal to the end of a worker."""
 SECRET = re.compile(r"(?i)(key|token|secret|password)\w*\s*[=:]\s*[\"']?(?!\$\{)[\w-]{12,}")
 VERSION = "1.37"

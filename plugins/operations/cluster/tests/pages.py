@@ -22,17 +22,17 @@ SECONDS = 6
 
 DIES = """
 if os.environ.get("DIES"):  # once the gateway was told so often that there may be a reply
-    import hookline_cluster.replies as replies
+    from hookline_cluster.owned_channels import OwnedChannels
 
-    tell, left = replies.Channels.tell, [int(os.environ["DIES"])]
+    announce, left = OwnedChannels.announce_reply, [int(os.environ["DIES"])]
 
     async def told(self, channel, chat_id):
-        await tell(self, channel, chat_id)
+        await announce(self, channel, chat_id)
         left[0] -= 1
         if not left[0]:
             os.kill(os.getpid(), 9)
 
-    replies.Channels.tell = told
+    OwnedChannels.announce_reply = told
 """
 
 

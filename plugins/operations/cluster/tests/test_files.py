@@ -43,4 +43,4 @@ def test_files_that_are_in_the_way_are_named(cluster: Cluster, tmp_path: Path) -
     (media / "old.png").touch()
     code, _, err = cluster.run("gateway", "gateway", "--no-turns")
     assert code == 2
-    assert f"{media} holds files of its own; move them to {tmp_path / 'shared' / 'media'}" in err
+    assert f"{media} has files. Move them to {tmp_path / 'shared' / 'media'}" in err

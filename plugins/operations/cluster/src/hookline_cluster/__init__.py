@@ -1,10 +1,14 @@
 """Hookline plugin ``cluster``: gateways and workers on many machines, around one database.
 
-Reached by the entry point ``hookline_cluster:ClusterPlugin``. :mod:`.plugin` is the service
-``WorkDistribution``, :mod:`.member` the life of a process in the cluster, :mod:`.queue` wakes a
-worker for a chat (procrastinate), :mod:`.lanes` works on one chat after the other,
-:mod:`.replies` has replies sent by the gateway that owns their channel, :mod:`.nodes` knows who
-is there, and :mod:`.cli` is ``hookline worker`` and ``hookline cluster``.
+- :mod:`.plugin`: the service ``WorkDistribution``.
+- :mod:`.member`: joins this process to the cluster, with its heartbeat and regular checks.
+- :mod:`.chat_queue`: the queue of chats that need a worker (procrastinate).
+- :mod:`.active_chats`: works on the messages of a chat, in order.
+- :mod:`.owned_channels`: sends the replies of the channels that this gateway owns.
+- :mod:`.turn_events`: sends what a turn shows while it runs from the worker to the gateway.
+- :mod:`.nodes`: the processes in the cluster.
+- :mod:`.shared_folder`: the folder with files that all machines share.
+- :mod:`.commands`: ``hookline worker`` and ``hookline cluster``.
 """
 
 from .config import ClusterConfig

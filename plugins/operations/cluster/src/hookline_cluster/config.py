@@ -8,24 +8,21 @@ from pydantic import BaseModel, Field
 
 
 class ClusterConfig(BaseModel):
-    """How a process takes part."""
+    """The settings of a process in the cluster."""
 
     turns: int = Field(
         default=100, ge=1, le=10_000, description="Chats that a worker works on at once."
     )
     files: Path | None = Field(
         default=None,
-        description="A folder that all machines share, for what people send and chats' files.",
+        description="A folder that all machines share, for received files and chats' files.",
     )
     drain: float = Field(
         default=24.0,
         ge=0,
         le=3600,
-        description="Seconds that a worker's running turns have after a signal.",
+        description="Seconds that a worker's running turns may take after a signal.",
     )
     sweep: float = Field(
-        default=4.0,
-        ge=0.1,
-        le=60,
-        description="Seconds between two looks for what was left or not heard of.",
+        default=4.0, ge=0.1, le=60, description="Seconds between two checks for missed work."
     )

@@ -1,4 +1,4 @@
-"""The life of a process that takes part: it is heard of, hears, and looks for what is left."""
+"""A process in the cluster: its heartbeat, listeners and regular checks for missed work."""
 
 from __future__ import annotations
 
@@ -22,60 +22,63 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.drivers import Store
 
+from .active_chats import ARRIVED_TOPIC, ActiveChats, chat_key
+from .chat_queue import ChatQueue
 from .config import ClusterConfig
-from .lanes import ARRIVED, Lanes, key_of
-from .news import Teller, hear_shown, tell_shown
-from .nodes import BEAT_SECONDS, Nodes
-from .queue import Queue
-from .replies import Channels
+from .nodes import BEAT_SECONDS, ClusterNodes
+from .owned_channels import OwnedChannels
+from .turn_events import TurnEventSender, announce_question, receive_questions
 
-FRESH_SECONDS = 6.0
-"""Since the last word of a process, after which what it has is looked at: it may be dead."""
-GROWING: frozenset[Feature] = frozenset({"edits", "typing"})
-"""What a platform can show of a turn that goes on."""
-HEAR_SECONDS = 60.0
-"""Within which the database has to let a worker listen."""
+FRESH_NODE_SECONDS = 6.0
+"""Seconds of silence after which the work of a process is checked: it may be dead."""
+PROGRESS_FEATURES: frozenset[Feature] = frozenset({"edits", "typing"})
+"""Features with which a platform shows the progress of a turn."""
+LISTEN_TIMEOUT = 60.0
+"""Seconds within which a worker must be able to listen on the database."""
 
 
-class Member:
-    """This process in the cluster; nothing is connected before there is something to do.
+class ClusterMember:
+    """This process in the cluster. It connects to the queue only when needed.
 
     Args:
         config: the plugin's settings.
         host: the plugin's host.
-        conninfo: libpq's parameters.
+        conninfo: libpq's connection string.
     """
 
     def __init__(self, config: ClusterConfig, host: Host, conninfo: str) -> None:
-        self.config, self.host = config, host
+        self.config = config
+        self.host = host
         self._store = host.services[Store]
-        self.channels = Channels(host)
-        self._lanes = Lanes(host, self._is_unclaimed, config.files)
-        self._queue = self._lanes.queue = Queue(conninfo, self._lanes.drain)
-        self._nodes = Nodes(host.storage, lambda: self._lanes.count)
+        self.channels = OwnedChannels(host)
+        self._active_chats = ActiveChats(host, self._is_unclaimed, config.files)
+        self._queue = self._active_chats.queue = ChatQueue(conninfo, self._active_chats.drain)
+        self._nodes = ClusterNodes(host.storage, lambda: self._active_chats.count)
         self._arrived: set[str] = set()
-        self._telling: asyncio.Task[Any] | None = None
+        self._announcing: asyncio.Task[Any] | None = None
         self._working: asyncio.Task[Any] | None = None
         self.status = self._nodes.status
 
     def is_network(self, channel: str) -> bool:
-        """True for the name of a channel on which others than the operator write."""
+        """Whether people other than the operator write on this channel."""
         return any(one.network for one in self.host.channels() if one.name == channel)
 
-    def is_elsewhere(self, channel: str) -> bool:
-        """True for a channel whose replies another process sends."""
-        return channel not in self.channels.held and self.is_network(channel)
+    def is_remote(self, channel: str) -> bool:
+        """Whether another process sends the replies of this channel."""
+        return channel not in self.channels.owned_names and self.is_network(channel)
 
-    def _is_told(self, channel: str) -> bool:
-        """True for a channel of which the other process has to hear: it can show something before
-        the reply, and its plugin does not tell more than that by itself."""
+    def _needs_events(self, channel: str) -> bool:
+        """Whether the process that owns a channel needs the events of its turns.
+
+        It does if the channel can show progress and its plugin does not relay events by itself.
+        """
         found = (one for one in self.host.channels() if one.name == channel)
-        return self.is_elsewhere(channel) and any(
-            features(one) & GROWING and not one.relays for one in found
+        return self.is_remote(channel) and any(
+            features(one) & PROGRESS_FEATURES and not one.relays for one in found
         )
 
     async def join(self, kind: str, turns: int) -> None:
-        """Take part, working on so many chats at once. Raises ``StoreError``."""
+        """Join the cluster and work on up to ``turns`` chats at once. Raises ``StoreError``."""
         self._nodes.kind = kind
         await self._nodes.beat()
         await self._nodes.tidy()
@@ -83,44 +86,44 @@ class Member:
         self.host.spawn(self._beat(), "beat")
         self.host.spawn(self._sweep(works=turns > 0), "sweep")
         if turns:
-            hearing = asyncio.Event()
-            self.host.spawn(self._hear(hearing), "hear")
-            self.host.spawn(hear_shown(self.host, self.is_elsewhere), "hear of questions")
-            Teller(self.host, self._is_told).listen()
-            async with asyncio.timeout(HEAR_SECONDS):
-                await hearing.wait()
+            listening = asyncio.Event()
+            self.host.spawn(self._listen_for_arrivals(listening), "hear")
+            self.host.spawn(receive_questions(self.host, self.is_remote), "hear of questions")
+            TurnEventSender(self.host, self._needs_events).listen()
+            async with asyncio.timeout(LISTEN_TIMEOUT):
+                await listening.wait()
             self._working = self.host.spawn(self._queue.work(turns), "work")
 
-    async def work(self) -> None:
-        """Begin what plugins do in a process that runs turns; errors are logged."""
+    async def start_services(self) -> None:
+        """Start the services of plugins that run turns; errors are logged."""
         names = [one.name for one in self.host.channels() if one.network]
-        for work in self._works():
+        for work in self._gateway_services():
             try:
                 await work.gateway_up(names)
             except Exception:
-                self.host.log.exception("%s did not begin", type(work).__name__)
+                self.host.log.exception("cannot start %s", type(work).__name__)
 
-    async def rest(self) -> None:
-        """End what :meth:`work` has begun."""
-        for work in self._works():
+    async def stop_services(self) -> None:
+        """Stop the services that :meth:`start_services` started."""
+        for work in self._gateway_services():
             try:
                 await work.gateway_stopping()
             except Exception:
-                self.host.log.exception("%s did not stop well", type(work).__name__)
+                self.host.log.exception("cannot stop %s", type(work).__name__)
 
-    def _works(self) -> list[GatewayService]:
+    def _gateway_services(self) -> list[GatewayService]:
         works = self.host.services.all(GatewayService)
         return [work for work in works if work.runs_turns]
 
     async def end(self, seconds: float) -> None:
-        """Begin with nothing new, and wait at most ``seconds`` for what is under way."""
-        self._lanes.is_ending = self._queue.is_ending = True
+        """Start nothing new, and wait at most ``seconds`` for running turns."""
+        self._active_chats.is_ending = self._queue.is_ending = True
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait({self._working}, timeout=seconds)
 
     async def leave(self) -> None:
-        """Let go of everything, so that others go on with it."""
+        """Release everything, so that other processes can continue."""
         await self.channels.release()
         if self._nodes.kind:
             with suppress(HooklineError):
@@ -128,64 +131,64 @@ class Member:
         await self._queue.close()
 
     def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> Awaitable[None] | None:
-        """Tell workers of a question that this process has shown."""
-        if not reply.choices or reply.session.channel not in self.channels.held:
+        """Announce a question that this process has shown to the workers."""
+        if not reply.choices or reply.session.channel not in self.channels.owned_names:
             return None
-        return tell_shown(self.host, reply)
+        return announce_question(self.host, reply)
 
     def arrived(self, channel: str, chat_id: str) -> None:
-        """Have a worker look at a chat."""
-        self._arrived.add(key_of(channel, chat_id))
-        if self._telling is None or self._telling.done():
-            self._telling = self.host.spawn(self._tell(), "tell workers")
+        """Queue a chat for a worker."""
+        self._arrived.add(chat_key(channel, chat_id))
+        if self._announcing is None or self._announcing.done():
+            self._announcing = self.host.spawn(self._announce_arrivals(), "announce messages")
 
-    async def _tell(self) -> None:
-        """Tell who is at it, and put into the queue, what has arrived."""
+    async def _announce_arrivals(self) -> None:
+        """Announce and queue the chats that have new messages."""
         while self._arrived:
             keys, self._arrived = self._arrived, set()
             for key in keys:
                 try:
-                    await self._store.notify(ARRIVED, key)
+                    await self._store.notify(ARRIVED_TOPIC, key)
                     await self._queue.defer(key)
                 except StoreError as error:
-                    self.host.log.warning("the sweep has to find a message: %s", error)
+                    self.host.log.warning("a message waits for the next sweep: %s", error)
 
     async def _is_unclaimed(self, channel: str, chat_id: str) -> bool:
         found = await self.host.storage.fetch("unclaimed", channel=channel, chat_id=chat_id)
         return bool(found)
 
-    async def _hear(self, hearing: asyncio.Event) -> None:
-        async with self._store.listen(ARRIVED) as keys:
-            hearing.set()
+    async def _listen_for_arrivals(self, listening: asyncio.Event) -> None:
+        async with self._store.listen(ARRIVED_TOPIC) as keys:
+            listening.set()
             async for key in keys:
-                self._lanes.look(key)
+                self._active_chats.wake(key)
 
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            await self._carefully(self._nodes.beat, "this process cannot say that it lives")
+            await self._run_or_log(self._nodes.beat, "cannot send the heartbeat")
 
     async def _sweep(self, *, works: bool) -> None:
-        """Look now and then for what nobody has, and for what was not heard of."""
+        """Check regularly for unclaimed work and for replies that were not announced."""
         while True:
             await asyncio.sleep(self.config.sweep)
             if works:
-                await self._carefully(self._find_work, "what was left cannot be looked for")
-            if self.channels.held:
-                await self._carefully(self._find_replies, "replies cannot be looked for")
+                await self._run_or_log(self._find_work, "cannot look for unclaimed work")
+            if self.channels.owned_names:
+                await self._run_or_log(self._find_replies, "cannot look for replies")
 
     async def _find_work(self) -> None:
-        for row in await self.host.storage.fetch("left", fresh=FRESH_SECONDS):
+        for row in await self.host.storage.fetch("left", fresh=FRESH_NODE_SECONDS):
             if self.is_network(row["channel"]):
-                await self._queue.defer(key_of(row["channel"], row["chat_id"]))
+                await self._queue.defer(chat_key(row["channel"], row["chat_id"]))
         await self._queue.tidy()
 
     async def _find_replies(self) -> None:
         for row in await self.host.storage.fetch("unsent"):
             await self.channels.send(row["channel"], row["chat_id"])
 
-    async def _carefully(self, work: Callable[[], Awaitable[None]], told: str) -> None:
-        """Do it, and only log where the database fails; end where others took this one for dead."""
+    async def _run_or_log(self, work: Callable[[], Awaitable[None]], failure: str) -> None:
+        """Run ``work`` and log errors; end the process if others declared it dead."""
         try:
             await work()
         except Fenced as error:
@@ -193,4 +196,4 @@ class Member:
             sys.stderr.flush()
             os._exit(1)
         except HooklineError as error:
-            self.host.log.warning("%s: %s", told, error)
+            self.host.log.warning("%s: %s", failure, error)

@@ -1,4 +1,4 @@
-"""Who takes part: a row for each process, with when it was last heard of."""
+"""The processes in the cluster: a row for each, with its last heartbeat."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hookline_hookspecs import Storage
 from hookline_hookspecs.storage import Row
 
 BEAT_SECONDS = 5.0
-GONE_SECONDS = 15.0
-"""Without a word, after which a process is not counted."""
-FORGOTTEN_SECONDS = 3600.0
+DEAD_NODE_SECONDS = 15.0
+"""Seconds of silence after which a process counts as dead."""
+DELETE_NODE_SECONDS = 3600.0
 
 
 @dataclass
-class Nodes:
-    """This process among the others.
+class ClusterNodes:
+    """This process and the others.
 
-    ``turns`` says how many chats it has at hand.
+    ``turns`` returns how many chats this process works on.
     """
 
     storage: Storage
@@ -32,24 +32,26 @@ class Nodes:
     place: str = field(default_factory=lambda: f"process {os.getpid()} on {socket.gethostname()}")
 
     async def beat(self) -> None:
-        """Tell that this process lives. Raises ``Fenced`` if others have taken it for dead."""
+        """Send a heartbeat. Raises ``Fenced`` if others have declared this process dead."""
         row = {"id": self.id, "kind": self.kind, "place": self.place}
         await self.storage.execute("beat", **row, turns=self.turns())
 
     async def leave(self) -> None:
-        """Be there no longer."""
+        """Remove this process."""
         await self.storage.execute("leave", id=self.id)
 
     async def tidy(self) -> None:
-        """Forget processes that have been gone for long."""
-        await self.storage.execute("forget", seconds=FORGOTTEN_SECONDS)
+        """Delete the rows of processes that have been dead for long."""
+        await self.storage.execute("forget", seconds=DELETE_NODE_SECONDS)
 
     async def status(self) -> dict[str, Any]:
-        """``{nodes: [{id, kind, place, beat, turns}], waiting, open}``: messages that wait, and
-        turns that have not ended."""
+        """``{nodes: [{id, kind, place, beat, turns}], waiting, open}``.
+
+        ``waiting`` counts queued messages, ``open`` running turns.
+        """
         rows = await self._rows()
         counts: Mapping[str, Any] = (await self.storage.fetch("counts"))[0]
         return {"nodes": [dict(row) for row in rows], **counts}
 
     async def _rows(self) -> list[Row]:
-        return await self.storage.fetch("nodes", seconds=GONE_SECONDS)
+        return await self.storage.fetch("nodes", seconds=DEAD_NODE_SECONDS)

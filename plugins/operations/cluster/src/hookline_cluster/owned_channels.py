@@ -1,4 +1,4 @@
-"""Replies: stored by whoever works, sent by the gateway that owns the channel."""
+"""The channels that this gateway owns. Workers store replies; the owner of a channel sends them."""
 
 from __future__ import annotations
 
@@ -9,39 +9,41 @@ from contextlib import AsyncExitStack
 from hookline_hookspecs import GatewayHost, Host, StoreError
 from hookline_hookspecs.drivers import Store
 
-from .news import show
+from .turn_events import receive_turn_events
 
 log = logging.getLogger("hookline.plugin.cluster")
-REPLIES = "cluster:replies:"
-"""Before the channel: the topic of chats with a reply."""
+REPLIES_TOPIC = "cluster:replies:"
+"""The prefix of the topic, before the channel, on which chats with new replies are announced."""
 POLL_SECONDS = 0.5
-"""Between two tries to own a channel that another gateway owns."""
+"""Seconds between two attempts to own a channel of another gateway."""
 
 
-class Channels:
-    """The channels that this process owns: it alone is connected and sends."""
+class OwnedChannels:
+    """The channels that this process owns: only it is connected and sends."""
 
     def __init__(self, host: Host) -> None:
-        self._store, self._core = host.services[Store], host.services[GatewayHost]
-        self._host, self._spawn = host, host.spawn
+        self._store = host.services[Store]
+        self._core = host.services[GatewayHost]
+        self._host = host
+        self._spawn = host.spawn
         self._owned = AsyncExitStack()
         self._listeners: dict[str, asyncio.Task[None]] = {}
-        self.held: set[str] = set()
+        self.owned_names: set[str] = set()
 
     async def hold(self, channel: str) -> None:
-        """Return once the channel is this process's own, and its replies are sent from here."""
+        """Wait until this process owns the channel, then send its replies from here."""
         if listener := self._listener(channel):
             if listener not in self._listeners:
                 owning = self._own(f"listener:{listener}")
                 self._listeners[listener] = self._spawn(owning, f"listener {listener}")
             await asyncio.shield(self._listeners[listener])
         await self._own(f"channel:{channel}")
-        self.held.add(channel)
-        self._spawn(self._hear(channel), f"replies of {channel}")
-        self._spawn(show(self._host, channel), f"news of {channel}")
+        self.owned_names.add(channel)
+        self._spawn(self._listen_for_replies(channel), f"replies of {channel}")
+        self._spawn(receive_turn_events(self._host, channel), f"turn events of {channel}")
 
     def _listener(self, channel: str) -> str:
-        """The listener that a channel shares with others, which belong to the same process."""
+        """The name of the listener that a channel shares with others; empty if it has its own."""
         found = (one for one in self._host.channels() if one.name == channel)
         return next((one.listener for one in found), "")
 
@@ -55,27 +57,27 @@ class Channels:
             await asyncio.sleep(POLL_SECONDS)
 
     async def release(self) -> None:
-        """Let other gateways have them."""
-        self.held.clear()
+        """Release all channels for other gateways."""
+        self.owned_names.clear()
         await self._owned.aclose()
 
-    async def tell(self, channel: str, chat_id: str) -> None:
-        """A reply is stored for a chat of another's channel."""
-        await self._store.notify(REPLIES + channel, chat_id)
+    async def announce_reply(self, channel: str, chat_id: str) -> None:
+        """Announce a stored reply to the gateway that owns the channel."""
+        await self._store.notify(REPLIES_TOPIC + channel, chat_id)
 
     async def send(self, channel: str, chat_id: str) -> None:
-        """Send what waits for a chat."""
-        if channel in self.held:
+        """Send the replies of a chat, if this process owns the channel."""
+        if channel in self.owned_names:
             await self._core.deliver(channel, chat_id)
 
-    async def _hear(self, channel: str) -> None:
-        async with self._store.listen(REPLIES + channel) as chats:
-            await self._core.recover()  # what was stored before
+    async def _listen_for_replies(self, channel: str) -> None:
+        async with self._store.listen(REPLIES_TOPIC + channel) as chats:
+            await self._core.recover()  # sends replies that were stored before
             async for chat_id in chats:
                 if not chat_id:
-                    self._spawn(self._missed(), "missed replies")
+                    self._spawn(self._recover(), "missed replies")
                 else:
                     self._spawn(self.send(channel, chat_id), "reply")
 
-    async def _missed(self) -> None:
+    async def _recover(self) -> None:
         await self._core.recover()

@@ -1,8 +1,8 @@
-"""What a turn shows while it runs, on its way from the worker to the gateway that shows it.
+"""Sends what a turn shows while it runs from the worker to the gateway.
 
-It is told by ``NOTIFY``, outside of transactions and at most four times a second for a turn; what
-is lost does no harm, because the reply comes through the outbox. The other way, workers are told
-which questions were shown, and as which messages.
+Events are sent with ``NOTIFY``, outside of transactions and at most four times a second for a turn.
+Lost events do no harm, because the reply comes through the outbox. In the other direction, gateways
+announce to workers which questions were shown, and as which messages.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ from hookline_hookspecs import (
 from hookline_hookspecs.drivers import Store
 
 log = logging.getLogger("hookline.plugin.cluster")
-NEWS, SHOWN = "cluster:news:", "cluster:shown"
-"""Topics: of what turns show, with the channel behind it, and of questions that were shown."""
-EVERY_SECONDS = 0.25
-ROOM = 3_000
-"""Characters of text in one payload, which has 7,000 bytes."""
-MOST_BYTES = 6_900
-KEPT = 32_000
-"""Characters that wait for the next payload at most; no platform shows as many while they grow."""
+TURN_EVENTS_TOPIC = "cluster:news:"
+"""The prefix of the topic of turn events, before the channel."""
+QUESTIONS_TOPIC = "cluster:shown"
+"""The topic of questions that were shown."""
+SEND_INTERVAL = 0.25
+MAX_TEXT_CHARS = 3_000
+"""Characters of text in one payload, whose limit is 7,000 bytes."""
+MAX_PAYLOAD_BYTES = 6_900
+MAX_BUFFERED_CHARS = 32_000
+"""Characters that are buffered at most; no platform shows more of a growing reply."""
 
 
 @dataclass
-class _Running:
-    """A turn of this process that another one shows."""
+class _RemoteTurn:
+    """A turn of this process that another process shows."""
 
     channel: str
     chat_id: str
@@ -51,29 +53,30 @@ class _Running:
     text: str = ""
     telling: asyncio.Task[Any] | None = field(default=None, compare=False)
 
-    def news(self, kind: Any, text: str = "") -> RemoteTurnEvent:
+    def event(self, kind: Any, text: str = "") -> RemoteTurnEvent:
         return RemoteTurnEvent(
             kind, self.channel, self.chat_id, self.message_id, self.session_id, text
         )
 
 
-class Teller:
-    """Tells gateways what the turns of this process show.
+class TurnEventSender:
+    """Sends events of this process's turns to gateways.
 
     Args:
         host: the plugin's host.
-        is_elsewhere: whether another process shows a channel, and has to be told.
+        is_remote: whether another process needs the events of a channel.
     """
 
-    def __init__(self, host: Host, is_elsewhere: Callable[[str], bool]) -> None:
-        self._host, self._store = host, host.services[Store]
-        self._is_elsewhere = is_elsewhere
-        self._running: dict[str, _Running] = {}
+    def __init__(self, host: Host, is_remote: Callable[[str], bool]) -> None:
+        self._host = host
+        self._store = host.services[Store]
+        self._is_remote = is_remote
+        self._running: dict[str, _RemoteTurn] = {}
         self._waiting: deque[RemoteTurnEvent] = deque()
         self._sending: asyncio.Task[Any] | None = None
 
     def listen(self) -> None:
-        """Hear of the turns of this process."""
+        """Connect to the signals of this process's turns."""
         receivers: dict[str, Callable[..., Any]] = {
             "start_of_turn": self._begun,
             "delta": self._grown,
@@ -86,44 +89,44 @@ class Teller:
 
     def _begun(self, turn: Turn, ctx: Context | None = None) -> None:
         session, inbound = turn.session, turn.inbound
-        if session.kind == "chat" and self._is_elsewhere(inbound.channel):
-            running = self._running[session.id] = _Running(
+        if session.kind == "chat" and self._is_remote(inbound.channel):
+            running = self._running[session.id] = _RemoteTurn(
                 inbound.channel, inbound.chat_id, inbound.message_id, session.id
             )
-            self._tell(running.news("begun"))
+            self._tell(running.event("begun"))
 
     def _grown(self, delta: Delta, ctx: Context | None = None) -> None:
         if ctx is None or (running := self._running.get(ctx.session.id)) is None:
             return
         if delta.kind == "restart":
             self._pause(running)
-        elif delta.kind == "text" and len(running.text) < KEPT:
+        elif delta.kind == "text" and len(running.text) < MAX_BUFFERED_CHARS:
             running.text += delta.text
             if running.telling is None or running.telling.done():
-                running.telling = self._host.spawn(self._grow(running), "tell words")
+                running.telling = self._host.spawn(self._grow(running), "send text")
 
-    async def _grow(self, running: _Running) -> None:
+    async def _grow(self, running: _RemoteTurn) -> None:
         while running.text:
-            await asyncio.sleep(EVERY_SECONDS)
-            text, running.text = running.text[:ROOM], running.text[ROOM:]
+            await asyncio.sleep(SEND_INTERVAL)
+            text, running.text = running.text[:MAX_TEXT_CHARS], running.text[MAX_TEXT_CHARS:]
             if text:
-                self._tell(running.news("text", text))
+                self._tell(running.event("text", text))
 
     def _paused(self, _response: object, ctx: Context | None = None) -> None:
         if ctx is not None and (running := self._running.get(ctx.session.id)) is not None:
             self._pause(running)
 
-    def _pause(self, running: _Running) -> None:
+    def _pause(self, running: _RemoteTurn) -> None:
         text, running.text = running.text, ""
         if text:
-            self._tell(running.news("text", text[:ROOM]))
-        self._tell(running.news("paused"))
+            self._tell(running.event("text", text[:MAX_TEXT_CHARS]))
+        self._tell(running.event("paused"))
 
     def _board(self, result: ToolResult, ctx: Context | None = None) -> None:
         if ctx is None or (running := self._running.get(ctx.session.id)) is None:
             return
         if isinstance(result.data, Mapping) and "board" in result.data and result.shown:
-            self._tell(running.news("board", result.shown[:ROOM]))
+            self._tell(running.event("board", result.shown[:MAX_TEXT_CHARS]))
 
     def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
         for session_id, running in list(self._running.items()):
@@ -131,34 +134,36 @@ class Teller:
             if ended == (inbound.channel, inbound.chat_id, inbound.message_id):
                 running.text = ""
                 del self._running[session_id]
-                self._tell(running.news("ended"))
+                self._tell(running.event("ended"))
 
-    def _tell(self, news: RemoteTurnEvent) -> None:
-        self._waiting.append(news)
+    def _tell(self, event: RemoteTurnEvent) -> None:
+        self._waiting.append(event)
         if self._sending is None or self._sending.done():
-            self._sending = self._host.spawn(self._send(), "tell news")
+            self._sending = self._host.spawn(self._send(), "send turn events")
 
     async def _send(self) -> None:
         while self._waiting:
-            news = self._waiting.popleft()
+            event = self._waiting.popleft()
             try:
-                await self._store.notify(NEWS + news.channel, encoded(asdict(news)))
+                await self._store.notify(
+                    TURN_EVENTS_TOPIC + event.channel, encode_payload(asdict(event))
+                )
             except StoreError as error:
-                log.debug("news of a turn are lost: %s", error)
+                log.debug("an event of a turn was lost: %s", error)
 
 
-async def show(host: Host, channel: str) -> None:
-    """Hand what turns elsewhere show to the channel of this process, until cancelled."""
-    async with host.services[Store].listen(NEWS + channel) as payloads:
+async def receive_turn_events(host: Host, channel: str) -> None:
+    """Pass events of turns in other processes to a channel of this process, until cancelled."""
+    async with host.services[Store].listen(TURN_EVENTS_TOPIC + channel) as payloads:
         async for payload in payloads:
             if payload:
                 host.signals.send("remote_turn", RemoteTurnEvent(**json.loads(payload)))
 
 
-async def tell_shown(host: Host, reply: Reply) -> None:
-    """Tell workers that a question was shown."""
+async def announce_question(host: Host, reply: Reply) -> None:
+    """Announce to workers that a question was shown."""
     session = reply.session
-    told = {
+    payload_data = {
         "session": [session.id, session.channel, session.chat_id, session.created],
         "reply": {
             "id": reply.id,
@@ -171,31 +176,33 @@ async def tell_shown(host: Host, reply: Reply) -> None:
         },
     }
     try:
-        await host.services[Store].notify(SHOWN, encoded(told))
+        await host.services[Store].notify(QUESTIONS_TOPIC, encode_payload(payload_data))
     except StoreError as error:
-        log.warning("a worker does not hear that a question was shown: %s", error)
+        log.warning("cannot announce a question to workers: %s", error)
 
 
-async def hear_shown(host: Host, is_elsewhere: Callable[[str], bool]) -> None:
-    """Tell this process which questions others have shown, by ``reply_sent``, until cancelled."""
-    async with host.services[Store].listen(SHOWN) as payloads:
+async def receive_questions(host: Host, is_remote: Callable[[str], bool]) -> None:
+    """Send ``reply_sent`` for questions that other processes have shown, until cancelled."""
+    async with host.services[Store].listen(QUESTIONS_TOPIC) as payloads:
         async for payload in payloads:
             if not payload:
                 continue
-            told = json.loads(payload)
-            id_, channel, chat_id, created = told["session"]
-            if is_elsewhere(channel):
-                row = told["reply"]
+            payload_data = json.loads(payload)
+            id_, channel, chat_id, created = payload_data["session"]
+            if is_remote(channel):
+                row = payload_data["reply"]
                 for name in ("choices", "delivered"):
                     row[name] = tuple(row[name])
                 session = Session(id_, channel, chat_id, None, created)
                 host.signals.send("reply_sent", Reply(session, "", **row))
 
 
-def encoded(told: Mapping[str, Any]) -> str:
+def encode_payload(payload_data: Mapping[str, Any]) -> str:
     """``told`` as JSON that fits into a payload; a ``text`` that does not is cut."""
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    while (more := len(text.encode("utf-8", "replace")) - MOST_BYTES) > 0 and told.get("text"):
-        told = {**told, "text": str(told["text"])[: -max(1, more // 4)]}
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(payload_data, ensure_ascii=False, separators=(",", ":"))
+    while (
+        more := len(text.encode("utf-8", "replace")) - MAX_PAYLOAD_BYTES
+    ) > 0 and payload_data.get("text"):
+        payload_data = {**payload_data, "text": str(payload_data["text"])[: -max(1, more // 4)]}
+        text = json.dumps(payload_data, ensure_ascii=False, separators=(",", ":"))
     return text

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..plugin import ClusterPlugin
 
 INTERRUPTED = 130
-CLOSING = 5.0
-"""Seconds that plugins and store have after the drain."""
+CLOSE_TIMEOUT = 5.0
+"""Seconds that plugins and store have to close after the drain."""
 
 
 @with_plugin
@@ -38,37 +38,37 @@ async def worker(
     core = services[Inspection]
     core.check_model(core.default_model())
     ended = asyncio.Event()
-    _listen(ended, config.drain + CLOSING)
+    _install_signal_handlers(ended, config.drain + CLOSE_TIMEOUT)
     await member.join("worker", turns or config.turns)
-    await member.work()
-    _tell("ready")
+    await member.start_services()
+    _print_error("ready")
     await ended.wait()
     until = time.monotonic() + config.drain
-    await asyncio.gather(member.end(config.drain), member.rest())
+    await asyncio.gather(member.end(config.drain), member.stop_services())
     await services[GatewayHost].finish(max(0.0, until - time.monotonic()))
-    # Said outright, because returning would wait for background work once more.
+    # Explicit, because returning would wait for background work again.
     raise SystemExit(0)
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
-def _listen(ended: asyncio.Event, seconds: float) -> None:
-    """Set ``ended`` at the first signal; end at once at a second one, or after ``seconds``."""
+def _install_signal_handlers(ended: asyncio.Event, seconds: float) -> None:
+    """Set ``ended`` at the first signal; exit at a second one, or after ``seconds``."""
     loop = asyncio.get_running_loop()
 
-    def signalled() -> None:
+    def on_signal() -> None:
         if ended.is_set():
-            _tell("hookline: stopped at once; another worker resumes the open turns")
+            _print_error("hookline: stopped at once; another worker resumes the open turns")
             os._exit(INTERRUPTED)
         ended.set()
-        loop.call_later(seconds, late)
+        loop.call_later(seconds, on_timeout)
 
-    def late() -> None:
-        _tell(f"hookline: open turns after {seconds:g} s; another worker resumes them")
+    def on_timeout() -> None:
+        _print_error(f"hookline: open turns after {seconds:g} s; another worker resumes them")
         os._exit(0)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, signalled)
+        loop.add_signal_handler(number, on_signal)
