@@ -1,7 +1,7 @@
-"""Questions that were shown, and whose they are: nobody answers for somebody else.
+"""Questions shown on channels, and who may answer each: only the person who was asked.
 
-A question of a turn is kept in the store, because its buttons are still there after a restart; that
-of a command ends with the process.
+A question of a turn is stored, because its buttons stay after a restart; a question of a command
+ends with the process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Chat = tuple[str, str]
 MAX_CHATS = 2048
 """Messages whose authors are remembered, and chats whose questions are."""
 MAX_QUESTIONS_PER_CHAT = 32
-"""Questions of one chat that are remembered, the newest."""
+"""The newest questions of a chat that are remembered."""
 PRESS_TIMEOUT = 2.0
 """Seconds that a press waits for the question, while the chat's reply is still on its way."""
 QUESTION_CLOSED = "That question is answered, or is not open any more. Nothing was changed."
@@ -30,9 +30,15 @@ NOT_ASKED = "Only the person who was asked may answer. Nothing was changed."
 
 @dataclass(slots=True)
 class ShownQuestion:
-    """A question: the ids of its messages, its choices, who was asked (empty if that is not known)
-    and which message ended it. ``kept``: it outlives the process. ``conversation``: the session
-    that the person's message with_author, where a chat has several."""
+    """A question on a channel.
+
+    Attributes:
+        ids: the ids of its messages.
+        person: who was asked; empty if unknown.
+        ended_by: the message that closed it.
+        kept: whether it is stored.
+        conversation: the session of the person's message, if a chat has several.
+    """
 
     ids: list[str]
     choices: list[str]
@@ -53,7 +59,7 @@ class Questions:
         self._asked: OrderedDict[Chat, list[ShownQuestion]] = OrderedDict()
 
     def wrote(self, inbound: Inbound, *, begins_turn: bool) -> None:
-        """A message has been let in; its reply may be a question to whoever wrote it."""
+        """Remember the author of an accepted message: its reply may be a question to them."""
         key = (_chat(inbound), inbound.message_id)
         self._authors[key] = (inbound.user_id, begins_turn, _conversation(inbound))
         while len(self._authors) > MAX_CHATS:

@@ -1,4 +1,4 @@
-"""The requests under ``/api``: each checks what it was sent, and asks the part that knows."""
+"""The routes under ``/api``: each checks its input and calls another part."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
 from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
 from hookline_hookspecs.web import Problem, SiteRoute, TurnViews, identity, view_as_json
 
-from .branching import branch
-from .exporting import jsonl, markdown
-from .files import MOST_BYTES
-from .owning import is_mine
-from .sending import LONGEST
+from .branch import branch
+from .export import jsonl, markdown
+from .files import MAX_FILE_BYTES
+from .message_sender import MAX_MESSAGE_CHARS
+from .session_owner import is_mine
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     from .page import Pages
 
-MOST_JSON = 4_000_000
-"""Bytes of a body that is JSON: the longest message, with every character escaped."""
-EACH_MINUTE = 60
-"""Requests of each kind that a person may send in a minute, of those that have something done."""
-LONGEST_TITLE = 200
-SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
+MAX_JSON_BYTES = 4_000_000
+"""Enough for the longest message with every character escaped."""
+MAX_POSTS_PER_MINUTE = 60
+"""For each route and person."""
+MAX_TITLE_CHARS = 200
+DOWNLOAD_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
 
 
 class Api:
-    """The handlers. What they raise as :class:`Problem` the web server answers."""
+    """The handlers. The web server turns a :class:`Problem` into a response."""
 
     def __init__(self, pages: Pages) -> None:
         self._pages, self._host = pages, pages.host
@@ -59,11 +59,13 @@ class Api:
             ("GET", f"{session}/turns/{{turn}}", self.turn),
             ("GET", "/api/files/{id}", self.file),
         ):
-            most = MOST_JSON if handler == self.message else 100_000
-            rate = EACH_MINUTE if method == "POST" else 0
+            most = MAX_JSON_BYTES if handler == self.message else 100_000
+            rate = MAX_POSTS_PER_MINUTE if method == "POST" else 0
             register(SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate))
         upload = self.upload
-        register(SiteRoute("PUT", "/api/files/{id}", upload, auth="person", max_bytes=MOST_BYTES))
+        register(
+            SiteRoute("PUT", "/api/files/{id}", upload, auth="person", max_bytes=MAX_FILE_BYTES)
+        )
 
     # What there is
 
@@ -89,14 +91,14 @@ class Api:
                 "model": model,
                 "voice": voice,
                 "questions": self._pages.questions.elsewhere(who),
-                "limits": {"file": MOST_BYTES, "text": LONGEST},
+                "limits": {"file": MAX_FILE_BYTES, "text": MAX_MESSAGE_CHARS},
                 "version": version("hookline"),
             }
         )
 
     async def events(self, request: Request) -> Response:
         """``GET /api/events``."""
-        from .streaming import events
+        from .event_stream import events
 
         return await events(self._pages.hub, self._pages.reader, identity(request), request)
 
@@ -122,7 +124,7 @@ class Api:
         )
 
     async def complete(self, request: Request) -> Response:
-        """``GET /api/commands/complete``: the arguments that a command proposes."""
+        """``GET /api/commands/complete``: the arguments that a command offers."""
         who, query = identity(request), request.query_params
         name, _, typed = query.get("text", "").partition(" ")
         session = query.get("session", "")
@@ -153,8 +155,8 @@ class Api:
         """``PATCH /api/sessions/{id}``."""
         who, id_ = identity(request), _id(request)
         title = (await _body(request)).get("title")
-        if not isinstance(title, str) or not 0 < len(title.strip()) <= LONGEST_TITLE:
-            raise _bad(f"The title must have 1 to {LONGEST_TITLE} characters.")
+        if not isinstance(title, str) or not 0 < len(title.strip()) <= MAX_TITLE_CHARS:
+            raise _bad(f"The title must have 1 to {MAX_TITLE_CHARS} characters.")
         await self._pages.rename(who, id_, " ".join(title.split()))
         row = await self._pages.reader.row(who, id_)
         return _json({"session": self._pages.reader.as_json(who, row)})
@@ -178,7 +180,7 @@ class Api:
             text, mime, suffix = markdown(session, messages), "text/markdown", "md"
         else:
             text, mime, suffix = jsonl(rows), "application/x-ndjson", "jsonl"
-        headers = {**SAFE, "Content-Disposition": _attachment(f"{id_}.{suffix}")}
+        headers = {**DOWNLOAD_HEADERS, "Content-Disposition": _attachment(f"{id_}.{suffix}")}
         return Response(text, media_type=mime, headers=headers)
 
     async def message(self, request: Request) -> Response:
@@ -250,7 +252,7 @@ class Api:
         from starlette.responses import FileResponse
 
         path, file = await self._pages.files.get(identity(request), _id(request))
-        headers = {**SAFE, "Content-Disposition": _attachment(file["name"])}
+        headers = {**DOWNLOAD_HEADERS, "Content-Disposition": _attachment(file["name"])}
         return FileResponse(path, media_type=file["mime"], headers=headers)
 
 
@@ -271,7 +273,7 @@ def _bad(message: str) -> Problem:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object that was sent. Raises :class:`Problem` (415, 400)."""
+    """Return the JSON object of a body. Raises :class:`Problem` (415, 400)."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = await request.body()
     if not text:
@@ -293,5 +295,5 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
 
 
 def _attachment(name: str) -> str:
-    """The header that has a browser save a file, whatever its name."""
+    """Return the header that makes a browser save a file, whatever its name."""
     return f"attachment; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,4 +1,4 @@
-"""The channel ``web``: what comes in is stored by core, what goes out is told to the pages."""
+"""The channel ``web``: core stores incoming messages, and replies are published to pages."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hookline_hookspecs import Feature, HooklineError, Host, Reply
 from hookline_hookspecs.channels import Channel
 from hookline_hookspecs.web import WebServer
 
-from .owning import CHANNEL
+from .session_owner import CHANNEL
 
 if TYPE_CHECKING:
     from .page import Pages
 
 
 class WebChannel(Channel):
-    """A network channel whose platform is the page.
+    """A network channel whose platform is the web page.
 
     Args:
         host: the plugin's host.
-        pages: returns what the page is made of, which is made when the channel starts.
+        pages: returns the parts of the page, which are created when the channel starts.
     """
 
     name = CHANNEL
@@ -28,16 +28,16 @@ class WebChannel(Channel):
     network = True
     can: frozenset[Feature] = frozenset({"voice", "files"})
     relays = True
-    """Turns in other processes are told by :mod:`.sharing`."""
+    """Turns in other processes are followed by :mod:`.remote_turns`."""
     listener = "web-server"
-    """Channels that have it belong to one gateway, where several share a store."""
+    """If several gateways share a store, one of them runs all channels with this listener."""
 
     def __init__(self, host: Host, pages: Callable[[], Pages]) -> None:
         self._host, self._pages = host, pages
         self._server: WebServer | None = None
 
     async def start(self) -> None:
-        """Have the web server listen. Raises ``HooklineError`` or ``OSError`` with a sentence."""
+        """Start the web server. Raises ``HooklineError`` or ``OSError``."""
         server = self._host.services.get(WebServer)
         if server is None:
             raise HooklineError(
@@ -48,23 +48,22 @@ class WebChannel(Channel):
         self._server = server
 
     async def wait(self) -> None:
-        """Return when the server has stopped; raise the error if it failed."""
+        """Wait until the server has stopped; raises its error if it failed."""
         if self._server is not None:
             await self._server.wait()
 
     async def stop(self) -> None:
-        """End every stream and let go of the server."""
+        """End every stream and release the server."""
         self._pages().hub.close()
         server, self._server = self._server, None
         if server is not None:
             await server.release()
 
     async def private_chat(self, user_id: str) -> str | None:
-        """Return the chat in which a person can be asked who has never written: their own, if a
-        browser of theirs is logged in."""
+        """Return a person's own chat if one of their browsers is logged in, else None."""
         server = self._host.services.get(WebServer)
         return user_id if server is not None and await server.devices(user_id) else None
 
     async def send(self, reply: Reply) -> str:
-        """Tell a reply to the pages; its own id is the id of the message."""
+        """Publish a reply; its id is also the id of the message."""
         return await self._pages().send(reply)

@@ -1,4 +1,4 @@
-"""Files that people send and get: by id, never by path."""
+"""Uploads and downloads. Files are named by id, never by path."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from hookline_channelkit import FileTooLarge, MediaStore
 from hookline_hookspecs import Attachment, Audio, Host, Reply
 from hookline_hookspecs.web import Identity, Problem
 
-from .owning import CHANNEL, Chat, is_uuid, may_see, owner
+from .session_owner import CHANNEL, Chat, is_uuid, may_see, owner
 
-MOST_BYTES = 25_000_000
-"""Bytes of a file that is taken."""
-MOST_FILES = 20
-"""Files of one message."""
-UNUSED = 86400.0
-"""Seconds after which a file that no message came with is deleted."""
-MOST_PLACED = 4096
+MAX_FILE_BYTES = 25_000_000
+MAX_FILES = 20
+"""Of one message."""
+UNUSED_FILE_SECONDS = 86400.0
+"""An upload without a message is deleted after so long."""
+MAX_PENDING_FILES = 4096
 Row = Mapping[str, Any]
 
 
 class Files:
-    """The table ``web_ui_files``, and the folder ``media/web``."""
+    """Stores files in the table ``web_ui_files`` and the folder ``media/web``."""
 
     def __init__(self, host: Host) -> None:
         self._host, self._storage = host, host.storage
-        self._media = MediaStore(host, CHANNEL, MOST_BYTES)
+        self._media = MediaStore(host, CHANNEL, MAX_FILE_BYTES)
         self._known: dict[str, dict[str, Any]] = {}
-        """Files of messages that are on their way, by path."""
+        """Files of messages whose turn has not begun, by path."""
 
     async def put(
         self,
@@ -43,7 +42,7 @@ class Files:
         voice: bool,
         duration: float,
     ) -> tuple[dict[str, Any], bool]:
-        """Keep a file, and return it with whether it was there already.
+        """Store a file; returns it, and whether it existed already.
 
         Raises :class:`Problem` (404, 409, 413, 507).
         """
@@ -102,7 +101,7 @@ class Files:
         }
 
     async def attached(self, who: Identity, ids: Sequence[str]) -> tuple[Attachment | Audio, ...]:
-        """Return the files of a message that is about to be stored.
+        """Return the files for a new message.
 
         Raises :class:`Problem` (404) if one of them is not this person's.
         """
@@ -126,10 +125,10 @@ class Files:
         turn_id: str,
         found: Callable[[list[dict[str, Any]]], None],
     ) -> list[dict[str, Any]]:
-        """Return the files of a message whose turn begins, and note which turn that is.
+        """Return the files of a message whose turn begins, and store that turn.
 
-        Of a message that another process took they are only known later: ``found`` is called with
-        all of them then.
+        If another process received the message, they are read from the store, and ``found`` is
+        called with all of them later.
         """
         if not items:
             return []
@@ -159,16 +158,16 @@ class Files:
 
     def _know(self, row: Row) -> None:
         self._known[row["path"]] = dict(row)
-        while len(self._known) > MOST_PLACED:
+        while len(self._known) > MAX_PENDING_FILES:
             del self._known[next(iter(self._known))]
 
     async def of_reply(self, reply: Reply, session_id: str, turn_id: str) -> list[dict[str, Any]]:
-        """Keep the attachments of a reply, so that they can be downloaded; return them."""
+        """Store the attachments of a reply for download, and return them."""
         here = (reply.session.channel, reply.session.chat_id)
         return await self.keep(reply.id, here, reply.attachments, session_id, turn_id)
 
     async def known(self, name: str) -> list[dict[str, Any]]:
-        """Return the first of the files that :meth:`keep` has kept under this name, if any."""
+        """Return the first file that :meth:`keep` stored under this name, if any."""
         return [as_json(row) for row in await self._storage.fetch("file", id=_numbered(name, 0))]
 
     async def keep(
@@ -179,7 +178,7 @@ class Files:
         session_id: str,
         turn_id: str,
     ) -> list[dict[str, Any]]:
-        """Keep files of an answer; their ids are made of ``name``, so that they are kept once."""
+        """Store files of an answer; ids are made from ``name``, so that they are stored once."""
         made = []
         for number, item in enumerate(items):
             row = await self._row(
@@ -197,8 +196,7 @@ class Files:
         return found
 
     async def again(self, who: Identity, session_id: str, turn_id: str) -> list[dict[str, Any]]:
-        """Return copies of the files that came with a message, for another one. What is not there
-        any more is left out."""
+        """Return copies of a message's files for another message; missing ones are left out."""
         made = []
         for row in await self._storage.fetch("files_of", session_id=session_id):
             if row["turn_id"] != turn_id or row["side"] != "in":
@@ -211,7 +209,10 @@ class Files:
         return made
 
     async def get(self, who: Identity, id_: str) -> tuple[Path, dict[str, Any]]:
-        """Return where a file is, if the person may have it. Raises :class:`Problem` (404, 410)."""
+        """Return path and data of a file that the person may have.
+
+        Raises :class:`Problem` (404, 410).
+        """
         found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
         if not found or not _may_have(who, found[0]):
             raise Problem(404, "not_found", "File not found.")
@@ -221,15 +222,15 @@ class Files:
         return path, as_json(found[0])
 
     async def forget(self, session_id: str) -> None:
-        """Forget the files of a session, and delete those that came with its messages."""
+        """Remove the files of a session from the table, and delete its uploads."""
         for row in await self._storage.fetch("files_of", session_id=session_id):
             if row["side"] == "in":
                 await asyncio.to_thread(Path(row["path"]).unlink, missing_ok=True)
         await self._storage.execute("forget_files", session_id=session_id)
 
     async def prune(self) -> None:
-        """Delete files that no message came with."""
-        before = self._host.now() - UNUSED
+        """Delete unused uploads."""
+        before = self._host.now() - UNUSED_FILE_SECONDS
         for row in await self._storage.fetch("unused_files", before=before):
             await asyncio.to_thread(Path(row["path"]).unlink, missing_ok=True)
             await self._storage.execute("forget_file", id=row["id"])
@@ -240,7 +241,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def as_json(row: Row) -> dict[str, Any]:
-    """Return a file as a page has it."""
+    """Return a file for the page's API."""
     names = ("id", "name", "mime", "size", "caption", "kind", "duration")
     return {name: row[name] for name in names}
 

@@ -1,4 +1,4 @@
-"""The pages in a browser: the chat's shell, its files, and the renderer of all other pages."""
+"""HTML pages: the chat's page, static files, and the renderer of all other pages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Front:
-    """Serves pages (protocol ``Renderer``); its templates are read when the first is asked for.
+    """Serves pages (protocol ``Renderer``). Templates are loaded at the first request.
 
     Args:
         host: the plugin's host.
-        sees: returns whether somebody may see a session.
+        sees: returns whether a person may see a session.
     """
 
     def __init__(self, host: Host, sees: Callable[[Identity, str], Awaitable[bool]]) -> None:
@@ -40,7 +40,7 @@ class Front:
 
     @property
     def html(self) -> HtmlRenderer:
-        """What makes the pages."""
+        """The renderer, created at first use."""
         if self._made is None:
             from .render import HtmlRenderer
 
@@ -54,9 +54,9 @@ class Front:
         register(SiteRoute("GET", "/static/{version}/{name:path}", self.static, auth="none"))
 
     async def chat(self, request: RequestLike) -> Response:
-        """``GET /`` and ``GET /chat/{id}``: the same page; it asks ``/api`` for what it shows.
+        """``GET /`` and ``GET /chat/{id}``: the same page, which loads its content from ``/api``.
 
-        Of a chat that is not there, or is another's, it is sent with 404, and says so.
+        If the chat does not exist or belongs to another person, the status is 404.
         """
         session = path_param(request, "id")
         made = self.html.chat(request, session)

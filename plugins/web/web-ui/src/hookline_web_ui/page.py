@@ -1,4 +1,4 @@
-"""The parts of the page's server, put together."""
+"""The server side of the page: creates its parts, and publishes ends of turns and replies."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from hookline_hookspecs.speech import ReadAloud
 from hookline_hookspecs.web import Identity, Problem, WebServer
 from hookline_webkit.relay import Relay
 
+from .event_hub import EventHub
 from .files import Files
-from .hub import Hub
-from .listening import Listener, chat
-from .live import LiveTurn
-from .owning import CHANNEL, Chat, is_mine
-from .questions import Open, Questions, without_choices
-from .reading import KEPT, Reader
-from .sending import Sender
-from .sharing import Elsewhere, SharedLive
+from .live_turns import LiveTurn
+from .message_sender import MessageSender
+from .questions import OpenQuestion, Questions, without_choices
+from .remote_turns import RemoteTurns, SharedLiveTurns
+from .session_owner import CHANNEL, Chat, is_mine
+from .session_reader import ASIDE_RETENTION_SECONDS, SessionReader
+from .signal_listener import SignalListener, chat
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 BOOTS = "boots"
-"""The key under which starts are counted, so that a later attempt has a higher number."""
+"""Key of the number of starts, so that attempts after a start have higher numbers."""
 
 
 class Pages:
-    """All that the routes, the hooks and the channel share."""
+    """The parts that the routes, the hooks and the channel share."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.hub = Hub()
+        self.hub = EventHub()
         self.relay = Relay(host, CHANNEL)
-        self.live = SharedLive(self.hub, host.now, self.relay)
+        self.live = SharedLiveTurns(self.hub, host.now, self.relay)
         self.files = Files(host)
         self.questions = Questions(host, self.live)
-        self.reader = Reader(host, self.live, self.files, self.questions)
-        self.elsewhere = Elsewhere(host, self.live, self.questions, self, self.relay)
-        self.questions.tell_answer = self.elsewhere.answered
+        self.reader = SessionReader(host, self.live, self.files, self.questions)
+        self.remote_turns = RemoteTurns(host, self.live, self.questions, self, self.relay)
+        self.questions.tell_answer = self.remote_turns.answered
         self.questions.ended = self._answered
-        self.sender = Sender(
-            host, self.live, self.reader, self.files, self.questions, self.elsewhere
+        self.sender = MessageSender(
+            host, self.live, self.reader, self.files, self.questions, self.remote_turns
         )
-        self.listener = Listener(host, self.live, self._began)
+        self.listener = SignalListener(host, self.live, self._began)
         self.has_voice = False
         """Whether a plugin turns voice messages into text."""
         self._titles: dict[str, str | None] = {}
         self._resumed: list[str] = []
         host.signals.connect("resumed", self._resume)
-        self.elsewhere.listen()
+        self.remote_turns.listen()
 
     async def started(self) -> None:
-        """The channel starts: count it, find what waits, and have streams end with their login."""
+        """Start: count the start, read queued messages, and end streams when their login ends."""
         boots = int(await self.host.storage.kv.get(BOOTS, 0)) + 1
         await self.host.storage.kv.set(BOOTS, boots)
         self.hub.open(f"{boots:x}{token_hex(3)}")
@@ -70,7 +70,7 @@ class Pages:
         self.has_voice = any(
             "on_voice" in one["hooks"] for one in plugins if one.get("state") == "on"
         )
-        self.elsewhere.show()
+        self.remote_turns.show()
 
     # Turns
 
@@ -84,8 +84,7 @@ class Pages:
         return self.files.began(turn.inbound.attachments, turn.session.id, turn.id, found)
 
     async def _lead(self, ended: str, following: str) -> None:
-        """Have the page of a session that has ended go on in the one that follows, once that is
-        stored."""
+        """Lead the page of an ended session to its successor, once that is stored."""
         for _ in range(40):
             if await self.host.storage.fetch("session", id=following):
                 break
@@ -93,13 +92,13 @@ class Pages:
         await self.tell_session(ended)
 
     async def ask(self, ctx: Context, question: Question) -> str | None:
-        """Put an approval to the person whose chat it is."""
+        """Ask the owner of the chat for an approval; None for other questions."""
         if ctx.session.channel != CHANNEL or question.kind != "approval" or not ctx.interactive:
             return None
         return await self.questions.ask(ctx, question, self.listener.root(ctx.session))
 
     async def ended(self, turn: Turn) -> None:
-        """A turn is over and its reply has left: tell all that is stored of it."""
+        """Publish the stored messages of a turn that is over."""
         live = self.live.ended(turn.session.id, turn.id)
         if live is None:
             return
@@ -115,7 +114,7 @@ class Pages:
         }
         if self.relay.is_elsewhere:
             self.live.forget(live)
-            await self.elsewhere.ended(turn.id, turn.session.id, here, fields)
+            await self.remote_turns.ended(turn.id, turn.session.id, here, fields)
             return
         await self._tell_result(live, turn.session.id, here, turn.id, fields)
         if turn.session.kind == "chat":
@@ -124,7 +123,7 @@ class Pages:
     async def tell_end(
         self, session: str, here: Chat, turn: str, fields: Mapping[str, Any]
     ) -> None:
-        """A turn of another process is over: tell all that is stored of it."""
+        """Publish the stored messages of another process's turn that is over."""
         await self._tell_result(self.live.ended(session, turn), session, here, turn, fields)
         await self.tell_session(session)
 
@@ -139,7 +138,7 @@ class Pages:
             self.live.end(live)
 
     async def tell_title(self, session_id: str, here: Chat) -> None:
-        """Tell a session's title, if it has become another one."""
+        """Publish a session's title if it has changed."""
         title = await self.reader.title(session_id)
         if title and self._titles.get(session_id) != title:
             self._titles[session_id] = title
@@ -148,7 +147,7 @@ class Pages:
             self.live.tell(session_id, here, "title", fields={"title": title}, wide=True)
 
     async def tell_session(self, session_id: str) -> None:
-        """Tell how a session stands, in every list."""
+        """Publish a session's row for the lists of sessions."""
         rows = await self.host.storage.fetch("session", id=session_id)
         if not rows:
             return
@@ -161,15 +160,18 @@ class Pages:
     # Replies
 
     async def send(self, reply: Reply) -> str:
-        """Tell a reply. That of a turn is told when the turn is over; here go its files, its
-        question, and what is no turn's: answers to commands, refusals, notices."""
+        """Publish a reply.
+
+        The text of a turn's reply is published at the end of the turn; here only its files and
+        question are, and replies without a turn: answers to commands, refusals, notices.
+        """
         if self.relay.is_elsewhere:
-            self.elsewhere.reply(reply)
+            self.remote_turns.reply(reply)
             return reply.id
         here = chat(reply.session)
         session = reply.session.id or await self.reader.told_in(reply)
         if not session and reply.choices:
-            session = str(uuid4())  # of somebody who has said nothing yet; it is never stored
+            session = str(uuid4())  # for a person without any chat; it is never stored
         turn = reply.id.removesuffix("-reply")
         found = await self.host.storage.fetch("turn", id=turn) if turn != reply.id else []
         own = turn if found else None
@@ -178,7 +180,7 @@ class Pages:
                 notice = {"plugin": "core", "text": reply.text}
                 self.live.tell(session, here, "notice", fields=notice)
                 return reply.id
-            if reply.session.id or not reply.choices:  # else it is told once it is answered
+            if reply.session.id or not reply.choices:  # else it is published once answered
                 await self._tell_aside(reply, session, here)
         if reply.attachments:
             files = await self.files.of_reply(reply, session, own or reply.id)
@@ -190,18 +192,18 @@ class Pages:
             await self.tell_title(session, here)
             await self.tell_session(session)
         else:
-            self.host.spawn(self.elsewhere.check(session, own), "check the end")
+            self.host.spawn(self.remote_turns.check(session, own), "check the end")
         return reply.id
 
     def _resume(self, session: str, ctx: Context | None = None) -> None:
-        """``/resume`` has gone back to a session; its answer names it."""
+        """Handle the signal of ``/resume``; the command's answer names the session."""
         if self.relay.is_elsewhere:
             here = (CHANNEL, "")
             self.live.tell(session, here, "resumed", fields={})
         self.resumed(session)
 
     def resumed(self, session: str) -> None:
-        """Note to which session ``/resume`` has gone back."""
+        """Remember the session that ``/resume`` went to."""
         self._resumed = [*self._resumed[-9:], session]
 
     async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
@@ -212,9 +214,8 @@ class Pages:
                 told["go"] = back
         self.live.tell(session, here, "result", fields=told)
 
-    def _answered(self, made: Open, by: str, choice: str) -> None:
-        """An approval is over: keep how, and tell in the chat of who was asked what it was about,
-        which that chat does not show otherwise."""
+    def _answered(self, made: OpenQuestion, by: str, choice: str) -> None:
+        """Store how an approval was closed, and show its text in the chat of the asked person."""
         if made.told["kind"] != "approval" or self.relay.is_elsewhere:
             return
         if made.asked:
@@ -225,13 +226,14 @@ class Pages:
         self.host.spawn(self.host.storage.execute("put_answer", **row), "keep an answer")
 
     async def prune(self) -> None:
-        """Delete files that no message came with, and answers that are older than what is kept of
-        commands."""
+        """Delete unused files and old answers."""
         await self.files.prune()
-        await self.host.storage.execute("prune_answers", before=self.host.now() - KEPT)
+        await self.host.storage.execute(
+            "prune_answers", before=self.host.now() - ASIDE_RETENTION_SECONDS
+        )
 
     async def speech(self, who: Identity, session_id: str, seq: Any) -> list[dict[str, Any]]:
-        """Have an answer read aloud, once; return its recordings.
+        """Return recordings of an answer, made at the first request.
 
         Raises :class:`Problem` (404, 400, 502).
         """
@@ -260,7 +262,7 @@ class Pages:
     # Sessions
 
     async def rename(self, who: Identity, session_id: str, title: str) -> None:
-        """Give a session another title. Raises :class:`Problem` (404, 403)."""
+        """Change a session's title. Raises :class:`Problem` (404, 403)."""
         row = await self._theirs(who, session_id)
         await self.host.set_title(session_id, title)
         await self.tell_title(session_id, (row["channel"], row["chat_id"]))
@@ -286,7 +288,7 @@ class Pages:
 
 
 def _aside(id_: str, text: str) -> dict[str, Any]:
-    """A ``result`` of what is no part of the history."""
+    """Return a ``result`` event for a text outside the history."""
     usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
     told: dict[str, Any] = {"id": id_, "command": None, "text": text, "usage": usage}
     usage["cost"] = None

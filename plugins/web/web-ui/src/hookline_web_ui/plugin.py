@@ -1,4 +1,4 @@
-"""The plugin: brings the channel, the requests of the page, and what hears turns."""
+"""The plugin: registers the channel, the page's routes, and follows turns."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ CHANNEL = "web"
 
 
 class WebUiConfig(BaseModel):
-    """There is nothing to set; the listener is ``web-server``'s."""
+    """No settings; the address is that of ``web-server``."""
 
 
 class WebUi(Plugin[WebUiConfig]):
-    """The page in which people talk to the agent."""
+    """The web page for chatting with the agent."""
 
     requires: ClassVar[tuple[str, ...]] = ("web-server",)
     _pages: Pages | None = None
@@ -44,8 +44,7 @@ class WebUi(Plugin[WebUiConfig]):
 
     @property
     def pages(self) -> Pages:
-        """What the page is made of, which hears turns from now on. A process without the page never
-        asks for it."""
+        """The parts of the page, created and connected at first use, by a process with the page."""
         if self._pages is None:
             from .page import Pages
 
@@ -56,7 +55,7 @@ class WebUi(Plugin[WebUiConfig]):
 
     @cached_property
     def front(self) -> Front:
-        """What makes pages of views."""
+        """Renders views as pages."""
         from .front import Front
 
         return Front(self.host, self._sees)
@@ -69,14 +68,14 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The channel ``web``; the gateway starts it."""
+        """Register the channel ``web``; the gateway starts it."""
         from .channel import WebChannel
 
         register(WebChannel(self.host, lambda: self.pages))
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """The chat's page and ``/api``."""
+        """Register the chat page and ``/api``."""
         from .api import Api
 
         self.front.register(register)
@@ -85,7 +84,7 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Uploads that no message came with are deleted after a day, answers after a week."""
+        """Register the job that deletes unused uploads after a day, and answers after a week."""
         register(Job("unused files", self._prune, every=6 * 3600.0))
 
     async def _prune(self) -> None:
@@ -93,13 +92,15 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer to make pages of views."""
+        """Provide the renderer of views."""
         host.services.provide(Renderer, self.front)
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Hear a turn of the page that goes on before the channel has started, after a kill, and
-        where several processes share the work any turn of a network channel."""
+        """Follow a turn of the page before its channel has started, as after a crash.
+
+        If several processes share the work, follow turns of all network channels.
+        """
         channel = turn.session.channel
         if channel == CHANNEL or self._is_shared(channel):
             _ = self.pages
@@ -111,17 +112,17 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Put an approval to the person whose chat on the page it is."""
+        """Ask the person who owns the chat on the page."""
         return await self._pages.ask(ctx, question) if self._pages is not None else None
 
     @hookimpl(tryfirst=True)
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Tell the page that a turn is over, before what takes long."""
+        """Publish the end of a turn, before slower plugins run."""
         if self._pages is not None:
             await self._pages.ended(turn)
 
     async def _titled(self, turn: Turn, ctx: Context | None = None) -> None:
-        """Every plugin has seen the end of the turn: it may have a title now."""
+        """Publish the title, which a plugin may have set after the turn."""
         if turn.session.kind == "chat" and self._pages is not None:
             here = (turn.session.channel, turn.session.chat_id)
             await self._pages.tell_title(turn.session.id, here)

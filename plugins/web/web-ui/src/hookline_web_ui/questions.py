@@ -1,4 +1,4 @@
-"""Questions that are open on the page: who may answer, and who was first."""
+"""Open questions on the page: who may answer, and who answered first."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from uuid import uuid4
 from hookline_hookspecs import Access, Choice, Context, Host, Question, Reply
 from hookline_hookspecs.web import Identity, Problem
 
-from .live import Live
-from .owning import CHANNEL, Chat, is_mine, owner
+from .live_turns import LiveTurns
+from .session_owner import CHANNEL, Chat, is_mine, owner
 
-MOST = 2048
-"""Questions that are remembered once they are over."""
-LONGEST = 290.0
-"""Seconds that an approval is open at most; then it is a refusal."""
+MAX_CLOSED_QUESTIONS = 2048
+"""Closed questions that are remembered."""
+APPROVAL_TIMEOUT = 290.0
+"""Seconds after which an approval counts as refused."""
 
 
 @dataclass(slots=True, eq=False)
-class Open:
-    """A question that waits. ``answer`` is set where a call waits for it in this process, ``asks``
-    names the other process in which one does."""
+class OpenQuestion:
+    """A question without an answer.
+
+    Attributes:
+        answer: the future of a call that waits in this process.
+        asks: the other process in which a call waits.
+    """
 
     id: str
     session: str
@@ -38,12 +42,12 @@ class Open:
     asks: str = ""
     turn: str | None = None
     asked: str = ""
-    """What a page shows of a question about another chat once it is over, as Markdown."""
+    """Markdown to show for a question about another chat once it is closed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
-    """How a question ended: who chose what; nobody if it ended otherwise."""
+class ClosedQuestion:
+    """How a question was closed: who chose what; empty if it was not answered."""
 
     chat: Chat
     by: str
@@ -57,13 +61,13 @@ class Questions:
     may answer. Other questions are messages with choices, and a choice is a press on them.
     """
 
-    def __init__(self, host: Host, live: Live) -> None:
+    def __init__(self, host: Host, live: LiveTurns) -> None:
         self._host, self._live = host, live
-        self._open: OrderedDict[str, Open] = OrderedDict()
-        self._over: OrderedDict[str, Over] = OrderedDict()
+        self._open: OrderedDict[str, OpenQuestion] = OrderedDict()
+        self._over: OrderedDict[str, ClosedQuestion] = OrderedDict()
         self.tell_answer: Callable[[str, str, str], None] | None = None
         """Tells the process that asks who chose what."""
-        self.ended: Callable[[Open, str, str], None] | None = None
+        self.ended: Callable[[OpenQuestion, str, str], None] | None = None
         """Called as ``ended(question, by, choice)`` when a question is over."""
 
     # Asking
@@ -76,30 +80,32 @@ class Questions:
             return None
         now = self._host.now()
         tool = question.call.name if question.call is not None else ""
-        made = self._made(uuid4().hex, session, chat, question, now + LONGEST)
+        made = self._made(uuid4().hex, session, chat, question, now + APPROVAL_TIMEOUT)
         made.told |= {**_parts(question), "reason": question.reason, "tool": tool}
         made.answer = asyncio.get_running_loop().create_future()
         self._show(made, ctx.turn.id)
         try:
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(APPROVAL_TIMEOUT):
                 return await made.answer
         except TimeoutError:
             return None
         finally:
             self.end(made.id, "", "")
 
-    def ask_elsewhere(
+    def ask_for_remote(
         self, process: str, session: str, turn: str, chat: Chat, told: Mapping[str, Any]
     ) -> None:
         """Show an approval for which a call waits in another process."""
         if told["id"] in self._open or told["id"] in self._over:
             return
         buttons = [Choice(one["id"], one["label"], one["style"]) for one in told["choices"]]
-        made = Open(told["id"], session, chat, dict(told), buttons, until=told["expires"] or 0.0)
+        made = OpenQuestion(
+            told["id"], session, chat, dict(told), buttons, until=told["expires"] or 0.0
+        )
         made.asks = process
         self._show(made, turn)
 
-    def answer_elsewhere(self, id_: str, by: str, label: str) -> None:
+    def answer_from_remote(self, id_: str, by: str, label: str) -> None:
         """Another process was given the answer to a question for which a call waits here."""
         made = self._open.get(id_)
         if made is not None and made.answer is not None and not made.answer.done():
@@ -120,7 +126,7 @@ class Questions:
         chat = (reply.session.channel, reply.session.chat_id)
         asked = Question(reply.text, reply.choices)
         fleeting = not reply.session.id
-        until = self._host.now() + LONGEST if fleeting else 0.0
+        until = self._host.now() + APPROVAL_TIMEOUT if fleeting else 0.0
         made = self._made(reply.id, session, chat, asked, until)
         if fleeting:
             text, preview = _parted(reply.text, len(reply.choices))
@@ -128,14 +134,16 @@ class Questions:
             made.asked = without_choices(reply.text, reply.choices)
         self._show(made, None)
 
-    def _made(self, id_: str, session: str, chat: Chat, asked: Question, until: float) -> Open:
+    def _made(
+        self, id_: str, session: str, chat: Chat, asked: Question, until: float
+    ) -> OpenQuestion:
         buttons = [one if isinstance(one, Choice) else Choice(one) for one in asked.choices]
         told = _told(id_, asked.kind, asked.text, buttons, until or None)
-        return Open(id_, session, chat, told, buttons, until=until)
+        return OpenQuestion(id_, session, chat, told, buttons, until=until)
 
-    def _show(self, made: Open, turn: str | None) -> None:
+    def _show(self, made: OpenQuestion, turn: str | None) -> None:
         self._open[made.id], made.turn = made, turn
-        while len(self._open) > MOST:
+        while len(self._open) > MAX_CLOSED_QUESTIONS:
             self._open.popitem(last=False)
         to = f"{CHANNEL}:{owner(made.chat)}"
         self._live.tell_question(made.session, made.chat, turn, made.told, to)
@@ -144,8 +152,8 @@ class Questions:
         """A question is over; nothing if it is already."""
         if (made := self._open.pop(id_, None)) is None:
             return
-        self._over[made.id] = Over(made.chat, by, choice)
-        while len(self._over) > MOST:
+        self._over[made.id] = ClosedQuestion(made.chat, by, choice)
+        while len(self._over) > MAX_CLOSED_QUESTIONS:
             self._over.popitem(last=False)
         fields = {"question": made.id, "choice": choice or None, "by": by or None}
         self._live.tell(made.session, made.chat, "answered", wide=True, fields=fields)
@@ -154,7 +162,7 @@ class Questions:
 
     # Looking
 
-    def find(self, id_: str) -> Open | None:
+    def find(self, id_: str) -> OpenQuestion | None:
         """Return an open question."""
         made = self._open.get(id_)
         if made is not None and made.until and made.until < self._host.now():
@@ -187,7 +195,7 @@ class Questions:
 
     # Answering
 
-    def answer(self, who: Identity, made: Open, choice: str) -> str:
+    def answer(self, who: Identity, made: OpenQuestion, choice: str) -> str:
         """Take an answer and return the label that was chosen.
 
         Raises :class:`Problem` (403, 400) if it is not theirs, or no choice.

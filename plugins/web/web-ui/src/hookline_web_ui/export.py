@@ -1,4 +1,4 @@
-"""A session as a file: a stored message a line, or Markdown to read."""
+"""Exports a session as JSON Lines or Markdown."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-RESULT_CHARS = 4000
-"""Characters of a tool's result in Markdown."""
-WHO = {"user": "You", "assistant": "Assistant", "tool": "Assistant"}
+MAX_RESULT_CHARS = 4000
+"""Of a tool's result in Markdown."""
+SPEAKERS = {"user": "You", "assistant": "Assistant", "tool": "Assistant"}
 Row = Mapping[str, Any]
 
 
 def jsonl(rows: Sequence[Row]) -> str:
-    """Return the stored messages as ``hookline sessions export`` gives them."""
+    """Return the stored messages in the format of ``hookline sessions export``."""
     return "".join(_line(row) for row in rows)
 
 
@@ -30,17 +30,17 @@ def _line(row: Row) -> str:
 
 
 def markdown(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return a session, from its messages as a page has them."""
+    """Return a session as Markdown, from its messages in the form of the page."""
     return "\n\n".join(_parts(session, messages)) + "\n"
 
 
 def _parts(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     begun = datetime.fromtimestamp(session["created"]).strftime("%Y-%m-%d %H:%M")
     yield f"# {session['title'] or 'Session ' + session['id']}"
-    yield f"Session `{session['id']}`, begun {begun}."
+    yield f"Session `{session['id']}`, started {begun}."
     speaker = ""
     for message in messages:
-        if (who := WHO[message["role"]]) != speaker:
+        if (who := SPEAKERS[message["role"]]) != speaker:
             yield f"## {who}"
             speaker = who
         yield from filter(None, map(_block, message["blocks"]))
@@ -55,9 +55,9 @@ def _block(block: Mapping[str, Any]) -> str:
             return f"**{block['name']}**\n\n{_fenced(arguments, 'json')}"
         case "tool_result":
             text = str(block["text"])
-            more = len(text) - RESULT_CHARS
+            more = len(text) - MAX_RESULT_CHARS
             return _fenced(
-                f"{text[:RESULT_CHARS]}\n[… {more:,} characters more]" if more > 0 else text
+                f"{text[:MAX_RESULT_CHARS]}\n[… {more:,} characters more]" if more > 0 else text
             )
         case "image":
             return "*(an image)*"

@@ -1,4 +1,4 @@
-"""What people send: messages, the stop of a turn, and answers to questions."""
+"""Passes to core what people send: messages, stops, and answers to questions."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ from uuid import uuid4
 from hookline_hookspecs import Conversations, Host, Inbound
 from hookline_hookspecs.web import Identity, Problem
 
-from .files import MOST_FILES, Files
-from .live import Live
-from .owning import CHANNEL, Chat, chat_of, is_mine, is_uuid, visible
+from .files import MAX_FILES, Files
+from .live_turns import LiveTurns
 from .questions import Questions, of_session
-from .reading import Reader
-from .sharing import Elsewhere
+from .remote_turns import RemoteTurns
+from .session_owner import CHANNEL, Chat, chat_of, is_mine, is_uuid, visible
+from .session_reader import SessionReader
 
-LONGEST = 400_000
-"""Characters of a message."""
+MAX_MESSAGE_CHARS = 400_000
 MODES = ("send", "queue", "steer")
-KNOWN = 4096
+MAX_NEW_CHATS = 4096
 """New chats that are remembered until they are stored."""
 
 
-class Sender:
-    """Gives core what people send."""
+class MessageSender:
+    """Passes to core what people send."""
 
     def __init__(
         self,
         host: Host,
-        live: Live,
-        reader: Reader,
+        live: LiveTurns,
+        reader: SessionReader,
         files: Files,
         questions: Questions,
-        elsewhere: Elsewhere,
+        remote_turns: RemoteTurns,
     ) -> None:
         self._host, self._live, self._reader = host, live, reader
-        self._files, self._questions, self._elsewhere = files, questions, elsewhere
+        self._files, self._questions, self._remote_turns = files, questions, remote_turns
         self._new: OrderedDict[str, str] = OrderedDict()
-        """Whose chats have begun here, by session."""
+        """Owners of new chats, by session."""
 
     async def message(
         self, who: Identity, session_id: str, body: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Take a message, stored durably when this returns. Raises :class:`Problem`."""
+        """Store a message durably. Raises :class:`Problem`."""
         message_id, text, mode = (
             body.get("message_id"),
             body.get("text", ""),
@@ -56,17 +55,22 @@ class Sender:
             raise _bad("message_id must be a lower-case UUID.")
         if not isinstance(text, str) or not isinstance(ids, list) or mode not in MODES:
             raise _bad("text must be a string, files a list of ids, and mode send, queue or steer.")
-        if len(text) > LONGEST or len(ids) > MOST_FILES:
-            told = f"A message can have at most {LONGEST:,} characters and {MOST_FILES} files."
-            raise Problem(413, "too_large", told, "Send it as a file or in parts.")
+        if len(text) > MAX_MESSAGE_CHARS or len(ids) > MAX_FILES:
+            limits = f"{MAX_MESSAGE_CHARS:,} characters and {MAX_FILES} files"
+            raise Problem(
+                413,
+                "too_large",
+                f"A message can have at most {limits}.",
+                "Send it as a file or in parts.",
+            )
         if not text.strip() and not ids:
             raise _bad("The message is empty.")
         session_id, chat = await self._place(who, session_id)
         attachments = await self._files.attached(who, [str(one) for one in ids])
         is_command = text.lstrip().startswith("/") and not attachments
         steers = mode == "steer" and self._live.turn(session_id) is not None and not attachments
-        said = f"/steer {text}" if steers and not is_command else text
-        inbound = self._inbound(who, chat, session_id, str(message_id), said)
+        content = f"/steer {text}" if steers and not is_command else text
+        inbound = self._inbound(who, chat, session_id, str(message_id), content)
         known = not await self._host.receive(replace(inbound, attachments=attachments))
         if not known:
             names = [getattr(one, "name", "voice") for one in attachments]
@@ -84,7 +88,7 @@ class Sender:
             return
         turn = self._live.turn(session)
         if turn is not None and turn.message_id == inbound.message_id:
-            return  # it has begun already
+            return  # its turn has begun already
         item = {
             "message_id": inbound.message_id,
             "text": text,
@@ -110,8 +114,8 @@ class Sender:
         )
 
     async def _place(self, who: Identity, session_id: str) -> tuple[str, Chat]:
-        """The session that a message goes to, and its chat: a stored one of theirs, the one that
-        followed it, or a new one."""
+        """Return the session for a message and its chat: a stored one, its successor, or a new
+        one."""
         try:
             row = await self._reader.row(who, session_id)
         except Problem:
@@ -121,7 +125,7 @@ class Sender:
                 raise
             if self._new.setdefault(session_id, who.name) != who.name:
                 raise
-            while len(self._new) > KNOWN:
+            while len(self._new) > MAX_NEW_CHATS:
                 self._new.popitem(last=False)
             return session_id, chat_of(who.name)
         chat = (row["channel"], row["chat_id"])
@@ -135,24 +139,24 @@ class Sender:
         return row["id"], chat
 
     async def _chat_with(self, session_id: str) -> Chat | None:
-        """The chat of the session that has this id, or will once its first message is worked on."""
+        """Return the chat of a session, stored or still waiting for its first turn."""
         for query in ("waiting_for", "session"):  # it may become a session meanwhile
             if rows := await self._host.storage.fetch(query, id=session_id):
                 return rows[0]["channel"], rows[0]["chat_id"]
         return None
 
     async def stop(self, who: Identity, session_id: str) -> bool:
-        """Stop the turn under way; return False if there is none. Raises :class:`Problem`."""
+        """Stop the running turn; return False if there is none. Raises :class:`Problem`."""
         row = await self._reader.row(who, session_id)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) and not who.is_operator:
             raise Problem(403, "forbidden", "Only the owner of the chat can stop it.")
         inbound = Inbound(*chat, who.name, uuid4().hex, "/stop", session_id=session_id)
         stopped = await self._host.services[Conversations].stop(inbound)
-        return stopped or self._elsewhere.stop(session_id, chat, who.name)
+        return stopped or self._remote_turns.stop(session_id, chat, who.name)
 
     async def answer(self, who: Identity, session_id: str, body: Mapping[str, Any]) -> None:
-        """Take the answer to a question. Raises :class:`Problem` (404, 403, 400, 409)."""
+        """Answer a question. Raises :class:`Problem` (404, 403, 400, 409)."""
         id_, choice = body.get("question"), body.get("choice")
         if not isinstance(id_, str) or not isinstance(choice, str):
             raise _bad("question and choice must be strings.")
@@ -172,7 +176,7 @@ class Sender:
     async def _answer_stored(
         self, who: Identity, row: Mapping[str, Any], id_: str, choice: str
     ) -> None:
-        """Answer a question from before this process began."""
+        """Answer a question from before this process started."""
         turn = id_.removesuffix("-reply")
         stored = of_session(row, turn, who) if row["question"] and turn != id_ else None
         found = await self._host.storage.fetch("turn", id=turn) if stored else []
@@ -191,7 +195,7 @@ class Sender:
     async def _press(
         self, who: Identity, chat: Chat, session_id: str, id_: str, label: str
     ) -> None:
-        """A press of a button; a second one of the same question is the same message."""
+        """Send a button press; a second one for the same question has the same message id."""
         more: dict[str, Any] = {"kind": "press", "target": id_, "reply_to": id_}
         inbound = self._inbound(who, chat, session_id, f"press-{id_}", label, **more)
         if not await self._host.receive(inbound):

@@ -1,4 +1,4 @@
-"""What is stored of sessions, as a page gets it."""
+"""Reads stored sessions in the form of the page's API."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from hookline_hookspecs import Host, Reply
 from hookline_hookspecs.web import Identity
 
 from .files import Files
-from .live import Live
-from .owning import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
+from .live_turns import LiveTurns
 from .questions import Questions, of_session
+from .session_owner import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
 
-KEPT = 7 * 86400.0
-"""Seconds for which core keeps commands and their answers."""
-MOST_ASIDES = 200
-"""Commands of a session that are shown with their answers, the newest."""
-MARGIN = 200
-"""Messages before a page that are looked through for the beginning of a turn."""
+ASIDE_RETENTION_SECONDS = 7 * 86400.0
+"""Core keeps commands and their answers for so long."""
+MAX_ASIDES = 200
+"""Newest commands of a session that are shown with their answers."""
+PAGE_MARGIN = 200
+"""Messages before a page that are searched for the beginning of a turn."""
 _ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
-"""How core tells a model of a file that a person sent by the page."""
+"""Core's note to the model about a file that was sent from the page."""
 _NO_TEXT = "(no text)"
-"""What core writes where there are only pictures."""
+"""Core's text for a message with images only."""
 Row = Mapping[str, Any]
 
 
-class Reader:
-    """Reads sessions for people; nothing here changes anything."""
+class SessionReader:
+    """Reads sessions for people, and checks that they may see them."""
 
-    def __init__(self, host: Host, live: Live, files: Files, questions: Questions) -> None:
+    def __init__(self, host: Host, live: LiveTurns, files: Files, questions: Questions) -> None:
         self._storage, self._now = host.storage, host.now
         self._live, self._files, self._questions = live, files, questions
 
@@ -40,7 +40,7 @@ class Reader:
     async def row(self, who: Identity, session_id: str) -> Row:
         """Return a session's row, if the person may see it. Raises ``Problem`` (404).
 
-        A chat that has begun and is not stored yet has a row, too.
+        A new chat that is not stored yet has a row, too.
         """
         rows = await self._storage.fetch("session", id=session_id)
         if rows:
@@ -72,7 +72,9 @@ class Reader:
 
     def as_json(self, who: Identity, row: Row) -> dict[str, Any]:
         """Return a session as a page has it."""
-        words = " ".join(said(str(row["first_words"] or "")).split()) or row["first_file"] or ""
+        words = (
+            " ".join(person_text(str(row["first_words"] or "")).split()) or row["first_file"] or ""
+        )
         is_open = bool(row["question"]) or self._questions.is_open(row["id"])
         made = {
             "id": row["id"],
@@ -126,9 +128,9 @@ class Reader:
     async def snapshot(
         self, who: Identity, session_id: str, asked: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return the end of a session, or what comes ``before`` a sequence, and what goes on in it.
+        """Return the end of a session, or the part ``before`` a sequence, with its running turn.
 
-        The cursor is taken first: what happens while the database is read is told again.
+        The cursor is taken first, so that events during the read are sent again.
         """
         live = self._live.snapshot(session_id)
         cursor = self._live.hub.cursor
@@ -163,9 +165,9 @@ class Reader:
     async def _page(
         self, session_id: str, before: float | None, tail: int
     ) -> tuple[list[dict[str, Any]], bool, float]:
-        """The messages of a page, which begins with a turn; whether there are more; and since when
-        commands belong to it."""
-        limit = tail + MARGIN
+        """Return the messages of a page, which starts with a turn; whether there are earlier ones;
+        and the time from which on commands belong to it."""
+        limit = tail + PAGE_MARGIN
         params: dict[str, Any] = {"id": session_id, "before": before}
         outline = await self._storage.fetch("outline", **params, limit=limit)
         if not outline:
@@ -184,7 +186,7 @@ class Reader:
         return await self.messages(session_id, rows)
 
     async def messages(self, session_id: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """Return stored messages as JSON, with what belongs to them."""
+        """Return stored messages for JSON, with files, times and results."""
         if not rows:
             return []
         found = await self._storage.fetch("turn", id=rows[0]["turn_id"])
@@ -224,7 +226,7 @@ class Reader:
         return made
 
     async def queue(self, session_id: str | None) -> list[dict[str, Any]]:
-        """Return the messages of a conversation that wait for their turn; of all without one."""
+        """Return the queued messages of a conversation, or of all."""
         named = None if session_id is None else conversation(session_id)
         rows = await self._storage.fetch("waiting", named=named, following=f"{named}~%")
         return [item for row in rows if (item := _waiting(row)) is not None]
@@ -239,7 +241,7 @@ class Reader:
             asked = await self._storage.fetch("inbound", message_id=answers) if answers else []
             session = row["session_id"] or (asked[0]["session_id"] if asked else "") or ""
             if conversation(session) != named:
-                continue  # it was answered before its session was stored, in another conversation
+                continue  # of another conversation, answered before its session was stored
             command = _command(answers, asked[0]) if asked else ""
             is_open = self._questions.find(row["id"]) is not None
             made.append(
@@ -253,18 +255,17 @@ class Reader:
                     "question": row["id"] if is_open else None,
                 }
             )
-        return made[-MOST_ASIDES:]
+        return made[-MAX_ASIDES:]
 
     def _within(self, session_id: str, since: float) -> dict[str, Any]:
-        named, since = conversation(session_id), max(since, self._now() - KEPT)
+        named, since = conversation(session_id), max(since, self._now() - ASIDE_RETENTION_SECONDS)
         return {"named": named, "following": f"{named}~%", "since": since}
 
     async def _answers(self, session_id: str, since: float) -> list[dict[str, Any]]:
-        """Approvals that are over: those about another chat as asides with what was asked, others
-        as what is told of an answer."""
+        """Return closed approvals: about another chat as asides, others as answers."""
         within = self._within(session_id, since)
         made: list[dict[str, Any]] = []
-        for row in await self._storage.fetch("answers", **within, limit=MOST_ASIDES):
+        for row in await self._storage.fetch("answers", **within, limit=MAX_ASIDES):
             one = {"id": row["id"], "at": row["created"]}
             if row["asked"]:
                 one |= {"message_id": None, "command": "", "text": row["asked"]}
@@ -281,14 +282,17 @@ class Reader:
         return title
 
     async def asked(self, reply: Reply) -> str | None:
-        """Return what a reply answers, such as a command; None if it answers nothing."""
+        """Return the message that a reply answers, such as a command; None if there is none."""
         asked = reply.in_reply_to or ""
         rows = await self._storage.fetch("inbound", message_id=asked) if asked else []
         return _command(asked, rows[0]) if rows else None
 
     async def told_in(self, reply: Reply) -> str:
-        """Return the session in which a reply is told that names none: the one that it answers a
-        message of, or else the conversation that the person was in last; empty if there is none."""
+        """Return the session to show a reply in that has none.
+
+        It is that of the answered message, or else the person's last conversation; empty if there
+        is none.
+        """
         chat_id = reply.session.chat_id
         asked = reply.in_reply_to or ""
         rows = await self._storage.fetch("inbound", message_id=asked) if asked else []
@@ -306,20 +310,20 @@ class Reader:
 
 
 def _command(message_id: str, row: Row) -> str:
-    """What was written; of what a plugin has written itself, as ``schedule:ID``, its name."""
+    """Return the text of a message; for one of a plugin, such as ``schedule:ID``, its name."""
     by, colon, _ = message_id.partition(":")
     return by if colon else str(json.loads(row["body"]).get("text", ""))
 
 
 def number(text: str | None, default: int, most: int) -> int:
-    """Return a count that a page asks for, within its bounds."""
+    """Return a count from a query, within its bounds."""
     if text is None or not (text.isascii() and text.isdecimal()):
         return default
     return max(1, min(int(text[:9]), most))
 
 
 def decimal(text: str | None) -> float | None:
-    """Return a number that a page asks for, or None."""
+    """Return a number from a query, or None."""
     try:
         return float(text) if text else None
     except ValueError:
@@ -327,7 +331,7 @@ def decimal(text: str | None) -> float | None:
 
 
 def _around(text: str, words: str, chars: int = 80) -> str:
-    """The text around the first place of ``words``, on one line."""
+    """Return the text around the first match of ``words``, on one line."""
     at = max(0, text.casefold().find(words.casefold()))
     start, stop = max(0, at - chars), at + len(words) + chars
     shown = " ".join(text[start:stop].split())
@@ -342,7 +346,7 @@ def _body(row: Row) -> Mapping[str, Any]:
             return found
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
-    lost = {"type": "text", "text": "(This message cannot be read; it is kept as it is stored.)"}
+    lost = {"type": "text", "text": "(This message is damaged and cannot be shown.)"}
     return {"role": row["role"], "blocks": [lost]}
 
 
@@ -353,7 +357,7 @@ def _speaker(role: str, blocks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _block(block: Any, turn: str, steps: Mapping[tuple[str, str], Row]) -> dict[str, Any]:
-    """A block as a page has it: without data of pictures and signatures."""
+    """Return a block for the page, without image data and signatures."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     match kind:
         case "text" | "thinking":
@@ -381,17 +385,17 @@ def _block(block: Any, turn: str, steps: Mapping[tuple[str, str], Row]) -> dict[
 
 
 def _place(blocks: list[dict[str, Any]], files: Sequence[Mapping[str, Any]]) -> None:
-    """Name the files of pictures, and leave out what tells the model where a file lies."""
+    """Set the files of images, and remove core's notes about files."""
     pictures = iter([file["id"] for file in files if file["kind"] == "image"])
     for block in blocks:
         if block["type"] == "image":
             block["file"] = next(pictures, None)
         elif block["type"] == "text" and files:
-            block["text"] = said(block["text"])
+            block["text"] = person_text(block["text"])
 
 
-def said(text: str) -> str:
-    """What a person said, without what tells the model of their files."""
+def person_text(text: str) -> str:
+    """Return a person's text without core's notes about files."""
     pieces = [one for one in text.split("\n\n") if not _ATTACHED.fullmatch(one)]
     return "" if pieces == [_NO_TEXT] else "\n\n".join(pieces)
 

@@ -1,9 +1,9 @@
-"""Turns that run in another process than the one that shows the page.
+"""Turns that run in another process than the one with the page.
 
-A worker keeps its turns as :class:`~.live.Live` does and tells the page's process what it would
-have told pages (:class:`SharedLive`); there :class:`Elsewhere` does the same to its own. Who begins
-to show the page asks for all that is under way, so that a page which is served by the next gateway
-goes on where it was.
+A worker follows its turns with :class:`SharedLiveTurns`, which sends each event to the page's
+process. There :class:`RemoteTurns` applies it to its own live turns. A process that starts to show
+the page requests the state of all running turns, so that the page continues after a change of the
+gateway.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from uuid import uuid4
 from hookline_hookspecs import Choice, Conversations, HooklineError, Host, Inbound, Reply, Session
 from hookline_webkit.relay import Relay
 
-from .hub import Hub
-from .live import Live, LiveTurn
-from .owning import Chat
+from .event_hub import EventHub
+from .live_turns import LiveTurn, LiveTurns
 from .questions import Questions
+from .session_owner import Chat
 
-ENDED = 1024
-"""Turns that are known to be over."""
-AGAIN_SECONDS = 2.0
-"""After which what a worker was asked is asked again, while it has not done it."""
-TRIES = 10
-SETTLE_SECONDS = 2.0
-"""That the end of a turn may come after its reply."""
-WATCH_SECONDS = 10.0
-"""Between two looks at what has become of the turns of other processes."""
+MAX_ENDED_TURNS = 1024
+"""Ended turns that are remembered."""
+RETRY_INTERVAL = 2.0
+"""Seconds until a request to a worker is repeated."""
+MAX_ATTEMPTS = 10
+SETTLE_DELAY = 2.0
+"""Seconds that the end of a turn may come after its reply."""
+WATCH_INTERVAL = 10.0
+"""Seconds between two checks of turns in other processes."""
 
 
-class SharedLive(Live):
-    """The turns under way, told to the page's process where that is another one."""
+class SharedLiveTurns(LiveTurns):
+    """Running turns whose events go to the page's process if that is another one."""
 
-    def __init__(self, hub: Hub, now: Callable[[], float], relay: Relay) -> None:
+    def __init__(self, hub: EventHub, now: Callable[[], float], relay: Relay) -> None:
         super().__init__(hub, now)
         self._relay = relay
 
@@ -46,7 +46,7 @@ class SharedLive(Live):
         return self._relay.is_elsewhere
 
     def _show(self, kind: str, turn: LiveTurn, *more: Any) -> bool:
-        """Tell the page's process; False if that is this one."""
+        """Send to the page's process; False if that is this one."""
         if not self._is_away:
             return False
         self._relay.show(kind, turn.session, turn.id, *more)
@@ -62,7 +62,7 @@ class SharedLive(Live):
         fields: Mapping[str, Any],
         wide: bool = False,
     ) -> None:
-        """Tell an event of a session, wherever it is shown."""
+        """Publish an event of a session, in whichever process the page is."""
         if self._is_away:
             self._relay.show("tell", session, turn, [*chat], kind, dict(fields), wide)
         else:
@@ -71,7 +71,7 @@ class SharedLive(Live):
     def tell_question(
         self, session: str, chat: Chat, turn: str | None, question: Mapping[str, Any], to: str
     ) -> None:
-        """Tell a question, wherever it is shown."""
+        """Publish a question, in whichever process the page is."""
         if self._is_away:
             self._relay.show("question", session, turn, [*chat], dict(question))
         else:
@@ -90,34 +90,34 @@ class SharedLive(Live):
             super()._tell_state(session, chat)
 
     def unqueued(self, session: str, chat: Chat, message_id: str) -> None:
-        """A message waits no more."""
+        """Remove a message from the queue."""
         super().unqueued(session, chat, message_id)
         if self._is_away:
             self._relay.show("unqueued", session, None, [*chat], message_id)
 
     def begin(self, session: str, chat: Chat, turn: str, message_id: str, part: int) -> LiveTurn:
-        """A turn begins."""
+        """Start a turn."""
         made = super().begin(session, chat, turn, message_id, part)
         self._show("begin", made, [*chat], message_id, part)
         return made
 
     def end(self, turn: LiveTurn) -> None:
-        """A turn is over."""
+        """End a turn."""
         super().end(turn)
         self._show("end", turn)
 
     def forget(self, turn: LiveTurn) -> None:
-        """A turn is over, which others are told otherwise."""
+        """End a turn without an event; another one reports it."""
         super().end(turn)
 
     def step(self, turn: LiveTurn, step: str, text: str = "") -> None:
-        """Something else is done now."""
+        """Set what the turn is doing."""
         if turn.step != step or text:
             self._show("step", turn, step, text)
         super().step(turn, step, text)
 
     def add(self, turn: LiveTurn, text: str) -> None:
-        """A piece of the response came."""
+        """Add streamed text of the response."""
         super().add(turn, text)
         self._show("text", turn, text)
 
@@ -129,34 +129,34 @@ class SharedLive(Live):
             turn.text.fresh.clear()
 
     def restart(self, turn: LiveTurn) -> None:
-        """The response is asked for again."""
+        """Start the response again."""
         super().restart(turn)
         self._show("restart", turn)
 
     def whole(self, turn: LiveTurn, text: str) -> None:
-        """A response is whole."""
+        """Complete a response."""
         super().whole(turn, text)
         self._show("whole", turn, text)
 
     def called(self, turn: LiveTurn, call: Mapping[str, Any]) -> None:
-        """The model calls a tool."""
+        """Add a tool call."""
         super().called(turn, call)
         self._show("called", turn, dict(call))
 
     def returned(self, turn: LiveTurn, result: dict[str, Any]) -> None:
-        """A call has its result."""
+        """Add the result of a call."""
         super().returned(turn, result)
         self._show("returned", turn, result)
 
     def show_again(self) -> None:
-        """Tell the page's process every turn under way, with all that was told of it."""
+        """Send every running turn in full to the page's process."""
         for turn in self._turns.values():
             self._flush(turn)
             self._show("turn", turn, [*turn.chat], turn.as_json())
 
 
-class Shows(Protocol):
-    """What shows replies and ends of turns."""
+class PageOutput(Protocol):
+    """PageOutput replies and ends of turns; implemented by ``Pages``."""
 
     async def send(self, reply: Reply) -> str:
         """Show a reply."""
@@ -164,40 +164,45 @@ class Shows(Protocol):
     async def tell_end(
         self, session: str, here: Chat, turn: str, fields: Mapping[str, Any]
     ) -> None:
-        """Tell that a turn is over."""
+        """Publish the end of a turn."""
 
     def resumed(self, session: str) -> None:
-        """``/resume`` has gone back to a session."""
+        """Switch pages to a session after ``/resume``."""
 
 
-class Elsewhere:
-    """What the other processes are told and tell; nothing where the work is not divided."""
+class RemoteTurns:
+    """Exchanges events and requests with other processes, if they share the work."""
 
     def __init__(
-        self, host: Host, live: SharedLive, questions: Questions, pages: Shows, relay: Relay
+        self,
+        host: Host,
+        live: SharedLiveTurns,
+        questions: Questions,
+        pages: PageOutput,
+        relay: Relay,
     ) -> None:
         self._host, self._pages, self._relay = host, pages, relay
         self._live, self._questions = live, questions
         self._from: OrderedDict[str, str] = OrderedDict()
-        """Which process runs the turn under way, by session."""
+        """The process of the running turn, by session."""
         self._over: OrderedDict[str, None] = OrderedDict()
         self._unheard: set[str] = set()
-        """Answered questions of which the process that asks has not said that it knows."""
+        """Answered questions that the asking process has not confirmed yet."""
 
     def listen(self) -> None:
-        """Hear what is asked of the turns of this process."""
+        """Accept requests about the turns of this process."""
         if self._relay.is_divided:
             hearing = self._relay.hear("asked", self._asked, lambda: None)
             self._host.spawn(hearing, "hear what is asked")
 
     def show(self) -> None:
-        """The page is this process's own from now on: hear of turns elsewhere."""
+        """Show the page in this process from now on: follow turns of other processes."""
         if self._relay.is_divided:
             hearing = self._relay.hear("shown", self._shown, lambda: self._relay.ask("again", ""))
             self._host.spawn(hearing, "hear of turns")
             self._host.spawn(self._watch(), "watch turns")
 
-    # Of the process that runs turns
+    # In the process that runs turns
 
     def _asked(self, process: str, word: list[Any]) -> None:
         kind, key, *more = word
@@ -205,7 +210,7 @@ class Elsewhere:
             self._live.show_again()
             self._questions.show_again()
         elif kind == "answer":
-            self._questions.answer_elsewhere(key, *more)
+            self._questions.answer_from_remote(key, *more)
             self._relay.show("heard", "", None, key)
         elif kind == "stop" and self._live.turn(key) is not None:
             chat, name = more
@@ -213,12 +218,12 @@ class Elsewhere:
             self._host.spawn(self._host.services[Conversations].stop(inbound), "stop")
 
     async def ended(self, turn: str, session: str, chat: Chat, fields: Mapping[str, Any]) -> None:
-        """Have the page's process tell that a turn is over."""
-        await self._host.storage.fetch("turn", id=turn)  # what was written before is stored then
+        """Make the page's process publish the end of a turn."""
+        await self._host.storage.fetch("turn", id=turn)  # waits for earlier writes
         self._relay.show("ended", session, turn, [*chat], dict(fields))
 
     def reply(self, reply: Reply) -> None:
-        """Have the page's process show what no message has led to."""
+        """Make the page's process show a reply that answers no message."""
         told = {
             "id": reply.id,
             "text": reply.text,
@@ -228,10 +233,10 @@ class Elsewhere:
         }
         self._relay.show("reply", reply.session.id, None, [*_chat(reply.session)], told)
 
-    # Of the process that shows them
+    # In the page's process
 
     def stop(self, session: str, chat: Chat, name: str) -> bool:
-        """Have the turn of another process stopped; False if none is known."""
+        """Stop a turn of another process; False if none is known."""
         turn = self._live.turn(session)
         if turn is None or session not in self._from:
             return False
@@ -239,29 +244,29 @@ class Elsewhere:
         return True
 
     async def _stop(self, turn: LiveTurn, chat: Chat, name: str) -> None:
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             self._relay.ask("stop", turn.session, [*chat], name)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_INTERVAL)
             if self._live.turn(turn.session) is not turn:
                 return
 
     def answered(self, id_: str, by: str, label: str) -> None:
-        """Tell the process that asks what was chosen."""
+        """Send the answer to the process that asked."""
         self._unheard.add(id_)
         self._host.spawn(self._answer(id_, by, label), "answer")
 
     async def _answer(self, id_: str, by: str, label: str) -> None:
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             self._relay.ask("answer", id_, by, label)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_INTERVAL)
             if id_ not in self._unheard:
                 return
         self._unheard.discard(id_)
 
     async def _watch(self) -> None:
-        """End turns whose process died when they were over, before it could tell."""
+        """End turns whose process died before it could report their end."""
         while True:
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(WATCH_INTERVAL)
             for live in self._live.under_way():
                 if live.session not in self._from:
                     continue
@@ -271,10 +276,10 @@ class Elsewhere:
                         await self.check(live.session, live.id)
 
     async def check(self, session: str, turn: str) -> None:
-        """A turn is over, or its reply shown: end it, if nobody tells so soon."""
+        """End a turn that is over in the store, if its process does not report that soon."""
         if not self._relay.is_divided:
             return
-        await asyncio.sleep(SETTLE_SECONDS)
+        await asyncio.sleep(SETTLE_DELAY)
         live = self._live.turn(session)
         if live is None or live.id != turn or session not in self._from:
             return
@@ -286,11 +291,11 @@ class Elsewhere:
             await self._pages.tell_end(session, live.chat, turn, told)
 
     def _is_new(self, turn: str) -> bool:
-        """Note that a turn is over; False if it is known to be."""
+        """Record the end of a turn; False if it was recorded before."""
         if turn in self._over:
             return False
         self._over[turn] = None
-        while len(self._over) > ENDED:
+        while len(self._over) > MAX_ENDED_TURNS:
             self._over.popitem(last=False)
         return True
 
@@ -320,7 +325,7 @@ class Elsewhere:
         self._live.unqueued(session, _pair(chat), message_id)
 
     def _question(self, process: str, session: str, turn: str, chat: Any, told: Any) -> None:
-        self._questions.ask_elsewhere(process, session, turn, _pair(chat), told)
+        self._questions.ask_for_remote(process, session, turn, _pair(chat), told)
 
     def _heard(self, _: str, __: str, ___: None, id_: str) -> None:
         self._unheard.discard(id_)
@@ -339,15 +344,15 @@ class Elsewhere:
         self._live.begin(session, _pair(chat), turn, message_id, part)
 
     def _note(self, process: str, session: str) -> None:
-        """A turn begins, or goes on in another process: what was asked before is answered."""
+        """Record the process of a turn; earlier questions of the session are closed."""
         self._questions.turn_began(session, process)
         self._from[session] = process
         self._from.move_to_end(session)
-        while len(self._from) > ENDED:
+        while len(self._from) > MAX_ENDED_TURNS:
             self._from.popitem(last=False)
 
     def _turn(self, process: str, session: str, turn: str, chat: Any, told: Any) -> None:
-        """All that was told of a turn so far."""
+        """Take over the full state of a turn."""
         live, text = self._live.turn(session), "".join(one["text"] for one in told["parts"])
         is_known = live is not None and live.id == turn and self._from.get(session) == process
         if live is None or not is_known or live.part != told["part"]:

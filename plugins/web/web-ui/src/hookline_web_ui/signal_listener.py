@@ -1,4 +1,4 @@
-"""What the signals of a turn mean to a page."""
+"""Turns the signals of a turn into events for pages."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.prices import Prices
 
-from .live import Live, LiveTurn
-from .owning import CHANNEL, Chat
+from .live_turns import LiveTurn, LiveTurns
+from .session_owner import CHANNEL, Chat
 
-Told: TypeAlias = list[dict[str, Any]]
-"""Files as a page has them."""
-LOST = 10.0
-"""Seconds after a message was settled for which its turn is still taken to be under way."""
+PageFiles: TypeAlias = list[dict[str, Any]]
+"""Files in the form of the page."""
+LOST_TURN_SECONDS = 10.0
+"""After its message was settled, a turn without an end is dropped so much later."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
-ROOTS = 1024
-"""Sub-agents' sessions whose root is remembered."""
+MAX_TRACKED_SESSIONS = 1024
+"""Sub-agents' sessions whose root session is remembered."""
 
 
 def chat(session: Session) -> Chat:
@@ -43,18 +43,21 @@ def chat(session: Session) -> Chat:
     return session.channel, session.chat_id
 
 
-class Listener:
+class SignalListener:
     """Turns signals into events.
 
     Args:
         host: the plugin's host.
-        live: takes the events.
-        began: called as ``began(turn, found)`` when a turn begins, and returns the files of its
-            message; if not all are known yet, it calls ``found(files)`` once they are.
+        live: receives the events.
+        began: called as ``began(turn, found)`` when a turn begins. It returns the known files of
+            the message, and calls ``found(files)`` later if there are more.
     """
 
     def __init__(
-        self, host: Host, live: Live, began: Callable[[Turn, Callable[[Told], None]], Told]
+        self,
+        host: Host,
+        live: LiveTurns,
+        began: Callable[[Turn, Callable[[PageFiles], None]], PageFiles],
     ) -> None:
         self._host, self._live, self._began = host, live, began
         self._prices = Prices.of(host)
@@ -62,7 +65,7 @@ class Listener:
         self._failures: set[PluginFailure] = set()
 
     def connect(self) -> None:
-        """Listen until the plugin is torn down."""
+        """Connect to the signals."""
         receivers: Mapping[str, Callable[..., Any]] = {
             "start_of_turn": self._start,
             "pre_model": self._asked,
@@ -78,7 +81,7 @@ class Listener:
             self._host.signals.connect(name, receiver)
 
     def root(self, session: Session) -> str:
-        """Return the session that a person sees: of a sub-agent the one that it works for."""
+        """Return the session that a person sees; for a sub-agent, the one that it works for."""
         if session.kind == "chat":
             return session.id
         return self._roots.get(session.id, session.id)
@@ -90,7 +93,7 @@ class Listener:
         session, inbound = turn.session, turn.inbound
         if session.kind != "chat" and session.parent_id:
             self._roots[session.id] = self._roots.get(session.parent_id, session.parent_id)
-            while len(self._roots) > ROOTS:
+            while len(self._roots) > MAX_TRACKED_SESSIONS:
                 self._roots.popitem(last=False)
         here = chat(session)
         part = sum(message.role == "assistant" for message in turn.messages)
@@ -106,7 +109,7 @@ class Listener:
 
         made.user = fields
 
-        def tell(files: Told) -> None:
+        def tell(files: PageFiles) -> None:
             if self._live.turn(made.session) is made and made.user is fields:
                 told = fields | {"files": files}
                 self._live.tell(made.session, made.chat, "user", made.id, fields=told)
@@ -118,7 +121,7 @@ class Listener:
         if turn is None or request.purpose != "turn":
             return
         self._live.step(turn, "model")
-        if not turn.seen_user:  # what was said is known by now
+        if not turn.seen_user:  # a voice message is transcribed by now
             turn.seen_user = True
             now = ctx.turn
             if now.messages:
@@ -169,7 +172,7 @@ class Listener:
             self._tell_board(turn, result)
 
     def _tell_board(self, turn: LiveTurn, result: ToolResult) -> None:
-        """What a tool keeps up to date, such as a plan, is told as an aside that comes again."""
+        """Send a tool's board, such as a plan, as an aside that replaces the one before."""
         told: dict[str, Any] = {"id": f"{turn.id}-{result.call.name}", "command": result.call.name}
         told |= {"text": _MARKUP.sub(r"\\\1", result.shown), "stop": "command", "tool_calls": 0}
         told |= {"usage": {"cost": None}, "message_id": None, "attempt": 0, "messages": []}
@@ -184,7 +187,7 @@ class Listener:
         self._live.tell(session, here, "notice", turn.id if turn else None, fields=fields)
 
     def _failed(self, event: PluginFailure, ctx: Context | None) -> None:
-        if event.off or event in self._failures or len(self._failures) > ROOTS:
+        if event.off or event in self._failures or len(self._failures) > MAX_TRACKED_SESSIONS:
             return
         self._failures.add(event)
         text = f"This plugin failed in {event.hook}: {event.reason}"
@@ -201,10 +204,10 @@ class Listener:
             here = (inbound.channel, inbound.chat_id)
             self._live.unqueued(inbound.session_id, here, inbound.message_id)
             check = partial(self._end_lost, inbound.session_id, inbound.message_id)
-            asyncio.get_running_loop().call_later(LOST, check)
+            asyncio.get_running_loop().call_later(LOST_TURN_SECONDS, check)
 
     def _end_lost(self, session: str, message_id: str) -> None:
-        """Forget a turn that broke off without its end being told, as when the store fails."""
+        """Drop a turn that ended without an end event, as when the store failed."""
         turn = self._live.turn(session)
         if turn is not None and turn.message_id == message_id:
             self._live.end(turn)

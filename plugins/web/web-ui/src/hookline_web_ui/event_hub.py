@@ -1,7 +1,7 @@
-"""What happens in sessions, kept for a while and told to every stream that may hear it.
+"""Stores the recent events of sessions and distributes them to streams.
 
-An event is encoded once. A stream holds no queue: it remembers how far it has read, and reads on
-from the rings when it is woken, so that a thousand of them cost little and a slow one nothing.
+An event is encoded once. A stream has no queue: it remembers its position and reads from the rings
+when it is woken, so that many streams cost little, and slow ones nothing.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from typing import Any
 
 from hookline_hookspecs.web import Identity
 
-from .owning import Chat, may_see
+from .session_owner import Chat, may_see
 
-MOST_EVENTS, MOST_BYTES = 4096, 4_000_000
-"""What the ring of one session holds."""
-MOST_RINGS = 256
-"""Sessions whose events are kept, beside those that somebody watches."""
-MOST_WIDE = 1024
-"""Events for those who do not watch the session."""
-BEHIND = 256
-"""Events that a stream may be behind; one that is further behind begins again."""
+MAX_EVENTS_PER_SESSION, MAX_RING_BYTES = 4096, 4_000_000
+"""Of the ring of one session."""
+MAX_SESSIONS = 256
+"""Sessions whose events are stored, besides those with a stream."""
+MAX_WIDE_EVENTS = 1024
+"""Stored events that are also for streams that do not follow the session."""
+MAX_EVENTS_BEHIND = 256
+"""A stream that is further behind has to reload the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An encoded event. ``data`` is for ``to``, who may answer it, and ``others`` for the rest;
-    without ``others``, ``data`` is for everybody."""
+    """An encoded event.
+
+    ``data`` is for the person ``to``, who may answer it, and ``others`` for all others; without
+    ``others``, ``data`` is for all.
+    """
 
     n: int
     session: str
@@ -41,23 +44,25 @@ class Event:
     to: str = ""
 
     def for_(self, who: Identity) -> bytes:
-        """Return the bytes that this person is sent."""
+        """Return the bytes for this person."""
         return self.data if self.others is None or who.person == self.to else self.others
 
 
 @dataclass(slots=True)
 class Ring:
-    """The newest events of one session. ``lost`` is the number of the newest one that is gone."""
+    """The newest events of one session. ``lost`` is the number of the last one dropped."""
 
     events: deque[Event] = field(default_factory=deque)
     size: int = 0
     lost: int = 0
 
     def add(self, event: Event) -> None:
-        """Add an event, and drop what is too much."""
+        """Add an event, and drop the oldest if there are too many."""
         self.events.append(event)
         self.size += len(event.data)
-        while len(self.events) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.events) > 1):
+        while len(self.events) > MAX_EVENTS_PER_SESSION or (
+            self.size > MAX_RING_BYTES and len(self.events) > 1
+        ):
             gone = self.events.popleft()
             self.size -= len(gone.data)
             self.lost = gone.n
@@ -105,11 +110,11 @@ class Stream:
             self._waiting = None
 
 
-class Hub:
+class EventHub:
     """The events of this process.
 
     Args:
-        boot: what its cursors begin with; another process has another one.
+        boot: the beginning of its cursors, different in each process.
     """
 
     def __init__(self, boot: str = "") -> None:
@@ -117,15 +122,15 @@ class Hub:
         self.n = 0
         self._rings: OrderedDict[str, Ring] = OrderedDict()
         self._forgotten = 0
-        """The number of the newest event of a ring that was dropped."""
-        self._wide: deque[Event] = deque(maxlen=MOST_WIDE)
+        """The number of the newest event in a dropped ring."""
+        self._wide: deque[Event] = deque(maxlen=MAX_WIDE_EVENTS)
         self._streams: dict[str, set[Stream]] = {}
         self._all: set[Stream] = set()
         self.closed = False
 
     @property
     def cursor(self) -> str:
-        """Where the events stand now."""
+        """The cursor after the newest event."""
         return f"{self.boot}.{self.n}"
 
     def number(self, cursor: str) -> int | None:
@@ -136,18 +141,18 @@ class Hub:
         return min(int(number[:18]), self.n)
 
     def open(self, boot: str) -> None:
-        """Begin: what was told so far, nobody has heard, and no cursor of it is known."""
+        """Start with new cursors; earlier events are dropped."""
         self.boot, self.closed = boot, False
         self._rings.clear()
         self._wide.clear()
         self._forgotten = self.n
 
     def close(self) -> None:
-        """End every stream, and take no new one."""
+        """End every stream, and accept no new ones."""
         self.closed = True
         self.end()
 
-    # Telling
+    # Publishing
 
     def publish(
         self,
@@ -159,8 +164,16 @@ class Hub:
         others: Mapping[str, Any] | None = None,
         to: str = "",
     ) -> None:
-        """Tell an event. ``wide``: also those who may see the session but do not watch it; where
-        ``others`` are given, ``fields`` are for the person ``to`` alone."""
+        """Publish an event.
+
+        Args:
+            session: the session of the event.
+            chat: its chat, which decides who may see it.
+            fields: the event.
+            wide: also send it to streams that do not follow the session.
+            others: if given, ``fields`` are only for the person ``to``, and these for all others.
+            to: a person.
+        """
         self.n += 1
         own = self.encoded(fields)
         rest = self.encoded(others) if others is not None else None
@@ -178,26 +191,28 @@ class Hub:
             stream.wake()
 
     def encoded(self, fields: Mapping[str, Any]) -> bytes:
-        """Return an event as it is sent, under the newest number."""
+        """Return an encoded event with the newest cursor."""
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
         return f"id: {self.cursor}\ndata: {text}\n\n".encode("utf-8", "backslashreplace")
 
     def _bound(self) -> None:
-        if len(self._rings) <= MOST_RINGS:
+        if len(self._rings) <= MAX_SESSIONS:
             return
         for session in list(self._rings):
             if session not in self._streams:
                 ring = self._rings.pop(session)
                 if ring.events:
                     self._forgotten = max(self._forgotten, ring.events[-1].n)
-                if len(self._rings) <= MOST_RINGS:
+                if len(self._rings) <= MAX_SESSIONS:
                     return
 
-    # Listening
+    # Streams
 
     def listen(self, who: Identity, starts: dict[str, int | None], since: int) -> Stream:
-        """Begin a stream of these sessions, which the person may see; of others it is told what
-        came after ``since``."""
+        """Open a stream of sessions that the person may see, with the start of each.
+
+        Wide events of other sessions are sent from ``since`` on.
+        """
         stream = Stream(who, starts, since)
         self._all.add(stream)
         for session in starts:
@@ -222,7 +237,7 @@ class Hub:
                 stream.wake()
 
     def begin(self, stream: Stream) -> bytes:
-        """Return what a stream is sent first: what it has missed, or that it has to begin again."""
+        """Return the first data of a stream: missed events, or a ``resync`` if some are gone."""
         found: list[Event] = []
         again: list[str] = []
         for session, start in stream.starts.items():
@@ -231,14 +246,14 @@ class Hub:
             if start is None:
                 missed = None
             elif ring is not None:
-                missed = ring.after(start, MOST_EVENTS)
+                missed = ring.after(start, MAX_EVENTS_PER_SESSION)
             else:
                 missed = [] if start >= self._forgotten else None
             if missed is None:
                 again.append(session)
             else:
                 found += missed
-        found += self._elsewhere(stream)
+        found += self._wide_events(stream)
         stream.at = self.n
         return self._joined(stream, found, again)
 
@@ -252,17 +267,17 @@ class Hub:
             ring = self._rings.get(session)
             if ring is None:
                 continue
-            new = ring.after(stream.at, BEHIND)
+            new = ring.after(stream.at, MAX_EVENTS_BEHIND)
             if new is None:
                 again.append(session)
             else:
                 found += new
-        found += self._elsewhere(stream)
+        found += self._wide_events(stream)
         stream.at = self.n
         return self._joined(stream, found, again)
 
-    def _elsewhere(self, stream: Stream) -> list[Event]:
-        """What is new in sessions that the stream does not follow."""
+    def _wide_events(self, stream: Stream) -> list[Event]:
+        """Return new wide events of sessions that the stream does not follow."""
         found = []
         for event in reversed(self._wide):
             if event.n <= stream.at:
@@ -279,6 +294,6 @@ class Hub:
         return b"".join(parts)
 
     def resync(self, session: str | None) -> bytes:
-        """Return the event that has a page get a snapshot."""
+        """Return the event that makes a page load a snapshot."""
         told = {"type": "resync", "session": session, "turn": None, "cursor": self.cursor}
         return self.encoded(told)

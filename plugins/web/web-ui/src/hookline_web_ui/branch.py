@@ -1,4 +1,4 @@
-"""A copy of a session up to a message, as a chat of one's own."""
+"""Branches a session: copies it up to a message into a new chat."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from hookline_hookspecs import Host
 from hookline_hookspecs.web import Identity, Problem, SessionBranches
 
 from .files import Files
-from .owning import CHANNEL, chat_of
-from .reading import Reader, said
+from .session_owner import CHANNEL, chat_of
+from .session_reader import SessionReader, person_text
 
 
 async def branch(
-    host: Host, reader: Reader, files: Files, who: Identity, session_id: str, before: Any
+    host: Host, reader: SessionReader, files: Files, who: Identity, session_id: str, before: Any
 ) -> dict[str, Any]:
-    """Copy what was said before the message ``before``, or all but a turn under way; return the
-    ``id`` of the new chat, and the ``text`` of that message with copies of its ``files``.
+    """Copy a session up to the message ``before``, or all but a running turn.
 
-    Raises :class:`Problem` (404, 400, 409).
+    Returns the ``id`` of the new chat, and the ``text`` of that message with copies of its
+    ``files``. Raises :class:`Problem` (404, 400, 403, 409).
     """
     row = await reader.row(who, session_id)
     if who.channel != CHANNEL:
-        raise Problem(403, "forbidden", "Chats are begun on the page.")
+        raise Problem(403, "forbidden", "Chats are started on the page.")
     text, turn = "", ""
     if before is not None:
         if not isinstance(before, int) or isinstance(before, bool):
             raise Problem(400, "bad_request", "before is the sequence of a message, or null.")
         found = await host.storage.fetch("begins", id=session_id, seq=before)
         if not found or found[0]["role"] != "user" or not found[0]["first"]:
-            told = "A chat branches before a message of yours that began a turn."
+            told = "A chat can branch only before a message of yours that began a turn."
             raise Problem(400, "no_message", told, "Choose another message.")
-        text, turn = said(found[0]["text"]), found[0]["turn_id"]
+        text, turn = person_text(found[0]["text"]), found[0]["turn_id"]
     new = str(uuid4())
     if not await host.services[SessionBranches].copy(row["id"], new, chat_of(who.name), before):
         raise Problem(409, "not_stored", f"Session {row['id']} is not stored yet.", "Try again.")

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 from hookline.testing.pages import OPERATOR, PERSON
-from hookline_web_ui.hub import BEHIND, MOST_EVENTS, Hub
-from hookline_web_ui.live import Live
+from hookline_web_ui.event_hub import MAX_EVENTS_BEHIND, MAX_EVENTS_PER_SESSION, EventHub
+from hookline_web_ui.live_turns import LiveTurns
 
 from .browser import LONG, Chat, Gateway, Person, new, text_of
 
@@ -146,9 +146,9 @@ def test_what_was_told_of_other_chats_says_nothing_of_a_new_one(play: Any) -> No
 # The hub by itself
 
 
-def hub_of(events: int, hub: Hub | None = None) -> Hub:
+def hub_of(events: int, hub: EventHub | None = None) -> EventHub:
     """A hub in which so much has happened."""
-    hub = hub or Hub("b")
+    hub = hub or EventHub("b")
     for number in range(events):
         hub.publish("s", HERE, {"type": "notice", "session": "s", "text": str(number)})
     return hub
@@ -160,12 +160,12 @@ def ids(data: bytes) -> list[str]:
 
 
 def test_a_slow_reader_begins_again_and_costs_no_memory() -> None:
-    hub = Hub("b")
+    hub = EventHub("b")
     stream = hub.listen(PERSON, {"s": 0}, 0)
     hub.begin(stream)
-    hub_of(BEHIND, hub)
-    assert ids(hub.read(stream)) == [f"b.{number}" for number in range(1, BEHIND + 1)]
-    hub_of(BEHIND + 1, hub)
+    hub_of(MAX_EVENTS_BEHIND, hub)
+    assert ids(hub.read(stream)) == [f"b.{number}" for number in range(1, MAX_EVENTS_BEHIND + 1)]
+    hub_of(MAX_EVENTS_BEHIND + 1, hub)
     data = hub.read(stream)
     assert ids(data) == [hub.cursor]
     assert b'"type":"resync","session":"s"' in data
@@ -173,12 +173,12 @@ def test_a_slow_reader_begins_again_and_costs_no_memory() -> None:
 
 
 def test_a_ring_that_has_lost_what_a_page_needs_says_so() -> None:
-    hub = hub_of(MOST_EVENTS + 10)
+    hub = hub_of(MAX_EVENTS_PER_SESSION + 10)
     whole = hub.listen(PERSON, {"s": 10}, hub.n)
-    assert len(ids(hub.begin(whole))) == MOST_EVENTS
+    assert len(ids(hub.begin(whole))) == MAX_EVENTS_PER_SESSION
     late = hub.listen(PERSON, {"s": 9}, hub.n)
     assert b'"type":"resync"' in hub.begin(late)
-    large = Hub("b")
+    large = EventHub("b")
     for _ in range(50):
         large.publish("s", HERE, {"type": "notice", "text": "x" * 100_000})
     stream = large.listen(PERSON, {"s": 0}, 0)
@@ -186,8 +186,8 @@ def test_a_ring_that_has_lost_what_a_page_needs_says_so() -> None:
 
 
 def test_others_are_told_only_what_they_may_see() -> None:
-    hub = Hub("b")
-    live = Live(hub, lambda: 0.0)
+    hub = EventHub("b")
+    live = LiveTurns(hub, lambda: 0.0)
     streams = [hub.listen(who, {}, 0) for who in (PERSON, OPERATOR)]
     live.tell("s", HERE, "title", fields={"title": "mine"}, wide=True)
     live.tell("s", HERE, "notice", fields={"text": "near"})
@@ -204,8 +204,8 @@ def test_others_are_told_only_what_they_may_see() -> None:
 
 def test_pieces_that_come_fast_are_told_together() -> None:
     async def story() -> None:
-        hub = Hub("b")
-        live = Live(hub, lambda: 0.0)
+        hub = EventHub("b")
+        live = LiveTurns(hub, lambda: 0.0)
         turn = live.begin("s", HERE, "t", "m", 0)
         for word in LONG.split():
             live.add(turn, f"{word} ")
@@ -231,7 +231,7 @@ def test_a_reader_that_stalls_holds_nobody_up(play: Any, gateway: Gateway) -> No
         cookie = owner.client.headers["Cookie"]
         writer.write(f"{head}Cookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\n\r\n".encode())
         assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
-        for number in range(BEHIND + 50):
+        for number in range(MAX_EVENTS_BEHIND + 50):
             title = f"{number} {'x' * 190}"
             await owner.ask("PATCH", f"/sessions/{session}", json={"title": title})
         await owner.say(session, "huge please")

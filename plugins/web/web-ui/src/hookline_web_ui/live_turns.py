@@ -1,7 +1,7 @@
-"""Turns under way, as they are told to pages and given to those that come later.
+"""Follows running turns: publishes their events, and has their state for pages that open later.
 
-Pieces of text that come fast are told together: the first at once, what follows within
-:data:`PAUSE`.
+Streamed text is sent at once, but at most every :data:`MIN_TEXT_INTERVAL` seconds; pieces in
+between are joined.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .hub import Hub
-from .owning import Chat
+from .event_hub import EventHub
+from .session_owner import Chat
 
-PAUSE = 0.015
-"""Seconds at least between two events of one text."""
-MOST_TEXT = 20_000
-"""Characters of a tool's result that an event holds."""
-MOST_WAITING = 200
-"""Messages of one session that wait, as far as they are told."""
-FOLLOWED = 1000
-"""Turns whose next one began before their own end was told."""
+MIN_TEXT_INTERVAL = 0.015
+"""Seconds between two events of one text."""
+MAX_RESULT_CHARS = 20_000
+"""Of a tool's result in an event."""
+MAX_QUEUED_MESSAGES = 200
+"""Of one session, as shown on pages."""
+MAX_FOLLOWED_TURNS = 1000
+"""Turns whose end event is pending although the next turn has begun."""
 
 
 @dataclass(slots=True)
 class Text:
-    """The text of a response under way: what was told of it, and what is about to be."""
+    """The text of a running response: pieces that were sent, and pieces to send."""
 
     told: list[str] = field(default_factory=list)
     fresh: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Text:
 
 @dataclass(slots=True)
 class LiveTurn:
-    """A turn under way; ``part`` counts its responses, ``attempt`` only ever rises."""
+    """A running turn; ``part`` counts its responses, ``attempt`` only increases."""
 
     id: str
     session: str
@@ -52,10 +52,10 @@ class LiveTurn:
     cost: float | None = 0.0
     seen_user: bool = False
     user: Mapping[str, Any] | None = None
-    """What was told of its message last, without the files."""
+    """The last event about its message, without the files."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a snapshot has it."""
+        """Return the turn in the form of a snapshot."""
         told = self.text.told
         parts = [{"part": self.part, "n": len(told), "text": "".join(told)}] if told else []
         return {
@@ -70,15 +70,15 @@ class LiveTurn:
         }
 
 
-class Live:
-    """The turns under way in this process, and the messages that wait for theirs.
+class LiveTurns:
+    """The running turns of this process, and queued messages.
 
     Args:
-        hub: where events are told.
+        hub: publishes events.
         now: Unix time in seconds.
     """
 
-    def __init__(self, hub: Hub, now: Callable[[], float]) -> None:
+    def __init__(self, hub: EventHub, now: Callable[[], float]) -> None:
         self.hub = hub
         self._now = now
         self.attempt = 0
@@ -105,7 +105,7 @@ class Live:
         fields: Mapping[str, Any],
         wide: bool = False,
     ) -> None:
-        """Tell an event of a session, after the text that came before it."""
+        """Publish an event of a session, after its pending text."""
         running = self._turns.get(session)
         if running is not None:
             self._flush(running)
@@ -115,7 +115,7 @@ class Live:
     def tell_question(
         self, session: str, chat: Chat, turn: str | None, question: Mapping[str, Any], to: str
     ) -> None:
-        """Tell a question; the person ``to`` may answer it."""
+        """Publish a question; the person ``to`` may answer it."""
         running = self._turns.get(session)
         if running is not None:
             self._flush(running)
@@ -126,18 +126,18 @@ class Live:
     def _tell(self, turn: LiveTurn, kind: str, **fields: Any) -> None:
         self.tell(turn.session, turn.chat, kind, turn.id, fields=fields)
 
-    # Messages that wait
+    # Queued messages
 
     def queued(self, session: str, chat: Chat, item: dict[str, Any]) -> None:
-        """A message was stored and waits for its turn."""
+        """Add a stored message to the queue."""
         waiting = self._waiting.setdefault(session, OrderedDict())
         waiting[item["message_id"]] = item
-        while len(waiting) > MOST_WAITING:
+        while len(waiting) > MAX_QUEUED_MESSAGES:
             waiting.popitem(last=False)
         self._tell_queue(session, chat)
 
     def unqueued(self, session: str, chat: Chat, message_id: str) -> None:
-        """A message waits no more."""
+        """Remove a message from the queue."""
         waiting = self._waiting.get(session)
         if waiting is None or waiting.pop(message_id, None) is None:
             return
@@ -165,22 +165,22 @@ class Live:
     # Turns
 
     def turn(self, session: str) -> LiveTurn | None:
-        """Return the turn under way."""
+        """Return the running turn."""
         return self._turns.get(session)
 
     def under_way(self) -> list[LiveTurn]:
-        """Return every turn under way."""
+        """Return every running turn."""
         return [*self._turns.values()]
 
     def ended(self, session: str, turn: str) -> LiveTurn | None:
-        """Return a turn whose end is to be told, also if the session's next one has begun."""
+        """Return a turn whose end is to be published, even if the next one has begun."""
         running = self._turns.get(session)
         if running is not None and running.id == turn:
             return running
         return self._followed.pop(turn, None)
 
     def snapshot(self, session: str) -> dict[str, Any] | None:
-        """Return the turn under way as JSON, with all that was told of it so far."""
+        """Return the running turn for JSON, with everything published so far."""
         running = self._turns.get(session)
         if running is None:
             return None
@@ -188,7 +188,7 @@ class Live:
         return running.as_json()
 
     def begin(self, session: str, chat: Chat, turn: str, message_id: str, part: int) -> LiveTurn:
-        """A turn begins, or goes on with its response number ``part``."""
+        """Start a turn, or resume it at response number ``part``."""
         before = self._turns.get(session)
         if before is not None:
             self._drop(before)
@@ -197,7 +197,7 @@ class Live:
             attempt = before.attempt + 1
         elif before is not None:
             self._followed[before.id] = before
-            if len(self._followed) > FOLLOWED:
+            if len(self._followed) > MAX_FOLLOWED_TURNS:
                 self._followed.popitem(last=False)
         made = LiveTurn(turn, session, chat, attempt, part, message_id, self._now())
         self._turns[session] = made
@@ -206,7 +206,7 @@ class Live:
         return made
 
     def end(self, turn: LiveTurn) -> None:
-        """A turn is over."""
+        """End a turn."""
         if self._turns.get(turn.session) is turn:
             self._drop(turn)
             del self._turns[turn.session]
@@ -219,7 +219,7 @@ class Live:
             turn.timer = None
 
     def step(self, turn: LiveTurn, step: str, text: str = "") -> None:
-        """Something else is done now."""
+        """Set what the turn is doing."""
         if turn.step != step or text:
             turn.step = step
             self._tell(turn, "step", attempt=turn.attempt, part=turn.part, step=step, text=text)
@@ -227,13 +227,13 @@ class Live:
     # Text
 
     def add(self, turn: LiveTurn, text: str) -> None:
-        """A piece of the response came."""
+        """Add streamed text of the response."""
         self.step(turn, "answering")
         turn.text.fresh.append(text)
         if turn.timer is not None:
             return
         loop = asyncio.get_running_loop()
-        wait = turn.last + PAUSE - loop.time()
+        wait = turn.last + MIN_TEXT_INTERVAL - loop.time()
         if wait <= 0:
             self._flush(turn)
         else:
@@ -256,7 +256,7 @@ class Live:
         self.hub.publish(turn.session, turn.chat, {**head, **fields})
 
     def restart(self, turn: LiveTurn) -> None:
-        """The response broke off and is asked for again: what was told of it does not count."""
+        """Start the response again; its published text is void."""
         turn.text.fresh.clear()
         self._flush(turn)
         turn.text = Text()
@@ -265,7 +265,7 @@ class Live:
         self._tell(turn, "start", attempt=turn.attempt, part=turn.part)
 
     def whole(self, turn: LiveTurn, text: str) -> None:
-        """A response is whole, and stored."""
+        """Complete a stored response."""
         self._flush(turn)
         exact = "".join(turn.text.told) == text
         shown = None if exact else text
@@ -276,15 +276,17 @@ class Live:
     # Tools
 
     def called(self, turn: LiveTurn, call: Mapping[str, Any]) -> None:
-        """The model calls a tool."""
+        """Add a tool call."""
         turn.tools[call["id"]] = {**call, "ok": None, "text": "", "seconds": None, "diff": None}
         self._tell(turn, "tool_call", **call)
 
     def returned(self, turn: LiveTurn, result: dict[str, Any]) -> None:
-        """A call has its result."""
+        """Add the result of a call."""
         text = result["text"]
-        if len(text) > MOST_TEXT:
-            result["text"] = f"{text[:MOST_TEXT]}\n[… {len(text) - MOST_TEXT:,} characters more]"
+        if len(text) > MAX_RESULT_CHARS:
+            result["text"] = (
+                f"{text[:MAX_RESULT_CHARS]}\n[… {len(text) - MAX_RESULT_CHARS:,} characters more]"
+            )
         if (known := turn.tools.get(result["id"])) is not None:
             known.update(result)
         self._tell(turn, "tool_result", **result)

@@ -1,4 +1,4 @@
-"""``GET /api/events``: the one stream of a browser."""
+"""``GET /api/events``: the stream of server-sent events of a browser."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs.web import Identity, Problem
 
-from .hub import Hub
-from .reading import Reader
+from .event_hub import EventHub
+from .session_reader import SessionReader
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import StreamingResponse
 
-MOST_SESSIONS = 64
-"""Sessions that a stream follows."""
-ALIVE = 15.0
-"""Seconds after which a comment is sent where nothing else was."""
+MAX_SESSIONS_PER_STREAM = 64
+KEEPALIVE_SECONDS = 15.0
+"""A comment is sent after so long without an event."""
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-async def events(hub: Hub, reader: Reader, who: Identity, request: Request) -> StreamingResponse:
+async def events(
+    hub: EventHub, reader: SessionReader, who: Identity, request: Request
+) -> StreamingResponse:
     """Return the stream of the sessions that the query names.
 
     Raises :class:`Problem` (404, 503).
@@ -34,7 +35,7 @@ async def events(hub: Hub, reader: Reader, who: Identity, request: Request) -> S
     last = request.headers.get("last-event-id") or request.query_params.get("last", "")
     named = [one for one in request.query_params.get("sessions", "").split(",") if one]
     starts: dict[str, int | None] = {}
-    for one in named[:MOST_SESSIONS]:
+    for one in named[:MAX_SESSIONS_PER_STREAM]:
         session, _, cursor = one.partition("@")
         await reader.row(who, session)
         starts[session] = _start(hub, cursor, last)
@@ -42,11 +43,10 @@ async def events(hub: Hub, reader: Reader, who: Identity, request: Request) -> S
     return StreamingResponse(body, media_type="text/event-stream", headers=HEADERS)
 
 
-def _start(hub: Hub, cursor: str, last: str) -> int | None:
-    """The number after which a session's events begin: now, where a page knows nothing of it.
+def _start(hub: EventHub, cursor: str, last: str) -> int | None:
+    """Return the number after which a session's events start; without a cursor, the current one.
 
-    A cursor of the session counts alone: ``last`` may have been heard on a stream that did not tell
-    of the session.
+    A cursor of the session overrides ``last``, which may be from a stream without that session.
     """
     if not cursor and not last:
         return hub.n
@@ -54,7 +54,7 @@ def _start(hub: Hub, cursor: str, last: str) -> int | None:
 
 
 async def _body(
-    hub: Hub, who: Identity, starts: dict[str, int | None], last: str
+    hub: EventHub, who: Identity, starts: dict[str, int | None], last: str
 ) -> AsyncIterator[bytes]:
     since = hub.number(last) if last else hub.n
     stream = hub.listen(who, starts, hub.n if since is None else since)
@@ -66,7 +66,7 @@ async def _body(
                 yield data
                 continue
             at = hub.n
-            await stream.wait(ALIVE)
+            await stream.wait(KEEPALIVE_SECONDS)
             if hub.n == at and not stream.ended:
                 yield b": alive\n\n"
     finally:

@@ -1,8 +1,8 @@
-"""Whose a session is: the one check for sessions, files and questions.
+"""Who owns a session: the one check for sessions, files and questions.
 
-A person's chat on the page has their name as its id, so that what is learnt in one conversation is
-known in the next. Each conversation is a session of that chat, whose id is the UUID that the page
-made; the sessions that follow it, as after a long pause, are ``UUID~2`` and so on.
+A person's chat on the page has their name as its id, so that memory is shared by all their
+conversations. Each conversation is a session of that chat; its id is a UUID made by the page. The
+sessions that follow it, for example after a long pause, are ``UUID~2`` and so on.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _SUCCESSOR = re.compile(r"~\d+$")
 
 
 def is_uuid(text: object) -> bool:
-    """Return whether this is a UUID as a page writes it: in lower case, with dashes."""
+    """Return whether this is a UUID in lower case, with dashes."""
     return isinstance(text, str) and _UUID.fullmatch(text) is not None
 
 
 def conversation(session_id: str) -> str:
-    """Return the id of the first session of a conversation: the page goes on in its successors."""
+    """Return the id of the first session of a conversation, given any of its sessions."""
     return _SUCCESSOR.sub("", session_id)
 
 
@@ -36,7 +36,7 @@ def chat_of(name: str) -> Chat:
 
 
 def owner(chat: Chat) -> str | None:
-    """Return the name of the person whose chat it is; None for a chat of another channel."""
+    """Return the name of the person who owns a chat; None for a chat of another channel."""
     channel, chat_id = chat
     return chat_id if channel == CHANNEL and chat_id else None
 
@@ -47,13 +47,16 @@ def is_mine(who: Identity, chat: Chat) -> bool:
 
 
 def may_see(who: Identity, chat: Chat) -> bool:
-    """Return whether the person may see the chat: their own, and the operator every one."""
+    """Return whether the person may see the chat; the operator may see all."""
     return who.is_operator or is_mine(who, chat)
 
 
 def visible(who: Identity, row: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the stored session, or whatever has ``channel`` and ``chat_id``, if the person may see
-    it. Raises :class:`Problem` (404) if there is none, or it is not theirs."""
+    """Return ``row``, which has ``channel`` and ``chat_id``, if the person may see it.
+
+    Raises:
+        Problem: 404 if it is None or not theirs.
+    """
     if row is None or not may_see(who, (row["channel"], row["chat_id"])):
         raise Problem(404, "not_found", "Chat not found.", "Find it under Sessions.")
     return row
