@@ -107,8 +107,8 @@ class House(telegram.Gateways):  # type: ignore[misc]
 
     def claim_code(self) -> str:
         """What makes the first admin, from what the gateway has said."""
-        self.says("nobody is admin yet")
-        line = next(line for line in self.said.splitlines() if "nobody is admin yet" in line)
+        self.says("there is no admin yet")
+        line = next(line for line in self.said.splitlines() if "there is no admin yet" in line)
         return line.split()[-1]
 
     @property

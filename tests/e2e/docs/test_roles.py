@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookline_access.roles import table
+from hookline_access.roles import role_table
 from meta.tree import ROOT
 
 
-def test_the_page_shows_the_table() -> None:
+def test_the_page_shows_the_role_table() -> None:
     page = (ROOT / "docs" / "roles.md").read_text("utf-8")
-    found = table()
+    found = role_table()
     roles = [*found.roles]
     lines = [
         " | ".join(["| " + action.what, *("✓" if role in action.may else "" for role in roles)])
@@ -25,4 +25,4 @@ def test_the_page_names_the_commands_of_each_role() -> None:
     for role in ("admin", "auditor"):
         (line,) = [one for one in page.splitlines() if one.startswith(f"| {role} | `audit`")]
         named = [one.strip(" `") for one in line.split("|")[2].split(",")]
-        assert sorted(named) == table().commands_of(role)
+        assert sorted(named) == role_table().commands_of(role)

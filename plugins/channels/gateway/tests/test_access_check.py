@@ -68,8 +68,8 @@ def test_another_plugin_may_decide(gateways: Gateways) -> None:
 @pytest.mark.slow
 def test_a_claim_code_is_printed_once_before_anybody_writes(gateways: Gateways) -> None:
     gateways.configure(access={})
-    process, lines = gateways.start("nobody is admin yet")
+    process, lines = gateways.start("there is no admin yet")
     assert lines.count("ready\n") == 1
     code, said = end(process)
     assert code == 0
-    assert json.dumps([*lines, said]).count("nobody is admin yet") == 1
+    assert json.dumps([*lines, said]).count("there is no admin yet") == 1

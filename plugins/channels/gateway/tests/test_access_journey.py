@@ -40,8 +40,8 @@ def test_from_the_first_claim_to_an_approval_that_arose_in_a_group(
     gateways: Gateways, platform: Platform
 ) -> None:
     gateways.configure(platform, json.dumps(SCRIPT), access={}, approvals=True)
-    process, lines = gateways.start("nobody is admin yet")
-    claim = last_word_of(lines, "nobody is admin yet")
+    process, lines = gateways.start("there is no admin yet")
+    claim = last_word_of(lines, "there is no admin yet")
     ask = Conversation(gateways, platform)
 
     # Deny by default; a claim code works once, for the first who sends it.
@@ -95,8 +95,8 @@ class Conversation:
 @pytest.mark.slow
 def test_attempts_are_logged_and_few(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform, access={"open_codes": 2})
-    process, lines = gateways.start("nobody is admin yet")
-    claim = last_word_of(lines, "nobody is admin yet")
+    process, lines = gateways.start("there is no admin yet")
+    claim = last_word_of(lines, "there is no admin yet")
     ask = Conversation(gateways, platform)
     assert ask("eve", "BBBB-BBBB-BBBB").startswith(STRANGER)
     for number in range(5):  # in silence; then nothing eve sends is looked at
@@ -137,7 +137,7 @@ def test_the_installation_is_changed_in_the_terminal_alone(
 def test_wrong_lists_are_told_and_let_nobody_in(gateways: Gateways, platform: Platform) -> None:
     lists = {"admins": ["webhook:*", "eve", 7], "allow": "webhook:*", "admin": ["webhook:eve"]}
     gateways.configure(platform, access=lists)
-    process, lines = gateways.start("nobody is admin yet")
+    process, lines = gateways.start("there is no admin yet")
     told = "".join(lines)
     assert "access.allow is ignored" in told
     assert "access.admins.2 is ignored" in told

@@ -187,7 +187,7 @@ def test_nobody_stops_somebody_else_s_turn(group: Group, api: BotApi) -> None:
     api.say(group.chat, "slow", BOSS)
     api.wait(lambda: [one for one in api.calls if one.method == "sendChatAction"])
     for text in ("/stop", "/steer be quiet", "/new", "/undo", "/model a/b", "/title mine"):
-        assert group.say(BOB, text).startswith("Only whoever")
+        assert group.say(BOB, text).startswith("Only the person who")
     assert group.say(BOSS, "/stop") == "Stopping."
 
 

@@ -118,8 +118,8 @@ def test_claim_pairing_and_approval_from_end_to_end(
     gateways: Gateways, replies: ReplyServer
 ) -> None:
     gateways.configure(json.dumps(SCRIPT), access={}, shell={})
-    gateway, lines = gateways.start_until("ready\n", "nobody is admin yet")
-    claim = next(line for line in lines if "nobody is admin yet" in line).split()[-1]
+    gateway, lines = gateways.start_until("ready\n", "there is no admin yet")
+    claim = next(line for line in lines if "there is no admin yet" in line).split()[-1]
 
     assert gateways.post(message("a1", claim, chat="boss", user="boss")).status_code == 202
     assert replies.answer_to("a1").startswith("You are the first admin now.")

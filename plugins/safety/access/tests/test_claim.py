@@ -11,7 +11,7 @@ from hookline_hookspecs import GatewayService
 
 from .conftest import CLAIM, MakeTown, Run, Town
 
-YES = "You are the first admin now. /help shows what there is to say."
+YES = "You are the first admin now. /help lists the commands."
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -29,7 +29,7 @@ def test_the_first_message_has_a_code_printed_and_its_sender_is_admin(
         return [claimed, await town.say("ann", "/pair"), await town.say("ann", code)]
 
     claimed, pair, again = run(town(model=["what is this?"]), story)
-    assert (claimed, pair, again) == (YES, "Nobody waits to be let in.", "what is this?")
+    assert (claimed, pair, again) == (YES, "No one is waiting to be let in.", "what is this?")
 
 
 async def gateway_up(town: Town) -> None:
@@ -211,7 +211,7 @@ def test_the_doctor_misses_an_admin(town: MakeTown, run: Run) -> None:
 
     (without,) = run(town(), story)
     assert (without.ok, without.hint) == (False, True)
-    assert "fake is on and nobody is admin" in without.detail
+    assert "fake is on, but there is no admin" in without.detail
     assert "claim" in without.fix
     (having,) = run(town(admins=["fake:boss"]), story)
     assert having.ok

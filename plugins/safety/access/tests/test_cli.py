@@ -43,7 +43,7 @@ def test_a_code_is_approved_as_an_admin(town: MakeTown, run: Run) -> None:
         await pairing(town, "approve", code, admin=True)
         return await town.say("ann", "/pair")
 
-    assert run(town(), story) == "Nobody waits to be let in."
+    assert run(town(), story) == "No one is waiting to be let in."
 
 
 @pytest.mark.parametrize("code", ["BBBBBBBB", "", "x", "\x1b[2J"])

@@ -48,7 +48,7 @@ def test_who_is_blocked_or_nobody_is_not_let_in(harness: Callable[..., Harness])
                 await people.allow("web:eve", admin=admin, by="terminal")
         for nobody in ("web", "web:", ":mia", "web:*", "terminal:me", "web:\0"):
             assert await people.role(nobody) == "unknown"
-            with pytest.raises(HooklineError, match="is no person"):
+            with pytest.raises(HooklineError, match="is not a person"):
                 await people.allow(nobody, admin=True, by="terminal")
             assert not await people.remove(nobody, "terminal")
 

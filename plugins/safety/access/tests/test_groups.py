@@ -13,8 +13,8 @@ from hookline_hookspecs import Plugin, command, tool
 from .conftest import MakeTown, Run, Town, installed
 
 GROUP = {"admins": ["fake:boss"], "allow": ["fake:*"]}
-TURN = "Only whoever started the turn, or an admin"
-SESSION = "Only whoever began this session"
+TURN = "Only the person who started the turn, or an admin"
+SESSION = "Only the person who began this session"
 
 
 class Slow(Plugin):
@@ -221,7 +221,7 @@ def test_a_forwarded_message_is_no_answer(town: MakeTown, run: Run, text: str) -
 @pytest.mark.parametrize(
     ("user", "chat", "answer"),
     [
-        ("ann", "group", "Only an admin may give /undeclared here. Nothing was changed."),
+        ("ann", "group", "Only an admin can use /undeclared here. Nothing was changed."),
         ("boss", "group", "done"),
         ("ann", "ann", "done"),
     ],

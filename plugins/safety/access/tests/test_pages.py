@@ -9,7 +9,7 @@ import pytest
 from hookline.testing import Harness
 from hookline.testing.pages import OPERATOR, PERSON, PageClient
 from hookline_access import AccessControl
-from hookline_access.pages import browser
+from hookline_access.pages import browser_name
 from hookline_hookspecs import Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_hookspecs.web import (
@@ -151,7 +151,7 @@ def test_an_invitation_is_shown_once_and_a_wrong_name_comes_back(at: Make) -> No
     ],
 )
 def test_a_browser_is_named_as_people_name_it(agent: str, name: str) -> None:
-    assert browser(agent) == name
+    assert browser_name(agent) == name
 
 
 def test_a_browser_is_logged_out(at: Make) -> None:

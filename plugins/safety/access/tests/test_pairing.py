@@ -163,8 +163,8 @@ def test_a_name_that_is_nobody_s_lets_nobody_in(town: MakeTown, run: Run, name: 
 def test_a_flood_fills_neither_the_store_nor_the_log(
     town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    monkeypatch.setattr("hookline_access.pairing.MOST_ROWS", 20)
-    monkeypatch.setattr("hookline_access.people.LOGGED", 20)
+    monkeypatch.setattr("hookline_access.pairing.MAX_REQUESTS_PER_CHANNEL", 20)
+    monkeypatch.setattr("hookline_access.people.MAX_LOG_ENTRIES", 20)
 
     async def story(town: Town) -> list[int]:
         await town.say("boss", "/pair fake:ann")
@@ -218,7 +218,7 @@ def test_the_code_of_the_blocked_opens_nothing(town: MakeTown, run: Run) -> None
         return [waiting, await town.say("boss", f"/pair {second}"), await town.say("eve", "hi")]
 
     waiting, late, silence = run(town(model=["hi"], **BOSS), story)
-    assert waiting == "Nobody waits to be let in."
+    assert waiting == "No one is waiting to be let in."
     assert late.startswith("No open request has this code.")
     assert silence is None
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 from hookline_access import AccessConfig
-from hookline_access.codes import ALPHABET, CLAIM, PAIRING, new_code, shown, typed
+from hookline_access.codes import (
+    ALPHABET,
+    CLAIM_CODE_CHARS,
+    PAIRING_CODE_CHARS,
+    format_code,
+    new_code,
+    parse_code,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,14 +48,14 @@ def test_no_setting_switches_it_off(given_: dict[str, object]) -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_code_or_not(text: str) -> None:
-    code = typed(text, PAIRING)
-    assert code is None or (len(code) == PAIRING and set(code) <= set(ALPHABET))
+    code = parse_code(text, PAIRING_CODE_CHARS)
+    assert code is None or (len(code) == PAIRING_CODE_CHARS and set(code) <= set(ALPHABET))
 
 
-@pytest.mark.parametrize("length", [PAIRING, CLAIM])
+@pytest.mark.parametrize("length", [PAIRING_CODE_CHARS, CLAIM_CODE_CHARS])
 def test_a_code_is_read_as_it_is_shown(length: int) -> None:
     code = new_code(length)
-    for text in (code, code.lower(), shown(code), f"  {shown(code)}\n", " ".join(code)):
-        assert typed(text, length) == code
-    assert typed(code[:-1], length) is None
-    assert typed(code + "B", length) is None
+    for text in (code, code.lower(), format_code(code), f"  {format_code(code)}\n", " ".join(code)):
+        assert parse_code(text, length) == code
+    assert parse_code(code[:-1], length) is None
+    assert parse_code(code + "B", length) is None

@@ -1,4 +1,4 @@
-"""Each role at each door, by the table in ``roles.yaml``."""
+"""Each role on channels and the command line, by the table in ``roles.yaml``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_access.roles import table
+from hookline_access.roles import role_table
 
 from .conftest import LAUNCH, MakeTown, Run, Town, installed
 
@@ -20,7 +20,7 @@ NOTHING_ELSE = "You are an auditor here"
 
 
 def test_every_role_and_action_of_the_table_is_known() -> None:
-    found = table()
+    found = role_table()
     assert [*found.roles] == ["operator", *ROLES]
     for action in found.actions.values():
         assert action.what
@@ -42,7 +42,7 @@ def test_on_a_channel_everybody_gets_what_the_table_says(
         assert (role in said["/whoami"]) is known
         assert ("of all chats" in said["/insights"]) is (role in ("admin", "auditor"))
         assert ("of this chat" in said["/insights"]) is (role == "member")
-        assert ("Nobody waits" in said["/pair"]) is (role == "admin")
+        assert ("No one is waiting" in said["/pair"]) is (role == "admin")
         assert (said["hello"] == "hi") is (role in ("admin", "member"))
         for text in ("/pair", "/plugins", "hello"):
             assert said[text].startswith(NOTHING_ELSE) is (role == "auditor"), text
@@ -53,7 +53,7 @@ def test_on_a_channel_everybody_gets_what_the_table_says(
 def test_an_auditor_reads_nothing_aloud_and_forwards_nothing(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> None:
         answer = await town.say("auditor", "/insights", chat="group")
-        assert "private chat only" in (answer or "")
+        assert "only in a private chat" in (answer or "")
         assert "auditor" in (await town.say("auditor", "/whoami", chat="group") or "")
         forwarded = await town.say("auditor", "/insights", forwarded=True)
         assert (forwarded or "").startswith(NOTHING_ELSE)

@@ -58,7 +58,7 @@ def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert "hookline plugins enable web-ui" in err
-    assert "nobody is admin" not in err
+    assert "no admin yet" not in err
 
 
 def test_web_names_disabled_plugins(tmp_path: Path) -> None:

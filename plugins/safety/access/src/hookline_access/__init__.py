@@ -1,8 +1,8 @@
 """Hookline plugin ``access``: who may write on a network channel, and who answers an approval.
 
-Reached by the entry point ``hookline_access:AccessControl``. :mod:`.people` holds who is known,
-:mod:`.pairing` pairing codes, :mod:`.claims` the codes that make the first admin, :mod:`.chats`
-which chats are private, and :mod:`.asking` what is put to the admins.
+The entry point is ``hookline_access:AccessControl``. :mod:`.people` holds people and their roles,
+:mod:`.pairing` the pairing requests, :mod:`.claims` the codes that make the first admin,
+:mod:`.chats` which chats are private, and :mod:`.questions` the questions to admins.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["AccessConfig", "AccessControl"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the plugin when it is asked for: each command of the program asks only who runs it."""
+    """Import the plugin on first use: most commands of the program only need :mod:`.os_users`."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import config, plugin

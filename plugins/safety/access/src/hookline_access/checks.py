@@ -1,4 +1,4 @@
-"""What ``hookline doctor`` looks at."""
+"""The checks for ``hookline doctor``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .people import People
 
 
 async def admin_check(host: Host, people: People) -> CheckResult:
-    """Somebody is admin, where a network channel is on."""
+    """If a network channel is on, there is an admin."""
     network = [channel.name for channel in host.channels() if channel.network]
     if not network:
         return CheckResult(True, "no network channel is on")
@@ -18,7 +18,7 @@ async def admin_check(host: Host, people: People) -> CheckResult:
     are = "is" if len(network) == 1 else "are"
     return CheckResult(
         False,
-        f"{' and '.join(network)} {are} on and nobody is admin, so nobody can approve anything",
+        f"{' and '.join(network)} {are} on, but there is no admin to approve anything",
         "send the claim code that hookline gateway prints (or hookline pairing claim), or set "
         "access.admins",
         hint=True,
@@ -26,16 +26,16 @@ async def admin_check(host: Host, people: People) -> CheckResult:
 
 
 def lists_check(config: AccessConfig) -> CheckResult:
-    """Every entry names somebody, and where everybody may write this is said."""
+    """Every entry is valid; warns if everyone may write on a channel."""
     if config.faults:
         return CheckResult(False, "; ".join(config.faults), "correct it in config.yaml")
-    open_to_all = [one for one in config.allow if one.endswith(f":{EVERYBODY}")]
+    open_to_all = [entry for entry in config.allow if entry.endswith(f":{EVERYBODY}")]
     if open_to_all:
         listed = ", ".join(open_to_all)
         return CheckResult(
             False,
-            f"everybody who can reach it may write: {listed}",
-            "name the people, unless the channel itself proves who they are",
+            f"everyone who can reach the channel may write: {listed}",
+            "name the people, unless the channel itself authenticates them",
             hint=True,
         )
     return CheckResult(True, "every entry names a person")

@@ -16,11 +16,11 @@ from hookline_hookspecs import CommandError
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
-from .codes import PAIRING, shown, typed
+from .codes import PAIRING_CODE_CHARS, format_code, parse_code
 from .config import EVERYBODY
-from .imports import forget, proposed
-from .people import LOGGED, Person, Role
-from .wording import on_one_line
+from .people import MAX_LOG_ENTRIES, Person, Role, choose_role
+from .person_importer import forget_proposal, list_proposals
+from .texts import on_one_line
 
 if TYPE_CHECKING:
     from .plugin import AccessControl
@@ -60,7 +60,7 @@ async def _rows(plugin: AccessControl) -> Sequence[dict[str, Any]]:
     for request in await plugin.pairing.waiting():
         person = str(request.person)
         rows.append(_row(person, "waiting", "itself", request.opened, request.code))
-    for who, origin, at in await proposed(plugin.host, plugin.people):
+    for who, origin, at in await list_proposals(plugin.host, plugin.people):
         rows.append(_row(str(who), "proposed", origin, at))
     return rows
 
@@ -78,14 +78,14 @@ async def approve(
     """Let in the person who has this code."""
     if admin and auditor:
         raise CommandError("--admin and --auditor cannot be combined", 2)
-    role = Role.ADMIN if admin else Role.AUDITOR if auditor else Role.MEMBER
+    role = choose_role(admin=admin, auditor=auditor)
     if ":" in code:
         who = _person(code)
         if who.user_id == EVERYBODY or not await plugin.pairing.let_in(who, TERMINAL, role):
             _stop(f"{on_one_line(code)} is blocked or not one person. See `hookline pairing list`")
         _say(_let_in(code, role))
         return
-    found = await plugin.pairing.approve(typed(code, PAIRING) or "", TERMINAL, role)
+    found = await plugin.pairing.approve(parse_code(code, PAIRING_CODE_CHARS) or "", TERMINAL, role)
     if found is None:
         _stop(
             f"no open request has the code {on_one_line(code, 20)}. A code is valid for "
@@ -100,7 +100,7 @@ async def revoke(plugin: AccessControl, person: Who) -> None:
     """Forget a person, who is then let in no longer."""
     who = _person(person)
     dropped = await plugin.people.drop(who)
-    dropped |= await forget(plugin.host, who)
+    dropped |= await forget_proposal(plugin.host, who)
     listed = _listed(plugin, who)
     still = f"{on_one_line(person)} is let in by {listed} in config.yaml. Remove the entry there"
     if not dropped and listed is not None:
@@ -142,14 +142,14 @@ async def claim(plugin: AccessControl) -> None:
     if await plugin.people.has_admin():
         _stop("there is already an admin, who can let people in with /pair")
     code = await plugin.claims.make()
-    _say(f"{shown(code)}\nWorks once, within {plugin.config.claim_minutes:g} minutes.")
+    _say(f"{format_code(code)}\nWorks once, within {plugin.config.claim_minutes:g} minutes.")
 
 
 @app.command("log")
 @with_plugin
 async def log(
     plugin: AccessControl,
-    limit: Annotated[int, typer.Option(min=1, max=LOGGED, help="How many entries.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LOG_ENTRIES, help="How many entries.")] = 50,
     json: Json = False,
 ) -> None:
     """Show requests and decisions, newest first."""

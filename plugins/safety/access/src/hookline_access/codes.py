@@ -1,4 +1,4 @@
-"""Codes that people read from a screen and type: made, read leniently, kept as a digest."""
+"""Codes that people read and type: created, parsed leniently, stored as a digest."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ import re
 import secrets
 
 ALPHABET = "BCDFGHJKMNPQRSTVWXYZ23456789"
-"""No vowels, so that no code is a word; nothing that looks like something else (0 O, 1 I L)."""
-PAIRING, CLAIM, QUESTION = 8, 12, 5
-"""Characters: 4e11 pairing codes and 2e17 claim codes. The code of a question names it and is no
-secret, because only an admin's answer counts."""
+"""No vowels, so that no code is a word, and no look-alikes (0 O, 1 I L)."""
+PAIRING_CODE_CHARS = 8
+"""There are 4e11 pairing codes."""
+CLAIM_CODE_CHARS = 12
+"""There are 2e17 claim codes."""
+QUESTION_CODE_CHARS = 5
+"""The code of a question only names it; it is not secret, because only admins can answer."""
 _BETWEEN = re.compile(r"[\s-]+")
 
 
 def new_code(length: int) -> str:
-    """A random code."""
+    """Create a random code."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
-def shown(code: str) -> str:
-    """A long code in groups of four."""
+def format_code(code: str) -> str:
+    """Format a long code in groups of four."""
     return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
 
 
-def typed(text: str, length: int) -> str | None:
-    """The code that ``text`` consists of, or None; letter case, spaces and dashes do not matter."""
+def parse_code(text: str, length: int) -> str | None:
+    """Parse a code, ignoring case, spaces and dashes; None if ``text`` is anything else."""
     if len(text) > 4 * length:
         return None
     code = _BETWEEN.sub("", text).upper()

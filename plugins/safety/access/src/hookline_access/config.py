@@ -1,7 +1,7 @@
-"""The settings: who may write and who is admin.
+"""The settings of the plugin, under ``plugins: access:`` in ``config.yaml``.
 
-A plugin whose settings are wrong is switched off, and without this one everybody could write. So
-nothing here is ever refused: what is wrong lets nobody in, and ``faults`` says what it is.
+A plugin with invalid settings is switched off, and without this one everyone could write. So
+invalid settings are ignored instead, which lets fewer people in, and ``faults`` names them.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ class AccessConfig(BaseModel):
 
     admins: list[str] = Field(default=[], description="CHANNEL:USER of each admin.")
     allow: list[str] = Field(
-        default=[], description="CHANNEL:USER of each person, or CHANNEL:* for everybody there."
+        default=[], description="CHANNEL:USER of each person, or CHANNEL:* for everyone there."
     )
     auditors: list[str] = Field(
         default=[],
-        description="CHANNEL:USER of each person who may read the audit and what was used, and "
-        "nothing else.",
+        description="CHANNEL:USER of each person who may only read the audit log and usage.",
     )
     os_users: dict[str, Literal["operator", "admin", "member", "auditor"]] = Field(
         default={},
-        description="Accounts of the system that use this home through sudo, each with its role "
-        "on the command line.",
+        description="System accounts that use this home through sudo, each with its role on the "
+        "command line.",
     )
     code_minutes: float = Field(
-        default=10.0, gt=0, le=1440, description="Minutes that a pairing code is good for."
+        default=10.0, gt=0, le=1440, description="Minutes that a pairing code is valid."
     )
     codes_per_day: int = Field(
         default=5, ge=0, description="Pairing codes that one person gets in 24 hours."
@@ -42,11 +41,11 @@ class AccessConfig(BaseModel):
         default=1000,
         ge=0,
         le=5000,
-        description="Pairing codes of one channel that are open at a time; who comes then is let "
-        "in by name.",
+        description="Open pairing codes of one channel at a time; further people are let in by "
+        "name.",
     )
     claim_minutes: float = Field(
-        default=60.0, gt=0, le=1440, description="Minutes that a claim code is good for."
+        default=60.0, gt=0, le=1440, description="Minutes that a claim code is valid."
     )
     timeout: float = Field(
         default=290.0, gt=0, le=290, description="Seconds that an admin has to answer an approval."
@@ -61,97 +60,96 @@ class AccessConfig(BaseModel):
     def _never_off(
         cls, given: Any, handler: ModelWrapValidatorHandler[AccessConfig]
     ) -> AccessConfig:
-        """Leave out what is wrong; what is left lets fewer people in."""
+        """Ignore invalid settings; the remaining ones let fewer people in."""
         try:
-            made = handler(given)
+            config = handler(given)
         except ValidationError as error:
             if not isinstance(given, dict):
                 raise
-            wrong = {str(one["loc"][0]): one for one in error.errors() if one["loc"]}
-            kept = {name: value for name, value in given.items() if name not in wrong}
-            made = handler(kept)
-            for name, one in wrong.items():
-                where = ".".join(map(str, one["loc"]))
-                made._faults.append(f"access.{where} is ignored, {name} with it: {one['msg']}")
-        made._admins = made._sound("admins", made.admins, wildcard=False)
-        made._allow = made._sound("allow", made.allow, wildcard=True)
-        made._auditors = made._sound("auditors", made.auditors, wildcard=False)
-        if both := made._admins & made._auditors:
-            made._admins -= both
+            invalid = {str(fault["loc"][0]): fault for fault in error.errors() if fault["loc"]}
+            valid = {name: value for name, value in given.items() if name not in invalid}
+            config = handler(valid)
+            for name, fault in invalid.items():
+                where = ".".join(map(str, fault["loc"]))
+                config._faults.append(f"access.{where}: {fault['msg']}. Ignoring access.{name}")
+        config._admins = config._valid_entries("admins", config.admins, wildcard=False)
+        config._allow = config._valid_entries("allow", config.allow, wildcard=True)
+        config._auditors = config._valid_entries("auditors", config.auditors, wildcard=False)
+        if both := config._admins & config._auditors:
+            config._admins -= both
             names = ", ".join(sorted(both))
-            told = f"access.admins and access.auditors both name {names}, who is only auditor"
-            made._faults.append(f"{told}; name each once")
-        return made
+            fault_text = f"access.admins and access.auditors both name {names}: auditor applies"
+            config._faults.append(f"{fault_text}. Name each person once")
+        return config
 
-    def _sound(self, name: str, entries: list[str], *, wildcard: bool) -> frozenset[str]:
-        """The entries that name somebody; the others become faults."""
-        whys = {entry: fault_of(entry, wildcard=wildcard) for entry in entries}
+    def _valid_entries(self, name: str, entries: list[str], *, wildcard: bool) -> frozenset[str]:
+        """The valid entries; the others become faults."""
+        faults = {entry: fault_of(entry, wildcard=wildcard) for entry in entries}
         self._faults += [
-            f"access.{name} holds {entry!r}, which is nobody: {why}"
-            for entry, why in whys.items()
-            if why is not None
+            f"access.{name}: ignoring {entry!r}: {fault}"
+            for entry, fault in faults.items()
+            if fault is not None
         ]
-        return frozenset(entry for entry, why in whys.items() if why is None)
+        return frozenset(entry for entry, fault in faults.items() if fault is None)
 
     @property
     def faults(self) -> list[str]:
-        """What is wrong with the settings, a sentence each."""
+        """The faults of the settings, one sentence each."""
         return list(self._faults)
 
     @property
     def named(self) -> tuple[list[str], list[str], list[str]]:
-        """The admins, the others that are let in and the auditors, without entries that name
-        nobody."""
+        """The valid entries of ``admins``, ``allow`` and ``auditors``."""
         return (
-            [one for one in self.admins if one in self._admins],
-            [one for one in self.allow if one in self._allow],
-            [one for one in self.auditors if one in self._auditors],
+            [entry for entry in self.admins if entry in self._admins],
+            [entry for entry in self.allow if entry in self._allow],
+            [entry for entry in self.auditors if entry in self._auditors],
         )
 
     @property
     def has_admin(self) -> bool:
-        """True if ``admins`` names anybody."""
+        """Whether ``admins`` has a valid entry."""
         return bool(self._admins)
 
     def is_admin(self, channel: str, user_id: str) -> bool:
-        """True for a person that ``admins`` names."""
+        """Whether ``admins`` names this person."""
         return not self._admins.isdisjoint(_names(channel, user_id))
 
     def is_auditor(self, channel: str, user_id: str) -> bool:
-        """True for a person that ``auditors`` names."""
+        """Whether ``auditors`` names this person."""
         return not self._auditors.isdisjoint(_names(channel, user_id))
 
     def allows(self, channel: str, user_id: str) -> bool:
-        """True for a person that ``allow`` names, alone or with everybody on the channel."""
+        """Whether ``allow`` names this person or everyone on the channel."""
         return not self._allow.isdisjoint((*_names(channel, user_id), f"{channel}:{EVERYBODY}"))
 
 
-def kind_of(channel: str) -> str:
-    """The kind of a channel: ``telegram`` of ``telegram:work``, which is one of several."""
+def channel_kind(channel: str) -> str:
+    """The kind of a channel: ``telegram`` for ``telegram:work``."""
     return channel.partition(":")[0]
 
 
 def _names(channel: str, user_id: str) -> tuple[str, str]:
-    """How a list may name a person who writes on a channel: there alone, or on all of its kind."""
-    return f"{channel}:{user_id}", f"{kind_of(channel)}:{user_id}"
+    """The entries that name a person: on this channel, or on all channels of its kind."""
+    return f"{channel}:{user_id}", f"{channel_kind(channel)}:{user_id}"
 
 
 def _can_be_an_id(text: str) -> bool:
-    """False for control characters, and for halves of surrogate pairs, which nothing stores."""
+    """Whether a text has no control characters or surrogates, which no store accepts."""
     return not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def fault_of(entry: str, *, wildcard: bool) -> str | None:
-    """Why an entry of a list names nobody, or None."""
+    """Why an entry of a list is invalid, or None."""
     channel, colon, user = entry.partition(":")
     if not colon or not channel or not user:
         return "write CHANNEL:USER, such as telegram:111"
     if entry != entry.strip() or channel != channel.strip() or user != user.strip():
-        return "ids are taken literally, and it has blanks at an end"
+        return "ids are compared literally, and this one starts or ends with a space"
     if not _can_be_an_id(entry):
-        return "it holds a character that is in no id"
+        return "it contains a character that no id has"
     if EVERYBODY in channel:
-        return "* stands for people, never for channels"
+        return "* stands for people, not for channels"
     if user.rpartition(":")[2] == EVERYBODY and not wildcard:
-        return "an admin is one person, never *"
+        return "name one person instead of *"
     return None

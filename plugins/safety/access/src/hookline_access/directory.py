@@ -1,5 +1,4 @@
-"""The service ``People``: who may write, by name, for plugins that let people in by other ways than
-pairing."""
+"""The service ``PeopleDirectory``: roles by name, for plugins that do not use pairing."""
 
 from __future__ import annotations
 
@@ -10,11 +9,11 @@ from hookline_hookspecs.channels import TERMINAL
 
 from .config import EVERYBODY
 from .pairing import PairingRequests
-from .people import People, Person, Role
-from .wording import on_one_line
+from .people import People, Person, Role, choose_role
+from .texts import on_one_line
 
-Name: TypeAlias = Literal["admin", "person", "auditor", "blocked", "unknown"]
-NAMES: dict[Role, Name] = {
+RoleName: TypeAlias = Literal["admin", "person", "auditor", "blocked", "unknown"]
+ROLE_NAMES: dict[Role, RoleName] = {
     Role.ADMIN: "admin",
     Role.MEMBER: "person",
     Role.AUDITOR: "auditor",
@@ -23,11 +22,11 @@ NAMES: dict[Role, Name] = {
 }
 
 
-class Directory:
-    """The service ``PeopleDirectory``: people by name, as ``CHANNEL:USER``.
+class AccessDirectory:
+    """Implements ``PeopleDirectory``: people by name, as ``CHANNEL:USER``.
 
     Args:
-        people: who is who.
+        people: the people and their roles.
         pairing: lets people in.
     """
 
@@ -35,45 +34,45 @@ class Directory:
         self._people = people
         self._pairing = pairing
 
-    async def role(self, person: str) -> Name:
-        """Return what a person may do; nobody knows a name that is none."""
+    async def role(self, person: str) -> RoleName:
+        """Return the role of a person; ``unknown`` for an invalid name."""
         who = _person(person)
-        return NAMES[await self._people.role(who)] if who is not None else "unknown"
+        return ROLE_NAMES[await self._people.role(who)] if who is not None else "unknown"
 
     async def allow(self, person: str, *, admin: bool, by: str, auditor: bool = False) -> None:
-        """Let a person in, as an admin if ``admin`` and as an auditor if ``auditor``; an admin and
-        an auditor stay what they are.
+        """Let a person in, as an admin if ``admin`` and as an auditor if ``auditor``. Admins and
+        auditors keep their role.
 
-        Raises ``HooklineError`` if they are blocked, or the name is no person's.
+        Raises ``HooklineError`` if they are blocked or the name is invalid.
         """
         who = _person(person)
         if who is None:
-            raise HooklineError(f"{on_one_line(person)} is no person; write CHANNEL:USER")
+            raise HooklineError(f"{on_one_line(person)} is not a person. Write CHANNEL:USER")
         known = await self._people.role(who)
         if known is Role.AUDITOR and not admin:
             return
         if known is not Role.UNKNOWN and (auditor or known is Role.AUDITOR):
             name = on_one_line(person)
             raise HooklineError(
-                f"{name} is {known} already; `hookline pairing revoke {name}` takes that back"
+                f"{name} is already {known}. Run `hookline pairing revoke {name}` to undo that"
             )
         if known is Role.ADMIN or (known is Role.MEMBER and not admin):
             return
-        role = Role.ADMIN if admin else Role.AUDITOR if auditor else Role.MEMBER
+        role = choose_role(admin=admin, auditor=auditor)
         if not await self._pairing.let_in(who, by, role):
             raise HooklineError(
-                f"{on_one_line(person)} is blocked; `hookline pairing revoke "
-                f"{on_one_line(person)}` takes that back"
+                f"{on_one_line(person)} is blocked. Run `hookline pairing revoke "
+                f"{on_one_line(person)}` to undo that"
             )
 
     async def remove(self, person: str, by: str) -> bool:
-        """Take a person off the list; False if they were not on it. Who config.yaml names stays."""
+        """Forget a person; False if they were unknown. Entries in config.yaml are not changed."""
         who = _person(person)
         return who is not None and await self._people.drop(who, by)
 
 
 def _person(text: str) -> Person | None:
-    """A person who can be let in, or None."""
+    """The person that a name means, if they can be let in; else None."""
     who = Person.parse(text)
     if who is None or not who.can_be_known or who.channel == TERMINAL or who.user_id == EVERYBODY:
         return None

@@ -1,4 +1,4 @@
-"""How often admins are told of strangers: a flood of them is told in one sentence."""
+"""Limits how often admins are notified of unknown people."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Literal
 
 from hookline_hookspecs import Host
 
-EACH = 5
-"""Strangers of whom admins are told one by one in :data:`SECONDS`."""
-SECONDS = 600.0
+MAX_PER_WINDOW = 5
+"""People whom admins are told of one by one within :data:`WINDOW_SECONDS`."""
+WINDOW_SECONDS = 600.0
 
 
-class Notices:
-    """Counts, in this process."""
+class StrangerNotices:
+    """Counts the notices of this process."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._began = 0.0
-        self._told = 0
+        self._count = 0
 
     def next(self) -> Literal["each", "more", "none"]:
-        """How admins are told of one more stranger: by name, as one of many, or not at all."""
+        """How to notify admins of one more person: by name, as one of many, or not at all."""
         now = self._host.now()
-        if now >= self._began + SECONDS:
-            self._began, self._told = now, 0
-        self._told += 1
-        if self._told <= EACH:
+        if now >= self._began + WINDOW_SECONDS:
+            self._began, self._count = now, 0
+        self._count += 1
+        if self._count <= MAX_PER_WINDOW:
             return "each"
-        return "more" if self._told == EACH + 1 else "none"
+        return "more" if self._count == MAX_PER_WINDOW + 1 else "none"

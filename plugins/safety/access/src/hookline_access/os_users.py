@@ -1,8 +1,8 @@
-"""Who runs ``hookline``, and which of its commands they may run.
+"""The setting ``os_users``: which commands of ``hookline`` a system account may run.
 
-What can be kept apart here is who came through ``sudo``: it sets ``SUDO_UID``, and an account that
-may run nothing but ``hookline`` cannot take that away. Whoever runs programs as the account that
-owns the home is that account, and reads its files without Hookline.
+It distinguishes people who come through ``sudo``: that sets ``SUDO_UID``, and an account that may
+run only ``hookline`` cannot unset it. Someone who can run other programs as the owner of the home
+can read its files without Hookline.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .roles import Table, table
+from .roles import RoleTable, role_table
 
 SETTING = "os_users"
 
 
 class OsUserGuard:
-    """The guard of the command line for ``access.os_users``."""
+    """The command guard for ``access.os_users``."""
 
     def refusal(self, arguments: Sequence[str]) -> str | None:
-        """Why the person at this process may not run ``hookline ARGUMENTS``."""
+        """Why the person may not run ``hookline ARGUMENTS``, or None."""
         homes = (_chosen_home(), _home_of(os.getuid()) / ".hookline")
         texts = [text for home in dict.fromkeys(homes) if SETTING in (text := _read(home))]
         if not texts:
@@ -31,15 +31,15 @@ class OsUserGuard:
         return refusal(name, arguments, texts, through_sudo=through_sudo)
 
     def before_runtime(self, config: Path, secrets: Container[str]) -> Mapping[str, str]:
-        """Change nothing."""
+        """Do nothing."""
         return {}
 
 
 def who_runs(environment: Mapping[str, str], uid: int) -> tuple[str, bool]:
-    """The account of the person, and whether they came to this one through ``sudo``."""
-    told = environment.get("SUDO_UID", "")
-    if told.isascii() and told.isdigit() and int(told) != uid:
-        return _name_of(int(told)), True
+    """The account of the person, and whether they came through ``sudo``."""
+    sudo_uid = environment.get("SUDO_UID", "")
+    if sudo_uid.isascii() and sudo_uid.isdigit() and int(sudo_uid) != uid:
+        return _name_of(int(sudo_uid)), True
     return _name_of(uid), False
 
 
@@ -48,31 +48,32 @@ def refusal(
 ) -> str | None:
     """Why the account ``name`` may not run ``hookline ARGUMENTS``, or None.
 
-    ``configs`` are the texts of every config.yaml that has a say; each must allow it. Who came
-    through ``sudo`` and is in none of their lists may run nothing, and so it is where a list cannot
-    be read.
+    ``configs`` are the texts of all config.yaml files that apply; each must allow the command.
+    Someone who came through ``sudo`` may run nothing if they are not listed or a list cannot be
+    read.
     """
-    known, action = table(), table().of_command(arguments)
+    known, action = role_table(), role_table().of_command(arguments)
     for text in configs:
-        found = _users(text)
-        if found is None and not through_sudo:
-            continue  # the account itself, which has to mend the file
-        role = (found or {}).get(name, "" if through_sudo else "operator")
+        users = _users(text)
+        if users is None and not through_sudo:
+            continue  # the owner must be able to repair the file
+        role = (users or {}).get(name, "" if through_sudo else "operator")
         if not known.may(role, action):
-            told = f"`hookline {' '.join(arguments[:2])}`".replace(" `", "`")
+            command = f"`hookline {' '.join(arguments[:2])}`".replace(" `", "`")
             if not role:
-                return f"{name} is not in access.os_users, so {told} is not run for them."
+                return f"{name} is not in access.os_users and may not run {command}."
             return (
-                f"{name} is {role} by access.os_users, who may not run {told}; {_may(known, role)}"
+                f"{name} is {role} in access.os_users and may not run {command}. "
+                f"{_alternatives(known, role)}"
             )
     return None
 
 
-def _may(known: Table, role: str) -> str:
-    words = known.commands_of(role)
-    if not words:
-        return "write on a channel or on the web instead."
-    return f"there are {', '.join(words)}."
+def _alternatives(known: RoleTable, role: str) -> str:
+    commands = known.commands_of(role)
+    if not commands:
+        return "Use a channel or the web page instead."
+    return f"Allowed commands: {', '.join(commands)}."
 
 
 def _users(text: str) -> Mapping[str, str] | None:
@@ -81,12 +82,12 @@ def _users(text: str) -> Mapping[str, str] | None:
 
     try:
         plugins = (yaml.load(text, Loader=yaml.CSafeLoader) or {}).get("plugins") or {}
-        found: Any = plugins.get("access")
+        section: Any = plugins.get("access")
     except (yaml.YAMLError, AttributeError, RecursionError):
         return None
-    if not isinstance(found, dict) or SETTING not in found:
-        return {} if isinstance(found, (dict, bool, type(None))) else None
-    users = found[SETTING]
+    if not isinstance(section, dict) or SETTING not in section:
+        return {} if isinstance(section, (dict, bool, type(None))) else None
+    users = section[SETTING]
     if not isinstance(users, dict):
         return None
     return {str(user): str(role) for user, role in users.items()}
@@ -95,7 +96,9 @@ def _users(text: str) -> Mapping[str, str] | None:
 def _read(home: Path) -> str:
     file = home / "config.yaml"
     try:
-        return file.read_text("utf-8", "replace") if file.is_file() else ""  # a pipe would wait
+        return (
+            file.read_text("utf-8", "replace") if file.is_file() else ""
+        )  # reading a pipe would block
     except OSError:
         return ""
 

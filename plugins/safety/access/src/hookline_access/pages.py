@@ -43,18 +43,18 @@ from hookline_hookspecs.web import (
 )
 
 from .config import AccessConfig
-from .pairing import PairingRequests, Request
-from .people import LOGGED, People, Person, Role
-from .wording import on_one_line
+from .pairing import PairingRequest, PairingRequests
+from .people import MAX_LOG_ENTRIES, People, Person, Role
+from .texts import on_one_line
 
 CHANNEL = "web"
-AT_ONCE = 50
-SAID = re.compile(r"POST /api/sessions/[^/]+/messages")
-"""What somebody said on the page, which decides nothing."""
+PAGE_SIZE = 50
+CHAT_MESSAGE_ROUTE = re.compile(r"POST /api/sessions/[^/]+/messages")
+"""Messages of a chat on the page, which are not listed as activity."""
 TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
 ROLES: Sequence[WebRole] = ("person", "operator", "auditor")
-FAILED = 400
-"""An HTTP status from which on nothing was changed."""
+MIN_ERROR_STATUS = 400
+"""HTTP statuses from here on mean that nothing was changed."""
 BROWSERS = {
     "Edg": "Edge",
     "OPR/": "Opera",
@@ -63,7 +63,7 @@ BROWSERS = {
     "HeadlessC": "Chrome",
     "Safari": "Safari",
 }
-"""What a browser says of itself, the one that says most first: nearly all name Safari."""
+"""Names in a user agent, the most specific first: nearly all browsers name Safari."""
 SYSTEMS = {
     "iPhone": "iPhone",
     "iPad": "iPad",
@@ -75,7 +75,7 @@ SYSTEMS = {
 
 
 class PeoplePages:
-    """The pages of people, for the operator."""
+    """The pages ``/people`` and ``/people/log``, for the operator."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class PeoplePages:
         host: Host,
         people: People,
         pairing: PairingRequests,
-        welcome: Callable[[Request], None],
+        welcome: Callable[[PairingRequest], None],
     ) -> None:
         self._config = config
         self._host = host
@@ -92,7 +92,7 @@ class PeoplePages:
         self._welcome = welcome
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the pages, and what their forms are sent to."""
+        """Register the pages and the routes of their forms."""
         create_tables(self._host, "newest_log", limit=1)
         register(SiteRoute("GET", "/people", self.show, page=Page("People", order=80)))
         register(SiteRoute("GET", "/people/log", self.log))
@@ -113,7 +113,7 @@ class PeoplePages:
         who, server = identity(request), self._host.services.get(WebServer)
         waiting = await self._pairing.waiting()
         known = await self._known()
-        paging = Paging.from_request(request, "/people", AT_ONCE)
+        paging = Paging.from_request(request, "/people", PAGE_SIZE)
         admins = sum(row["role"] == "admin" for row in known)
         parts: list[Part] = [
             *(Text(f"{fault}.", "warning") for fault in self._config.faults),
@@ -157,7 +157,7 @@ class PeoplePages:
         return View("People", parts, told, status=422 if wrong else 200)
 
     async def _known(self) -> Sequence[dict[str, Any]]:
-        """Everybody who has a role: ``person role by since``; by config.yaml first."""
+        """Everyone with a role: ``person role by since``; those in config.yaml first."""
         by_role = zip((Role.ADMIN, Role.MEMBER, Role.AUDITOR), self._config.named, strict=True)
         rows = [
             {"person": one, "role": str(role), "by": "config.yaml", "since": None}
@@ -173,11 +173,11 @@ class PeoplePages:
     async def _devices(self, server: WebServer, who: Identity) -> Table:
         devices = sorted(await server.devices(), key=lambda one: -one.seen)
         rows = []
-        for one in devices[:AT_ONCE]:
+        for one in devices[:PAGE_SIZE]:
             mine = " (this one)" if one.id == who.device else ""
             sure = f"Sign {one.person} out of this browser?"
             action = Action("Sign out", "/people/log-out", {"device": one.id}, sure, "danger")
-            agent = f"{browser(one.agent)}{mine}"
+            agent = f"{browser_name(one.agent)}{mine}"
             cells: list[Cell] = [
                 one.person,
                 one.role,
@@ -190,21 +190,21 @@ class PeoplePages:
         return Table(columns, rows, "Signed-in browsers", "No one is signed in.")
 
     async def _log(self, limit: int) -> Sequence[Mapping[str, Any]]:
-        """What was decided on pairing requests and changed through the web, newest first."""
+        """Decisions on pairing requests and changes through the web, newest first."""
         rows = [dict(row) for row in await self._host.storage.fetch("newest_log", limit=limit)]
         server = self._host.services.get(WebServer)
         if server is not None:
             rows += [
                 {"at": one.at, "person": one.person, "what": _change(one)}
                 for one in await server.changes(limit * 10)
-                if not SAID.fullmatch(one.what)
+                if not CHAT_MESSAGE_ROUTE.fullmatch(one.what)
             ]
         return sorted(rows, key=lambda row: -row["at"])[:limit]
 
     async def log(self, request: RequestLike) -> View:
         """``GET /people/log``"""
-        paging = Paging.from_request(request, "/people/log", AT_ONCE)
-        rows = await self._log(LOGGED)
+        paging = Paging.from_request(request, "/people/log", PAGE_SIZE)
+        rows = await self._log(MAX_LOG_ENTRIES)
         table = Table(
             ["When", "Person", "What"],
             [Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in paging.slice(rows)],
@@ -258,7 +258,7 @@ class PeoplePages:
         return Redirect("/people", f"{on_one_line(str(person))} was removed.")
 
     def _refusal(self, person: Person, who: Identity) -> str:
-        """Why somebody must stay as they are; empty if they need not."""
+        """Why a person cannot be blocked or removed; empty if they can."""
         if str(person) == who.person:
             return "You cannot do this to yourself. Ask another admin or run “hookline pairing”."
         if self._config.is_admin(person.place, person.user_id):
@@ -281,8 +281,8 @@ class PeoplePages:
         try:
             asked: WebRole = next((one for one in ROLES if one == role), "person")
             link = await server.link(name, asked, who.person)
-        except HooklineError as refused:
-            told = f"{refused}."
+        except HooklineError as error:
+            told = f"{error}."
             return await self._view(request, {**given, "error": told[:1].upper() + told[1:]})
         table = Table(["Link", "Expires"], [Row([Code(link.url), Timestamp(link.expires)])])
         told = (
@@ -302,8 +302,8 @@ class PeoplePages:
         return Redirect("/people", told, "good" if done else "warning")
 
 
-def browser(agent: str) -> str:
-    """A browser and its system as people call them, of what it says of itself."""
+def browser_name(agent: str) -> str:
+    """The common name of a browser and its system, from its user agent."""
     names = [name for mark, name in BROWSERS.items() if mark in agent]
     systems = [name for mark, name in SYSTEMS.items() if mark in agent]
     if not names:
@@ -312,12 +312,12 @@ def browser(agent: str) -> str:
 
 
 def _change(one: WebChange) -> str:
-    return one.what if one.status < FAILED else f"{one.what}: refused ({one.status})"
+    return one.what if one.status < MIN_ERROR_STATUS else f"{one.what}: refused ({one.status})"
 
 
-def _waiting(waiting: Sequence[Request]) -> Table:
+def _waiting(waiting: Sequence[PairingRequest]) -> Table:
     rows = []
-    for one in waiting[:AT_ONCE]:
+    for one in waiting[:PAGE_SIZE]:
         name, code = on_one_line(str(one.person)), {"code": one.code}
         sure = f"Make {name} an admin? Admins may do everything."
         actions = [
@@ -329,7 +329,7 @@ def _waiting(waiting: Sequence[Request]) -> Table:
             Row([name, Code(one.code), Timestamp(one.opened), Timestamp(one.expires)], actions)
         )
     empty = "No one is waiting. New people who message a channel appear here."
-    more = Link(f"{len(waiting) - AT_ONCE:,} more", "/people") if waiting[AT_ONCE:] else None
+    more = Link(f"{len(waiting) - PAGE_SIZE:,} more", "/people") if waiting[PAGE_SIZE:] else None
     return Table(["Person", "Code", "Requested", "Expires"], rows, "Pending requests", empty, more)
 
 

@@ -1,10 +1,9 @@
-"""Pairing: unknown people get a code, and a code that is approved lets its person in.
+"""Pairing requests: an unknown person gets a code, and approving the code lets the person in.
 
-Who is blocked is treated exactly like who is unknown; only, their code opens nothing.
+Blocked people are answered like unknown ones, but their code cannot be approved.
 
-However many strangers write, nobody is locked out: an open code is never taken back for another
-person's, and whoever comes when all codes are given out is told the name under which an admin lets
-them in.
+A flood of strangers locks no one out: an open code is never replaced by that of another person.
+Once all codes are in use, people are told the name under which an admin can let them in.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from dataclasses import dataclass
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_hookspecs.audit import note
 
-from .codes import PAIRING, new_code
+from .codes import PAIRING_CODE_CHARS, new_code
 from .config import AccessConfig
-from .people import ASKED, People, Person, Role, log, put
+from .people import ASKED, People, Person, Role, add_log_entry, put_person
 
 DAY = 86400.0
-MOST_ROWS = 5000
-"""Requests of one channel that are kept, open or not; above, those that are over are forgotten."""
-MOST_TOLD = 5000
-"""People without a code who were told so, and are not told again for a while (per process)."""
+MAX_REQUESTS_PER_CHANNEL = 5000
+"""Stored requests of one channel; above this number expired ones are deleted."""
+MAX_NO_CODE_REPLIES = 5000
+"""People without a code who were told so recently and are not told again (per process)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """An unknown person's open request. Times are Unix seconds."""
+class PairingRequest:
+    """The open request of an unknown person. Times are Unix seconds."""
 
     person: Person
     chat_id: str
@@ -40,10 +39,12 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class AccessRequest:
-    """What a message of an unknown person came to. ``is_new``: the code was made just now;
-    ``code`` is None where the person is to hear nothing, or, if ``is_full``, that all codes are
-    given out."""
+class PairingOutcome:
+    """The outcome for a message of an unknown person.
+
+    ``is_new``: the code was created for this message. If ``code`` is None, the person gets no
+    answer, or, if ``is_full``, the answer that all codes are in use.
+    """
 
     code: str | None
     is_new: bool = False
@@ -57,50 +58,50 @@ class PairingRequests:
         self._config = config
         self._host = host
         self._people = people
-        self._told: OrderedDict[Person, float] = OrderedDict()
+        self._no_code_replies: OrderedDict[Person, float] = OrderedDict()
 
-    async def request_access(self, inbound: Inbound) -> AccessRequest:
-        """Answer a message of somebody who may not write.
+    async def request_access(self, inbound: Inbound) -> PairingOutcome:
+        """Create or find the request for a message of a person who may not write.
 
-        A message that is delivered again gets the same code, so that a crash loses nothing.
+        A message that is delivered again, as after a crash, gets the same code.
         """
         now = self._host.now()
-        attempt = await self._people.transact(lambda tx: self._request_access(tx, inbound, now))
-        if attempt.is_full and not self._first_time(Person.of(inbound), now):
-            return AccessRequest(None)
-        return attempt
+        outcome = await self._people.transact(lambda tx: self._request_access(tx, inbound, now))
+        if outcome.is_full and not self._should_reply(Person.of(inbound), now):
+            return PairingOutcome(None)
+        return outcome
 
-    def _first_time(self, person: Person, now: float) -> bool:
-        """True if this person was not told yet; where too many were, nobody else is."""
-        while self._told and next(iter(self._told.values())) <= now:
-            self._told.popitem(last=False)
-        if person in self._told or len(self._told) >= MOST_TOLD:
+    def _should_reply(self, person: Person, now: float) -> bool:
+        """Whether to tell this person that no code is left: once, and not if too many were told."""
+        while self._no_code_replies and next(iter(self._no_code_replies.values())) <= now:
+            self._no_code_replies.popitem(last=False)
+        if person in self._no_code_replies or len(self._no_code_replies) >= MAX_NO_CODE_REPLIES:
             return False
-        self._told[person] = now + 60 * self._config.code_minutes
+        self._no_code_replies[person] = now + 60 * self._config.code_minutes
         return True
 
-    def _request_access(self, tx: Transaction, inbound: Inbound, now: float) -> AccessRequest:
+    def _request_access(self, tx: Transaction, inbound: Inbound, now: float) -> PairingOutcome:
         key = {"channel": inbound.channel, "user_id": inbound.user_id}
         rows = tx.fetch("request_of", **key)
         began, given = now, 0
         if rows:
             row = rows[0]
             if row["message_id"] == inbound.message_id and row["expires"] > now:
-                return AccessRequest(row["code"])
+                return PairingOutcome(row["code"])
             if row["began"] > now - DAY:
                 began, given = row["began"], row["given"]
             if row["expires"] > now or given >= self._config.codes_per_day:
                 tx.execute("count_unanswered", **key)
-                return AccessRequest(None)
+                return PairingOutcome(None)
         tx.execute("prune_requests", before=now - DAY, now=now)
-        rows_here = tx.fetch("how_many", channel=inbound.channel, now=now)[0]
+        counts = tx.fetch("how_many", channel=inbound.channel, now=now)[0]
         if not self._config.codes_per_day:
-            return AccessRequest(None)
-        if rows_here["open"] >= self._config.open_codes:
-            return AccessRequest(None, is_full=True)
-        if rows_here["known"] >= MOST_ROWS:
+            return PairingOutcome(None)
+        if counts["open"] >= self._config.open_codes:
+            return PairingOutcome(None, is_full=True)
+        if counts["known"] >= MAX_REQUESTS_PER_CHANNEL:
             tx.execute("drop_expired", channel=inbound.channel, now=now)
-        code = _unused(tx)
+        code = _unused_code(tx)
         tx.execute(
             "put_request",
             **key,
@@ -112,38 +113,38 @@ class PairingRequests:
             began=began,
             given=given + 1,
         )
-        log(tx, Person.of(inbound), ASKED, now)
-        return AccessRequest(code, is_new=True)
+        add_log_entry(tx, Person.of(inbound), ASKED, now)
+        return PairingOutcome(code, is_new=True)
 
-    async def approve(self, code: str, by: str, role: Role = Role.MEMBER) -> Request | None:
-        """Let in whoever has this code; None if there is nobody.
+    async def approve(self, code: str, by: str, role: Role = Role.MEMBER) -> PairingRequest | None:
+        """Let in the person with this code; None if there is none.
 
-        A code that has just let somebody in does so again, so that a command which is run twice
-        after a crash gives the same answer.
+        A code that was just approved succeeds again, so that a command that is repeated after a
+        crash gives the same answer.
         """
         now = self._host.now()
-        if (asked := await self.request(code)) is not None:
-            note(self._host, "access", str(asked.person), str(role), actor=by)
+        if (pending := await self.request(code)) is not None:
+            note(self._host, "access", str(pending.person), str(role), actor=by)
 
-        def work(tx: Transaction) -> Request | None:
+        def work(tx: Transaction) -> PairingRequest | None:
             rows = tx.fetch("request_by", code=code, now=now)
             if rows and rows[0]["role"] == Role.BLOCKED:
                 return None
             if not rows:
-                done = tx.fetch("let_in_by", code=code) if code else []
-                people = [Person(row["channel"], row["user_id"]) for row in done]
-                return Request(people[0], "", code, now, now) if people else None
+                approved = tx.fetch("let_in_by", code=code) if code else []
+                people = [Person(row["channel"], row["user_id"]) for row in approved]
+                return PairingRequest(people[0], "", code, now, now) if people else None
             request = _request(rows[0])
             person = request.person
-            put(tx, person, role, by, now, code=code)
+            put_person(tx, person, role, by, now, code=code)
             tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
-            log(tx, person, f"let in as {role} by {by}", now)
+            add_log_entry(tx, person, f"let in as {role} by {by}", now)
             return request
 
         return await self._people.transact(work)
 
     async def let_in(self, person: Person, by: str, role: Role = Role.MEMBER) -> bool:
-        """Let in a person by name, asked or not; False for one that is blocked."""
+        """Let in a person by name, also without a request; False if they are blocked."""
         now = self._host.now()
         note(self._host, "access", str(person), str(role), actor=by)
 
@@ -157,31 +158,31 @@ class PairingRequests:
                 return False
             if known.get(person) == Role.ADMIN:
                 return True
-            put(tx, person, role, by, now)
+            put_person(tx, person, role, by, now)
             tx.execute("drop_request", **key)
-            log(tx, person, f"let in as {role} by {by}", now)
+            add_log_entry(tx, person, f"let in as {role} by {by}", now)
             return True
 
         return await self._people.transact(work)
 
-    async def waiting(self) -> Sequence[Request]:
+    async def waiting(self) -> Sequence[PairingRequest]:
         """The requests that can be approved, oldest first."""
         rows = await self._host.storage.fetch("open_requests", now=self._host.now())
         return [_request(row) for row in rows]
 
-    async def request(self, code: str) -> Request | None:
+    async def request(self, code: str) -> PairingRequest | None:
         """The open request with this code."""
-        return next((one for one in await self.waiting() if one.code == code), None)
+        return next((request for request in await self.waiting() if request.code == code), None)
 
 
-def _unused(tx: Transaction) -> str:
-    while tx.fetch("code_taken", code=(code := new_code(PAIRING))):
+def _unused_code(tx: Transaction) -> str:
+    while tx.fetch("code_taken", code=(code := new_code(PAIRING_CODE_CHARS))):
         pass
     return code
 
 
-def _request(row: object) -> Request:
+def _request(row: object) -> PairingRequest:
     values: dict[str, object] = dict(row)  # type: ignore[call-overload]
     names = ("chat_id", "code", "opened", "expires", "unanswered")
     person = Person.on(str(values["channel"]), str(values["user_id"]))
-    return Request(person, *[values[name] for name in names])  # type: ignore[arg-type]
+    return PairingRequest(person, *[values[name] for name in names])  # type: ignore[arg-type]

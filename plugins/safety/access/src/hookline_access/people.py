@@ -1,6 +1,7 @@
-"""People and what they may do: those that config names, and those that pairing let in.
+"""People and their roles: from config.yaml, and from the table that pairing fills.
 
-The table is read again when anybody has written, because ``hookline pairing`` is another process.
+The cached rows are dropped whenever the store changes, because ``hookline pairing`` is another
+process.
 """
 
 from __future__ import annotations
@@ -15,25 +16,28 @@ from hookline_hookspecs.audit import note
 from hookline_hookspecs.caching import RowCache
 from hookline_hookspecs.channels import TERMINAL
 
-from .config import AccessConfig, kind_of
-from .roles import table
+from .config import AccessConfig, channel_kind
+from .roles import role_table
 
 T = TypeVar("T")
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
-LOGGED = 1000
-"""Entries of the log that are kept."""
-ASKED, WRONG = "asked to be let in", "sent a wrong claim code"
-"""What anybody can have logged; a flood of these leaves half of the log to what was decided."""
+MAX_LOG_ENTRIES = 1000
+MAX_ID_BYTES = 1_000
+"""PostgreSQL's indexes hold 2,704 bytes for all columns of a row."""
+ASKED = "asked to be let in"
+"""A log entry that anyone can cause. At most half of the log holds such entries."""
+WRONG_CODE = "sent a wrong claim code"
+"""A log entry that anyone can cause, too."""
 
 
-def claiming(inbound: Inbound) -> str:
-    """The id of a message among those of all channels of its kind."""
-    bare = kind_of(inbound.channel) == inbound.channel
+def claim_message_id(inbound: Inbound) -> str:
+    """The id of a message, unique among all channels of its kind."""
+    bare = channel_kind(inbound.channel) == inbound.channel
     return inbound.message_id if bare else f"{inbound.channel} {inbound.message_id}"
 
 
 class Role(StrEnum):
-    """What a person is; ``roles.yaml`` says what each may do."""
+    """The role of a person; ``roles.yaml`` says what each may do."""
 
     ADMIN = "admin"
     MEMBER = "member"
@@ -43,23 +47,26 @@ class Role(StrEnum):
 
     @property
     def may_write(self) -> bool:
-        """True if the person's messages reach the agent."""
-        return table().may(self, "chat")
+        """Whether messages of the person reach the agent."""
+        return role_table().may(self, "chat")
 
     @property
     def may_decide(self) -> bool:
-        """True if the person approves calls, and lets people in."""
-        return table().may(self, "approve")
+        """Whether the person can approve calls and let people in."""
+        return role_table().may(self, "approve")
 
 
-LONGEST_ID = 1_000
-"""Bytes of an id; PostgreSQL's indexes take 2,704 for all the columns of a row."""
+def choose_role(*, admin: bool, auditor: bool) -> Role:
+    """The role for the options ``--admin`` and ``--auditor``."""
+    if admin:
+        return Role.ADMIN
+    return Role.AUDITOR if auditor else Role.MEMBER
 
 
 def is_short_enough(id_: str) -> bool:
-    """False for an id that is longer, or no text at all."""
+    """Whether an id is valid Unicode of at most :data:`MAX_ID_BYTES`."""
     try:
-        return len(id_.encode()) <= LONGEST_ID
+        return len(id_.encode()) <= MAX_ID_BYTES
     except UnicodeEncodeError:
         return False
 
@@ -68,8 +75,8 @@ def is_short_enough(id_: str) -> bool:
 class Person:
     """A person on a channel. Ids are compared literally.
 
-    Several channels of a kind, such as ``telegram`` and ``telegram:work``, speak with the same
-    people: ``channel`` is the kind, and ``at`` the one where the person writes, if it is known.
+    Several channels of a kind, such as ``telegram`` and ``telegram:work``, reach the same people:
+    ``channel`` is the kind, and ``at`` the channel where the person writes, if known.
     """
 
     channel: str
@@ -78,12 +85,12 @@ class Person:
 
     @classmethod
     def on(cls, channel: str, user_id: str) -> Person:
-        """Who has this id on a channel."""
-        return cls(kind_of(channel), user_id, channel)
+        """The person with this id on a channel."""
+        return cls(channel_kind(channel), user_id, channel)
 
     @classmethod
     def of(cls, inbound: Inbound) -> Person:
-        """Who wrote a message."""
+        """The sender of a message."""
         return cls.on(inbound.channel, inbound.user_id)
 
     @property
@@ -93,13 +100,13 @@ class Person:
 
     @classmethod
     def parse(cls, text: str) -> Person | None:
-        """``CHANNEL:USER``, or None; a user's id may hold colons."""
+        """Parse ``CHANNEL:USER``; None if invalid. The user id may contain colons."""
         channel, _, user = text.partition(":")
         return cls(channel, user) if channel and user else None
 
     @property
     def can_be_known(self) -> bool:
-        """False for ids that are empty or that no database holds, or finds, as they are."""
+        """Whether the ids are not empty and every database can store and find them."""
         both = self.channel + self.user_id
         return bool(self.channel and self.user_id) and "\0" not in both and is_short_enough(both)
 
@@ -108,7 +115,7 @@ class Person:
 
 
 class People:
-    """Who is who. What was read last is kept, for those who cannot wait for the store."""
+    """The people and their roles. The admins read last are kept for callers that cannot await."""
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         self._config = config
@@ -117,7 +124,7 @@ class People:
         self._rows: RowCache[Person, Rows] = RowCache(host)
 
     async def role(self, person: Person) -> Role:
-        """The person's role now; which admins there are is read with it."""
+        """The current role of a person; reads the admins too."""
         stored = await self._read(person)
         if self._config.is_admin(person.place, person.user_id):
             return Role.ADMIN
@@ -136,9 +143,9 @@ class People:
         return found.get(person, Role.UNKNOWN)
 
     async def claimed_by(self, inbound: Inbound) -> bool:
-        """True if exactly this message made its sender the first admin."""
+        """Whether exactly this message made its sender the first admin."""
         person = Person.of(inbound)
-        key = (person.channel, person.user_id, claiming(inbound))
+        key = (person.channel, person.user_id, claim_message_id(inbound))
         rows = await self._fetch(person)
         return any((row["channel"], row["user_id"], row["message_id"]) == key for row in rows)
 
@@ -148,7 +155,7 @@ class People:
         )
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Run a transaction that may change who somebody is."""
+        """Run a transaction that may change roles."""
         self._rows.forget()
         try:
             return await self._host.storage.transact(work)
@@ -156,18 +163,18 @@ class People:
             self._rows.forget()
 
     def is_admin(self, person: Person) -> bool:
-        """True for an admin, as far as was read last."""
+        """Whether a person is an admin, as of the last read."""
         if self._config.is_auditor(person.place, person.user_id):
             return False
         return person in self._admins or self._config.is_admin(person.place, person.user_id)
 
     def admins_of(self, channel: str) -> Sequence[Person]:
-        """The admins of a channel, as far as was read last."""
-        kind = kind_of(channel)
-        others = [one.name for one in self._host.channels() if kind_of(one.name) == kind]
+        """The admins of a channel, as of the last read."""
+        kind = channel_kind(channel)
+        others = [one.name for one in self._host.channels() if channel_kind(one.name) == kind]
         named = set[Person]()
         for entry in self._config.named[0]:
-            # The longest name: `telegram:work:111` is nobody of `telegram`.
+            # The longest matching name: `telegram:work:111` is not a user of `telegram`.
             on = max([one for one in (kind, *others) if entry.startswith(f"{one}:")], default="")
             if on in (channel, kind):
                 named.add(Person.on(channel, entry.removeprefix(f"{on}:")))
@@ -175,29 +182,29 @@ class People:
         return sorted(named | known, key=str)
 
     async def has_admin(self) -> bool:
-        """True if anybody is admin."""
+        """Whether there is an admin."""
         await self._read(Person("", ""))
         return self.has_known_admin
 
     @property
     def has_known_admin(self) -> bool:
-        """True if anybody is admin, as far as was read last."""
+        """Whether there is an admin, as of the last read."""
         return self._config.has_admin or bool(self._admins)
 
     async def put(self, person: Person, role: Role, by: str) -> None:
-        """Give a person a role, and forget what they asked for."""
+        """Give a person a role and delete their request."""
         now = self._host.now()
         note(self._host, "access", str(person), str(role), actor=by)
 
         def work(tx: Transaction) -> None:
-            put(tx, person, role, by, now)
+            put_person(tx, person, role, by, now)
             tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
-            log(tx, person, f"{role} by {by}", now)
+            add_log_entry(tx, person, f"{role} by {by}", now)
 
         await self.transact(work)
 
     async def drop(self, person: Person, by: str = TERMINAL) -> bool:
-        """Forget a person, and what they asked for; False if there was nothing."""
+        """Delete a person and their request; False if there was neither."""
         now = self._host.now()
         key = {"channel": person.channel, "user_id": person.user_id}
         note(self._host, "access", str(person), "revoked", actor=by)
@@ -205,13 +212,13 @@ class People:
         def work(tx: Transaction) -> bool:
             found = tx.execute("drop_person", **key) + tx.execute("drop_request", **key)
             if found:
-                log(tx, person, f"revoked by {by}", now)
+                add_log_entry(tx, person, f"revoked by {by}", now)
             return found > 0
 
         return await self.transact(work)
 
 
-def put(
+def put_person(
     tx: Transaction,
     person: Person,
     role: Role,
@@ -234,7 +241,7 @@ def put(
     )
 
 
-def log(tx: Transaction, person: Person, what: str, now: float) -> None:
+def add_log_entry(tx: Transaction, person: Person, what: str, now: float) -> None:
     """Add to the log in a transaction."""
     tx.execute("add_log", now=now, person=str(person), what=what)
-    tx.execute("prune_log", kept=LOGGED // 2, asked=ASKED, wrong=WRONG)
+    tx.execute("prune_log", kept=MAX_LOG_ENTRIES // 2, asked=ASKED, wrong=WRONG_CODE)

@@ -1,4 +1,4 @@
-"""Who may do what: the table in ``roles.yaml``, and which part of it each door asks for."""
+"""The table of roles in ``roles.yaml``, and the action that each command and route needs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import yaml
 
 OTHERWISE = "otherwise"
 BELOW = "/*"
-ONLY_NAMED = ("auditor",)
-"""Roles to which a route is open only if the table names it."""
+ONLY_NAMED_ROUTES = ("auditor",)
+"""Roles that may call only routes that the table names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
-    """What may be done: its name, what it is in words, and the roles that may."""
+class RoleAction:
+    """An action: its name, a description, and the roles that may do it."""
 
     name: str
     what: str
     may: frozenset[str]
 
 
-class Table:
+class RoleTable:
     """The table.
 
     Args:
@@ -34,35 +34,35 @@ class Table:
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.roles: Mapping[str, str] = content["roles"]
-        """What a person has to be for each role, in the order of the table."""
-        self.actions: Mapping[str, Action] = {
-            name: Action(name, one["what"], frozenset(one["may"]))
+        """The description of each role, in the order of the table."""
+        self.actions: Mapping[str, RoleAction] = {
+            name: RoleAction(name, one["what"], frozenset(one["may"]))
             for name, one in content["actions"].items()
         }
-        self._slash = _inverted(content["slash"])
-        self._routes = _inverted(content["routes"])
+        self._slash = _action_by_name(content["slash"])
+        self._routes = _action_by_name(content["routes"])
         self._by_auth: Mapping[str, str] = content["routes"][OTHERWISE]
-        self._commands = _inverted(content["commands"])
+        self._commands = _action_by_name(content["commands"])
 
     def may(self, role: str, action: str) -> bool:
-        """Whether a role may do something; False for a role or an action that nobody knows."""
+        """Whether a role may do an action; False for an unknown role or action."""
         found = self.actions.get(action)
         return found is not None and role in found.may
 
     def of_slash(self, name: str) -> str:
-        """The action that a slash command needs, by its name; a text without one needs ``chat``."""
+        """The action that a slash command needs, by its name."""
         return self._slash.get("/" + name.strip("/").casefold(), self._slash[OTHERWISE])
 
     def may_call(self, role: str, method: str, path: str, auth: str) -> bool:
         """Whether a role may call a route; ``path`` is the route's, with its ``{parameters}``.
 
-        A named route needs its action, and everybody but an auditor also what its ``auth`` needs,
-        so that naming one opens it to nobody else.
+        A named route needs its action and, except for auditors, also the action of its ``auth``, so
+        that naming a route never opens it to more roles.
         """
         named = self._named_route(f"{'GET' if method == 'HEAD' else method} {path}")
         if named is not None and not self.may(role, named):
             return False
-        if role in ONLY_NAMED:
+        if role in ONLY_NAMED_ROUTES:
             return named is not None
         return self.may(role, self._by_auth.get(auth, ""))
 
@@ -73,14 +73,14 @@ class Table:
         return None
 
     def of_command(self, words: Sequence[str]) -> str:
-        """The action that ``hookline WORDS`` needs; ``words`` begin with the command."""
+        """The action that ``hookline WORDS`` needs."""
         for length in (2, 1):
             if action := self._commands.get(" ".join(words[:length])):
                 return action
         return self._commands[OTHERWISE]
 
     def commands_of(self, role: str) -> list[str]:
-        """The commands of ``hookline`` that a role may run, options left out."""
+        """The commands of ``hookline`` that a role may run, without options."""
         return sorted(
             words
             for words, action in self._commands.items()
@@ -89,17 +89,17 @@ class Table:
 
 
 @cache
-def table() -> Table:
-    """The table of this version."""
+def role_table() -> RoleTable:
+    """Read the table."""
     text = files(__package__).joinpath("roles.yaml").read_text("utf-8")
-    return Table(yaml.load(text, Loader=yaml.CSafeLoader))
+    return RoleTable(yaml.load(text, Loader=yaml.CSafeLoader))
 
 
-def _inverted(door: Mapping[str, Any]) -> dict[str, str]:
-    """The action of each thing; ``otherwise`` if it is the same for all."""
-    found = {
-        thing: action for action, things in door.items() if action != OTHERWISE for thing in things
+def _action_by_name(section: Mapping[str, Any]) -> dict[str, str]:
+    """The action of each name; ``otherwise`` is included if it is one action for all."""
+    actions = {
+        name: action for action, names in section.items() if action != OTHERWISE for name in names
     }
-    if isinstance(otherwise := door[OTHERWISE], str):
-        found[OTHERWISE] = otherwise
-    return found
+    if isinstance(otherwise := section[OTHERWISE], str):
+        actions[OTHERWISE] = otherwise
+    return actions

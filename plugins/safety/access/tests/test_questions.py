@@ -170,7 +170,7 @@ def test_nobody_else_answers(town: MakeTown, run: Run, approvals: bool) -> None:
     one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     refused, open_still, answer = run(one, story)
     told = ["Only an admin may answer this. Nothing was changed."] * 4
-    told[1] = "Only an admin may give /answer here. Nothing was changed."
+    told[1] = "Only an admin can use /answer here. Nothing was changed."
     assert refused == told
     assert open_still
     assert answer == "done"
@@ -247,9 +247,9 @@ def test_silence_is_a_refusal(town: MakeTown, run: Run, approvals: bool) -> None
 def test_a_failure_is_a_refusal(town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(town: Town) -> Any:
         await town.say("boss", "hello")
-        from hookline_access.asking import Desk
+        from hookline_access.questions import AdminQuestions
 
-        monkeypatch.setattr(Desk, "show", lambda *_, **__: 1 / 0)
+        monkeypatch.setattr(AdminQuestions, "show", lambda *_, **__: 1 / 0)
         return await town.say("ann", "launch it")
 
     one = town(*beside(True), model=["hi", *LAUNCH], **BOSS)

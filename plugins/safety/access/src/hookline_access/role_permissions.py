@@ -1,4 +1,4 @@
-"""The service ``Permissions``: what the table of roles allows, for plugins that open doors."""
+"""The service ``RolePermissions``: what the table of roles allows, for other plugins."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from hookline_hookspecs import HooklineError, Inbound
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.people import WebRole
 
-from .chats import Chats
+from .chats import AdminChats
 from .people import People, Person
-from .roles import table
+from .roles import role_table
 
-SITE: dict[WebRole, str] = {"operator": "admin", "person": "member", "auditor": "auditor"}
-"""The table's name of each role that a browser has."""
+TABLE_ROLES: dict[WebRole, str] = {"operator": "admin", "person": "member", "auditor": "auditor"}
+"""The role in the table for each role of a browser."""
 
 
-class Permitted:
-    """Answers by the table (protocol ``RolePermissions`` of ``hookline_hookspecs.people``).
+class TableRolePermissions:
+    """Implements ``RolePermissions`` with the table of roles.
 
     Args:
-        people: who is who.
+        people: the people and their roles.
         chats: which chats are private.
     """
 
-    def __init__(self, people: People, chats: Chats) -> None:
+    def __init__(self, people: People, chats: AdminChats) -> None:
         self._people = people
         self._chats = chats
 
     def may_call(self, role: WebRole, method: str, path: str, auth: str) -> bool:
         """Whether a role may call a route."""
-        return table().may_call(SITE[role], method, path, auth)
+        return role_table().may_call(TABLE_ROLES[role], method, path, auth)
 
     async def may_read(self, inbound: Inbound, action: str) -> bool:
-        """Whether ``action`` may be answered in the chat that a message came from."""
+        """Whether the sender of a message may read the answer of ``action`` in its chat."""
         if inbound.channel == TERMINAL:
-            return table().may("operator", action)
+            return role_table().may("operator", action)
         person = Person.of(inbound)
         try:
             role = await self._people.role(person) if person.can_be_known else "unknown"
         except HooklineError:
             return False
-        return table().may(role, action) and self._chats.is_private(
+        return role_table().may(role, action) and self._chats.is_private(
             inbound.channel, inbound.chat_id, inbound.user_id
         )

@@ -1,0 +1,129 @@
+"""Texts for people: pairing requests, questions to admins, refusals; and how answers are read."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from hookline_hookspecs import Question
+
+from .codes import format_code
+from .pairing import PairingRequest
+from .people import Person
+
+ONCE = "Once"
+SESSION = "This session"
+ALWAYS = "Always"
+DENY = "Deny"
+LET_IN = "Let in"
+BLOCK = "Block"
+CHOICES = (ONCE, SESSION, ALWAYS, DENY)
+"""The choices of an approval."""
+_APPROVAL_WORDS = {choice.casefold(): choice for choice in CHOICES} | {
+    "session": SESSION,
+    "no": DENY,
+}
+_PAIRING_WORDS = {**dict.fromkeys(("1", "let in"), LET_IN), **dict.fromkeys(("2", "block"), BLOCK)}
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories of characters that are invisible or change the text around them."""
+MAX_LISTED_REQUESTS = 20
+AUDITORS = "You are an auditor here and can only use /audit, /insights, /whoami and /help."
+IN_PRIVATE = "{} is answered only in a private chat, because everyone in this one would read it."
+NOT_YOURS = "Only an admin may answer this. Nothing was changed."
+MORE_REQUESTS = "More people are asking to be let in. /pair lists them."
+BLOCKED = "{} is blocked. To undo this, run `hookline pairing revoke` in the terminal."
+REMOVED = "the person for whom this turn runs may no longer write here"
+CLAIMED = "You are the first admin now. /help lists the commands."
+
+
+def parse_choice(typed: str, choices: Sequence[str]) -> str | None:
+    """The choice of an approval that ``typed`` names exactly, or None."""
+    word = typed.strip().casefold()
+    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
+    choice = numbered.get(word) or _APPROVAL_WORDS.get(word)
+    return choice if choice in choices else None
+
+
+def choice_words(choices: Sequence[str]) -> str:
+    """The words that answer ``choices``, such as ``once, session or deny``."""
+    words = [choice.casefold().removeprefix("this ") for choice in choices]
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def parse_pairing_choice(typed: str) -> str | None:
+    """The choice of a pairing request that ``typed`` names exactly, or None."""
+    return _PAIRING_WORDS.get(typed.strip().casefold())
+
+
+def escape_invisible(text: str) -> str:
+    """``text`` with invisible characters written as escapes such as ``\\x1b``, except line breaks
+    and tabs.
+    """
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def on_one_line(text: str, max_chars: int = 100) -> str:
+    """An id or similar text on one line, without invisible characters."""
+    flat = escape_invisible(text.replace("\n", "\\n").replace("\t", "\\t"))
+    return flat if len(flat) <= max_chars else flat[: max_chars - 1] + "…"
+
+
+def pairing_prompt(code: str, minutes: float) -> str:
+    """The answer to an unknown person, with their pairing code."""
+    return (
+        f"I do not know you yet. Give this code to the person who runs me: {code}\n"
+        f"It is valid for {minutes:g} minutes. Write again once you have been let in."
+    )
+
+
+def no_code_left_text(person: Person, minutes: float) -> str:
+    """The answer to an unknown person when no code is left."""
+    return (
+        "I do not know you yet, and too many people are asking right now. Give this name to the "
+        f"person who runs me: {on_one_line(str(person))}\n"
+        f"Write again once you have been let in, or in {minutes:g} minutes."
+    )
+
+
+def waiting_text(requests: Sequence[PairingRequest]) -> str:
+    """The open requests for an admin; of many only the first, because a code or name is enough."""
+    texts = [request_text(request) for request in requests[:MAX_LISTED_REQUESTS]]
+    more = len(requests) - len(texts)
+    if more:
+        texts.append(f"… and {more} more. To let someone in: /pair CODE or /pair CHANNEL:USER.")
+    return "\n\n".join(texts) or "No one is waiting to be let in."
+
+
+def request_text(request: PairingRequest) -> str:
+    """A pairing request for an admin."""
+    person, chat = on_one_line(str(request.person)), on_one_line(request.chat_id)
+    return (
+        f"{person} wrote in chat {chat} and is not known here. Pairing code: {request.code}\n"
+        f"To let them in: /pair {request.code}. To block them: /pair {request.code} block."
+    )
+
+
+def question_text(question: Question, code: str, asker: Person, chat_id: str) -> str:
+    """A question for an admin, complete, as Markdown."""
+    preview = escape_invisible(question.preview)
+    longest = max((len(run) for run in re.findall("`+", preview)), default=0)
+    fence = "`" * max(3, longest + 1)
+    block = [fence, preview, fence] if preview else []
+    choices = [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
+    who = f"For {on_one_line(str(asker))} in chat {on_one_line(chat_id)}:"
+    how = f"Answer with the code and a number, such as: {code} 1"
+    return "\n".join([who, escape_invisible(question.text), *block, *choices, how])
+
+
+def claim_text(code: str, minutes: float) -> str:
+    """The text for the terminal while there is no admin."""
+    return (
+        "hookline: there is no admin yet. The first person to send this code on a channel within "
+        f"{minutes:g} minutes becomes admin: {format_code(code)}\n"
+    )
