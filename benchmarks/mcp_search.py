@@ -71,9 +71,9 @@ def with_meaning(known: ToolIndex, model: str) -> Find:
     from hookline_hookspecs import fuse
     from hookline_mcp.search_index import embedding_text
     from hookline_mcp.tool_search import MAX_FUSED
-    from hookline_semantic.embedders import Packaged
+    from hookline_semantic.embedders import PackagedEmbedder
 
-    embedder = Packaged(model)
+    embedder = PackagedEmbedder(model)
     names = [full_name(server, wire["name"]) for server, wire in tools()]
     texts = [embedding_text(server, wire["name"], wire["description"]) for server, wire in tools()]
     vectors = asyncio.run(embedder.embed(texts, "passage"))

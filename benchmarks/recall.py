@@ -24,8 +24,8 @@ from typing import Any
 from hookline.testing import Harness
 from hookline_memory import Memory
 from hookline_memory.fact import Fact
-from hookline_memory.facts import Chat, Writer
-from hookline_memory.ranking import Ranking
+from hookline_memory.facts import Chat, FactWriter
+from hookline_memory.ranking import RankedFact
 
 SIZES = (100, 1_000, 10_000)
 LIMIT = 5.0
@@ -65,7 +65,7 @@ async def fill(plugin: Memory, contents: list[str]) -> None:
             chat = Chat("telegram", str(number % OTHERS)) if other else CHAT
             made = (content, "knowledge", 0.9, "", "", now - number * 60.0, None)
             fact = Fact(0, chat.channel, chat.chat_id, *made)
-            Writer(db, chat, now).remember(fact, len(contents))
+            FactWriter(db, chat, now).remember(fact, len(contents))
 
     await plugin.host.storage.transact(work)
 
@@ -120,7 +120,7 @@ def samples(harness: Harness, plugin: Memory, queries: list[str]) -> list[tuple[
     assert state is not None
     ctx: Any = TurnContext(runtime, state).of("memory")
 
-    def find(query: str) -> Awaitable[list[Ranking]]:
+    def find(query: str) -> Awaitable[list[RankedFact]]:
         return plugin.facts.find(CHAT, query, plugin.config.half_life_days)
 
     def hook(query: str) -> Awaitable[Any]:

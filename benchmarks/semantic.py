@@ -186,20 +186,20 @@ def _first(answer: str) -> str:
 def speed(dimensions: int) -> None:
     """Print how long a search takes among many vectors, and what they weigh."""
     import numpy as np
-    from hookline_semantic.matrix import Matrix, packed, units
+    from hookline_semantic.matrix import VectorMatrix, pack, unit_rows
 
     chance = np.random.default_rng(7)
-    cohort = units(chance.normal(size=(51, dimensions)).astype(np.float32))
+    cohort = unit_rows(chance.normal(size=(51, dimensions)).astype(np.float32))
     for size in SIZES:
-        blobs = [packed(one) for one in chance.normal(size=(size, dimensions)).astype(np.float32)]
+        blobs = [pack(one) for one in chance.normal(size=(size, dimensions)).astype(np.float32)]
         rows = [(str(at), f"chat {at % 20}", blob) for at, blob in enumerate(blobs)]
         began = perf_counter()
-        matrix = Matrix(cohort)
+        matrix = VectorMatrix(cohort)
         matrix.add(rows)
         loaded = perf_counter() - began
         taken = []
         for _ in range(30):
-            asked = units(chance.normal(size=(1, dimensions)).astype(np.float32))[0]
+            asked = unit_rows(chance.normal(size=(1, dimensions)).astype(np.float32))[0]
             began, worked = perf_counter(), process_time()
             matrix.nearest(asked, None, 20)
             taken.append((perf_counter() - began, process_time() - worked))

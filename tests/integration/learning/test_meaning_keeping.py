@@ -98,9 +98,7 @@ def test_a_model_that_changed_under_its_name_is_told_and_everything_embedded_aga
     server.size = 32
     done = home.fill()
     assert done.exit_code == 0
-    assert (
-        "has 32 dimensions, but vectors of 48 are kept; every text is embedded again" in done.stdout
-    )
+    assert "has 32 dimensions, but stored vectors have 48; embedding all texts again" in done.stdout
     assert "memory: 2 texts" in done.stdout
     assert "Everything has a vector" not in done.stdout
     assert {len(vector) for vector in of(home, "memory")} == {32 + 4}
@@ -124,7 +122,7 @@ def test_another_model_of_the_same_length_under_the_name_is_told_too(
 
     server.answer = mirrored
     done = home.fill()
-    assert "makes other vectors of the same text than those that are kept" in done.stdout
+    assert "now makes other vectors of the same text than the stored ones" in done.stdout
     assert "memory: 1 text\n" in done.stdout
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
 

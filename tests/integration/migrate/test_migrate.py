@@ -96,7 +96,7 @@ def test_migrate_leaves_existing_files_alone(desk: Desk) -> None:
     (desk.home / "SOUL.md").write_text("You are mine.\n")
     found = {row["target"] + row["state"]: row for row in desk.rows("apply", "hermes")}
     assert found["SOUL.mdconflict"]["reason"].startswith("SOUL.md already exists; stored as ")
-    assert found["memories/MEMORY.mdskipped"]["reason"] == "it is known already"
+    assert found["memories/MEMORY.mdskipped"]["reason"] == "already known"
     archived = found["SOUL.mdconflict"]["reason"].rpartition(" ")[2]
     assert (desk.home / archived).read_text() == "You speak plainly.\n"
     desk.rows("undo", "hermes")

@@ -135,7 +135,7 @@ def test_who_is_no_operator_cannot_touch_or_list_the_global_notes(town: Town) ->
     town.say(("admin", "note coffee"), user="admin")
     assert "coffee" in town.say(("admin", "/memory"), user="admin")["admin"]
     assert "coffee" not in town.say(("carol", "/memory"))["carol"]
-    assert "Nothing here holds" in town.say(("carol", "/memory forget coffee"))["carol"]
+    assert "No fact or note contains" in town.say(("carol", "/memory forget coffee"))["carol"]
     remove = calls("memory", action="remove", old_text="coffee")
     town.harness.model.steps += [lambda request: [remove]]
     town.say(("carol", "please"))
@@ -159,4 +159,4 @@ def test_a_person_forgets_by_the_command(town: Town) -> None:
     shown = town.say(("carol", "/memory"))["carol"]
     assert "Facts of this chat: 0" in shown
     assert "tea" not in shown
-    assert "Nothing here holds" in town.say(("carol", "/memory forget #1"))["carol"]
+    assert "No fact or note contains" in town.say(("carol", "/memory forget #1"))["carol"]

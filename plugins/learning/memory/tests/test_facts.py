@@ -1,4 +1,4 @@
-"""Facts: remembered, recalled by themselves and on demand, merged, faded, forgotten."""
+"""FactStore: remembered, recalled by themselves and on demand, merged, faded, forgotten."""
 
 from __future__ import annotations
 
@@ -170,13 +170,13 @@ def test_what_has_expired_is_gone_at_once_and_deleted_by_the_job(
 def test_the_same_said_again_is_one_fact(mind: Any) -> None:
     mind.text("remember", content="The user prefers dark mode")
     for content in ("User prefers dark mode.", "the user prefers  dark mode", "prefers DARK mode"):
-        assert "known" in mind.text("remember", content=content)
+        assert "Already known" in mind.text("remember", content=content)
     assert "replaces" in mind.text("remember", content="The user prefers dark mode in editors")
     shown = mind.harness.send("/memory").text
     assert "Facts of this chat: 1\n" in shown
     assert "in editors" in shown
     mind.text("remember", content="用户住在杭州。")
-    assert "known" in mind.text("remember", content="用户住在杭州")
+    assert "Already known" in mind.text("remember", content="用户住在杭州")
 
 
 @pytest.mark.parametrize(
@@ -217,11 +217,11 @@ def test_forgetting_is_exact_and_ambiguity_is_refused(mind: Any) -> None:
     mind.text("remember", content="The cat Tom is grey")
     mind.text("remember", content="The cat Tim is white")
     error = mind.error("forget", old_text="the CAT")
-    assert "2 facts hold" in error
+    assert "2 facts contain" in error
     assert "The cat Tom is grey" in error
     mind.text("forget", old_text="Tom")
     assert "Tom" not in mind.text("recall", query="cat Tom Tim")
-    assert "no fact of this chat holds `dog`" in mind.error("forget", old_text="dog")
+    assert "no fact of this chat contains `dog`" in mind.error("forget", old_text="dog")
 
 
 def test_a_poisoned_fact_is_kept_from_the_model(mind: Any) -> None:

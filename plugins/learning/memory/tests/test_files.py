@@ -120,10 +120,10 @@ def test_a_hand_that_writes_meanwhile_loses_nothing(
     mind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mind.text("add", content="tea")
-    from hookline_memory import notechanges
+    from hookline_memory import note_changes
 
     edits = iter(["tea\n§\nby hand\n"])
-    read_all = notechanges.read_all
+    read_all = note_changes.read_all
 
     def slow(files: Any) -> Any:
         found = read_all(files)
@@ -131,7 +131,7 @@ def test_a_hand_that_writes_meanwhile_loses_nothing(
             mind.write(text)
         return found
 
-    monkeypatch.setattr(notechanges, "read_all", slow)
+    monkeypatch.setattr(note_changes, "read_all", slow)
     mind.text("add", content="coffee")
     assert mind.entries() == ["tea", "by hand", "coffee"]
 
@@ -154,7 +154,7 @@ def test_facts_that_cannot_be_stored_take_the_notes_back(
     mind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hookline_hookspecs import StoreError
-    from hookline_memory.facts import Writer
+    from hookline_memory.facts import FactWriter
 
     mind.text("add", content="tea")
     before = mind.notes.read_bytes()
@@ -162,7 +162,7 @@ def test_facts_that_cannot_be_stored_take_the_notes_back(
     def fail(self: Any, fact: Any, most: int) -> str:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(Writer, "remember", fail)
+    monkeypatch.setattr(FactWriter, "remember", fail)
     both = [{"action": "add", "content": "coffee"}, {"action": "remember", "content": "x y"}]
     assert "the disk is full" in mind.error("batch", operations=both)
     assert mind.notes.read_bytes() == before
@@ -252,11 +252,11 @@ OPERATION = st.fixed_dictionaries(
 def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[dict[str, str]]]
 ) -> None:
-    from hookline_memory.notechanges import change_notes
-    from hookline_memory.notefile import NoteFile
+    from hookline_memory.errors import InvalidOperation
+    from hookline_memory.note_changes import change_notes
+    from hookline_memory.note_file import NoteFile
     from hookline_memory.notes import entry_of
     from hookline_memory.operations import parse
-    from hookline_memory.wording import Complaint
 
     folder = tmp_path_factory.mktemp("notes")
     file = NoteFile(folder / "MEMORY.md", "MEMORY.md")
@@ -266,7 +266,7 @@ def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
             asked: Any = parse({"action": "batch", "operations": batch})
             asked = [replace(o, content=entry_of(o.content)) if o.content else o for o in asked]
             change_notes([file], asked, 60, folder / "locks")
-        except Complaint:
+        except InvalidOperation:
             assert file.read() == before
         notes = file.read().notes
         assert notes.chars <= 60

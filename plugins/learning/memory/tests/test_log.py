@@ -70,7 +70,7 @@ def test_what_was_changed_since_is_not_undone(mind: Any, capsys: Any) -> None:
     mind.text("remember", content="The cat is old")
     mind.text("forget", old_text="cat")
     for number in ("1", "3"):
-        assert "has changed since, or is gone" in _refused(mind, capsys, number)
+        assert "since" in _refused(mind, capsys, number)
     assert mind.entries() == ["coffee"]
     mind.cli(capsys, "undo", number="4")
     mind.cli(capsys, "undo", number="3")
@@ -118,7 +118,7 @@ def test_what_has_expired_does_not_come_back(
     mind.text("remember", content="The cat is old", ttl_days=1)
     mind.text("forget", old_text="cat")
     clock(2 * DAY)
-    assert "has expired meanwhile" in _refused(mind, capsys, "2")
+    assert "has expired" in _refused(mind, capsys, "2")
 
 
 def test_an_undo_that_would_overfill_the_notes_is_refused(

@@ -44,10 +44,10 @@ def test_an_equal_entry_is_preferred_and_ambiguity_is_refused_with_the_candidate
     for content in ("tea", "green tea", "black tea"):
         mind.text("add", content=content)
     error = mind.error("remove", old_text="k tea x")
-    assert "no note holds `k tea x`" in error
+    assert "no note contains `k tea x`" in error
     assert "2. green tea" in error
     error = mind.error("replace", old_text="e", content="coffee")
-    assert "3 notes hold `e`" in error
+    assert "3 notes contain `e`" in error
     assert all(entry in error for entry in ("1. tea", "2. green tea", "3. black tea"))
     mind.text("remove", old_text="tea")
     assert mind.entries() == ["green tea", "black tea"]
@@ -61,7 +61,7 @@ def test_an_entry_that_is_there_twice_is_meant_once(mind: Any) -> None:
 
 def test_an_exact_duplicate_is_a_success_and_changes_nothing(mind: Any) -> None:
     mind.text("add", content="tea")
-    assert "already" in mind.text("add", content="  tea\n")
+    assert "Already in the notes" in mind.text("add", content="  tea\n")
     mind.text("replace", old_text="tea", content="tea")
     assert mind.entries() == ["tea"]
 

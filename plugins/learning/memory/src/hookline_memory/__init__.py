@@ -1,9 +1,8 @@
-"""Hookline plugin ``memory``: notes in the prompt, and facts that are recalled when they are
-relevant.
+"""Hookline plugin ``memory``: notes in every prompt, and facts recalled when relevant.
 
-Reached by the entry point ``hookline_memory:Memory``. :mod:`.notes` and :mod:`.notefile` are the
-notes and their files, :mod:`.facts` the facts and their search, :mod:`.changes` makes the changes
-that the tool requests, :mod:`.log` records them and reverts them.
+:mod:`.notes` and :mod:`.note_file` are the notes and their files, :mod:`.facts` stores and finds
+facts, :mod:`.recall` adds them to a message, :mod:`.changes` makes the changes that the tool
+requests, :mod:`.change_log` records and reverts them.
 """
 
 from .config import MemoryConfig

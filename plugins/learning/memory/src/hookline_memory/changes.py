@@ -1,7 +1,7 @@
 """Makes, logs and reverts the changes that the tool and the commands request.
 
-New content passes the gate ``pre_learn`` once, before anything is locked. Notes are written first,
-in files; then facts and the log, in one transaction. If that fails the files are put back.
+New content passes ``pre_learn`` once, before anything is locked. Notes are written to their files
+first, then facts and the log in one transaction. If that fails, the files are restored.
 """
 
 from __future__ import annotations
@@ -14,124 +14,129 @@ from typing import Any, Protocol, TypeVar
 
 from hookline_hookspecs import Host, Refused, Transaction
 
+from .change_log import DAY, ChangeSource, add_entry, find_entry, undone_by
 from .config import MemoryConfig
+from .errors import InvalidOperation
 from .fact import Fact
-from .facts import Facts, Writer
-from .log import DAY, Source, add_entry, find_entry, undone_by
-from .notechanges import Written, change_notes, take_back, undo_notes
-from .notefile import NoteFile
+from .facts import FactStore, FactWriter
+from .note_changes import WrittenNotes, change_notes, restore_files, undo_notes
+from .note_file import NoteFile
+from .note_paths import NotePaths
 from .notes import Notes, entry_of
 from .operations import NOTE_ACTIONS, Operation
-from .origins import keep_notes
-from .places import Places
-from .wording import Complaint, one_line, storable, used
+from .origins import save_note_origins
+from .text import format_usage, one_line, storable
 
-T = TypeVar("T")
-CONFIDENCE = {"review": 0.75}
-"""The confidence of a fact by how it was learnt: nobody asked for what a review gathers."""
-SURE = 0.9
+Result = TypeVar("Result")
+REVIEW_CONFIDENCE = 0.75
+"""The confidence of a fact that a review saved without being asked."""
+DEFAULT_CONFIDENCE = 0.9
 """The confidence of any other fact."""
 
 
-class Learner(Protocol):
-    """Who asks for a change: a turn's context, or a person at a page."""
+class ChangeAuthor(Protocol):
+    """Who requests a change: a turn's context, or a person at a page."""
 
     @property
     def operator(self) -> bool:
-        """Whether the global notes may be changed from another chat than the terminal."""
+        """True if the global notes may be changed from chats other than the terminal."""
 
     def learn(self, text: str, source: str, kind: str) -> Awaitable[str]:
-        """Return the text as the gate ``pre_learn`` passed it. Raises ``Refused``."""
+        """Return the text as ``pre_learn`` returns it. Raises ``Refused``."""
 
 
-class Changes:
+class MemoryChanges:
     """Changes notes and facts, and reverts changes."""
 
-    def __init__(self, host: Host, config: MemoryConfig, places: Places, facts: Facts) -> None:
+    def __init__(
+        self, host: Host, config: MemoryConfig, note_paths: NotePaths, facts: FactStore
+    ) -> None:
         self._host = host
         self._config = config
-        self._places = places
+        self._note_paths = note_paths
         self._facts = facts
 
-    async def make(
-        self, ctx: Learner, source: Source, operations: Sequence[Operation]
+    async def apply(
+        self, ctx: ChangeAuthor, source: ChangeSource, operations: Sequence[Operation]
     ) -> tuple[str, list[Mapping[str, Any]]]:
-        """Do all ``operations`` or none; return sentences about them, and the changes.
+        """Do all ``operations`` or none; return a text about them for the model, and the changes.
 
         Raises:
-            Complaint: one cannot be done; nothing was changed.
+            InvalidOperation: one cannot be done; nothing was changed.
         """
-        learnt = [await self._learn(ctx, source, operation) for operation in operations]
-        told, changes, notes = await _whole(self._commit(source, ctx.operator, learnt))
+        learned = [await self._learn(ctx, source, operation) for operation in operations]
+        results, changes, notes = await _uncancelled(self._commit(source, ctx.operator, learned))
         sentences = [
-            self._sentence(given, new, sentence)
-            for given, new, sentence in zip(operations, learnt, told, strict=True)
+            self._sentence(given, new, result)
+            for given, new, result in zip(operations, learned, results, strict=True)
         ]
         if notes is not None:
-            sentences.append(f"Notes: {used(notes.chars, self._config.notes_max_chars)}.")
+            sentences.append(f"Notes: {format_usage(notes.chars, self._config.notes_max_chars)}.")
         return " ".join(sentences), changes
 
     async def _commit(
-        self, source: Source, operator: bool, operations: Sequence[Operation]
+        self, source: ChangeSource, operator: bool, operations: Sequence[Operation]
     ) -> tuple[list[str], list[Mapping[str, Any]], Notes | None]:
         """Make the changes; return a sentence for each operation, the changes, and the notes after
         them."""
-        notes = [one for one in operations if one.action in NOTE_ACTIONS]
-        files = self._places.writable(source.chat, operator)
+        notes = [operation for operation in operations if operation.action in NOTE_ACTIONS]
+        files = self._note_paths.writable(source.chat, operator)
         written = await self._write_notes(files, notes) if notes else None
 
         def work(db: Transaction) -> tuple[list[str], list[Mapping[str, Any]]]:
-            writer = Writer(db, source.chat, self._host.now())
-            said = iter(written.sentences if written else ())
+            writer = FactWriter(db, source.chat, self._host.now())
+            note_sentences = iter(written.sentences if written else ())
             sentences = [
-                next(said) if one.action in NOTE_ACTIONS else self._do(writer, source, one)
-                for one in operations
+                next(note_sentences)
+                if operation.action in NOTE_ACTIONS
+                else self._change_fact(writer, source, operation)
+                for operation in operations
             ]
             changes = [*(written.changes if written else ()), *writer.changes]
-            keep_notes(db, written.changes if written else (), source.origins)
+            save_note_origins(db, written.changes if written else (), source.origins)
             add_entry(db, source, changes, self._host.now())
             return sentences, changes
 
         sentences, changes = await self._transact(work, written)
-        await self._facts.tell(changes)
+        await self._facts.notify_semantic_index(changes)
         return sentences, changes, written.first if written else None
 
-    async def undo(self, number: int, source: Source) -> int:
+    async def undo(self, number: int, source: ChangeSource) -> int:
         """Revert the log's row ``number``; return the number of the new row.
 
         Raises:
-            Complaint: there is no such row, it was reverted already, or its entries have changed.
+            InvalidOperation: there is no such row, it was already reverted, or its entries changed.
         """
         entry = await self._host.storage.transact(lambda db: find_entry(db, number))
         if entry is None:
-            raise Complaint(f"there is no entry {number}; `hookline memory log` lists them")
+            raise InvalidOperation(f"no entry {number}; `hookline memory log` lists the numbers")
         later = await self._host.storage.transact(lambda db: undone_by(db, number))
         if later is not None:
-            raise Complaint(f"entry {number} was undone by {later} already")
+            raise InvalidOperation(f"entry {number} was already undone by {later}")
         notes = [change for change in entry.changes if change["kind"] == "note"]
         facts = [change for change in entry.changes if change["kind"] == "fact"]
-        files = [self._places.named(name) for name in {change["file"] for change in notes}]
+        files = [self._note_paths.file_named(name) for name in {change["file"] for change in notes}]
         written = None
         if notes:
             limit = self._config.notes_max_chars
             written = await asyncio.to_thread(undo_notes, files, notes, limit, self._locks)
 
-        made_changes: list[Mapping[str, Any]] = []
+        fact_changes: list[Mapping[str, Any]] = []
 
         def work(db: Transaction) -> int:
             if undone_by(db, number) is not None:
-                raise Complaint(f"entry {number} was undone already")
-            writer = Writer(db, entry.chat, self._host.now())
+                raise InvalidOperation(f"entry {number} was already undone")
+            writer = FactWriter(db, entry.chat, self._host.now())
             for change in reversed(facts):
-                writer.put_back(_fact(change["before"]), _fact(change["after"]))
+                writer.revert(_fact(change["before"]), _fact(change["after"]))
             changes = [*(written.changes if written else ()), *writer.changes]
-            made_changes[:] = writer.changes
-            to = replace(source, chat=entry.chat, how="undo")
-            return add_entry(db, to, changes, self._host.now(), undoes=number)
+            fact_changes[:] = writer.changes
+            undo = replace(source, chat=entry.chat, how="undo")
+            return add_entry(db, undo, changes, self._host.now(), undoes=number)
 
-        made: int = await self._transact(work, written)
-        await self._facts.tell(made_changes)
-        return made
+        new_number: int = await self._transact(work, written)
+        await self._facts.notify_semantic_index(fact_changes)
+        return new_number
 
     async def expire(self, log_days: float) -> None:
         """Delete expired facts, and log rows older than ``log_days``."""
@@ -145,40 +150,42 @@ class Changes:
             db.execute("prune_log", before=now - log_days * DAY)
             return [{"kind": "fact", "before": dict(row)} for row in expired]
 
-        await self._facts.tell(await self._transact(work, None))
+        await self._facts.notify_semantic_index(await self._transact(work, None))
 
-    async def _learn(self, ctx: Learner, source: Source, operation: Operation) -> Operation:
-        """Return ``operation`` with its content as ``pre_learn`` allows it."""
+    async def _learn(
+        self, ctx: ChangeAuthor, source: ChangeSource, operation: Operation
+    ) -> Operation:
+        """Return ``operation`` with its content as ``pre_learn`` returns it."""
         if not operation.content:
             return operation
-        note = operation.action in NOTE_ACTIONS
-        tidy: Callable[[str], str] = entry_of if note else self._fact_text
-        text = tidy(operation.content)
-        kind = "note" if note else "fact"
+        is_note = operation.action in NOTE_ACTIONS
+        normalize: Callable[[str], str] = entry_of if is_note else self._fact_text
+        text = normalize(operation.content)
+        kind = "note" if is_note else "fact"
         try:
             passed = await ctx.learn(text, f"memory, session {source.session_id}", kind)
         except Refused as error:
-            raise Complaint(f"this may not be remembered: {error}") from None
-        return replace(operation, content=text if passed == text else tidy(storable(passed)))
+            raise InvalidOperation(f"this may not be remembered: {error}") from None
+        return replace(operation, content=text if passed == text else normalize(storable(passed)))
 
     def _fact_text(self, text: str) -> str:
         flat = " ".join(text.split())
         if not flat:
-            raise Complaint("content is empty; say what is to be remembered")
+            raise InvalidOperation("content is empty; say what to remember")
         if len(flat) > self._config.fact_max_chars:
-            raise Complaint(
+            raise InvalidOperation(
                 f"a fact has at most {self._config.fact_max_chars} characters, this one has "
-                f"{len(flat)}; say it in fewer words, or as several facts"
+                f"{len(flat)}; shorten it, or split it into several facts"
             )
         return flat
 
     async def _write_notes(
         self, files: Sequence[NoteFile], operations: Sequence[Operation]
-    ) -> Written:
+    ) -> WrittenNotes:
         limit = self._config.notes_max_chars
         return await asyncio.to_thread(change_notes, files, operations, limit, self._locks)
 
-    def _do(self, writer: Writer, source: Source, operation: Operation) -> str:
+    def _change_fact(self, writer: FactWriter, source: ChangeSource, operation: Operation) -> str:
         if operation.action == "forget":
             return writer.forget(operation.old_text)
         now = self._host.now()
@@ -188,7 +195,7 @@ class Changes:
             source.chat.chat_id,
             operation.content,
             operation.category,
-            CONFIDENCE.get(source.how, SURE),
+            REVIEW_CONFIDENCE if source.how == "review" else DEFAULT_CONFIDENCE,
             source.session_id,
             source.turn_id,
             now,
@@ -197,17 +204,19 @@ class Changes:
         )
         return writer.remember(fact, self._config.facts_max)
 
-    async def _transact(self, work: Callable[[Transaction], Any], written: Written | None) -> Any:
-        """Run ``work``; if it fails, restore the notes."""
-        self._facts.forget_read()
+    async def _transact(
+        self, work: Callable[[Transaction], Any], written: WrittenNotes | None
+    ) -> Any:
+        """Run ``work``; if it fails, restore the files of notes."""
+        self._facts.invalidate_cache()
         try:
             return await self._host.storage.transact(work)
         except BaseException:
             if written is not None:
-                await asyncio.to_thread(take_back, written.files)
+                await asyncio.to_thread(restore_files, written.files)
             raise
         finally:
-            self._facts.forget_read()
+            self._facts.invalidate_cache()
 
     @staticmethod
     def _sentence(given: Operation, new: Operation, sentence: str) -> str:
@@ -225,8 +234,8 @@ def _fact(row: Mapping[str, Any] | None) -> Fact | None:
     return None if row is None else Fact.from_json(row)
 
 
-async def _whole(work: Coroutine[Any, Any, T]) -> T:
-    """Await ``work`` despite cancellation, so that a stopped turn leaves nothing half done."""
+async def _uncancelled(work: Coroutine[Any, Any, Result]) -> Result:
+    """Finish ``work`` even if cancelled, so that a stopped turn leaves nothing half done."""
     task = asyncio.ensure_future(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(task)

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from hookline_hookspecs import CheckResult
 
-from .notefile import Unreadable
-from .places import Places
-from .wording import counted, used
+from .note_file import UnreadableNotes
+from .note_paths import NotePaths
+from .text import count_of, format_usage
 
 
-def notes_check(places: Places, limit: int) -> CheckResult:
+def notes_check(note_paths: NotePaths, limit: int) -> CheckResult:
     """Check that every file of notes can be read and fits the limit."""
     full = []
     count = 0
-    for file, _chat in places.all():
+    for file, _chat in note_paths.all():
         count += 1
         try:
             chars = file.read().notes.chars
-        except Unreadable as error:
-            return CheckResult(False, f"{error}.", f"Mend or remove {file.path}.")
+        except UnreadableNotes as error:
+            return CheckResult(False, f"{error}.", f"Fix or remove {file.path}.")
         if chars > limit:
-            full.append(f"{file.name} ({used(chars, limit)})")
+            full.append(f"{file.name} ({format_usage(chars, limit)})")
     if full:
         shown = ", ".join(full[:5])
         return CheckResult(
             True,
-            f"Not all of {shown} is read.",
+            f"Too long to be read completely: {shown}.",
             "Shorten it by hand, or raise plugins.memory.notes_max_chars.",
             hint=True,
         )
-    told = (
-        f"{counted(count, 'file')} of notes, all readable." if count else "There are no notes yet."
-    )
-    return CheckResult(True, told)
+    summary = f"{count_of(count, 'file')} of notes, all readable." if count else "No notes yet."
+    return CheckResult(True, summary)

@@ -1,4 +1,4 @@
-"""List what is remembered, and undo what was learnt.
+"""List what is remembered, and undo changes.
 
 ``hookline memory``.
 """
@@ -16,16 +16,16 @@ import typer
 from hookline_hookspecs import HooklineError, origins_from_json
 from hookline_hookspecs.cli import with_plugin
 
-from .origins import shown
-from .wording import one_line
+from .origins import format_origins
+from .text import one_line
 
 if TYPE_CHECKING:
     from .plugin import Memory
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-WIDTH = 160
-"""Characters of a text in a line."""
+MAX_LINE_CHARS = 160
+"""Characters of a text in one line."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 app = typer.Typer(no_args_is_help=True)
@@ -40,7 +40,7 @@ async def list_memory(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List every note, fact and other thing learnt, with the turn each came from."""
+    """List everything that is remembered, with the turn each entry came from."""
     rows, problems = await plugin.rows().remembered()
     for problem in problems:
         sys.stderr.write(f"hookline: {problem}.\n")
@@ -51,7 +51,7 @@ async def list_memory(
         _out("Nothing is remembered." if chat is None else f"Nothing is remembered from {chat}.")
     for row in [] if json else rows:
         _out(f"{row['kind']}  {row['chat'] or 'every chat'}  {_trace(row)}")
-        _out(f"    {one_line(row['text'], WIDTH)}{_fading(row)}")
+        _out(f"    {one_line(row['text'], MAX_LINE_CHARS)}{_expiry(row)}")
 
 
 @app.command("log")
@@ -61,12 +61,12 @@ async def log(
     limit: Annotated[int, typer.Option(min=1, help="How many entries.")] = 20,
     json: Json = False,
 ) -> None:
-    """Show what was learnt, changed and forgotten, newest first."""
+    """Show what was learned, changed and forgotten, newest first."""
     rows = await plugin.rows().log(limit)
     if json:
         _out_json(rows)
     elif not rows:
-        _out("Nothing has been learnt yet.")
+        _out("Nothing has been learned yet.")
     for row in [] if json else rows:
         undone = f"  (undone by {row['undone_by']})" if row["undone_by"] else ""
         _out(f"{row['number']}  {row['chat']}  {_trace(row)}{undone}")
@@ -95,11 +95,11 @@ def _trace(row: Mapping[str, Any]) -> str:
     if not row["session"]:
         return when
     turn = f", turn {row['turn']}" if row["turn"] else ""
-    from_ = shown(origins_from_json(row.get("origins")))
+    from_ = format_origins(origins_from_json(row.get("origins")))
     return f"{when}  session {row['session']}{turn}{from_ and f'  {from_}'}"
 
 
-def _fading(row: Mapping[str, Any]) -> str:
+def _expiry(row: Mapping[str, Any]) -> str:
     if row.get("expires") is None:
         return ""
     return f" (until {datetime.fromtimestamp(row['expires']):%Y-%m-%d})"
@@ -107,7 +107,7 @@ def _fading(row: Mapping[str, Any]) -> str:
 
 def _change(change: Mapping[str, Any]) -> str:
     signs = zip("-+", (change["before"], change["after"]), strict=True)
-    texts = [f"{sign} {one_line(text, WIDTH)}" for sign, text in signs if text is not None]
+    texts = [f"{sign} {one_line(text, MAX_LINE_CHARS)}" for sign, text in signs if text is not None]
     return f"{change['kind']} {change['op']}: {'  '.join(texts)}"
 
 

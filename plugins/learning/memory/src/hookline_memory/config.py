@@ -6,25 +6,25 @@ from pydantic import BaseModel, Field
 
 
 class MemoryConfig(BaseModel):
-    """How much is remembered and how fast it fades. Sizes are code points."""
+    """How much is remembered and how fast facts fade. Sizes are code points."""
 
     notes_max_chars: int = Field(
-        2_200, ge=1, description="Characters of one file of notes, separators counted."
+        2_200, ge=1, description="Maximum characters of one file of notes, with separators."
     )
-    fact_max_chars: int = Field(500, ge=1, description="Characters of one fact.")
+    fact_max_chars: int = Field(500, ge=1, description="Maximum characters of one fact.")
     facts_max: int = Field(
-        10_000, ge=1, description="Facts of one chat; above that the weakest one is deleted."
+        10_000, ge=1, description="Maximum facts of one chat; beyond that the weakest is deleted."
     )
     half_life_days: float = Field(
-        30.0, description="Days in which a fact's rank halves; 0 or less switches that off."
+        30.0, description="Days in which a fact's rank halves; 0 or less: never."
     )
-    recall_limit: int = Field(5, ge=0, description="Most facts added to a turn automatically.")
+    recall_limit: int = Field(5, ge=0, description="Maximum facts added to a message.")
     recall_threshold: float = Field(
-        0.12, ge=0, le=1, description="Rank that a fact needs to be added automatically."
+        0.12, ge=0, le=1, description="Rank from which a fact is added to a message."
     )
     recall_max_chars: int = Field(
-        2_000, ge=1, description="Most characters of facts that are added to a turn automatically."
+        2_000, ge=1, description="Maximum characters of the facts added to a message."
     )
     log_days: float = Field(
-        365, gt=0, description="Days for which a change is listed and can be undone."
+        365, gt=0, description="Days for which changes are listed and can be undone."
     )

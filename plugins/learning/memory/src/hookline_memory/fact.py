@@ -1,4 +1,4 @@
-"""One fact: a row that belongs to a chat, and how a model reads it."""
+"""A fact: a row of the database that belongs to a chat, and its form for a model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from hookline_hookspecs.stored_origins import read, stored
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact. Times are Unix seconds, ``confidence`` is from 0 to 1; ``turn_id`` is the turn of
-    ``session_id`` from which it was learnt, ``origins`` are those of what it was learnt from."""
+    """A fact, learned in the turn ``turn_id`` of ``session_id``.
+
+    Times are Unix time in seconds; ``confidence`` is 0 to 1. ``origins`` are the people and pages
+    it was learned from.
+    """
 
     id: int
     channel: str
@@ -30,24 +33,24 @@ class Fact:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Fact:
-        """A row as a fact."""
+        """Return the fact of a database row."""
         return cls(**_columns(row), origins=read(row["origins"]))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Fact:
-        """A fact of the log."""
+        """Return the fact of a log entry."""
         return cls(**_columns(data), origins=origins_from_json(data.get("origins")))
 
     def to_row(self) -> dict[str, Any]:
-        """The columns."""
+        """Return the columns of the database row."""
         return {**_columns(self), "origins": stored(self.origins)}
 
     def to_json(self) -> dict[str, Any]:
-        """For the log."""
+        """Return the fact for a log entry."""
         return {**_columns(self), "origins": origins_to_json(self.origins)}
 
     def line(self) -> str:
-        """Return the fact as a model reads it; :mod:`.shown` recognises it."""
+        """Return the line that a model reads; :mod:`.facts_in_context` recognizes it."""
         day = datetime.fromtimestamp(self.created, UTC).date()
         until = ""
         if self.expires_at is not None:
@@ -56,7 +59,7 @@ class Fact:
 
 
 def _columns(given: Fact | Mapping[str, Any]) -> dict[str, Any]:
-    """Every field but the origins."""
+    """All fields except the origins."""
     names = [one.name for one in fields(Fact) if one.name != "origins"]
     if isinstance(given, Fact):
         return {name: getattr(given, name) for name in names}

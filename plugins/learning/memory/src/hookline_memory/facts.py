@@ -1,6 +1,6 @@
-"""Facts: rows that belong to one chat, found by the terms of a query or a message.
+"""Stores and finds facts: rows that belong to one chat.
 
-A :class:`Writer` works inside one transaction; :class:`Facts` reads.
+:class:`FactWriter` saves and deletes within a transaction; :class:`FactStore` reads and searches.
 """
 
 from __future__ import annotations
@@ -16,149 +16,153 @@ from hookline_hookspecs.caching import RowCache, changes
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.stored_origins import is_outside
 
+from .errors import AmbiguousMatch, InvalidOperation, NoMatch
 from .fact import Fact
-from .origins import of_notes
-from .wording import Complaint, Missing, Several, counted, one_line
+from .origins import load_note_origins
+from .text import count_of, one_line
 
 if TYPE_CHECKING:
-    from .ranking import Ranking
+    from .ranking import RankedFact
 
 CATEGORIES = ("profile", "knowledge", "event")
-CANDIDATES = 24
-"""How many facts from the index are ranked."""
-POSTINGS = 500.0
-"""The most facts in which the looked-up terms may occur, in sum: the rarest terms of the query are
-used. A term that occurs in most facts is expensive and says little."""
-TWIN_TERMS = 8
-"""Terms used to find a fact that says the same."""
-QUERY_CHARS = 4_000
-"""Characters of a text that are read: its beginning and its end."""
-REPEATED = 0.1
-"""What learning a fact again adds to its confidence."""
+MAX_CANDIDATES = 24
+"""Facts of the index that are ranked."""
+MAX_POSTINGS = 500.0
+"""Sum of the occurrences of the terms that are looked up, the rarest first: a term that occurs in
+most facts is expensive and says little."""
+DUPLICATE_TERMS = 8
+"""Terms used to find a duplicate of a fact."""
+MAX_QUERY_CHARS = 4_000
+"""Characters of a query that are used, from its start and its end."""
+REPEAT_CONFIDENCE_BONUS = 0.1
+"""Added to a fact's confidence when it is learned again."""
 
 
 CORPUS = "memory"
-"""What facts are called where texts are compared by meaning."""
+"""The name of the corpus for semantic search."""
 
 
 def scope_of(chat: Chat) -> str:
-    """The scope of a chat's facts there."""
+    """The scope of a chat's facts in semantic search."""
     return f"{chat.channel}\n{chat.chat_id}"
 
 
-def mark_of(chat: Chat) -> str:
-    """Return the word that stands for a chat in the index."""
+def chat_mark(chat: Chat) -> str:
+    """Return the term that marks a chat's facts in the index."""
     text = json.dumps([chat.channel, chat.chat_id])
     return f"c{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
-class Facts:
-    """The stored facts, for reading."""
+class FactStore:
+    """Reads and searches the stored facts."""
 
     name = CORPUS
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._counts: RowCache[Chat, int] = RowCache(host)
-        self._authors: RowCache[str, dict[str, tuple[Origin, ...]]] = RowCache(host)
+        self._note_origins: RowCache[str, dict[str, tuple[Origin, ...]]] = RowCache(host)
 
-    def forget_read(self) -> None:
-        """Read everything again: this process writes. Call it before and after a transaction."""
+    def invalidate_cache(self) -> None:
+        """Drop cached rows; call it before and after each writing transaction."""
         self._counts.forget()
-        self._authors.forget()
+        self._note_origins.forget()
 
-    async def of_notes(self, file: str) -> dict[str, tuple[Origin, ...]]:
-        """Return the origins of a file's notes, by :func:`.origins.note_key`."""
-        return await self._authors.get(file, lambda: of_notes(self._host, file))
+    async def note_origins(self, file: str) -> dict[str, tuple[Origin, ...]]:
+        """Return the origins of a file's notes by :func:`.origins.note_key`."""
+        return await self._note_origins.get(file, lambda: load_note_origins(self._host, file))
 
     async def of_chat(self, chat: Chat) -> list[Fact]:
-        """Return every fact of a chat that has not expired, oldest first."""
+        """Return the facts of a chat that have not expired, oldest first."""
         rows = await self._host.storage.fetch("facts_of_chat", **asdict(chat), now=self._host.now())
         return [Fact.of(row) for row in rows]
 
     async def all(self) -> list[Mapping[str, Any]]:
-        """Every fact of every chat, with the number of its turn, by chat and age."""
+        """Return all facts of all chats with the numbers of their turns, by chat and age."""
         return list(await self._host.storage.fetch("all_facts", now=self._host.now()))
 
-    async def find(self, chat: Chat, text: str, half_life_days: float) -> list[Ranking]:
-        """Return the facts of ``chat`` that match ``text``, best first: by their words, and by
-        their meaning where a plugin can tell."""
+    async def find(self, chat: Chat, text: str, half_life_days: float) -> list[RankedFact]:
+        """Return the facts of ``chat`` that match ``text``, best first: by their words and, with a
+        plugin for it, by their meaning."""
         if await self._has_none(chat):
             return []
         now = self._host.now()
         found = await self._by_words(chat, text, now, half_life_days)
-        likeness = self._host.services.get(SemanticIndex)
-        if likeness is None:
+        semantic = self._host.services.get(SemanticIndex)
+        if semantic is None:
             return found
-        near = await likeness.nearest(CORPUS, text, scope=scope_of(chat), limit=CANDIDATES)
+        near = await semantic.nearest(CORPUS, text, scope=scope_of(chat), limit=MAX_CANDIDATES)
         if not near:
             return found
-        from .ranking import joined
+        from .ranking import merge_rankings
 
         rows = await self._host.storage.fetch(
             "facts_by_id", ids=json.dumps([int(key) for key in near]), **asdict(chat), now=now
         )
-        alike = {Fact.of(row): near[str(row["id"])] for row in rows}
-        return joined(found, alike, now, half_life_days)
+        similar = {Fact.of(row): near[str(row["id"])] for row in rows}
+        return merge_rankings(found, similar, now, half_life_days)
 
     async def entries(self) -> list[tuple[str, str, str]]:
-        """Every fact for a comparison by meaning (:class:`hookline_hookspecs.SearchableCorpus`)."""
+        """Return all facts for semantic search (:class:`hookline_hookspecs.SearchableCorpus`)."""
         return [
             (str(row["id"]), scope_of(Chat(row["channel"], row["chat_id"])), row["content"])
             for row in await self.all()
         ]
 
-    async def tell(self, changes: Sequence[Mapping[str, Any]]) -> None:
-        """Say to who compares facts by meaning what was changed; what is gone is erased there."""
-        likeness = self._host.services.get(SemanticIndex)
+    async def notify_semantic_index(self, changes: Sequence[Mapping[str, Any]]) -> None:
+        """Report changed facts to the semantic index; deleted ones are erased from it."""
+        semantic = self._host.services.get(SemanticIndex)
         facts = [one for one in changes if one["kind"] == "fact"]
-        if likeness is None or not facts:
+        if semantic is None or not facts:
             return
-        gone = [str(one["before"]["id"]) for one in facts if one["before"] is not None]
-        await likeness.forget(CORPUS, gone)
-        likeness.changed(CORPUS)
+        deleted = [str(one["before"]["id"]) for one in facts if one["before"] is not None]
+        await semantic.forget(CORPUS, deleted)
+        semantic.changed(CORPUS)
 
     async def _by_words(
         self, chat: Chat, text: str, now: float, half_life_days: float
-    ) -> list[Ranking]:
-        from .ranking import Query
+    ) -> list[RankedFact]:
+        from .ranking import FactQuery
         from .terms import terms
 
-        query = Query.of(terms(_ends_of(text)))
+        query = FactQuery.of(terms(_start_and_end(text)))
         if not query.terms:
             return []
         storage = self._host.storage
-        found = await storage.fetch("frequencies", terms=json.dumps([mark_of(chat), *query.keys()]))
+        found = await storage.fetch(
+            "frequencies", terms=json.dumps([chat_mark(chat), *query.keys()])
+        )
         known = {row["term"]: row["facts"] for row in found}
-        here = known.pop(mark_of(chat), 0)
-        if not here or not known:
+        in_chat = known.pop(chat_mark(chat), 0)
+        if not in_chat or not known:
             return []
-        # Counted over all chats; a term common elsewhere must not count as common here.
-        share = here / max(here, found[0]["total"])
-        query = query.weighed({key: count * share for key, count in known.items()}, here)
+        # The counts are over all chats; scaled down, a term common elsewhere is not common here.
+        share = in_chat / max(in_chat, found[0]["total"])
+        query = query.weighed({key: count * share for key, count in known.items()}, in_chat)
         rows = await storage.fetch(
             "candidates",
-            **_wanted(chat, query.rarest(POSTINGS), every=False),
+            **_candidate_arguments(chat, query.rarest(MAX_POSTINGS), every=False),
             **asdict(chat),
             now=now,
-            limit=CANDIDATES,
+            limit=MAX_CANDIDATES,
         )
         ranked = [query.rank(Fact.of(row), now, half_life_days) for row in rows]
         return sorted(ranked, key=lambda one: (-one.score, -one.fact.created))
 
     async def _has_none(self, chat: Chat) -> bool:
-        """True if a chat is known to have no facts; False if it has some, or that is not known."""
+        """True if the cache knows that a chat has no facts."""
 
         async def count() -> int:
             rows = await self._host.storage.fetch("count_of_chat", **asdict(chat))
             return int(rows[0]["facts"])
 
-        if changes(self._host.storage) is None:  # counting would be another read in every turn
+        # Without a change counter nothing is cached, and counting would cost a read in every turn.
+        if changes(self._host.storage) is None:
             return False
         return await self._counts.get(chat, count) == 0
 
 
-class Writer:
+class FactWriter:
     """Changes facts within one transaction; ``changes`` collects them for the log."""
 
     def __init__(self, db: Transaction, chat: Chat, now: float) -> None:
@@ -167,63 +171,67 @@ class Writer:
         self._now = now
         self.changes: list[dict[str, Any]] = []
 
-    def remember(self, fact: Fact, most: int) -> str:
-        """Add ``fact``, or replace one that says the same; return a sentence about it.
+    def remember(self, fact: Fact, max_facts: int) -> str:
+        """Save ``fact``, or update its duplicate; return a sentence about it.
 
-        Above ``most`` facts of the chat, the weakest is deleted.
+        If the chat then has more than ``max_facts``, the weakest is deleted.
         """
-        twin = self._twin(fact.content)
-        if twin is None:
+        duplicate = self._find_duplicate(fact.content)
+        if duplicate is None:
             number = next_number(self._db, "fact")
-            self._put(replace(fact, id=number))
-            self._make_room(most)
+            self._change(None, replace(fact, id=number), "remember")
+            self._delete_weakest(max_facts)
             return "Remembered."
-        old, wider = twin
-        confidence = round(min(1.0, max(old.confidence, fact.confidence) + REPEATED), 2)
+        old, wider = duplicate
+        confidence = round(
+            min(1.0, max(old.confidence, fact.confidence) + REPEAT_CONFIDENCE_BONUS), 2
+        )
         new = replace(fact, id=old.id, confidence=confidence)
-        if not wider:  # its words stay; whoever says them again stands for them, but no page does
+        if not wider:  # its words stay; a person who repeats them vouches for them, a page does not
             origins = old.origins if is_outside(new.origins) else new.origins
             new = replace(new, content=old.content, origins=origins)
         self._change(old, new, "update")
-        return "Remembered; it replaces a fact that said less." if wider else "It was known."
+        return "Remembered; it replaces a shorter fact." if wider else "Already known."
 
-    def knows(self, content: str) -> bool:
-        """Return whether a fact of the chat says the same as ``content``."""
-        return self._twin(content) is not None
+    def has_duplicate(self, content: str) -> bool:
+        """True if a fact of the chat says the same as ``content``."""
+        return self._find_duplicate(content) is not None
 
-    def forget(self, wanted: str) -> str:
-        """Delete the one fact that matches ``wanted``.
+    def forget(self, old_text: str) -> str:
+        """Delete the one fact that matches ``old_text``, or ``#ID``.
 
         Raises:
-            Complaint: there is none, or several; with the candidates.
+            NoMatch: there is none.
+            AmbiguousMatch: there are several.
         """
         facts = self._live()
-        found = _meant(facts, wanted)
+        found = _match_facts(facts, old_text)
         if not found:
             latest = [fact.content for fact in facts[-3:]]
-            raise Missing(
-                f"no fact of this chat holds `{one_line(wanted, 60)}`; the latest are", latest
+            raise NoMatch(
+                f"no fact of this chat contains `{one_line(old_text, 60)}`; the latest are", latest
             )
         if len(found) > 1:
-            raise Several(
-                f"{counted(len(found), 'fact')} hold `{one_line(wanted, 60)}`; give more of it",
+            raise AmbiguousMatch(
+                f"{count_of(len(found), 'fact')} contain `{one_line(old_text, 60)}`; "
+                "give more text",
                 [fact.content for fact in found],
             )
         self._change(found[0], None, "forget")
         return "Forgotten."
 
-    def put_back(self, old: Fact | None, new: Fact | None) -> None:
+    def revert(self, old: Fact | None, new: Fact | None) -> None:
         """Change ``new`` back to ``old``.
 
         Raises:
-            Complaint: the stored fact is no longer ``new``, or ``old`` has expired.
+            InvalidOperation: the stored fact is no longer ``new``, or ``old`` has expired.
         """
         number = (old or new).id  # type: ignore[union-attr]
         rows = self._db.fetch("fact", id=number, now=self._now)
         if (Fact.of(rows[0]) if rows else None) != new:
-            raise Complaint(f"fact {number} has changed since, or is gone")
+            raise InvalidOperation(f"fact {number} was changed or deleted since")
         if old is not None and old.expires_at is not None and old.expires_at <= self._now:
-            raise Complaint(f"fact {number} has expired meanwhile")
+            raise InvalidOperation(f"fact {number} has expired")
         self._change(new, old, "undo")
 
     def _change(self, old: Fact | None, new: Fact | None, op: str) -> None:
@@ -236,84 +244,84 @@ class Writer:
             from .terms import index_terms
 
             terms_ = index_terms(new.content)
-            self._db.execute("index_fact", id=new.id, chat=mark_of(chat), terms=terms_)
+            self._db.execute("index_fact", id=new.id, chat=chat_mark(chat), terms=terms_)
         before, after = (fact.to_json() if fact else None for fact in (old, new))
         self.changes.append({"kind": "fact", "op": op, "before": before, "after": after})
-
-    def _put(self, fact: Fact) -> None:
-        self._change(None, fact, "remember")
 
     def _live(self) -> list[Fact]:
         rows = self._db.fetch("facts_of_chat", **asdict(self._chat), now=self._now)
         return [Fact.of(row) for row in rows]
 
-    def _twin(self, content: str) -> tuple[Fact, bool] | None:
+    def _find_duplicate(self, content: str) -> tuple[Fact, bool] | None:
         """Return a fact that says the same as ``content``, and whether ``content`` says more."""
-        from .same import same, shared
+        from .duplicates import common_words, compare_facts
         from .terms import terms
 
-        keys = [term.word for term in terms(shared(content))][:TWIN_TERMS]
+        keys = [term.word for term in terms(common_words(content))][:DUPLICATE_TERMS]
         if keys:
             rows = self._db.fetch(
                 "candidates",
-                **_wanted(self._chat, keys, every=True),
+                **_candidate_arguments(self._chat, keys, every=True),
                 **asdict(self._chat),
                 now=self._now,
-                limit=CANDIDATES,
+                limit=MAX_CANDIDATES,
             )
             near = [Fact.of(row) for row in rows]
-        else:  # it holds nothing that the index knows
+        else:  # no term of it is indexed
             near = self._live()
         for fact in near:
-            verdict = same(fact.content, content)
+            verdict = compare_facts(fact.content, content)
             if verdict is not None:
                 return fact, verdict
         return None
 
-    def _make_room(self, most: int) -> None:
+    def _delete_weakest(self, max_facts: int) -> None:
         count = self._db.fetch("count_of_chat", **asdict(self._chat))[0]["facts"]
-        if count <= most:
+        if count <= max_facts:
             return
-        live = self._live()[:-1]  # what was just learnt stays
+        live = self._live()[:-1]  # keep the one just learned
         weakest = sorted(live, key=lambda f: (f.category == "profile", f.confidence, f.created))
-        for fact in weakest[: count - most]:
+        for fact in weakest[: count - max_facts]:
             self._change(fact, None, "faded")
 
 
 def next_number(db: Transaction, name: str) -> int:
-    """Return the next number of ``fact`` or ``log``, never used before."""
+    """Return the next unused number of ``fact`` or ``log``."""
     db.execute("next_number", name=name)
     number: int = db.fetch("last_number", name=name)[0]["last"]
     return number
 
 
-def _meant(facts: Sequence[Fact], wanted: str) -> list[Fact]:
-    number = wanted.strip().removeprefix("#")
-    if wanted.strip().startswith("#") and number.isdecimal():
+def _match_facts(facts: Sequence[Fact], text: str) -> list[Fact]:
+    """The facts with this id, text, part of the text, or part ignoring letter case."""
+    number = text.strip().removeprefix("#")
+    if text.strip().startswith("#") and number.isdecimal():
         return [fact for fact in facts if fact.id == int(number)]
-    flat = " ".join(wanted.split())
-    loose = flat.casefold()
-    for fits in (
-        lambda text: text == flat,
-        lambda text: flat in text,
-        lambda text: loose in text.casefold(),
+    flat = " ".join(text.split())
+    folded = flat.casefold()
+    for matches in (
+        lambda content: content == flat,
+        lambda content: flat in content,
+        lambda content: folded in content.casefold(),
     ):
-        found = [fact for fact in facts if flat and fits(fact.content)]
+        found = [fact for fact in facts if flat and matches(fact.content)]
         if found:
             return found
     return []
 
 
-def _wanted(chat: Chat, keys: Sequence[str], *, every: bool) -> dict[str, Any]:
-    """What finds the facts of ``chat`` with any or all of ``keys``, which hold no blanks and no
-    quotes: a query for FTS5, and its parts for PostgreSQL."""
-    wanted = (" AND " if every else " OR ").join(f'"{key}"' for key in keys)
-    mark = mark_of(chat)
-    query = f'chat : "{mark}" AND terms : ({wanted})'
+def _candidate_arguments(chat: Chat, keys: Sequence[str], *, every: bool) -> dict[str, Any]:
+    """Arguments of the query ``candidates`` for facts of ``chat`` with any or every key.
+
+    They are a query for FTS5, and its parts for PostgreSQL. ``keys`` have no blanks or quotes.
+    """
+    words = (" AND " if every else " OR ").join(f'"{key}"' for key in keys)
+    mark = chat_mark(chat)
+    query = f'chat : "{mark}" AND terms : ({words})'
     return {"query": query, "mark": mark, "words": " ".join(keys), "every": every}
 
 
-def _ends_of(text: str) -> str:
-    if len(text) <= QUERY_CHARS:
+def _start_and_end(text: str) -> str:
+    if len(text) <= MAX_QUERY_CHARS:
         return text
-    return f"{text[: QUERY_CHARS // 2]} {text[-QUERY_CHARS // 2 :]}"
+    return f"{text[: MAX_QUERY_CHARS // 2]} {text[-MAX_QUERY_CHARS // 2 :]}"

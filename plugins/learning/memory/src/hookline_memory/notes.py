@@ -1,6 +1,6 @@
-"""Notes: entries of text, separated by a line ``§``; how they are read, written and found.
+"""Notes: entries separated by a line ``§``; parsing, rendering and finding them.
 
-Nothing here accesses a disk; :mod:`.notefile` does.
+Nothing here accesses the disk; :mod:`.note_file` does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .wording import Complaint
+from .errors import InvalidOperation
 
 SEPARATOR = "§"
 DELIMITER = f"\n{SEPARATOR}\n"
@@ -21,7 +21,7 @@ _ID = re.compile(r"#[0-9a-f]{6}")
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The entries of one file, in order. ``newline`` and ``bom`` are how the file writes text."""
+    """The entries of one file in order, with its line ending and byte order mark."""
 
     entries: tuple[str, ...] = ()
     newline: str = "\n"
@@ -33,7 +33,7 @@ class Notes:
         return chars_of(self.entries)
 
     def render(self) -> str:
-        """The file's text; empty without entries."""
+        """Return the file's text; empty without entries."""
         if not self.entries:
             return ""
         text = DELIMITER.join(self.entries) + "\n"
@@ -45,9 +45,7 @@ class Notes:
 
 
 def parse(text: str) -> Notes:
-    """Parse the notes in a file's text, with any line endings. Blank entries, and white space
-    around entries, are dropped.
-    """
+    """Parse a file's text with any line endings, without blank entries and surrounding space."""
     ends = _LINE_END.findall(text)
     newline = "\r\n" if ends.count("\r\n") * 2 > len(ends) else "\n"
     lines = _LINE_END.sub("\n", text.removeprefix(BOM)).split("\n")
@@ -55,71 +53,74 @@ def parse(text: str) -> Notes:
 
 
 def _entries(lines: Sequence[str]) -> Iterator[str]:
-    held: list[str] = []
+    current: list[str] = []
     for line in [*lines, SEPARATOR]:
         if line.strip() != SEPARATOR:
-            held.append(line)
+            current.append(line)
             continue
-        if entry := "\n".join(held).strip():
+        if entry := "\n".join(current).strip():
             yield entry
-        held = []
+        current = []
 
 
 def keeps_all(text: str) -> bool:
-    """Return whether writing what was read gives ``text`` again, except for a final newline."""
+    """True if parsing and rendering returns ``text``, except for a final newline."""
     ends = set(_LINE_END.findall(text))
     notes = parse(text)
     return len(ends) < 2 and notes.render().rstrip("\r\n") == text.rstrip("\r\n")
 
 
 def chars_of(entries: Sequence[str]) -> int:
-    """Code points of the entries with the delimiters between them."""
+    """Return the code points of the entries with the delimiters between them."""
     return sum(map(len, entries)) + len(DELIMITER) * max(0, len(entries) - 1)
 
 
 def entry_of(text: str) -> str:
-    """``text`` as an entry: line ends as ``\\n``, no white space around it.
+    """``text`` as an entry, line ends as ``\\n``, no white space around it.
 
     Raises:
-        Complaint: it is empty, or it contains a separator line.
+        InvalidOperation: it is empty, or it contains a separator line.
     """
     entry = _LINE_END.sub("\n", text.replace("\0", "").replace(BOM, "")).strip()
     if not entry:
-        raise Complaint("content is empty; say what is to be noted, or use remove")
+        raise InvalidOperation("content is empty; say what to note, or use remove")
     if any(line.strip() == SEPARATOR for line in entry.split("\n")):
-        raise Complaint(
+        raise InvalidOperation(
             f"content has a line {SEPARATOR!r}, which separates entries; add two entries instead"
         )
     return entry
 
 
-def mark_of(entry: str) -> str:
-    """Return an id for an entry that does not reveal it: ``#`` and six hexadecimal digits."""
+def entry_id(entry: str) -> str:
+    """Return an id that does not reveal the entry: ``#`` and six hexadecimal digits."""
     digest = hashlib.sha256(entry.encode("utf-8", "surrogatepass"))
     return f"#{digest.hexdigest()[:6]}"
 
 
-def matching(entries: Sequence[str], wanted: str) -> list[int]:
-    """Return the ``entries`` that match ``wanted``: equal ones, else those that contain it, else
-    those that contain it ignoring letter case and spacing. A repeated entry is returned once."""
-    wanted = _LINE_END.sub("\n", wanted).strip()
-    if not wanted:
+def find_entries(entries: Sequence[str], text: str) -> list[int]:
+    """Return the indexes of the entries that match a text or an id.
+
+    Equal entries are preferred, then those that contain it, then those that contain it ignoring
+    letter case and spacing. A repeated entry is returned once.
+    """
+    text = _LINE_END.sub("\n", text).strip()
+    if not text:
         return []
-    if _ID.fullmatch(wanted):
-        found = [n for n, entry in enumerate(entries) if mark_of(entry) == wanted]
+    if _ID.fullmatch(text):
+        found = [n for n, entry in enumerate(entries) if entry_id(entry) == text]
         if found:
             return found[:1]
-    loose = _loosely(wanted)
-    for fits in (
-        lambda entry: entry == wanted,
-        lambda entry: wanted in entry,
-        lambda entry: loose in _loosely(entry),
+    folded = _fold(text)
+    for matches in (
+        lambda entry: entry == text,
+        lambda entry: text in entry,
+        lambda entry: folded in _fold(entry),
     ):
-        found = [n for n, entry in enumerate(entries) if fits(entry)]
+        found = [n for n, entry in enumerate(entries) if matches(entry)]
         if found:
             return list({entries[n]: n for n in reversed(found)}.values())[::-1]
     return []
 
 
-def _loosely(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""The tool's arguments: its schema, and the parsing of a call into operations."""
+"""The tool ``memory``: its schema, and parsing a call into operations."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .errors import InvalidOperation
 from .facts import CATEGORIES
-from .wording import Complaint, one_line, storable
+from .text import one_line, storable
 
 NOTE_ACTIONS = ("add", "replace", "remove")
 FACT_ACTIONS = ("remember", "forget")
 ACTIONS = (*NOTE_ACTIONS, "remember", "recall", "forget", "batch")
-LONGEST = 1_000_000
-"""The most days after which a fact can expire."""
-MOST = 50
+MAX_TTL_DAYS = 1_000_000
+"""Days after which a fact may expire."""
+MAX_BATCH_OPERATIONS = 50
 """Operations of one batch."""
-WANTED: Mapping[str, tuple[str, ...]] = {
+REQUIRED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "add": ("content",),
     "replace": ("old_text", "content"),
     "remove": ("old_text",),
@@ -26,7 +27,7 @@ WANTED: Mapping[str, tuple[str, ...]] = {
     "forget": ("old_text",),
     "recall": ("query",),
 }
-"""The texts that each action needs."""
+"""The text arguments that each action needs."""
 DESCRIPTION = (
     "Long-term memory. Notes (add, replace, remove): in the prompt of every later session, so few "
     "and short. Facts (remember, recall, forget): found when they fit, in this chat only."
@@ -52,8 +53,7 @@ PARAMETERS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One change. ``content`` and ``old_text`` are empty where the action has none; ``ttl`` is in
-    seconds."""
+    """One change. Arguments that the action does not take are empty; ``ttl`` is in seconds."""
 
     action: str
     content: str = ""
@@ -63,17 +63,17 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class RecallQuery:
     """A query for facts."""
 
     query: str
 
 
-def parse(arguments: Mapping[str, Any]) -> Recall | list[Operation]:
+def parse(arguments: Mapping[str, Any]) -> RecallQuery | list[Operation]:
     """Parse a call's arguments.
 
     Raises:
-        Complaint: an argument is missing, unknown or of the wrong kind; the text names it.
+        InvalidOperation: an argument is missing, unknown or of the wrong type; the text names it.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     _check_names(given)
@@ -81,9 +81,9 @@ def parse(arguments: Mapping[str, Any]) -> Recall | list[Operation]:
     if action == "batch":
         return _batch(given)
     if "operations" in given:
-        raise Complaint("operations belong to action batch")
+        raise InvalidOperation("operations belong to action batch")
     if _action(action) == "recall":
-        return Recall(_text(given, "query", "recall"))
+        return RecallQuery(_text(given, "query", "recall"))
     return [_operation(given)]
 
 
@@ -93,35 +93,37 @@ def _batch(given: Mapping[str, Any]) -> list[Operation]:
         try:
             items = json.loads(items)
         except ValueError:
-            raise Complaint("operations is no list of objects") from None
+            raise InvalidOperation("operations must be a list of objects") from None
     if not isinstance(items, list) or not items:
-        raise Complaint(
+        raise InvalidOperation(
             'batch needs operations, a list such as [{"action": "remove", "old_text": "…"}]'
         )
-    if len(items) > MOST:
-        raise Complaint(f"a batch has at most {MOST} operations, not {len(items)}")
+    if len(items) > MAX_BATCH_OPERATIONS:
+        raise InvalidOperation(
+            f"a batch has at most {MAX_BATCH_OPERATIONS} operations, not {len(items)}"
+        )
     extra = sorted(set(given) - {"action", "operations"})
     if extra:
-        raise Complaint(f"in a batch {', '.join(extra)} belongs into an operation")
+        raise InvalidOperation(f"in a batch, put {', '.join(extra)} into an operation")
     return [_numbered(number, item) for number, item in enumerate(items, 1)]
 
 
 def _numbered(number: int, item: Any) -> Operation:
     try:
         if not isinstance(item, dict):
-            raise Complaint(f"it is {_kind(item)}, not an object with an action")
+            raise InvalidOperation(f"expected an object with an action, got {_type_name(item)}")
         given = {name: value for name, value in item.items() if value is not None}
         _check_names(given)
         if "operations" in given or _action(given.get("action")) in ("batch", "recall"):
-            raise Complaint("it takes add, replace, remove, remember or forget")
+            raise InvalidOperation("action must be add, replace, remove, remember or forget")
         return _operation(given)
-    except Complaint as error:
-        raise Complaint(f"operation {number}: {error}") from None
+    except InvalidOperation as error:
+        raise InvalidOperation(f"operation {number}: {error}") from None
 
 
 def _operation(given: Mapping[str, Any]) -> Operation:
     action = _action(given.get("action"))
-    texts = {name: _text(given, name, action) for name in WANTED[action]}
+    texts = {name: _text(given, name, action) for name in REQUIRED_ARGUMENTS[action]}
     return Operation(action, category=_category(given, action), ttl=_ttl(given, action), **texts)
 
 
@@ -131,23 +133,23 @@ def _check_names(given: Mapping[str, Any]) -> None:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
-            raise Complaint(f"memory has no argument {one_line(str(name), 40)!r}; {hint}")
+            raise InvalidOperation(f"memory has no argument {one_line(str(name), 40)!r}; {hint}")
 
 
 def _action(value: Any) -> str:
     if isinstance(value, str) and value.strip().lower() in ACTIONS:
         return value.strip().lower()
-    got = f", not {_shown(value)}" if value is not None else ""
-    raise Complaint(f"action has to be one of {', '.join(ACTIONS)}{got}")
+    got = f", not {_describe(value)}" if value is not None else ""
+    raise InvalidOperation(f"action must be one of {', '.join(ACTIONS)}{got}")
 
 
 def _text(given: Mapping[str, Any], name: str, action: str) -> str:
     value = given.get(name)
     if not isinstance(value, str):
-        got = f", not {_kind(value)}" if value is not None else ""
-        raise Complaint(f"{action} needs {name}, a text{got}")
+        got = f", not {_type_name(value)}" if value is not None else ""
+        raise InvalidOperation(f"{action} needs {name}, a string{got}")
     if not value.strip():
-        raise Complaint(f"{action} needs {name}; the one given is empty")
+        raise InvalidOperation(f"{action} needs {name}; it is empty")
     return storable(value)
 
 
@@ -155,7 +157,9 @@ def _category(given: Mapping[str, Any], action: str) -> str:
     value = given.get("category", "knowledge")
     if isinstance(value, str) and value.strip().lower() in CATEGORIES:
         return value.strip().lower()
-    raise Complaint(f"category has to be one of {', '.join(CATEGORIES)}, not {_shown(value)}")
+    raise InvalidOperation(
+        f"category must be one of {', '.join(CATEGORIES)}, not {_describe(value)}"
+    )
 
 
 def _ttl(given: Mapping[str, Any], action: str) -> float | None:
@@ -163,24 +167,24 @@ def _ttl(given: Mapping[str, Any], action: str) -> float | None:
     if value is None:
         return None
     if action != "remember":
-        raise Complaint(f"ttl_days is for remember, not for {action}")
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value <= LONGEST:  # also false for what is not finite
-        raise Complaint(
-            f"ttl_days has to be a positive number of days, at most {LONGEST:,}, not "
-            f"{_shown(value)}; leave it out for a fact that does not expire"
+        raise InvalidOperation(f"ttl_days is for remember, not for {action}")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 < value <= MAX_TTL_DAYS:  # also false for nan and infinity
+        raise InvalidOperation(
+            f"ttl_days must be a positive number of days, at most {MAX_TTL_DAYS:,}, not "
+            f"{_describe(value)}; omit it for a fact that does not expire"
         )
     return float(value) * 86_400
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     if isinstance(value, bool):
-        return "true or false"
-    kinds = {int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
+        return "a boolean"
+    kinds = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return kinds.get(type(value), "nothing")
 
 
-def _shown(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, (list, dict)):
-        return _kind(value)
+        return _type_name(value)
     return one_line(repr(value), 40)

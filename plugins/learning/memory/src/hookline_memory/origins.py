@@ -1,4 +1,4 @@
-"""Where entries came from: how it is shown, and where it is stored for notes."""
+"""Where entries came from: how that is shown, and how it is stored for notes."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from hookline_hookspecs import Host, Origin, Transaction
 from hookline_hookspecs.stored_origins import named, read, stored, strangers
 
 
-def shown(origins: Sequence[Origin]) -> str:
-    """The sources for a person, such as ``from https://page.example/``; empty without any."""
+def format_origins(origins: Sequence[Origin]) -> str:
+    """Return the sources for a person, such as ``from https://page.example/``; empty without."""
     return f"from {named(origins)}" if origins else ""
 
 
-def author(origins: Sequence[Origin]) -> str:
-    """Who is named beside an entry: nobody for the operator's own words."""
-    return shown(strangers(origins))
+def author_note(origins: Sequence[Origin]) -> str:
+    """Return who is named beside an entry; empty for the operator's own words."""
+    return format_origins(strangers(origins))
 
 
 def note_key(text: str) -> str:
-    """The key under which the origins of a note are stored."""
+    """Return the key under which the origins of a note are stored."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def keep_notes(
+def save_note_origins(
     db: Transaction, changes: Iterable[Mapping[str, Any]], origins: Sequence[Origin]
 ) -> None:
-    """Store the origins of the notes that ``changes`` have written.
+    """Store the origins of the notes that ``changes`` wrote.
 
-    Those of a note that is gone stay: an undo brings it back.
+    Origins of removed notes are kept, for an undo.
     """
     for change in changes:
         if change["after"] is not None:
@@ -39,7 +39,7 @@ def keep_notes(
             db.execute("add_note_origins", **row, origins=stored(origins))
 
 
-async def of_notes(host: Host, file: str) -> dict[str, tuple[Origin, ...]]:
-    """The origins of a file's notes, by :func:`note_key`."""
+async def load_note_origins(host: Host, file: str) -> dict[str, tuple[Origin, ...]]:
+    """Return the origins of a file's notes by :func:`note_key`."""
     rows = await host.storage.fetch("note_origins", file=file)
     return {row["text"]: read(row["origins"]) for row in rows}

@@ -1,4 +1,4 @@
-"""``/memory``: notes and facts with their sources, the log of changes, and undo.
+"""The web pages ``/memory``: notes and facts with their sources, the change log, and undo.
 
 Imported when a web server asks for routes.
 """
@@ -41,46 +41,47 @@ from hookline_hookspecs.web import (
     read_form,
 )
 
-from .changes import Changes
+from .change_log import ChangeSource
+from .changes import MemoryChanges
+from .errors import InvalidOperation
 from .facts import CATEGORIES
-from .log import Source
-from .operations import LONGEST, Operation
-from .origins import author
-from .rows import Rows
-from .wording import Complaint, one_line
+from .memory_rows import MemoryRows
+from .operations import MAX_TTL_DAYS, Operation
+from .origins import author_note
+from .text import one_line
 
-AT_ONCE = 50
-"""Facts and log entries of one page."""
-LOGGED = 10_000
-"""Log entries that can be paged through."""
+ROWS_PER_PAGE = 50
+"""Facts or log entries on one page."""
+MAX_LOG_ENTRIES = 10_000
+"""Log entries that the page shows."""
 EVERY_CHAT = "every chat"
-"""The chat of the global notes."""
+"""Shown as the chat of global notes."""
 KINDS = ("note", "fact")
 
 
 @dataclass(frozen=True, slots=True)
-class AtPage:
-    """A person at the page: what they write passes the same gate as what a turn learns."""
+class PageAuthor:
+    """A person at the page; what they write passes ``pre_learn`` too."""
 
     host: Host
     origins: tuple[Origin, ...]
     operator: bool = False
 
     async def learn(self, text: str, source: str, kind: str) -> str:
-        """Return the text as ``pre_learn`` passed it. Raises ``Refused``."""
+        """Return the text as ``pre_learn`` returns it. Raises ``Refused``."""
         return await self.host.learn(text, source, kind, origins=self.origins)
 
 
 class MemoryPages:
-    """The pages of the memory; a person sees that of their own chats."""
+    """The pages of memory; a person sees the memory of their own chats."""
 
-    def __init__(self, host: Host, rows: Rows, changes: Changes) -> None:
+    def __init__(self, host: Host, rows: MemoryRows, changes: MemoryChanges) -> None:
         self._host = host
         self._rows = rows
         self._changes = changes
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the pages, and what their forms are sent to."""
+        """Register the pages and the targets of their forms."""
         create_tables(self._host, "entry", number=0)
         page = Page("Memory", order=50)
         register(SiteRoute("GET", "/memory", self.show, auth="person", page=page))
@@ -98,8 +99,8 @@ class MemoryPages:
         rows, problems = await self._rows.remembered()
         rows = [row for row in rows if _visible(who, row["chat"])]
         chats = sorted({row["chat"] for row in rows if row["chat"]})
-        rows = [row for row in rows if _holds(row["text"], words)]
-        notes, facts = _of(rows, "note"), list(reversed(_of(rows, "fact")))
+        rows = [row for row in rows if _matches(row["text"], words)]
+        notes, facts = _of_kind(rows, "note"), list(reversed(_of_kind(rows, "fact")))
         others = [row for row in rows if row["kind"] not in KINDS]
         parts: list[Part] = [
             *(Text(f"{problem}.", "warning") for problem in problems if who.is_operator),
@@ -114,22 +115,22 @@ class MemoryPages:
             Form("/memory", [Field("q", "Search", value=words)], "Search", get=True),
             _notes(notes, words),
             self._facts(request, facts, words),
-            _portraits(others),
+            _profiles(others),
         ]
         if who.is_operator:
             given = fields or _fields({}, [EVERY_CHAT, *chats, f"{TERMINAL}:default"])
             title = "Add a note or fact"
             adding = Form("/memory/add", given, "Add")
             parts.append(Group(title, [adding], open=bool(fields)))
-        told = (
+        intro = (
             "What Hookline remembers, and where it is from."
             if who.is_operator
             else "What Hookline remembers about your chats."
         )
-        return View("Memory", parts, told, status=422 if fields else 200)
+        return View("Memory", parts, intro, status=422 if fields else 200)
 
     def _facts(self, request: RequestLike, facts: Sequence[Mapping[str, Any]], words: str) -> Table:
-        paging = Paging.from_request(request, "/memory", AT_ONCE)
+        paging = Paging.from_request(request, "/memory", ROWS_PER_PAGE)
         nothing = "No facts yet. Hookline learns them as you chat, or you can add one below."
         return Table(
             ["Fact", "Category", "Confidence", "Chat", "Source", "Learned"],
@@ -143,7 +144,7 @@ class MemoryPages:
                         _from(row),
                         _when(row["at"]),
                     ],
-                    [_forgetting("fact", row, f"#{row['id']}")],
+                    [_forget_action("fact", row, f"#{row['id']}")],
                 )
                 for row in paging.slice(facts)
             ],
@@ -165,57 +166,58 @@ class MemoryPages:
         ttl = _seconds(given.get("days", ""), errors)
         if not given.get("text", "").strip():
             errors["text"] = "Enter what to remember."
-        told = ""
+        result = ""
         if not errors:
-            asked = Operation(
+            operation = Operation(
                 "add" if kind == "note" else "remember",
                 given["text"],
                 category=given.get("category", "knowledge"),
                 ttl=None if kind == "note" else ttl,
             )
             try:
-                told = await self._make(who, chat or Chat(TERMINAL, "default"), asked)
-            except Complaint as error:
+                result = await self._apply(who, chat or Chat(TERMINAL, "default"), operation)
+            except InvalidOperation as error:
                 errors["text"] = _sentence(error)
         if errors:
             known = [given.get("chat", EVERY_CHAT)]
             rows, _ = await self._rows.remembered()
             chats = [EVERY_CHAT, *sorted({row["chat"] for row in rows if row["chat"]}), *known]
             return await self._view(request, _fields(given, chats, errors))
-        return Redirect("/memory", told)
+        return Redirect("/memory", result)
 
     async def forget(self, request: RequestLike) -> Redirect:
-        """``POST /memory/forget``: ``kind chat what``, what being ``#ID`` or a note's text"""
+        """``POST /memory/forget``: ``kind chat what``; ``what`` is ``#ID`` or a note's text"""
         given, who = await read_form(request), identity(request)
         chat, kind = self._chat(given.get("chat", "")), given.get("kind", "")
         if not _visible(who, given.get("chat", "")) or kind not in KINDS:
             raise Problem(404, "not_found", "Not found.")
         action = "remove" if kind == "note" else "forget"
-        asked = Operation(action, old_text=given.get("what", ""))
+        operation = Operation(action, old_text=given.get("what", ""))
         try:
-            told = await self._make(who, chat or Chat(TERMINAL, "default"), asked)
-        except Complaint as error:
+            result = await self._apply(who, chat or Chat(TERMINAL, "default"), operation)
+        except InvalidOperation as error:
             return Redirect("/memory", _sentence(error), "bad")
-        return Redirect("/memory", f"{told} You can undo this in the change log.")
+        return Redirect("/memory", f"{result} You can undo this in the change log.")
 
-    async def _make(self, who: Identity, chat: Chat, asked: Operation) -> str:
+    async def _apply(self, who: Identity, chat: Chat, operation: Operation) -> str:
         origins = () if who.is_operator else (Origin("person", who.person),)
-        source = Source(chat, "", "", "page", origins)
-        told, _ = await self._changes.make(AtPage(self._host, origins), source, [asked])
-        return told
+        source = ChangeSource(chat, "", "", "page", origins)
+        author = PageAuthor(self._host, origins)
+        result, _ = await self._changes.apply(author, source, [operation])
+        return result
 
     async def log(self, request: RequestLike) -> View:
         """``GET /memory/log``"""
         who = identity(request)
-        paging = Paging.from_request(request, "/memory/log", AT_ONCE)
-        rows = [row for row in await self._rows.log(LOGGED) if _visible(who, row["chat"])]
+        paging = Paging.from_request(request, "/memory/log", ROWS_PER_PAGE)
+        rows = [row for row in await self._rows.log(MAX_LOG_ENTRIES) if _visible(who, row["chat"])]
         table = Table(
             ["When", "Change", "Chat", "Source"],
             [
                 Row(
-                    [_when(row["at"]), _changed(row), row["chat"], _from(row)],
-                    [] if row["undone_by"] else [_undoing(row)],
-                    _texts(row),
+                    [_when(row["at"]), _summary(row), row["chat"], _from(row)],
+                    [] if row["undone_by"] else [_undo_action(row)],
+                    _details(row),
                 )
                 for row in paging.slice(rows)
             ],
@@ -223,19 +225,19 @@ class MemoryPages:
             more=paging.link(len(rows) - paging.offset),
         )
         crumbs = (Link("Memory", "/memory"),)
-        told = "Everything that was learned, changed or forgotten, newest first."
-        return View("Memory change log", [table], told, crumbs)
+        intro = "Everything that was learned, changed or forgotten, newest first."
+        return View("Memory change log", [table], intro, crumbs)
 
     async def undo(self, request: RequestLike) -> Redirect:
         """``POST /memory/undo``: ``number``"""
         number, who = (await read_form(request)).get("number", ""), identity(request)
         if not who.is_operator:
-            rows = await self._rows.log(LOGGED)
+            rows = await self._rows.log(MAX_LOG_ENTRIES)
             if not any(row["number"] == number and _visible(who, row["chat"]) for row in rows):
                 raise Problem(404, "not_found", "Entry not found.")
         try:
             await self._rows.undo(number)
-        except Complaint as error:
+        except InvalidOperation as error:
             return Redirect("/memory/log", _sentence(error), "bad")
         return Redirect("/memory/log", "Undone. To redo it, undo the newest entry.")
 
@@ -244,17 +246,17 @@ class MemoryPages:
 
 
 def _visible(who: Identity, chat: str) -> bool:
-    """Whether somebody may see what belongs to a chat, written ``CHANNEL:ID``; the global notes
-    are the operator's."""
+    """True if a person may see the memory of a chat ``CHANNEL:ID``; only the operator sees the
+    global notes."""
     channel, _, chat_id = chat.partition(":")
     return who.may_see(channel, chat_id)
 
 
-def _of(rows: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
+def _of_kind(rows: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["kind"] == kind]
 
 
-def _holds(text: str, words: str) -> bool:
+def _matches(text: str, words: str) -> bool:
     return all(word in text.casefold() for word in words.casefold().split())
 
 
@@ -265,7 +267,7 @@ def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
         [
             Row(
                 [row["text"], row["chat"] or EVERY_CHAT, _from(row), _when(row["at"])],
-                [_forgetting("note", row, row["text"])],
+                [_forget_action("note", row, row["text"])],
             )
             for row in notes
         ],
@@ -274,7 +276,7 @@ def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
     )
 
 
-def _portraits(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _profiles(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(
         ["Chat", "Profile", "Updated"],
         [
@@ -295,8 +297,8 @@ def _portraits(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _from(row: Mapping[str, Any]) -> str | Link:
-    """Who or what it came from; a link to the session where that is known."""
-    others = author(origins_from_json(row.get("origins")))
+    """Who or what a row came from; a link to the session if it is known."""
+    others = author_note(origins_from_json(row.get("origins")))
     if not row["session"]:
         return others or ("web page" if row["at"] else "added by hand")
     turn = f"turn {row['turn']}" if row["turn"] else "session"
@@ -308,28 +310,28 @@ def _when(at: float | None) -> Timestamp | None:
     return None if at is None else Timestamp(at)
 
 
-def _forgetting(kind: str, row: Mapping[str, Any], what: str) -> Action:
+def _forget_action(kind: str, row: Mapping[str, Any], what: str) -> Action:
     fields = {"kind": kind, "chat": row["chat"], "what": what}
-    sure = f"Forget “{one_line(row['text'], 80)}”?"
-    return Action("Forget", "/memory/forget", fields, sure, "danger")
+    question = f"Forget “{one_line(row['text'], 80)}”?"
+    return Action("Forget", "/memory/forget", fields, question, "danger")
 
 
-def _undoing(row: Mapping[str, Any]) -> Action:
+def _undo_action(row: Mapping[str, Any]) -> Action:
     return Action("Undo", "/memory/undo", {"number": str(row["number"])})
 
 
-def _changed(row: Mapping[str, Any]) -> str:
-    """The changes of an entry in a line."""
-    told = [
+def _summary(row: Mapping[str, Any]) -> str:
+    """The changes of a log entry in one line."""
+    changes = [
         f"{change['kind']} {change['op']}: "
         + one_line(str(change["after"] or change["before"] or ""), 120)
         for change in row["changes"]
     ]
-    return "; ".join(told) + (" (undone)" if row["undone_by"] else "")
+    return "; ".join(changes) + (" (undone)" if row["undone_by"] else "")
 
 
-def _texts(row: Mapping[str, Any]) -> str:
-    """The texts of an entry before and after, where there were both or they are long."""
+def _details(row: Mapping[str, Any]) -> str:
+    """The texts of a log entry before and after, if there are both or they are long."""
     lines = []
     for change in row["changes"]:
         before, after = change["before"], change["after"]
@@ -346,8 +348,8 @@ def _seconds(days: str, errors: dict[str, str]) -> float | None:
         number = float(days)
     except ValueError:
         number = 0.0
-    if not 0 < number <= LONGEST:
-        errors["days"] = f"Enter a number of days up to {LONGEST:,}, or leave it empty."
+    if not 0 < number <= MAX_TTL_DAYS:
+        errors["days"] = f"Enter a number of days up to {MAX_TTL_DAYS:,}, or leave it empty."
         return None
     return number * 86_400
 
@@ -357,7 +359,7 @@ def _fields(
 ) -> list[Field]:
     wrong = errors or {}
     help_ = "A note is in the prompt of every session. A fact is recalled when relevant."
-    kept = "Days until a fact is forgotten. Leave empty for never."
+    days_help = "Days until a fact is forgotten. Leave empty for never."
     names = list(dict.fromkeys(chats))
     chosen = given.get("chat", EVERY_CHAT)
     category = given.get("category", "knowledge")
@@ -382,7 +384,7 @@ def _fields(
             "number",
             given.get("days", ""),
             (),
-            kept,
+            days_help,
             error=_at(wrong, "days"),
         ),
     ]
@@ -392,7 +394,7 @@ def _at(errors: Mapping[str, str], name: str) -> str:
     return errors.get(name, "")
 
 
-def _sentence(error: Complaint) -> str:
+def _sentence(error: InvalidOperation) -> str:
     text = str(error)
     shown = "".join(f"\n{one_line(entry)}" for entry in error.entries)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".") + shown

@@ -32,77 +32,78 @@ from hookline_hookspecs import (
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.importers import Importer, LateImporter
 
-from .changes import Changes
+from .change_log import ChangeSource
+from .changes import MemoryChanges
 from .config import MemoryConfig
-from .facts import Facts
-from .log import Source
-from .notechanges import Full
-from .operations import DESCRIPTION, PARAMETERS, Recall, parse
+from .errors import InvalidOperation, NotesFull
+from .facts import FactStore
+from .note_paths import NotePaths
+from .operations import DESCRIPTION, PARAMETERS, RecallQuery, parse
 from .origins import note_key
-from .places import Places
-from .reading import Reader
-from .recall import Recall as Recaller
-from .wording import Complaint
+from .reader import MemoryReader
+from .recall import FactRecall
 
 if TYPE_CHECKING:
-    from .learnt import Learnt
-    from .rows import Rows
-    from .slash import Slash
+    from .memory_rows import MemoryRows
+    from .slash_commands import MemoryCommand
+    from .turn_view import TurnMemoryView
 
-EVERY = 3600.0
-"""Seconds between two deletions of what has expired."""
-TURNS, AT_END = 10, 3
-"""Messages of a person after which memory is reviewed, and the fewest at the end of a session."""
-FAILURES = 3
+EXPIRE_INTERVAL = 3600.0
+"""Seconds between two runs of the job that deletes expired facts and log entries."""
+REVIEW_AFTER_MESSAGES = 10
+"""Messages of a person after which a session is reviewed."""
+REVIEW_AT_END_FROM = 3
+"""Messages from which a session is reviewed at its end."""
+MAX_FULL_FAILURES = 3
 """Calls of one turn that may fail because the notes are full; the next failure is final."""
-NOT_HERE = "a sub-agent cannot change memory; say in your result what is worth remembering"
+SUBAGENT_REFUSAL = "a sub-agent cannot change memory; say in your result what is worth remembering"
 
 
-class Fullness:
-    """How many calls of a turn failed because the notes are full."""
+class NotesBudget:
+    """Counts the calls of a turn that failed because the notes are full."""
 
     def __init__(self) -> None:
-        self.times = 0
+        self.failures = 0
 
 
 class Memory(Plugin[MemoryConfig]):
-    """Notes that are in every prompt, and facts that are recalled when they are relevant."""
+    """Notes in every prompt, and facts recalled when they are relevant."""
 
-    _learnt: Learnt | None = None
+    _turn_view: TurnMemoryView | None = None
 
     def __init__(self, config: MemoryConfig, host: Host) -> None:
         super().__init__(config, host)
-        self.places = Places(host.home)
-        self.facts = Facts(host)
-        self.changes = Changes(host, config, self.places, self.facts)
-        self._reader = Reader(config.notes_max_chars)
-        self._recall = Recaller(config, self.facts, self._reader)
+        self.note_paths = NotePaths(host.home)
+        self.facts = FactStore(host)
+        self.changes = MemoryChanges(host, config, self.note_paths, self.facts)
+        self._reader = MemoryReader(config.notes_max_chars)
+        self._recall = FactRecall(config, self.facts, self._reader)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer to take in what another program remembers; let facts be compared by meaning."""
+        """Provide the importer of notes and facts, and the corpus for semantic search."""
         host.services.add(Importer, LateImporter(frozenset({"note", "fact"}), self._importer))
         host.services.add(SearchableCorpus, self.facts)
 
     def _importer(self) -> Importer:
-        from .imports import MemoryImporter
+        from .importer import MemoryImporter
 
-        return MemoryImporter(self.host, self.config, self.places, self.facts, self.changes)
+        return MemoryImporter(self.host, self.config, self.note_paths, self.facts, self.changes)
 
-    # What a session is told
+    # Prompt
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
-        """Return the guidance and the current notes; nothing for a sub-agent."""
+        """Return the guidance and the current notes; None for a sub-agent."""
         if session.kind == "agent" or session.parent_id is not None:
             return None
         sections = [Section("guidance", _text("guidance.md"))]
-        for file in self.places.seen(Chat.of(session)):
-            own = file.name != self.places.everywhere.name
+        for file in self.note_paths.readable(Chat.of(session)):
+            own = file.name != self.note_paths.global_notes.name
             try:
                 heading = "Notes of this chat" if own else "Notes"
-                section = await self._reader.section(ctx, file, heading, self.facts.of_notes)
-            except Complaint as error:
+                section = await self._reader.section(ctx, file, heading, self.facts.note_origins)
+            except InvalidOperation as error:
                 ctx.notify(f"{error}.")
                 continue
             if section is not None:
@@ -114,86 +115,88 @@ class Memory(Plugin[MemoryConfig]):
         """Return the facts that match the person's message."""
         if ctx.session.kind != "chat" or not self.config.recall_limit:
             return None
-        return await self._recall.block(ctx, turn.inbound.text)
+        return await self._recall.context_block(ctx, turn.inbound.text)
 
     # The tool
 
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        """The tool ``memory``."""
+        """Register the tool ``memory``."""
         options: Any = {"parameters": PARAMETERS, "origin": "workspace", "effects": _effects}
         register(Tool("memory", DESCRIPTION, self._memory, **options))
 
     async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolOutput:
         """Run one call of the tool; an error becomes a result that says what to do."""
         try:
-            asked = parse(arguments)
-            if isinstance(asked, Recall):
-                return await self._recall.answer(ctx, asked.query)
+            parsed = parse(arguments)
+            if isinstance(parsed, RecallQuery):
+                return await self._recall.answer(ctx, parsed.query)
             if ctx.session.kind == "agent":
-                raise Complaint(NOT_HERE)
-            source = await Source.of(ctx)
-            text, changes = await self.changes.make(ctx, source, asked)
+                raise InvalidOperation(SUBAGENT_REFUSAL)
+            source = await ChangeSource.of(ctx)
+            text, changes = await self.changes.apply(ctx, source, parsed)
             return ToolOutput(text, data=list(changes))
-        except Complaint as error:
+        except InvalidOperation as error:
             text = f"Error: {await self._advice(ctx, error, arguments)}"
             return ToolOutput(text, ok=False, origins=await self._origins(ctx, error.entries))
 
     async def _origins(self, ctx: Context, entries: Sequence[str]) -> tuple[Origin, ...]:
-        """Where the entries that a complaint shows came from."""
+        """The origins of the entries that an error lists."""
         if not entries:
             return ()
         chat, shown = Chat.of(ctx.session), set(entries)
         found = [one.origins for one in await self.facts.of_chat(chat) if one.content in shown]
-        for file in self.places.seen(chat):
-            notes = await self.facts.of_notes(file.name)
+        for file in self.note_paths.readable(chat):
+            notes = await self.facts.note_origins(file.name)
             found += [notes.get(note_key(entry), ()) for entry in shown]
         return merge_origins(*found)
 
-    async def _advice(self, ctx: Context, error: Complaint, arguments: dict[str, Any]) -> str:
-        """Return the complaint as the model reads it; the last one about full notes is final."""
-        if isinstance(error, Full):
-            fullness = ctx.stash.of(Fullness)
-            fullness.times += 1
-            if fullness.times > FAILURES:
+    async def _advice(
+        self, ctx: Context, error: InvalidOperation, arguments: dict[str, Any]
+    ) -> str:
+        """Return the error for the model; the last one about full notes is final."""
+        if isinstance(error, NotesFull):
+            budget = ctx.stash.of(NotesBudget)
+            budget.failures += 1
+            if budget.failures > MAX_FULL_FAILURES:
                 return (
-                    "the notes are full and stay as they are. This is final for this turn: do not "
-                    "try again, go on with the task."
+                    "the notes are full and were not changed. This is final for this turn: do not "
+                    "try again, continue with the task."
                 )
-        advice = await self._reader.complaint(ctx, error)
+        advice = await self._reader.format_error(ctx, error)
         if "operations" in arguments:
             return f"Nothing was changed: {advice}"
         return advice
 
-    # What a person does
+    # Commands, pages and checks
 
     @command("/memory", audience="everyone", category="Knowledge")
     async def slash_memory(self, ctx: Context, args: str) -> str:
         """Show the notes and facts of this chat; /memory forget TEXT or #N."""
         return await self._slash().run(ctx, args)
 
-    def _slash(self) -> Slash:
-        from .slash import Slash
+    def _slash(self) -> MemoryCommand:
+        from .slash_commands import MemoryCommand
 
-        return Slash(self.places, self.facts, self.changes, self.config)
+        return MemoryCommand(self.note_paths, self.facts, self.changes, self.config)
 
-    def rows(self) -> Rows:
-        """What is remembered and logged, as rows."""
-        from .rows import Rows
+    def rows(self) -> MemoryRows:
+        """Everything remembered and the log, as rows for commands and pages."""
+        from .memory_rows import MemoryRows
 
-        return Rows(self.host, self.places, self.facts, self.changes)
+        return MemoryRows(self.host, self.note_paths, self.facts, self.changes)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register the page of the memory, and show in turns what was learnt from them."""
+        """Register the pages, and show in the page of a turn what was learned from it."""
         from hookline_hookspecs.web import TurnViews
 
-        from .learnt import Learnt
         from .pages import MemoryPages
+        from .turn_view import TurnMemoryView
 
-        if self._learnt is None:  # routes are asked for again and again
-            self._learnt = Learnt(self.host)
-            self.host.services.add(TurnViews, self._learnt)
+        if self._turn_view is None:  # routes are registered more than once
+            self._turn_view = TurnMemoryView(self.host)
+            self.host.services.add(TurnViews, self._turn_view)
 
         MemoryPages(self.host, self.rows(), self.changes).register(register)
 
@@ -202,19 +205,27 @@ class Memory(Plugin[MemoryConfig]):
         """Check that the notes can be read."""
         from .checks import notes_check
 
-        register(Check("notes", lambda: notes_check(self.places, self.config.notes_max_chars)))
+        register(Check("notes", lambda: notes_check(self.note_paths, self.config.notes_max_chars)))
 
     # In the background
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
-        """Register the reviewer that looks for what is worth remembering."""
-        register(Reviewer("memory", _text("review.md"), ("memory",), turns=TURNS, at_end=AT_END))
+        """Register the reviewer that saves what is worth remembering."""
+        register(
+            Reviewer(
+                "memory",
+                _text("review.md"),
+                ("memory",),
+                turns=REVIEW_AFTER_MESSAGES,
+                at_end=REVIEW_AT_END_FROM,
+            )
+        )
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Delete what has expired."""
-        register(Job("expire", self._expire, EVERY, at_start=True))
+        """Register the job that deletes expired facts and log entries."""
+        register(Job("expire", self._expire, EXPIRE_INTERVAL, at_start=True))
 
     async def _expire(self) -> None:
         await self.changes.expire(self.config.log_days)
@@ -226,5 +237,5 @@ def _text(name: str) -> str:
 
 
 def _effects(ctx: Context, call: ToolCall) -> tuple[Effect, ...]:
-    """Everything but a question to the memory lasts."""
+    """Every action except recall changes memory."""
     return () if call.arguments.get("action") == "recall" else (Effect("learn", "memory"),)

@@ -1,7 +1,8 @@
-"""Finds facts, skills, messages and tools by what they mean, beside their words.
+"""Hookline plugin ``semantic``: finds facts, skills, messages and tools by their meaning.
 
-Offers :class:`~hookline_hookspecs.SemanticIndex`, which the plugins that search ask for a second
-ranking. Vectors are made in the background and kept in the plugin's own table.
+Provides :class:`~hookline_hookspecs.SemanticIndex`, from which plugins that search get a second
+ranking. :mod:`.indexer` embeds texts in the background, :mod:`.vector_store` stores the vectors,
+:mod:`.search` compares a query with them.
 """
 
 from .plugin import Semantic

@@ -1,16 +1,17 @@
-"""Keeps everybody from asking a server that does not answer."""
+"""A circuit breaker for the embedding server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
 
-FIRST, LONGEST = 2.0, 300.0
-"""Seconds for which nobody asks after the first failure, and at most; each one doubles them."""
+FIRST_PAUSE = 2.0
+"""Seconds without requests after the first failure; each further failure doubles them."""
+MAX_PAUSE = 300.0
 
 
-class Breaker:
-    """Open after a failure, for longer after each one; a success closes it."""
+class CircuitBreaker:
+    """Open for a while after a failure, longer after each; a success closes it."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -20,19 +21,19 @@ class Breaker:
 
     @property
     def open(self) -> bool:
-        """Whether nobody should ask now."""
+        """True if no request should be made now."""
         return self._clock() < self._until
 
     def failed(self, why: str) -> bool:
-        """Note a failure; True if it is the first of a row."""
+        """Record a failure; return True if it is the first in a row."""
         first = not self._pause
         if not self.open:
-            self._pause = min(LONGEST, self._pause * 2 or FIRST)
+            self._pause = min(MAX_PAUSE, self._pause * 2 or FIRST_PAUSE)
             self._until = self._clock() + self._pause
         self.why = why
         return first
 
     def succeeded(self) -> None:
-        """Note that it answers."""
+        """Record a success."""
         self._until = self._pause = 0.0
         self.why = ""

@@ -1,4 +1,4 @@
-"""``hookline doctor``: whether vectors can be had, and how long they are."""
+"""The check `embeddings` of ``hookline doctor``: whether the embedder works."""
 
 from __future__ import annotations
 
@@ -8,38 +8,40 @@ from time import perf_counter
 
 from hookline_hookspecs import CheckResult, HooklineError, Host
 
-from .embedders import called
-from .filling import probe
-from .parts import Parts
+from .embedders import describe_embedder
+from .indexer import probe
+from .parts import SemanticParts
 
-SECONDS = 4.0
-"""How long the check waits for a vector."""
-FIX = "see plugins.semantic in config.yaml; until then words alone decide, and nothing waits"
+CHECK_TIMEOUT = 4.0
+"""Seconds that the check waits for a vector."""
+FIX = "see plugins.semantic in config.yaml; until then, search is by words only"
 
 
-async def embeddings_check(host: Host, made: Callable[[], Parts], offline: bool) -> CheckResult:
-    """Ask for one vector; compare its length with those that are kept."""
+async def embeddings_check(
+    host: Host, get_parts: Callable[[], SemanticParts], offline: bool
+) -> CheckResult:
+    """Request one vector and compare it with the stored ones."""
     try:
-        parts = made()
-        name = called(parts.kept.model)
+        parts = get_parts()
+        name = describe_embedder(parts.store.model)
         rows = await host.storage.fetch("counts")
-        texts = sum(row["texts"] for row in rows if row["model"] == parts.kept.model)
+        texts = sum(row["texts"] for row in rows if row["model"] == parts.store.model)
         if parts.embedder.remote and offline:
-            return CheckResult(True, f"{name}: {texts:,} vectors; not asked (offline)")
+            return CheckResult(True, f"{name}: {texts:,} vectors; not tested (offline)")
         began = perf_counter()
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(CHECK_TIMEOUT):
             vector = await probe(parts.embedder)
         took = perf_counter() - began
-        changed = await parts.kept.changed(vector)
+        changed = await parts.store.model_change(vector)
     except TimeoutError:
-        return CheckResult(False, f"no vector within {SECONDS:g} s", FIX)
+        return CheckResult(False, f"no vector within {CHECK_TIMEOUT:g} s", FIX)
     except HooklineError as error:
         return CheckResult(False, str(error), FIX)
     if changed:
         return CheckResult(
             False,
             f"{name} {changed}",
-            "the server's model has changed under the same name; run: hookline semantic fill",
+            "the server's model changed under the same name. Run `hookline semantic fill`.",
         )
     return CheckResult(
         True, f"{name}: {len(vector)} dimensions in {took * 1000:.0f} ms, {texts:,} vectors"

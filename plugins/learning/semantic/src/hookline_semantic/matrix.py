@@ -1,10 +1,10 @@
-"""Vectors as they are stored and compared: 8-bit integers with a factor, all looked at each time.
+"""Vectors as stored and compared: 8-bit integers with a factor; a search compares all of them.
 
-How alike two texts are is the cosine of their vectors, normalised by what each of the two has in
-common with sentences about nothing in particular (symmetric score normalisation: Auckenthaler,
+The similarity of two texts is the cosine of their vectors, normalized by the cosines of each with
+unrelated sentences (symmetric score normalisation: Auckenthaler,
 Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems",
-2000, and Kenny, "Bayesian Speaker Verification with Heavy-Tailed Priors", 2010). So one threshold
-means about the same with every model. Imports numpy.
+2000, and Kenny, "Bayesian Speaker Verification with Heavy-Tailed Priors", 2010), so that one
+threshold means about the same with every model. Imports numpy.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-CHUNK = 8_192
-"""Rows that are turned into floats at a time."""
-LEAST_SPREAD = 1e-3
-"""Below it, a deviation is taken for this, so that nothing is divided by nothing."""
+CHUNK_ROWS = 8_192
+"""Rows that are converted to floats at a time."""
+MIN_DEVIATION = 1e-3
+"""Lower bound of standard deviations, to avoid division by zero."""
 
 
-def packed(vector: Floats) -> bytes:
-    """A vector of length 1 as bytes: a factor (float32) and an int8 for each dimension."""
+def pack(vector: Floats) -> bytes:
+    """Return a vector, normalized, as bytes: a factor (float32) and an int8 for each dimension."""
     length = float(np.linalg.norm(vector))
     unit = vector / length if length else vector
     top = float(np.abs(unit).max()) or 1.0
@@ -33,14 +33,14 @@ def packed(vector: Floats) -> bytes:
     return struct.pack("<f", top / 127.0) + bytes(whole.tobytes())
 
 
-def unpacked(blob: bytes) -> Floats:
-    """What :func:`packed` was given, about."""
+def unpack(blob: bytes) -> Floats:
+    """Return the vector that was packed, rounded to 8 bits."""
     (factor,) = struct.unpack_from("<f", blob)
     return np.frombuffer(blob, np.int8, offset=4).astype(np.float32) * np.float32(factor)
 
 
 def unit(vector: Floats) -> Floats:
-    """The vector with length 1."""
+    """Return the vector with length 1."""
     length = np.linalg.norm(vector)
     found: Floats = vector / length if length else vector
     return found
@@ -48,16 +48,16 @@ def unit(vector: Floats) -> Floats:
 
 @cache
 def cohort() -> tuple[str, ...]:
-    """Sentences about nothing in particular."""
+    """Return the reference sentences: about nothing in particular, in many languages."""
     text = files(__package__).joinpath("cohort.txt").read_text("utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-class Matrix:
-    """The vectors of one corpus in memory, compared with a question's."""
+class VectorMatrix:
+    """The vectors of one corpus in memory."""
 
     def __init__(self, cohort: Floats) -> None:
-        """``cohort``: the vectors of :func:`cohort`, of length 1."""
+        """``cohort``: the normalized vectors of :func:`cohort`."""
         self._cohort = cohort
         self.size = cohort.shape[1]
         """Dimensions."""
@@ -71,27 +71,27 @@ class Matrix:
         return self._count
 
     def add(self, found: Iterable[tuple[str, str, bytes]]) -> None:
-        """Add keys, scopes and packed vectors; those of another length are left out."""
+        """Add keys, scopes and packed vectors; vectors of another size are skipped."""
         fitting = [one for one in found if len(one[2]) == self.size + 4]
         if not fitting:
             return
-        self._make_room(len(fitting))
+        self._grow(len(fitting))
         at = slice(self._count, self._count + len(fitting))
         blobs = b"".join(blob[4:] for _, _, blob in fitting)
         self._rows[at] = np.frombuffer(blobs, np.int8).reshape(len(fitting), self.size)
         factors = np.array([struct.unpack_from("<f", blob)[0] for _, _, blob in fitting])
         common = (self._rows[at].astype(np.float32) * factors[:, None]) @ self._cohort.T
-        spread = np.maximum(common.std(axis=1), LEAST_SPREAD)
+        spread = np.maximum(common.std(axis=1), MIN_DEVIATION)
         scopes = [self._scopes.setdefault(scope, len(self._scopes)) for _, scope, _ in fitting]
         self._numbers[:, at] = (factors, common.mean(axis=1), spread, scopes)
         self._keys += [key for key, _, _ in fitting]
         self._count += len(fitting)
 
-    def _make_room(self, more: int) -> None:
-        room = len(self._rows)
-        if self._count + more <= room:
+    def _grow(self, more: int) -> None:
+        capacity = len(self._rows)
+        if self._count + more <= capacity:
             return
-        larger = max(self._count + more, room * 3 // 2)
+        larger = max(self._count + more, capacity * 3 // 2)
         rows = np.empty((larger, self.size), np.int8)
         numbers = np.empty((4, larger), np.float32)
         rows[: self._count] = self._rows[: self._count]
@@ -99,8 +99,8 @@ class Matrix:
         self._rows, self._numbers = rows, numbers
 
     def nearest(self, vector: Floats, scope: str | None, limit: int) -> list[tuple[str, float]]:
-        """The keys most like a vector of length 1, with how far above unrelated texts they are,
-        in standard deviations; best first."""
+        """Return the keys nearest to a normalized vector, best first, with their similarity above
+        that of unrelated texts, in standard deviations."""
         if len(vector) != self.size or not self._count:
             return []
         at: slice | NDArray[np.intp] = slice(0, self._count)
@@ -110,13 +110,13 @@ class Matrix:
             if not len(at):
                 return []
         rows, numbers = self._rows[at], self._numbers[:, at]
-        alike = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), CHUNK):
-            part = slice(start, start + CHUNK)
-            alike[part] = rows[part].astype(np.float32) @ vector * numbers[0, part]
+        cosines = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), CHUNK_ROWS):
+            part = slice(start, start + CHUNK_ROWS)
+            cosines[part] = rows[part].astype(np.float32) @ vector * numbers[0, part]
         common = self._cohort @ vector
-        mean, spread = float(common.mean()), max(float(common.std()), LEAST_SPREAD)
-        score = ((alike - mean) / spread + (alike - numbers[1]) / numbers[2]) / 2
+        mean, spread = float(common.mean()), max(float(common.std()), MIN_DEVIATION)
+        score = ((cosines - mean) / spread + (cosines - numbers[1]) / numbers[2]) / 2
         best = np.arange(len(score))
         if limit < len(score):
             best = np.argpartition(-score, limit)[:limit]
@@ -127,6 +127,6 @@ class Matrix:
         ]
 
 
-def units(vectors: Sequence[Floats] | Floats) -> Floats:
-    """Each row with length 1."""
+def unit_rows(vectors: Sequence[Floats] | Floats) -> Floats:
+    """Return the vectors with each row normalized."""
     return np.stack([unit(one) for one in vectors])

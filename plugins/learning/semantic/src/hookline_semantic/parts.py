@@ -1,25 +1,25 @@
-"""The parts of the plugin, of one process."""
+"""The objects that the plugin creates when first used."""
 
 from __future__ import annotations
 
 from hookline_hookspecs import Host
 
-from .breaker import Breaker
-from .comparing import Comparing
+from .breaker import CircuitBreaker
 from .config import SemanticConfig
-from .embedders import embedder
-from .filling import Filling
-from .kept import Kept
+from .embedders import create_embedder
+from .indexer import VectorIndexer
+from .search import SemanticSearch
+from .vector_store import VectorStore
 
 
-class Parts:
-    """Who makes vectors, where they are kept, who fills them in and who compares them."""
+class SemanticParts:
+    """The embedder, the vector store, the search and the indexer of one process."""
 
     def __init__(self, host: Host, config: SemanticConfig) -> None:
-        """Raises ``HooklineError`` if the settings name nobody who makes vectors."""
-        self.embedder = embedder(config, host)
-        self.kept = Kept(host, self.embedder.id)
-        self.breaker = Breaker()
-        shared = (host, config, self.embedder, self.kept, self.breaker)
-        self.comparing = Comparing(*shared)
-        self.filling = Filling(*shared)
+        """Raises ``HooklineError`` if the settings name no usable embedder."""
+        self.embedder = create_embedder(config, host)
+        self.store = VectorStore(host, self.embedder.id)
+        self.breaker = CircuitBreaker()
+        shared = (host, config, self.embedder, self.store, self.breaker)
+        self.search = SemanticSearch(*shared)
+        self.indexer = VectorIndexer(*shared)

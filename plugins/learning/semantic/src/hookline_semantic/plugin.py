@@ -1,4 +1,4 @@
-"""The plugin: offers :class:`~hookline_hookspecs.SemanticIndex`, and fills it after replies."""
+"""The plugin: provides :class:`~hookline_hookspecs.SemanticIndex` and embeds after replies."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ from hookline_hookspecs import (
 from .config import SemanticConfig
 
 if TYPE_CHECKING:
-    from .parts import Parts
+    from .parts import SemanticParts
 
-HOUR = 3600.0
-HELD = 5.0
-"""Seconds that a job lets a command that has answered wait for vectors."""
-DELAY = 1.0
-"""Seconds after a turn for which embedding waits, out of the next turn's way."""
+EMBED_INTERVAL = 3600.0
+"""Seconds between two runs of the job that embeds what is missing."""
+MAX_JOB_WAIT = 5.0
+"""Seconds that the job may delay the end of a command."""
+EMBED_DELAY = 1.0
+"""Seconds after a turn before texts are embedded, so that the next turn comes first."""
 
 
 class Semantic(Plugin[SemanticConfig]):
-    """A second ranking, by meaning, for the plugins that search."""
+    """Ranks texts by meaning for the plugins that search."""
 
-    _parts: Parts | None = None
-    _why: str = ""
+    _parts: SemanticParts | None = None
+    _last_problem: str = ""
     _timer: asyncio.TimerHandle | None = None
-    _down = False
+    _stopped = False
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the ranking; nothing is loaded or asked before it is used."""
+        """Provide the index; models are loaded only when it is used."""
         host.services.provide(SemanticIndex, self)
 
-    def parts(self) -> Parts:
-        """What does the work; made when it is first needed. Raises ``HooklineError``."""
+    def parts(self) -> SemanticParts:
+        """Return the plugin's objects, created when first used. Raises ``HooklineError``."""
         if self._parts is None:
-            from .parts import Parts
+            from .parts import SemanticParts
 
-            self._parts = Parts(self.host, self.config)
+            self._parts = SemanticParts(self.host, self.config)
         return self._parts
 
     # For the plugins that search
@@ -59,69 +60,71 @@ class Semantic(Plugin[SemanticConfig]):
     ) -> dict[str, float]:
         """See :class:`~hookline_hookspecs.SemanticIndex`."""
         try:
-            comparing = self.parts().comparing
+            search = self.parts().search
         except HooklineError as error:
-            self._tell(str(error))
+            self._warn_once(str(error))
             return {}
-        return await comparing.nearest(corpus, text, scope, limit)
+        return await search.nearest(corpus, text, scope, limit)
 
     def changed(self, corpus: str) -> None:
         """See :class:`~hookline_hookspecs.SemanticIndex`."""
         try:
-            self.parts().filling.changed(corpus)
+            self.parts().indexer.changed(corpus)
         except HooklineError as error:
-            self._tell(str(error))
+            self._warn_once(str(error))
         else:
-            self._soon()
+            self._schedule()
 
     async def forget(self, corpus: str, keys: Iterable[str]) -> None:
         """See :class:`~hookline_hookspecs.SemanticIndex`."""
         try:
-            await self.parts().kept.forget(corpus, keys)
+            await self.parts().store.forget(corpus, keys)
         except HooklineError as error:
-            self.log.warning("vectors are erased at the next start: %s", error)
+            self.log.warning(
+                "vectors could not be erased now, but will be at the next start: %s", error
+            )
 
-    def _tell(self, why: str) -> None:
-        if why != self._why:
-            self._why = why
-            self.log.warning("nothing is compared by meaning: %s", why)
+    def _warn_once(self, problem: str) -> None:
+        if problem != self._last_problem:
+            self._last_problem = problem
+            self.log.warning("semantic search is off: %s", problem)
 
     # In the background
 
     @hookimpl
     def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Embed what was said and learnt a moment later."""
+        """Embed new messages and facts a moment later."""
         if ctx.session.kind == "chat":
-            self._soon()
+            self._schedule()
 
-    def _soon(self) -> None:
-        if self._timer is None and not self._down:
-            self._timer = asyncio.get_running_loop().call_later(DELAY, self._now)
+    def _schedule(self) -> None:
+        if self._timer is None and not self._stopped:
+            self._timer = asyncio.get_running_loop().call_later(EMBED_DELAY, self._start_embedding)
 
-    def _now(self) -> None:
+    def _start_embedding(self) -> None:
         self._timer = None
         self.host.spawn(self._fill(everything=False), "embed")
 
     async def _fill(self, *, everything: bool) -> None:
         try:
-            await self.parts().filling.round(everything=everything)
+            await self.parts().indexer.run(everything=everything)
         except HooklineError as error:
-            self._tell(str(error))
+            self._warn_once(str(error))
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Embed what is missing even if there are no turns."""
-        register(Job("embed", self._embed, HOUR, at_start=True))
+        """Register the job that embeds what is missing."""
+        register(Job("embed", self._embed_all, EMBED_INTERVAL, at_start=True))
 
-    async def _embed(self) -> None:
-        """Embed what is missing; a command that ends waits for it no longer than HELD."""
+    async def _embed_all(self) -> None:
+        """Embed what is missing; return after MAX_JOB_WAIT even if that takes longer."""
         work = self.host.spawn(self._fill(everything=True), "embed all")
-        await asyncio.wait([work], timeout=HELD)
+        await asyncio.wait([work], timeout=MAX_JOB_WAIT)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Stop waiting; the next process does what this one did not finish."""
-        self._down = True
+        """Stop; the next process continues what this one did not finish."""
+        self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
         if self._parts is not None:
@@ -131,7 +134,7 @@ class Semantic(Plugin[SemanticConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Check who makes the vectors."""
+        """Register the check of the embedder."""
         register(Check("embeddings", self._check))
 
     async def _check(self, offline: bool = False) -> CheckResult:

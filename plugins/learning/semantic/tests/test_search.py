@@ -70,7 +70,7 @@ def test_the_status_is_told(desk: Callable[..., Any]) -> None:
 def test_a_server_that_hangs_holds_no_command_up(
     desk: Callable[..., Any], server: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("hookline_semantic.plugin.HELD", 0.05)
+    monkeypatch.setattr("hookline_semantic.plugin.MAX_JOB_WAIT", 0.05)
     one = desk()
     one.notes.texts = dict(TEXTS)
     server.gate.clear()

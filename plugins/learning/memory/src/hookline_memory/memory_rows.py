@@ -1,6 +1,6 @@
-"""Everything that is remembered and the log of it, as rows; and taking an entry of the log back.
+"""Everything remembered and its log, as rows for commands and pages; undoing a log entry.
 
-Other plugins that learn something join in by adding a service ``LearnedSource``
+Other plugins that learn something add a service ``LearnedSource``
 (``hookline_hookspecs.chat_files``).
 """
 
@@ -14,28 +14,31 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat, LearnedSource
 from hookline_hookspecs.stored_origins import read
 
-from .changes import Changes
-from .facts import Facts
-from .log import Entry, Source, newest
-from .places import Places
-from .wording import Complaint, one_line
+from .change_log import ChangeSource, LogEntry, newest
+from .changes import MemoryChanges
+from .errors import InvalidOperation
+from .facts import FactStore
+from .note_paths import NotePaths
+from .text import one_line
 
-SEARCHED = 100_000
-"""Log entries that are searched for the origin of a note."""
+MAX_SEARCHED_ENTRIES = 100_000
+"""Log entries searched for the origin of a note."""
 
 
-class Rows:
-    """What the command line and the pages show."""
+class MemoryRows:
+    """Rows for the command line and the pages."""
 
-    def __init__(self, host: Host, places: Places, facts: Facts, changes: Changes) -> None:
+    def __init__(
+        self, host: Host, note_paths: NotePaths, facts: FactStore, changes: MemoryChanges
+    ) -> None:
         self._host = host
-        self._places = places
+        self._note_paths = note_paths
         self._facts = facts
         self._changes = changes
 
     async def remembered(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return every note and fact and what other plugins have learnt, each with the turn it
-        comes from, and sentences about files that cannot be read."""
+        """Return rows for all notes, facts and entries of other plugins, and sentences about files
+        that cannot be read."""
         rows, problems = await self._notes()
         rows += await self._fact_rows()
         for source in self._sources():
@@ -43,32 +46,34 @@ class Rows:
         return rows, problems
 
     async def log(self, limit: int) -> list[dict[str, Any]]:
-        """Return what was learnt, changed and forgotten, newest first."""
+        """Return the changes, newest first."""
         rows = [_entry_row(entry) for entry in await newest(self._host, limit)]
         for source in self._sources():
             rows += await source.log(limit)
         return sorted(rows, key=lambda row: row["at"] or 0.0, reverse=True)[:limit]
 
     async def undo(self, number: str) -> str:
-        """Take an entry of the log back and return a sentence. Raises ``HooklineError``."""
+        """Undo an entry of the log; return a sentence for the person. Raises ``HooklineError``."""
         name, _, last = number.rpartition(":")
         if not last.isdecimal() or len(last) > 15:
-            raise Complaint(f"{one_line(number, 40)!r} is no number of `hookline memory log`")
+            raise InvalidOperation(
+                f"{one_line(number, 40)!r} is not a number of `hookline memory log`"
+            )
         if not name:
-            source = Source(Chat(TERMINAL, "default"), "", "", "undo")
-            made = await self._changes.undo(int(last), source)
-            return f"Undone; `hookline memory undo {made}` takes that back."
+            source = ChangeSource(Chat(TERMINAL, "default"), "", "", "undo")
+            undo_number = await self._changes.undo(int(last), source)
+            return f"Undone. To redo, run `hookline memory undo {undo_number}`."
         other = next((one for one in self._sources() if one.name == name), None)
         if other is None:
-            raise Complaint(f"no plugin {name} that is on has a log")
+            raise InvalidOperation(f"no enabled plugin {name} has a log")
         return await other.undo(int(last))
 
     def _sources(self) -> Sequence[LearnedSource]:
         return self._host.services.all(LearnedSource)
 
     async def _notes(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return a row for each note. Its origin is that of the same text in the log."""
-        entries = await newest(self._host, SEARCHED)
+        """Return a row for each note, with the turn of the same text in the log."""
+        entries = await newest(self._host, MAX_SEARCHED_ENTRIES)
         known = {
             (change["file"], change["after"]): entry
             for entry in reversed(entries)
@@ -76,23 +81,23 @@ class Rows:
             if change["kind"] == "note" and change["after"] is not None
         }
         rows, problems = [], []
-        for file, chat in self._places.all():
+        for file, chat in self._note_paths.all():
             try:
                 notes = file.read().notes
-            except Complaint as error:
+            except InvalidOperation as error:
                 problems.append(str(error))
                 continue
             for text in notes.entries:
                 entry = known.get((file.name, text))
-                row = {"kind": "note", "chat": _name(chat), "text": text, "file": file.name}
-                rows.append({**row, **(_where(entry) if entry else _BY_HAND)})
+                row = {"kind": "note", "chat": _chat_label(chat), "text": text, "file": file.name}
+                rows.append({**row, **(_source_columns(entry) if entry else _BY_HAND)})
         return rows, problems
 
     async def _fact_rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "kind": "fact",
-                "chat": _name(Chat(row["channel"], row["chat_id"])),
+                "chat": _chat_label(Chat(row["channel"], row["chat_id"])),
                 "text": row["content"],
                 "id": row["id"],
                 "category": row["category"],
@@ -117,25 +122,25 @@ _BY_HAND: Mapping[str, Any] = {
 }
 
 
-def _name(chat: Chat | None) -> str:
-    """Return the chat as it is written in config; empty for the global notes."""
+def _chat_label(chat: Chat | None) -> str:
+    """Return ``CHANNEL:ID``; empty for the global notes."""
     return "" if chat is None else f"{chat.channel}:{chat.chat_id}"
 
 
-def _where(entry: Entry) -> dict[str, Any]:
+def _source_columns(entry: LogEntry) -> dict[str, Any]:
     turn = {"turn": entry.turn, "turn_id": entry.turn_id}
     origins = {"origins": origins_to_json(entry.origins)}
     return {"at": entry.at, "session": entry.session_id, **turn, **origins}
 
 
-def _entry_row(entry: Entry) -> dict[str, Any]:
-    row = {"number": str(entry.number), "chat": _name(entry.chat), **_where(entry)}
-    changes = [_told(change) for change in entry.changes]
+def _entry_row(entry: LogEntry) -> dict[str, Any]:
+    row = {"number": str(entry.number), "chat": _chat_label(entry.chat), **_source_columns(entry)}
+    changes = [_change_row(change) for change in entry.changes]
     undo = {"undoes": entry.undoes, "undone_by": entry.undone_by}
     return row | {"origin": entry.origin, "changes": changes, **undo}
 
 
-def _told(change: Mapping[str, Any]) -> dict[str, Any]:
+def _change_row(change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a change with its texts before and after."""
     if change["kind"] == "note":
         return dict(change)

@@ -1,7 +1,7 @@
-"""Which facts are in the model's context, so that none is added twice.
+"""Which facts the model's context already contains, so that none is added twice.
 
-The history itself is searched: that survives a restart of the process and respects compaction,
-``/undo`` and dropped context.
+The history itself is searched, which survives restarts and respects compaction, ``/undo`` and
+dropped context.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 from hookline_hookspecs import Message, ToolCall, ToolResultBlock
 
-TAG = "recalled-context"
-"""The element of a turn's context (CONTRACT)."""
-_BLOCK = re.compile(rf"<{TAG}>(.*?)</{TAG}>", re.DOTALL)
+CONTEXT_TAG = "recalled-context"
+"""The element of recalled facts in a turn's context."""
+_BLOCK = re.compile(rf"<{CONTEXT_TAG}>(.*?)</{CONTEXT_TAG}>", re.DOTALL)
 _LINE = re.compile(r"^- (.*) \[[^\[\]]*\]$", re.MULTILINE)
 
 
-def shown_facts(history: Iterable[Message]) -> set[str]:
-    """Return the contents of the facts in a history as it is sent: added to a turn's context,
-    returned by the tool, or written by the model itself."""
+def facts_in_context(history: Iterable[Message]) -> set[str]:
+    """Return the facts in a history: in contexts, in results of the tool, and in what the model
+    wrote itself."""
     found: set[str] = set()
     calls: set[str] = set()
     for message in history:

@@ -1,4 +1,4 @@
-"""The vectors in the plugin's table, and in memory for as long as the table says the same."""
+"""Stores vectors in the plugin's table, cached in memory until the table changes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from hookline_hookspecs import Host, Transaction
 from hookline_hookspecs.caching import changes
 
 if TYPE_CHECKING:
-    from .matrix import Floats, Matrix
+    from .matrix import Floats, VectorMatrix
 
 COHORT = "cohort"
-"""The corpus of the sentences about nothing in particular."""
-HEAD = 4
-"""Bytes of a stored vector before those of its dimensions."""
-LEAST_ALIKE = 0.95
-"""Cosine of two vectors that one model makes of one text; 8 bits and a GPU cost less than 0.01."""
-AT_ONCE = 5_000
+"""The corpus of reference sentences, see :func:`.matrix.cohort`."""
+HEADER_BYTES = 4
+"""Bytes of a stored vector before its dimensions."""
+MIN_SAME_MODEL_COSINE = 0.95
+"""Cosine of two vectors of one text and model; rounding to 8 bits costs less than 0.01."""
+ROWS_PER_READ = 5_000
 """Rows that one read of the table returns."""
 
 
 def digest(text: str) -> str:
-    """The hash by which a text's vector is kept."""
+    """Return the hash under which a text's vector is stored."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A text that may be found. ``message``: session id and number, of one of core's messages."""
+class CorpusEntry:
+    """A text to embed; ``message`` is session id and number if it is one of core's messages."""
 
     corpus: str
     key: str
@@ -41,18 +41,19 @@ class Entry:
 
 
 @dataclass(slots=True)
-class _Held:
-    matrix: Matrix
+class _CachedMatrix:
+    matrix: VectorMatrix
     last: int
+    """The highest id of its rows."""
 
 
-class Kept:
-    """The vectors that ``model`` has made."""
+class VectorStore:
+    """The vectors made by ``model``."""
 
     def __init__(self, host: Host, model: str) -> None:
         self._host = host
         self.model = model
-        self._held: dict[str, _Held] = {}
+        self._matrices: dict[str, _CachedMatrix] = {}
         self._state: tuple[int, int] | None = None
         self._as_of: int | None = None
         self._own_write = True
@@ -60,82 +61,87 @@ class Kept:
         self._cohort: Floats | None = None
         self._erased: set[tuple[str, str]] = set()
 
-    async def matrix(self, corpus: str) -> Matrix | None:
-        """The vectors of a corpus as they are now; None before the cohort has vectors. Reads
-        nothing while nobody writes."""
+    async def matrix(self, corpus: str) -> VectorMatrix | None:
+        """Return the current vectors of a corpus; None before the cohort has vectors.
+
+        Reads the table only if it was written.
+        """
         async with self._reading:
-            await self._look()
+            await self._check_table()
             if self._cohort is None:
                 await self._read_cohort()
             if self._cohort is None:
                 return None
             last = self._state[0] if self._state else 0
-            held = self._held.get(corpus)
-            if held is None or held.last < last:
-                held = await self._read(corpus, held, last)
-            return held.matrix
+            cached = self._matrices.get(corpus)
+            if cached is None or cached.last < last:
+                cached = await self._read(corpus, cached, last)
+            return cached.matrix
 
-    async def _look(self) -> None:
-        """See whether the table has changed; drop what is held if rows are gone."""
+    async def _check_table(self) -> None:
+        """Drop the cache if rows of the table were deleted."""
         now = changes(self._host.storage)
         if not self._own_write and now is not None and now == self._as_of:
             return
-        self._own_write, self._as_of = False, now
+        self._own_write = False
+        self._as_of = now
         rows = await self._host.storage.fetch("state")
         state = (rows[0]["last"] or 0, rows[0]["removed"])
         if self._state is not None and state[1] != self._state[1]:
-            self._held.clear()
+            self._matrices.clear()
             self._cohort = None
         self._state = state
 
     async def _read_cohort(self) -> None:
-        from .matrix import units, unpacked
+        from .matrix import unit_rows, unpack
 
         blobs = await self._blobs(COHORT, 0)
-        found = [unpacked(blob) for _, _, _, blob in blobs]
+        found = [unpack(blob) for _, _, _, blob in blobs]
         if found and len({len(one) for one in found}) == 1:
-            self._cohort = units(found)
+            self._cohort = unit_rows(found)
 
-    async def _read(self, corpus: str, held: _Held | None, last: int) -> _Held:
-        from .matrix import Matrix
+    async def _read(self, corpus: str, cached: _CachedMatrix | None, last: int) -> _CachedMatrix:
+        from .matrix import VectorMatrix
 
         assert self._cohort is not None
-        held = held or _Held(Matrix(self._cohort), 0)
-        rows = await self._blobs(corpus, held.last)
-        await asyncio.to_thread(held.matrix.add, [row[1:] for row in rows])
-        held.last = max(last, rows[-1][0] if rows else 0)
-        self._held[corpus] = held
-        return held
+        cached = cached or _CachedMatrix(VectorMatrix(self._cohort), 0)
+        rows = await self._blobs(corpus, cached.last)
+        await asyncio.to_thread(cached.matrix.add, [row[1:] for row in rows])
+        cached.last = max(last, rows[-1][0] if rows else 0)
+        self._matrices[corpus] = cached
+        return cached
 
     async def _blobs(self, corpus: str, after: int) -> list[tuple[int, str, str, bytes]]:
         found: list[tuple[int, str, str, bytes]] = []
         while True:
             rows = await self._host.storage.fetch(
-                "vectors", corpus=corpus, model=self.model, after=after, most=AT_ONCE
+                "vectors", corpus=corpus, model=self.model, after=after, most=ROWS_PER_READ
             )
             found += [(r["id"], r["key"], r["scope"], bytes(r["vector"])) for r in rows]
-            if len(rows) < AT_ONCE:
+            if len(rows) < ROWS_PER_READ:
                 return found
             after = rows[-1]["id"]
 
     def begin(self, corpus: str) -> None:
-        """Call before a corpus is asked for its entries: what is erased from now on stays so."""
+        """Call before reading a corpus's entries: entries erased afterwards are not stored."""
         self._erased = {one for one in self._erased if one[0] != corpus}
 
-    async def missing(self, corpus: str, entries: Iterable[tuple[str, str, str]]) -> list[Entry]:
-        """The entries that have no vector yet; what is no entry any more is erased."""
-        wanted = {key: Entry(corpus, key, scope, text) for key, scope, text in entries}
+    async def missing(
+        self, corpus: str, entries: Iterable[tuple[str, str, str]]
+    ) -> list[CorpusEntry]:
+        """Return the entries without a vector; erase vectors of entries that no longer exist."""
+        current = {key: CorpusEntry(corpus, key, scope, text) for key, scope, text in entries}
         rows = await self._host.storage.fetch("known", corpus=corpus)
         known = {row["key"]: (row["scope"], row["digest"], row["model"]) for row in rows}
-        await self.forget(corpus, [key for key in known if key not in wanted])
+        await self.forget(corpus, [key for key in known if key not in current])
         return [
             one
-            for one in wanted.values()
+            for one in current.values()
             if known.get(one.key) != (one.scope, digest(one.text), self.model)
         ]
 
-    async def same(self, entries: Sequence[Entry]) -> dict[str, bytes]:
-        """Vectors that are there already for the same texts, by digest."""
+    async def vectors_of_same_texts(self, entries: Sequence[CorpusEntry]) -> dict[str, bytes]:
+        """Return stored vectors of equal texts, by digest."""
 
         def work(db: Transaction) -> dict[str, bytes]:
             found = {}
@@ -146,12 +152,12 @@ class Kept:
 
         return await self._host.storage.transact(work)
 
-    async def put(self, made: Iterable[tuple[Entry, bytes]]) -> None:
-        """Store vectors, empty ones of refused texts too; none of what was erased meanwhile."""
-        made = list(made)
+    async def put(self, vectors: Iterable[tuple[CorpusEntry, bytes]]) -> None:
+        """Store vectors (empty for refused texts), except of entries erased meanwhile."""
+        pairs = list(vectors)
 
         def work(db: Transaction) -> None:
-            for entry, vector in made:
+            for entry, vector in pairs:
                 if (entry.corpus, entry.key) in self._erased:
                     continue
                 db.execute("forget", corpus=entry.corpus, key=entry.key)
@@ -172,35 +178,38 @@ class Kept:
 
     async def forget(self, corpus: str, keys: Iterable[str]) -> None:
         """Erase the vectors of these entries."""
-        gone = list(keys)
-        self._erased |= {(corpus, key) for key in gone}
-        if gone:
+        erased = list(keys)
+        self._erased |= {(corpus, key) for key in erased}
+        if erased:
             await self._write(
-                lambda db: [db.execute("forget", corpus=corpus, key=key) for key in gone]
+                lambda db: [db.execute("forget", corpus=corpus, key=key) for key in erased]
             )
 
     async def forget_corpus(self, corpus: str) -> None:
-        """Erase the vectors of a corpus that is compared no more."""
+        """Erase the vectors of a corpus that is no longer used."""
         await self._write(lambda db: db.execute("forget_corpus", corpus=corpus))
 
-    async def changed(self, probe: Floats) -> str:
-        """How the model's vectors differ from those that it made under the same name before; empty
-        if they can be compared. ``probe``: what it makes now of the cohort's first sentence."""
-        from .matrix import cohort, unit, unpacked
+    async def model_change(self, probe: Floats) -> str:
+        """Return how the model's vectors differ from its stored ones; empty if they are comparable.
+
+        Args:
+            probe: the model's current vector of the cohort's first sentence.
+        """
+        from .matrix import cohort, unit, unpack
 
         size = len(probe)
-        rows = await self._host.storage.fetch("unfit", model=self.model, bytes=size + HEAD)
+        rows = await self._host.storage.fetch("unfit", model=self.model, bytes=size + HEADER_BYTES)
         if rows:
-            others = " and ".join(str(row["bytes"] - HEAD) for row in rows)
-            return f"has {size} dimensions, but vectors of {others} are kept"
+            others = " and ".join(str(row["bytes"] - HEADER_BYTES) for row in rows)
+            return f"has {size} dimensions, but stored vectors have {others}"
         mark = digest(cohort()[0])
         rows = await self._host.storage.fetch("same_text", digest=mark, model=self.model)
-        if rows and float(unpacked(bytes(rows[0]["vector"])) @ unit(probe)) < LEAST_ALIKE:
-            return "makes other vectors of the same text than those that are kept"
+        if rows and float(unpack(bytes(rows[0]["vector"])) @ unit(probe)) < MIN_SAME_MODEL_COSINE:
+            return "now makes other vectors of the same text than the stored ones"
         return ""
 
     async def forget_model(self) -> None:
-        """Erase what the model made."""
+        """Erase all vectors of the model."""
         await self._write(lambda db: db.execute("forget_model", model=self.model))
 
     async def _write(self, work: object) -> None:

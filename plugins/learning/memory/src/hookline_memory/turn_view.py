@@ -1,4 +1,4 @@
-"""What a turn changed in the memory, for the details of the turn."""
+"""What a turn changed in memory, for the page of the turn."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hookline_hookspecs import Host
 from hookline_hookspecs.web import Group, Link, Row, Table, Timestamp, View
 
 
-class Learnt:
-    """Shows what a turn left in the memory (protocol ``TurnViews``)."""
+class TurnMemoryView:
+    """Shows the changes of a turn (protocol ``TurnViews``)."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     async def turn_view(self, session_id: str, turn_id: str) -> View | None:
-        """Return what a turn, or a review of it, learned, changed or forgot."""
+        """Return what a turn, or its review, learned, changed or forgot; None if nothing."""
         rows = await self._host.storage.fetch("entries_of", session=session_id, turn=turn_id)
         cells = [
             Row(

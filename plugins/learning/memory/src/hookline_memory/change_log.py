@@ -1,5 +1,4 @@
-"""The log of what was learnt, changed and forgotten: a row for each call, with the texts before and
-after.
+"""The log of changes to notes and facts: a row for each call, with the texts before and after.
 
 Rows are only added. Reverting one adds a row, which can be reverted in turn.
 """
@@ -21,10 +20,12 @@ DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where something comes from: the chat, the session and its turn, and how (``chat``,
-    ``review``, ``command``, ``undo``, or the kind of another session). ``origins`` are those of
-    what it was learnt from."""
+class ChangeSource:
+    """Where a change comes from.
+
+    ``how`` is ``chat``, ``review``, ``command``, ``undo``, or the kind of another session.
+    ``origins`` are the people and pages it was learned from.
+    """
 
     chat: Chat
     session_id: str
@@ -33,11 +34,8 @@ class Source:
     origins: tuple[Origin, ...] = ()
 
     @classmethod
-    async def of(cls, ctx: Context) -> Source:
-        """Return the source of what a turn learns.
-
-        A review learns from the session that it reviews, so that session's last turn is named.
-        """
+    async def of(cls, ctx: Context) -> ChangeSource:
+        """Return the source of a change in ``ctx``; of a review, the last turn it reviewed."""
         session = ctx.session
         chat, origins = Chat.of(session), kept(ctx.origins)
         if session.kind == "review" and session.parent_id:
@@ -50,9 +48,12 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A row of the log. ``turn`` is the turn's number in its session, if it is still stored;
-    ``undone_by`` the number of the row that reverted this one."""
+class LogEntry:
+    """A row of the log.
+
+    ``turn`` is the turn's number in its session, None if it is no longer stored. ``undone_by`` is
+    the number of the row that reverted this one.
+    """
 
     number: int
     at: float
@@ -67,8 +68,8 @@ class Entry:
     origins: tuple[Origin, ...] = ()
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Entry:
-        """A stored row."""
+    def of(cls, row: Mapping[str, Any]) -> LogEntry:
+        """Return the entry of a database row."""
         return cls(
             row["number"],
             row["at"],
@@ -86,7 +87,7 @@ class Entry:
 
 def add_entry(
     db: Transaction,
-    source: Source,
+    source: ChangeSource,
     changes: Sequence[Mapping[str, Any]],
     now: float,
     undoes: int | None = None,
@@ -111,14 +112,14 @@ def add_entry(
     return number
 
 
-def find_entry(db: Transaction, number: int) -> Entry | None:
-    """The row of this number."""
+def find_entry(db: Transaction, number: int) -> LogEntry | None:
+    """Return the entry of this number, or None."""
     rows = db.fetch("entry", number=number)
-    return Entry.of(rows[0]) if rows else None
+    return LogEntry.of(rows[0]) if rows else None
 
 
 def undone_by(db: Transaction, number: int) -> int | None:
-    """Return the row that reverted this one, unless it was reverted itself."""
+    """Return the row that reverted this one, unless that was reverted itself."""
     rows = db.fetch("undone_by", number=number)
     if not rows:
         return None
@@ -126,6 +127,6 @@ def undone_by(db: Transaction, number: int) -> int | None:
     return later if undone_by(db, later) is None else None
 
 
-async def newest(host: Host, limit: int) -> list[Entry]:
-    """The newest rows, the newest first."""
-    return [Entry.of(row) for row in await host.storage.fetch("newest_entries", limit=limit)]
+async def newest(host: Host, limit: int) -> list[LogEntry]:
+    """Return the newest rows, newest first."""
+    return [LogEntry.of(row) for row in await host.storage.fetch("newest_entries", limit=limit)]
