@@ -27,7 +27,7 @@ from typing import Any
 from hookline.runtime import Runtime
 from hookline_home import open_runtime, run_turn
 from hookline_hookspecs import DeltaSink, ModelResponse, Session, ToolCall, Usage, WireRequest
-from hookline_side import KEPT, write_history
+from hookline_side import MAX_CACHED_SESSIONS, write_history
 from instant import InstantModel
 
 MESSAGES, ROUNDS, TURNS = 1_000, 5, 60
@@ -48,7 +48,7 @@ class ReviewedModel(InstantModel):
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         """The answer, or a call of the tool ``memory``."""
-        if wire.session_id in (OWN, KEPT) or wire.purpose != "turn":
+        if wire.session_id in (OWN, MAX_CACHED_SESSIONS) or wire.purpose != "turn":
             return await super().send(wire, on_delta)
         await asyncio.sleep(self._think)
         number = next(self._number)
@@ -60,12 +60,12 @@ class ReviewedModel(InstantModel):
 
 async def reviews(runtime: Runtime) -> None:
     """Review the long session again and again."""
-    from hookline_review.records import Due
+    from hookline_review.due_reviews import DueReview
 
     plugin: Any = runtime.plugins.statuses["review"].plugin
     now = time()
-    session = Session(KEPT, "terminal", "bench", None, now, resumed=True)
-    due = Due(session, "instant/bench", ("memory",), (), now, 0, now, "")
+    session = Session(MAX_CACHED_SESSIONS, "terminal", "bench", None, now, resumed=True)
+    due = DueReview(session, "instant/bench", ("memory",), (), now, 0, now, "")
     reviewers = [one for one in plugin._reviewers if one.name == "memory"]
     while True:
         await plugin._ask(due, reviewers)

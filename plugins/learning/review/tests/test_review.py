@@ -189,7 +189,7 @@ def test_a_review_is_kept_to_its_tools(harness: Make, diary: Diary) -> None:
     said(h, "hello")
     assert h.plugin(kind).lines == ["old", "kept"]
     said_no = [text for text in results(h.model.requests[4]) if text.startswith("Denied: ")]
-    assert said_no == ["Denied: a review may call note only"] * 2
+    assert said_no == ["Denied: a review may only call note"] * 2
 
 
 def test_a_review_makes_so_many_calls_and_no_more(harness: Make, diary: Diary) -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 
 def test_a_person_sees_what_is_known(person: Any) -> None:
-    assert "Nothing is known of you" in person.command("/user")
+    assert "Nothing is known about you" in person.command("/user")
     person.learn("Ana is a nurse.")
     assert person.command("/user").split("\n") == [
-        "Known of you in this chat [1 % of 1,500 characters]",
+        "Known about you in this chat [1 % of 1,500 characters]",
         "Ana is a nurse.",
     ]
     assert "/user pin TEXT" in person.command("/user nonsense")
@@ -32,7 +32,7 @@ def test_clearing_takes_all_and_can_be_taken_back(person: Any) -> None:
     history = person.command("/user history")
     assert "3. " in history
     assert "(empty)" in history
-    assert person.command("/user restore 2") == "Version 2 is back."
+    assert person.command("/user restore 2") == "Restored version 2."
     assert person.text == "- (pinned) call me Captain\nAna is a nurse."
 
 
@@ -45,7 +45,7 @@ def test_pins_are_bounded_deduplicated_learnt_and_undone(make_person: Callable[.
     assert "pinned lines may have 100 characters" in person.command(f"/user pin {'x' * 80}")
     assert "/user pin TEXT" in person.command("/user pin")
     person.command("/user pin b")
-    assert "2 pinned lines hold that" in person.command("/user unpin pinned")
+    assert "2 pinned lines contain that text" in person.command("/user unpin pinned")
     assert "0 pinned lines" in person.command("/user unpin zzz")
     assert person.command("/user unpin B") == "Unpinned: b"
     assert person.text == "- (pinned) a [REDACTED:token] name"
@@ -56,7 +56,7 @@ def test_twenty_previous_versions_are_kept(person: Any) -> None:
         person.learn(f"Version {number}.")
     lines = person.command("/user history").split("\n")[:-1]
     assert [line.split(".")[0] for line in lines] == [str(n) for n in range(24, 3, -1)]
-    assert "there is no version 3" in person.command("/user restore 3")
+    assert "no version 3" in person.command("/user restore 3")
     person.command("/user restore 4")
     assert person.text == "Version 4."
     assert "/user restore N" in person.command("/user restore x")
@@ -85,14 +85,14 @@ def test_every_change_is_listed_traced_and_undone(person: Any) -> None:
     assert [entry["number"] for entry in log] == ["user-model:2", "user-model:1"]
     assert log[1]["turn"] == 1
     assert log[0]["changes"][0]["before"] == "Ana is a nurse."
-    with pytest.raises(HooklineError, match="has changed since version 1"):
+    with pytest.raises(HooklineError, match="was changed since version 1"):
         run(source.undo(1))
     run(source.undo(2))
     assert person.text == "Ana is a nurse."
     run(source.undo(3))
     assert person.text == "- (pinned) Captain\nAna is a nurse."
     person.write("by hand")
-    with pytest.raises(HooklineError, match="has changed since"):
+    with pytest.raises(HooklineError, match="was changed since"):
         run(source.undo(4))
     with pytest.raises(HooklineError, match="no version 99"):
         run(source.undo(99))
@@ -158,7 +158,7 @@ def test_each_chat_has_its_own(person: Any) -> None:
     answers = person.harness.run(_talk(channel))
     assert "Captain" in answers["carol"]
     assert "Captain" not in answers["dave"]
-    assert "Known of you" not in answers["../../x"]
+    assert "Known about you" not in answers["../../x"]
     assert (person.home / "chats/fake/carol/USER.md").exists()
     assert (person.home / "chats/fake/..%2F..%2Fx/USER.md").exists()
 
@@ -180,15 +180,15 @@ LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15),
 def test_curation_keeps_every_line_of_a_person(
     pinned: list[str], by_hand: list[str], told: list[str]
 ) -> None:
-    from hookline_user_model.portrait import Portrait, joined, lines, pin
+    from hookline_user_model.profile import Profile, join_lines, lines, pin
 
     pins = [pin(text) for text in pinned if text.split()]
-    text = joined([*lines("\n".join(pins)), *lines("\n".join(by_hand))])
-    portrait = Portrait.of(text, lines("\n".join(by_hand)))
-    again = portrait.telling("\n".join(told))
+    text = join_lines([*lines("\n".join(pins)), *lines("\n".join(by_hand))])
+    portrait = Profile.of(text, lines("\n".join(by_hand)))
+    again = portrait.with_narrative("\n".join(told))
     found = lines(again)
     for line in lines(text):
         assert line in found
     kept = set(portrait.kept)
-    assert [line for line in found if line not in kept] == portrait.told("\n".join(told))
-    assert Portrait.of(again, lines("\n".join(by_hand))).pinned == portrait.pinned
+    assert [line for line in found if line not in kept] == portrait.narrative_lines("\n".join(told))
+    assert Profile.of(again, lines("\n".join(by_hand))).pinned == portrait.pinned

@@ -1,8 +1,4 @@
-"""Hookline plugin ``titles``: names a conversation after the person's second message.
-
-Reached by the entry point ``hookline_titles:Titles``; it implements ``end_of_turn`` and
-``end_of_session``.
-"""
+"""Hookline plugin ``titles``: gives a session a title after the person's second message."""
 
 from .plugin import Titles
 

@@ -1,7 +1,7 @@
-"""Hookline plugin ``user-model``: a short portrait of the person in a chat, ``USER.md``.
+"""Hookline plugin ``user-model``: a short profile of the person in a chat, ``USER.md``.
 
-Reached by the entry point ``hookline_user_model:UserModel``. :mod:`.portrait` is the text and its
-parts, :mod:`.userfile` the file, :mod:`.versions` its history, :mod:`.curating` its curation.
+:mod:`.profile` is the text and its parts, :mod:`.user_file` the file, :mod:`.profiles` stores
+profiles and their versions, :mod:`.curator` updates them from new messages.
 """
 
 from .config import UserModelConfig

@@ -6,13 +6,13 @@ from pydantic import BaseModel, Field
 
 
 class UserModelConfig(BaseModel):
-    """How long the portrait may be and how many messages it is made from. Sizes are code points."""
+    """How long a profile may be, and how many messages it is made from. Sizes are code points."""
 
-    max_chars: int = Field(1_500, ge=100, description="Characters of USER.md.")
-    versions: int = Field(20, ge=1, description="Previous versions of each portrait that are kept.")
+    max_chars: int = Field(1_500, ge=100, description="Maximum characters of USER.md.")
+    versions: int = Field(20, ge=1, description="Number of previous versions kept of each profile.")
     signal_messages: int = Field(
-        40, ge=1, description="The person's newest messages that one curation reads."
+        40, ge=1, description="Maximum new messages that one update reads."
     )
     signal_chars: int = Field(
-        8_000, ge=100, description="Characters of those messages, the newest first."
+        8_000, ge=100, description="Maximum characters of those messages, newest first."
     )

@@ -1,4 +1,4 @@
-"""``/user-model``: the profiles of the people in each chat, with their versions.
+"""The web pages ``/user-model``: the profiles of the people in each chat, with their versions.
 
 Imported when a web server asks for routes. The page Memory links here.
 """
@@ -40,17 +40,17 @@ from hookline_hookspecs.web import (
 )
 
 from .config import UserModelConfig
-from .curating import KIND
-from .portrait import PIN
-from .upkeep import Upkeep
-from .userfile import Complaint, all_files
-from .versions import Portraits, Source, Version
+from .curator import KIND
+from .profile import PIN
+from .profile_edits import ProfileEdits
+from .profiles import ChangeSource, ProfileStore, ProfileVersion
+from .user_file import InvalidChange, all_files
 
 PATH = "/user-model"
 MEMORY = Link("Memory", "/memory")
-SHOWN = 200
-"""Characters of a version in a line."""
-HOWS = {
+MAX_VERSION_CHARS = 200
+"""Characters of a version in the list."""
+CHANGE_LABELS = {
     "curated": "written from the conversation",
     "hand": "written by hand",
     "pin": "line pinned",
@@ -61,17 +61,17 @@ HOWS = {
 }
 
 
-class PortraitPages:
-    """The pages of the profiles. A person sees those of their own chats."""
+class ProfilePages:
+    """The pages of profiles; a person sees those of their own chats."""
 
-    def __init__(self, host: Host, portraits: Portraits, config: UserModelConfig) -> None:
+    def __init__(self, host: Host, profiles: ProfileStore, config: UserModelConfig) -> None:
         self._host = host
-        self._portraits = portraits
+        self._profiles = profiles
         self._limit = config.max_chars
-        self._upkeep = Upkeep(portraits, config.max_chars)
+        self._edits = ProfileEdits(profiles, config.max_chars)
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the page, and what its forms are sent to."""
+        """Register the pages and the targets of their forms."""
         create_tables(self._host, "version_by_id", id=0)
         register(SiteRoute("GET", PATH, self.show, auth="person"))
         for name, handler in (
@@ -96,7 +96,7 @@ class PortraitPages:
                 continue
             try:
                 text = await asyncio.to_thread(file.read)
-            except Complaint as error:
+            except InvalidChange as error:
                 text = f"{error}."
             if text:
                 link = Link(file.chat.label, build_path("user-model", chat=file.chat.label))
@@ -109,32 +109,36 @@ class PortraitPages:
 
     async def _one(self, chat: Chat, pinning: Field | None = None) -> View:
         try:
-            present = await self._portraits.present(chat)
-        except Complaint as error:
-            told = f"{error}."
-            return View(chat.label, [Text(told, "warning")], "", (MEMORY, Link("Profiles", PATH)))
-        past = await self._portraits.past(chat)
+            present = await self._profiles.present(chat)
+        except InvalidChange as error:
+            problem = f"{error}."
+            return View(
+                chat.label, [Text(problem, "warning")], "", (MEMORY, Link("Profiles", PATH))
+            )
+        versions = await self._profiles.versions(chat)
         label = {"chat": chat.label}
         parts: list[Part] = [
             Stats(
                 [
                     Stat("Length", f"{len(present.text):,}", f"of {self._limit:,} characters"),
-                    Stat("Pinned lines", f"{len(present.portrait.pinned):,}", "never dropped"),
-                    Stat("Versions", f"{len(past):,}"),
+                    Stat("Pinned lines", f"{len(present.profile.pinned):,}", "never dropped"),
+                    Stat("Versions", f"{len(versions):,}"),
                 ]
             ),
             _lines(present.text, label),
         ]
         if present.text:
-            sure = "Clear this profile, including pinned lines? You can restore a version later."
-            parts.append(Actions([Action("Clear", f"{PATH}/clear", label, sure, "danger")]))
+            question = (
+                "Clear this profile, including pinned lines? You can restore a version later."
+            )
+            parts.append(Actions([Action("Clear", f"{PATH}/clear", label, question, "danger")]))
         field = pinning or Field("text", "A line to keep", required=True)
         hidden = Field("chat", kind="hidden", value=chat.label)
         parts.append(Form(f"{PATH}/pin", [hidden, field], "Pin"))
-        parts.append(_versions(past, label))
-        if past:
-            before = past[1].text if len(past) > 1 else ""
-            changed = Diff(before, past[0].text, f"Version {past[0].version}")
+        parts.append(_versions(versions, label))
+        if versions:
+            before = versions[1].text if len(versions) > 1 else ""
+            changed = Diff(before, versions[0].text, f"Version {versions[0].version}")
             parts.append(Group("Last change", [changed]))
         crumbs = (MEMORY, Link("Profiles", PATH))
         status = 422 if pinning else 200
@@ -150,12 +154,12 @@ class PortraitPages:
         if text:
             origins = () if who.is_operator else (Origin("person", who.person),)
             try:
-                learnt = await self._host.learn(
+                learned = await self._host.learn(
                     text, f"{PATH} of {who.person}", KIND, origins=origins
                 )
-                line = await self._upkeep.pin(chat, Source("pin"), learnt)
+                line = await self._edits.pin(chat, ChangeSource("pin"), learned)
                 return Redirect(_path(chat), f"Pinned: {line}")
-            except (Complaint, Refused) as refused:
+            except (InvalidChange, Refused) as refused:
                 error = _sentence(refused)
         label = "A line to keep"
         return await self._one(chat, Field("text", label, value=text, required=True, error=error))
@@ -165,8 +169,8 @@ class PortraitPages:
         given = await read_form(request)
         chat = self._chat(identity(request), given.get("chat", ""))
         try:
-            line = await self._upkeep.unpin(chat, Source("unpin"), given.get("text", ""))
-        except Complaint as error:
+            line = await self._edits.unpin(chat, ChangeSource("unpin"), given.get("text", ""))
+        except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
         return Redirect(_path(chat), f"Unpinned: {line}")
 
@@ -174,8 +178,8 @@ class PortraitPages:
         """``POST /user-model/clear``: ``chat``"""
         chat = self._chat(identity(request), (await read_form(request)).get("chat", ""))
         try:
-            was = await self._upkeep.clear(chat, Source("clear"))
-        except Complaint as error:
+            was = await self._edits.clear(chat, ChangeSource("clear"))
+        except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
         return Redirect(_path(chat), "Cleared." if was else "The profile was already empty.")
 
@@ -187,13 +191,13 @@ class PortraitPages:
         if not number.isdecimal() or len(number) > 9:
             raise Problem(400, "bad_version", "The version must be a number.")
         try:
-            await self._upkeep.restore(chat, Source("restore"), int(number))
-        except Complaint as error:
+            await self._edits.restore(chat, ChangeSource("restore"), int(number))
+        except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
         return Redirect(_path(chat), f"Version {int(number)} was restored.")
 
     def _chat(self, who: Identity, label: str) -> Chat:
-        """The chat of a label. Raises ``Problem`` if it is none, or not this person's."""
+        """Return the chat of a label. Raises ``Problem`` if the person may not see it."""
         found = Chat.named(label, [one.name for one in self._host.channels()])
         if found is not None and who.may_see(found.channel, found.chat_id):
             return found
@@ -219,16 +223,16 @@ def _lines(text: str, label: dict[str, str]) -> Table:
     return Table(["Line", ""], rows, empty=empty)
 
 
-def _versions(past: Sequence[Version], label: dict[str, str]) -> Table:
+def _versions(versions: Sequence[ProfileVersion], label: dict[str, str]) -> Table:
     rows = []
-    for place, one in enumerate(past):
+    for place, one in enumerate(versions):
         fields = {**label, "version": str(one.version)}
         link = Link("session", build_path("sessions", one.session_id)) if one.session_id else None
         back = [Action("Restore", f"{PATH}/restore", fields)] if place else []
         cells: list[Cell] = [
             one.version,
             Timestamp(one.created),
-            HOWS.get(one.origin, one.origin),
+            CHANGE_LABELS.get(one.origin, one.origin),
             link,
         ]
         rows.append(Row([*cells, _short(one.text) or "(empty)"], back, one.text))
@@ -238,7 +242,7 @@ def _versions(past: Sequence[Version], label: dict[str, str]) -> Table:
 
 def _short(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1] + "…"
+    return flat if len(flat) <= MAX_VERSION_CHARS else flat[: MAX_VERSION_CHARS - 1] + "…"
 
 
 def _sentence(error: Exception) -> str:

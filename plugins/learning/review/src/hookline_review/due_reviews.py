@@ -1,8 +1,8 @@
-"""Stores the counts of each session, and the reviews that are due until they are done.
+"""Stores due reviews until they are done, and the counts of each session.
 
-A turn is counted before its reply is sent, and a review that becomes due is stored then. So if
-the process ends or is killed right after the reply, the next process runs the review. The counts
-themselves are in memory and stored within a second: a crash loses what was counted since.
+A turn is counted, and a review that becomes due is stored, before the reply is sent: if the
+process ends right after it, the next process runs the review. The counts themselves are in memory
+and stored within a second, so that a crash loses at most the last second.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from hookline_hookspecs import Host, Reviewer, Session, Transaction
 from hookline_hookspecs.caching import LaterWrites, changes
 from hookline_hookspecs.process_lock import ProcessLock
 
-from .counts import TRACE_LINES, Counts
+from .counts import MAX_TRACE_LINES, SessionCounts
 
-TRIES = 2
-"""How many times a review is started at most."""
-KEPT = 512
-"""Sessions whose counts are kept in memory."""
+MAX_ATTEMPTS = 2
+"""How many times a review is started."""
+MAX_CACHED_SESSIONS = 512
+"""Sessions whose counts are cached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueReview:
     """A review that is due: its session, reviewers and trace.
 
-    ``since`` is when it became due and ``claimed`` when the process ``owner`` last started it
-    (Unix seconds).
+    ``since`` is when it became due, ``claimed`` when the process ``owner`` last started it (Unix
+    time in seconds).
     """
 
     session: Session
@@ -44,8 +44,8 @@ class Due:
     owner: str
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Due:
-        """A stored row."""
+    def of(cls, row: Mapping[str, Any]) -> DueReview:
+        """Return the review of a database row."""
         session = Session(
             row["session_id"], row["channel"], row["chat_id"], None, row["created"], resumed=True
         )
@@ -54,22 +54,23 @@ class Due:
         return cls(session, row["model"], reviewers, trace, *rest)
 
 
-class Records:
-    """Counts and due reviews, in the plugin's storage.
+class ReviewRecords:
+    """Counts and due reviews in the plugin's storage.
 
-    ``patience`` is the number of seconds after which a review that failed, or that was started on
-    another machine, is started again.
+    Args:
+        retry_after: seconds after which a review that failed, or was started on another machine,
+            is started again.
     """
 
-    def __init__(self, host: Host, patience: float) -> None:
+    def __init__(self, host: Host, retry_after: float) -> None:
         self._host = host
-        self._patience = patience
+        self._retry_after = retry_after
         self._process: ProcessLock | None = None
         self._later = LaterWrites(host)
-        self._known: OrderedDict[str, tuple[Counts, int | None]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[SessionCounts, int | None]] = OrderedDict()
         self._reading = asyncio.Lock()
-        self._nothing_due: tuple[int, int] | None = None
-        self._puts = 0
+        self._none_due_as_of: tuple[int, int] | None = None
+        self._schedule_count = 0
 
     @property
     def process(self) -> ProcessLock:
@@ -78,32 +79,32 @@ class Records:
             self._process = ProcessLock(self._host.storage)
         return self._process
 
-    # Counts
+    # SessionCounts
 
     def begin(self, session_id: str) -> None:
-        """Begin the counts of a new session, of which nothing is stored."""
-        self._remember(session_id, Counts(), changes(self._host.storage))
+        """Start the counts of a new session."""
+        self._remember(session_id, SessionCounts(), changes(self._host.storage))
 
-    async def counts(self, session_id: str) -> Counts:
-        """Return the counts of a session, read again if another process has written since."""
+    async def counts(self, session_id: str) -> SessionCounts:
+        """Return the counts of a session, read again if another process wrote since."""
         async with self._reading:
             storage = self._host.storage
-            known, as_of = self._known.get(session_id, (Counts(), None))
+            known, as_of = self._cached.get(session_id, (SessionCounts(), None))
             if as_of is not None and as_of == changes(storage):
                 return known
             await self._later.flush()
             as_of = changes(storage)
-            counts = _counts(await storage.fetch("counts", session_id=session_id))
+            counts = _read_counts(await storage.fetch("counts", session_id=session_id))
             self._remember(session_id, counts, as_of)
             return counts
 
-    async def count(self, session_id: str, add: Callable[[Counts], None]) -> Counts:
+    async def count(self, session_id: str, add: Callable[[SessionCounts], None]) -> SessionCounts:
         """Change the counts of a session by ``add`` and return them; they are stored later."""
 
         def work(stored: Transaction) -> None:
-            counts = _counts(stored.fetch("counts", session_id=session_id))
+            counts = _read_counts(stored.fetch("counts", session_id=session_id))
             add(counts)
-            _keep(stored, session_id, counts)
+            _store_counts(stored, session_id, counts)
 
         counts = await self.counts(session_id)
         add(counts)
@@ -111,94 +112,97 @@ class Records:
         return counts
 
     async def flush(self) -> None:
-        """Store what was counted."""
+        """Store the counts now."""
         await self._later.flush()
 
-    def _remember(self, session_id: str, counts: Counts, as_of: int | None) -> None:
-        self._known[session_id] = counts, as_of
-        self._known.move_to_end(session_id)
-        if len(self._known) > KEPT:
-            self._known.popitem(last=False)
+    def _remember(self, session_id: str, counts: SessionCounts, as_of: int | None) -> None:
+        self._cached[session_id] = counts, as_of
+        self._cached.move_to_end(session_id)
+        if len(self._cached) > MAX_CACHED_SESSIONS:
+            self._cached.popitem(last=False)
 
     async def forget(self, before: float) -> None:
         """Delete the counts of sessions idle since ``before`` (Unix seconds), and stale lock
         files."""
         await self.flush()
-        self._known.clear()
+        self._cached.clear()
         await self._host.storage.execute("delete_old_counts", before=before)
         rows = await self._host.storage.fetch("pending")
         self.process.clean({row["owner"] for row in rows})
 
     # Reviews
 
-    async def put(self, session: Session, reviewers: Iterable[Reviewer]) -> None:
-        """Make a review due, and reset the counts of ``reviewers`` in the same transaction."""
+    async def schedule(self, session: Session, reviewers: Iterable[Reviewer]) -> None:
+        """Store a due review and reset the counts of ``reviewers``, in one transaction."""
         now = self._host.now()
 
         def work(stored: Transaction) -> None:
-            counts = _counts(stored.fetch("counts", session_id=session.id))
+            counts = _read_counts(stored.fetch("counts", session_id=session.id))
             names = [one.name for one in counts.fresh(reviewers)]
             if not names:
                 return
             trace = counts.trace
             for row in stored.fetch("pending_of", session_id=session.id):
-                earlier = Due.of(row)
+                earlier = DueReview.of(row)
                 names = list(dict.fromkeys([*earlier.reviewers, *names]))
-                trace = [*earlier.trace, *trace][-TRACE_LINES:]
+                trace = [*earlier.trace, *trace][-MAX_TRACE_LINES:]
             row = {"session_id": session.id, "created": session.created}
             row |= {"channel": session.channel, "chat_id": session.chat_id}
             lists = {"reviewers": json.dumps(names), "trace": json.dumps(trace)}
             stored.execute("put", **row, **lists, model=counts.model, now=now)
             stored.execute("renew", session_id=session.id)
             counts.reviewed(names)
-            _keep(stored, session.id, counts)
+            _store_counts(stored, session.id, counts)
 
         await self.flush()
-        self._known.pop(session.id, None)  # what is stored counts now
-        self._puts += 1
+        self._cached.pop(session.id, None)  # read the stored counts next time
+        self._schedule_count += 1
         try:
             await self._host.storage.transact(work)
         finally:
-            self._puts += 1
+            self._schedule_count += 1
 
     @property
     def may_be_due(self) -> bool:
-        """False if no review was due when last looked, and none has been made due since."""
-        return self._nothing_due is None or self._nothing_due != self._as_of
+        """False if no review was due at the last look, and none was scheduled since."""
+        return self._none_due_as_of is None or self._none_due_as_of != self._as_of
 
     @property
     def _as_of(self) -> tuple[int, int] | None:
-        """What differs once this or another process has made a review due; None if unknown."""
+        """A value that changes when any process schedules a review; None if unknown."""
         others = changes(self._host.storage)
-        return None if others is None else (others, self._puts)
+        return None if others is None else (others, self._schedule_count)
 
     async def claim(
-        self, waits: Callable[[str], Awaitable[bool]], only: str | None = None
-    ) -> Due | None:
-        """Claim the oldest review (of the session ``only``, if given) that is not under way, and
-        whose session, by its id, does not wait.
+        self, is_paused: Callable[[str], Awaitable[bool]], only: str | None = None
+    ) -> DueReview | None:
+        """Claim the oldest review that is not running, or None.
 
         If several processes try at once, one succeeds. A review started too often is dropped.
+
+        Args:
+            is_paused: returns true for the id of a session that is not to be reviewed now.
+            only: claim only a review of this session.
         """
         as_of = self._as_of
         rows = await self._host.storage.fetch("pending")
         if not rows:
-            self._nothing_due = as_of
+            self._none_due_as_of = as_of
         for row in rows:
-            due = Due.of(row)
-            if only not in (None, due.session.id) or not self._is_left(due):
+            due = DueReview.of(row)
+            if only not in (None, due.session.id) or not self._is_unowned(due):
                 continue
-            if not await waits(due.session.id) and await self._claimed(due):
+            if not await is_paused(due.session.id) and await self._try_claim(due):
                 return due
         return None
 
-    def _is_left(self, due: Due) -> bool:
-        if due.claimed <= self._host.now() - self._patience:
+    def _is_unowned(self, due: DueReview) -> bool:
+        if due.claimed <= self._host.now() - self._retry_after:
             return True
         return bool(due.owner) and self.process.is_dead(due.owner)
 
-    async def _claimed(self, due: Due) -> bool:
-        if due.tries >= TRIES:
+    async def _try_claim(self, due: DueReview) -> bool:
+        if due.tries >= MAX_ATTEMPTS:
             await self.done(due)
             return False
         self.process.hold()
@@ -210,13 +214,13 @@ class Records:
             await self.release(due)
             raise
 
-    async def release(self, due: Due) -> None:
-        """Return a review to the queue, even while this task is being cancelled."""
+    async def release(self, due: DueReview) -> None:
+        """Return a review to the queue, even while this task is cancelled."""
         mine = {"session_id": due.session.id, "owner": self.process.id}
         await asyncio.shield(self._host.storage.execute("release", **mine))
 
-    async def done(self, due: Due) -> None:
-        """Delete a finished review; if it has become due again meanwhile, release it instead."""
+    async def done(self, due: DueReview) -> None:
+        """Delete a finished review; if it became due again meanwhile, release it instead."""
         session_id, owner = due.session.id, self.process.id
 
         def work(stored: Transaction) -> None:
@@ -225,16 +229,18 @@ class Records:
 
         await self._host.storage.transact(work)
 
-    async def failed(self, due: Due) -> None:
-        """Mark a review as failed; it is retried after ``patience`` seconds."""
+    async def failed(self, due: DueReview) -> None:
+        """Mark a review as failed; it is retried after ``retry_after`` seconds."""
         mine = {"session_id": due.session.id, "owner": self.process.id}
         await self._host.storage.execute("failed", **mine)
 
 
-def _counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
-    return next((Counts.from_json(json.loads(row["counts"])) for row in rows), Counts())
+def _read_counts(rows: Iterable[Mapping[str, Any]]) -> SessionCounts:
+    return next(
+        (SessionCounts.from_json(json.loads(row["counts"])) for row in rows), SessionCounts()
+    )
 
 
-def _keep(stored: Transaction, session_id: str, counts: Counts) -> None:
+def _store_counts(stored: Transaction, session_id: str, counts: SessionCounts) -> None:
     row = {"session_id": session_id, "counts": json.dumps(counts.to_json()), "at": counts.at}
     stored.execute("set_counts", **row)

@@ -10,30 +10,30 @@ from pathlib import Path
 import hookline_hookspecs.chat_files as chatfiles
 from hookline_hookspecs.chat_files import Chat, TextFile
 
-FILE = "USER.md"
-Complaint = chatfiles.FileProblem
-"""An error that a person can act on."""
+USER_FILE = "USER.md"
+InvalidChange = chatfiles.FileProblem
+"""A change is not possible; the text says why and what to do."""
 
 
-def name_of(chat: Chat) -> str:
-    """The path of a chat's file under the home (CONTRACT, Files)."""
-    return f"{chat.folder}/{FILE}"
+def file_name(chat: Chat) -> str:
+    """Return the path of a chat's file relative to the home."""
+    return f"{chat.folder}/{USER_FILE}"
 
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """The portrait's file of one chat. Its methods raise ``FileProblem``."""
+    """The profile's file of one chat. Its methods raise ``FileProblem``."""
 
     home: Path
     chat: Chat
 
     @property
     def file(self) -> TextFile:
-        """It on disk."""
-        return TextFile(self.home / name_of(self.chat), name_of(self.chat))
+        """The file on disk."""
+        return TextFile(self.home / file_name(self.chat), file_name(self.chat))
 
     def read(self) -> str:
-        """What is on disk, lines ending in ``\\n``; no file is an empty text."""
+        """Return the text with line ends ``\\n``; empty if there is no file."""
         data = self.file.read()
         if data is None:
             return ""
@@ -46,12 +46,12 @@ class UserFile:
 
     @contextmanager
     def locked(self, folder: Path) -> Iterator[None]:
-        """Lock the file among processes; the lock file is in ``folder``."""
+        """Lock the file against other processes; the lock file is in ``folder``."""
         with chatfiles.locked([self.file], folder):
             yield
 
 
 def all_files(home: Path) -> Iterator[UserFile]:
-    """Return every existing portrait."""
-    for path in sorted(home.glob(f"chats/*/*/{FILE}")):
+    """Return the files of all profiles."""
+    for path in sorted(home.glob(f"chats/*/*/{USER_FILE}")):
         yield UserFile(home, Chat.at(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hookline_titles.clean import MOST_CHARS, MOST_WORDS, clean
+from hookline_titles.title_parser import MAX_CHARS, MAX_WORDS, parse_title
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +31,7 @@ from hypothesis import strategies as st
     ],
 )
 def test_a_title_is_cleaned(answer: str, title: str) -> None:
-    assert clean(answer) == title
+    assert parse_title(answer) == title
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,21 @@ def test_a_title_is_cleaned(answer: str, title: str) -> None:
     ],
 )
 def test_what_is_no_title_is_dropped(answer: str) -> None:
-    assert clean(answer) is None
+    assert parse_title(answer) is None
 
 
 @given(st.text(max_size=200))
 def test_whatever_is_answered_a_title_is_one_short_line(answer: str) -> None:
-    title = clean(answer)
+    title = parse_title(answer)
     if title is not None:
-        assert 0 < len(title) <= MOST_CHARS
-        assert len(title.split()) <= MOST_WORDS
+        assert 0 < len(title) <= MAX_CHARS
+        assert len(title.split()) <= MAX_WORDS
         assert title == " ".join(title.split())
         assert not any(unicodedata.category(sign)[0] == "C" for sign in title)
 
 
 @given(st.text(max_size=200))
 def test_cleaning_twice_changes_nothing(answer: str) -> None:
-    title = clean(answer)
+    title = parse_title(answer)
     if title is not None:
-        assert clean(title) == title
+        assert parse_title(title) == title

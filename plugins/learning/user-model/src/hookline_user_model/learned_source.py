@@ -1,7 +1,4 @@
-"""The portraits for ``hookline memory list|log|undo``, which the plugin ``memory`` brings.
-
-It finds them as a service ``LearnedSource`` that this plugin adds.
-"""
+"""Profiles in ``hookline memory list|log|undo`` (service ``LearnedSource``)."""
 
 from __future__ import annotations
 
@@ -13,21 +10,21 @@ from typing import Any
 from hookline_hookspecs import Host
 from hookline_hookspecs.chat_files import Chat
 
-from .userfile import Complaint, all_files, name_of
-from .versions import Portraits, Present, Source, Version
+from .profiles import ChangeSource, ProfileStore, ProfileVersion, StoredProfile
+from .user_file import InvalidChange, all_files, file_name
 
 
-class Learned:
-    """What this plugin has learned, as rows; log entries are named ``user-model:NUMBER``."""
+class LearnedProfiles:
+    """Profiles and their versions as rows; log entries are named ``user-model:NUMBER``."""
 
     name = "user-model"
 
-    def __init__(self, host: Host, portraits: Portraits) -> None:
+    def __init__(self, host: Host, profiles: ProfileStore) -> None:
         self._host = host
-        self._portraits = portraits
+        self._profiles = profiles
 
     async def list(self) -> builtins.list[dict[str, Any]]:
-        """Return every portrait and the origin of its newest stored version."""
+        """Return all profiles with the source of their newest stored version."""
         known = {
             (row["channel"], row["chat_id"]): row
             for row in await self._host.storage.fetch("present")
@@ -63,21 +60,24 @@ class Learned:
         ]
 
     async def undo(self, number: int) -> str:
-        """Restore the version before ``number``. Raises ``Complaint`` if ``number`` is not the
-        current one."""
-        version = await self._portraits.by_id(number)
+        """Restore the version before ``number``.
 
-        def make(present: Present, past: Sequence[Version]) -> str:
-            if present.text != version.text or past[0].id != number:
-                raise Complaint(f"{name_of(version.chat)} has changed since version {number}")
+        Raises:
+            InvalidChange: ``number`` is not the current version, or the one before is not stored.
+        """
+        version = await self._profiles.by_id(number)
+
+        def make(present: StoredProfile, versions: Sequence[ProfileVersion]) -> str:
+            if present.text != version.text or versions[0].id != number:
+                raise InvalidChange(f"{file_name(version.chat)} was changed since version {number}")
             if version.version == 1:
                 return ""
-            if len(past) < 2:
-                raise Complaint(f"what was there before version {number} is not kept any more")
-            return past[1].text
+            if len(versions) < 2:
+                raise InvalidChange(f"the version before {number} is no longer stored")
+            return versions[1].text
 
-        await self._portraits.change(version.chat, Source("undo"), make)
-        return f"Undone; {name_of(version.chat)} is as it was before."
+        await self._profiles.change(version.chat, ChangeSource("undo"), make)
+        return f"Undone; {file_name(version.chat)} was restored."
 
 
 _BY_HAND: Mapping[str, Any] = {"at": None, "session": "", "turn": None, "turn_id": ""}

@@ -1,7 +1,7 @@
 """The text of a ``USER.md`` and its parts: pinned lines, lines written by hand, the narrative.
 
-Nothing here accesses a disk; :mod:`.userfile` does. Curation keeps lines that a person pinned or
-wrote word for word; only the narrative, which is the rest, is rewritten.
+Nothing here accesses the disk; :mod:`.user_file` does. Updates keep lines that a person pinned or
+wrote; only the rest, the narrative, is rewritten.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _LINE_END = re.compile("\r\n|\r|\n|\u2028|\u2029")
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
-    """The lines of a portrait without blank ones, each in one of three parts."""
+class Profile:
+    """The lines of a profile without blank ones, in three parts."""
 
     pinned: tuple[str, ...]
     by_hand: tuple[str, ...]
     narrative: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str, by_hand: Iterable[str]) -> Portrait:
-        """Split a text into its parts; ``by_hand`` are lines that a person wrote."""
+    def of(cls, text: str, by_hand: Iterable[str]) -> Profile:
+        """Split a text into its parts; ``by_hand`` are the lines that a person wrote."""
         found = lines(text)
         known = set(by_hand)
         pinned = tuple(line for line in found if _PINNED.match(line))
@@ -36,16 +36,16 @@ class Portrait:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The lines that curation may not change."""
+        """The lines that an update may not change."""
         return (*self.pinned, *self.by_hand)
 
-    def telling(self, narrative: str) -> str:
+    def with_narrative(self, narrative: str) -> str:
         """Return the text with another narrative."""
-        return joined([*self.kept, *self.told(narrative)])
+        return join_lines([*self.kept, *self.narrative_lines(narrative)])
 
-    def told(self, narrative: str) -> list[str]:
-        """Return the lines of a narrative without those that are kept anyway and without any that
-        claim to be pinned: only a person pins."""
+    def narrative_lines(self, narrative: str) -> list[str]:
+        """Return the lines of a narrative without the kept ones, and without lines that claim to be
+        pinned: only a person pins."""
         kept = set(self.kept)
         found = lines(narrative)
         return [line for line in found if line not in kept and not _PINNED.match(line)]
@@ -57,17 +57,17 @@ def lines(text: str) -> list[str]:
     return [line for line in found if line.strip()]
 
 
-def joined(found: Sequence[str]) -> str:
-    """Lines as a text; empty if there are none."""
+def join_lines(found: Sequence[str]) -> str:
+    """Join lines to a text; empty without lines."""
     return "\n".join(found)
 
 
 def new_lines(text: str, before: str) -> list[str]:
-    """The lines of ``text`` that are not in ``before``."""
+    """Return the lines of ``text`` that are not in ``before``."""
     known = set(lines(before))
     return [line for line in lines(text) if line not in known]
 
 
 def pin(text: str) -> str:
-    """``text`` as a pinned line."""
+    """Return ``text`` as a pinned line."""
     return PIN + " ".join(text.split())
