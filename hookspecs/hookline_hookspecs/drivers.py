@@ -211,5 +211,12 @@ class Store(Protocol):
             StoreError: the copy failed; no file is left.
         """
 
+    async def users(self) -> list[str]:
+        """Describe the other processes that use the database, which is not open here.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+
     def location(self) -> Path | str:
         """Return where the data is, as shown to people."""

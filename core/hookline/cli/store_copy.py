@@ -13,15 +13,15 @@ from typing import Annotated, Any
 import typer
 
 from hookline.home import find_home
-from hookline.store.copy.copying import Copied, StoreCopy
-from hookline.store.copy.places import store_at
+from hookline.store.copy.copier import CopyResult, StoreCopier
+from hookline.store.copy.store_address import store_at
 
-PLACE = "sqlite, a path, or postgresql://…"
+STORE_HELP = "sqlite, a path, or postgresql://…"
 
 
 def copy_store(
-    source: Annotated[str, typer.Argument(metavar="FROM", help=PLACE)],
-    target: Annotated[str, typer.Argument(metavar="TO", help=PLACE)],
+    source: Annotated[str, typer.Argument(metavar="FROM", help=STORE_HELP)],
+    target: Annotated[str, typer.Argument(metavar="TO", help=STORE_HELP)],
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Copy everything into another store, and compare both.
@@ -31,22 +31,22 @@ def copy_store(
     """
     home = find_home()
     both = store_at(source, home), store_at(target, home)
-    copied = asyncio.run(
-        StoreCopy(*both, home, lambda text: None if json else typer.echo(text)).run()
+    result = asyncio.run(
+        StoreCopier(*both, home, lambda text: None if json else typer.echo(text)).run()
     )
     places = [str(store.location()) for store in both]
-    typer.echo(jsonlib.dumps(_as_dict(copied, *places)) if json else _told(copied, *places))
+    typer.echo(jsonlib.dumps(_as_dict(result, *places)) if json else _summary(result, *places))
 
 
-def _as_dict(copied: Copied, source: str, target: str) -> Mapping[str, Any]:
-    tables = {name: {"rows": one.rows, "sha256": one.sha} for name, one in copied.sums.items()}
-    return {"from": source, "to": target, "was_equal": copied.was_equal, "tables": tables}
+def _as_dict(result: CopyResult, source: str, target: str) -> Mapping[str, Any]:
+    tables = {name: {"rows": one.rows, "sha256": one.sha} for name, one in result.sums.items()}
+    return {"from": source, "to": target, "was_equal": result.was_equal, "tables": tables}
 
 
-def _told(copied: Copied, source: str, target: str) -> str:
-    rows = sum(one.rows for one in copied.sums.values())
-    what = f"{_counted(rows, 'row')} of {_counted(len(copied.sums), 'table')}"
-    if copied.was_equal:
+def _summary(result: CopyResult, source: str, target: str) -> str:
+    rows = sum(one.rows for one in result.sums.values())
+    what = f"{_count_text(rows, 'row')} of {_count_text(len(result.sums), 'table')}"
+    if result.was_equal:
         return f"{target} holds the same as {source} already: {what}."
     done = f"Copied {what} from {source} to {target}; the hashes of all tables are equal in both."
     if "://" not in target:
@@ -54,5 +54,5 @@ def _told(copied: Copied, source: str, target: str) -> str:
     return f"{done} To use it, say `store: {target}` in config.yaml, with the password."
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,7 +1,7 @@
-"""What is stored of sessions and turns: one method for each step that must survive the process.
+"""Stores sessions and turns: one method for each step that must survive the process.
 
 The SQL is in ``store/sql``. Writes are committed in the order of the calls. A method that writes
-returns an awaitable; a turn collects them and awaits them where something is acknowledged.
+returns an awaitable. A turn collects them and awaits them before it acknowledges something.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .codec import stored_inbound, to_json
 
 Statement: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """A query's name and its parameters."""
-KEPT_DAYS = 7
-"""Days for which finished messages are kept, so that a redelivery is recognised."""
+KEEP_FINISHED_DAYS = 7
+"""Days for which finished messages are kept, so that a repeated one is recognised."""
 
 
 @cache
@@ -45,7 +45,7 @@ def queries() -> Mapping[str, str]:
 
 
 def core_migrations(dialect: str) -> list[Migration]:
-    """The forward steps of core's own tables, in order."""
+    """The migrations of core's tables, in order."""
     folders = [files("hookline.store") / "sql" / "migrations" / name for name in (".", dialect)]
     found = {item.name: item for folder in folders if folder.is_dir() for item in folder.iterdir()}
     steps = sorted(name for name in found if name.endswith(".sql"))
@@ -57,9 +57,9 @@ def core_migrations(dialect: str) -> list[Migration]:
 class Journal:
     """Reads and writes sessions, turns, inbox, outbox and usage.
 
-    Rows that are worked on name their ``owner``, a node (see ``engine.Node``). A claim is one
-    statement that takes a row nobody owns, or that still belongs to ``previous``; only who gets 1
-    from it goes on.
+    A row in progress names its ``owner``, a node (see ``engine.Node``). A claim is one statement
+    that takes a row without an owner, or one that still belongs to ``previous``. Only the process
+    whose claim returns 1 goes on.
     """
 
     def __init__(self, store: Store, node: str, sends: Callable[[str], bool]) -> None:
@@ -71,26 +71,26 @@ class Journal:
     async def _rows(self, query: str, **params: Any) -> list[Mapping[str, Any]]:
         return await self.store.read(lambda db: db.fetch(self.sql[query], params))
 
-    def _all(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[None]:
+    def _write(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[None]:
         """Run the statements in one transaction."""
         return self.store.write(
             Batch([(self.sql[name], row) for name, row in statements]), durable=durable
         )
 
-    def _do(self, query: str, **params: Any) -> Awaitable[None]:
-        return self._all([(query, params)])
+    def _write_one(self, query: str, **params: Any) -> Awaitable[None]:
+        return self._write([(query, params)])
 
-    def _count(self, statements: Sequence[Statement], durable: bool) -> Awaitable[int]:
-        """Run the statements in one transaction; the number of rows that the last one touched."""
+    def _write_counted(self, statements: Sequence[Statement], durable: bool) -> Awaitable[int]:
+        """Run the statements in one transaction; return the row count of the last one."""
         rows = [(self.sql[name], row) for name, row in statements]
         return self.store.write(lambda db: db.batch(rows)[-1], durable=durable)
 
     def claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
         """Claim a row by ``claim_inbox``, ``claim_pending``, ``claim_turn`` or ``claim_outbox``.
 
-        The last one counts the attempt to send it.
+        ``claim_outbox`` also counts an attempt to send.
         """
-        return self._count(
+        return self._write_counted(
             [(query, {"id": row_id, "node": self.node, "previous": previous or self.node})], False
         )
 
@@ -106,7 +106,7 @@ class Journal:
     ) -> tuple[str, Awaitable[int | None]]:
         """Store an inbound message, in the state ``files_pending`` if ``files`` is given.
 
-        Returns its id and the write: 0 if it was stored before, if ``durable``.
+        Returns its id and the write. If ``durable``, the write returns 0 for a repeated message.
         """
         row = {name: getattr(inbound, name) for name in _INBOX}
         row |= {"id": new_id(), "owner": self.node if mine else None, "body": to_json(inbound)}
@@ -114,12 +114,12 @@ class Journal:
         row["state"] = "new" if files is None else "files_pending"
         row["files"] = None if files is None else dump(files)
         insert: list[Statement] = [("insert_inbox", row)]
-        return row["id"], self._count(insert, durable) if durable else self._all(insert)
+        return row["id"], self._write_counted(insert, durable) if durable else self._write(insert)
 
     def complete_files(self, inbox_id: str, inbound: Inbound, *, mine: bool) -> Awaitable[int]:
-        """The files of a message are there: store it with them; 0 if it was withdrawn meanwhile."""
+        """Store a message with its fetched files; 0 if it was withdrawn meanwhile."""
         row = {"id": inbox_id, "body": to_json(inbound), "owner": self.node if mine else None}
-        return self._count([("complete_files", row)], True)
+        return self._write_counted([("complete_files", row)], True)
 
     async def pending_inbox(self, channel: str) -> list[Mapping[str, Any]]:
         """Messages of a channel still without files, oldest first: ``id owner inbound files``."""
@@ -146,7 +146,7 @@ class Journal:
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
         statements += [self._reply(reply, None, left_over)] if reply is not None else []
-        return self._all(statements, durable=reply is not None)
+        return self._write(statements, durable=reply is not None)
 
     async def open_inbox(
         self, channel: str | None = None, chat_id: str = ""
@@ -157,9 +157,9 @@ class Journal:
         return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
 
     def prune(self) -> Awaitable[None]:
-        """Delete messages and replies that were finished more than :data:`KEPT_DAYS` ago."""
-        old = {"before": clock.now() - KEPT_DAYS * 86400}
-        return self._all([("prune_inbox", old), ("prune_outbox", old)])
+        """Delete what was finished more than :data:`KEEP_FINISHED_DAYS` ago."""
+        old = {"before": clock.now() - KEEP_FINISHED_DAYS * 86400}
+        return self._write([("prune_inbox", old), ("prune_outbox", old)])
 
     # Sessions
 
@@ -167,7 +167,7 @@ class Journal:
     def new_session(
         session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
     ) -> Statement:
-        """The statement that stores a session; it is run with the session's first write."""
+        """The statement that stores a session; it runs with the session's first write."""
         row = {name: getattr(session, name) for name in _SESSION}
         row |= {"model": model, "workspace": workspace, "summary": summary}
         return "insert_session", {**row, **_stable(stable)}
@@ -176,19 +176,19 @@ class Journal:
         self, creating: Statement, history: Iterable[tuple[int, Message]]
     ) -> Awaitable[None]:
         """Store a session before its first turn, with numbered messages that belong to no turn."""
-        return self._all(
+        return self._write(
             [creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)]
         )
 
     def archive_session(
-        self, creating: Statement, said: Iterable[tuple[float, Message]], ended: float
+        self, creating: Statement, timed: Iterable[tuple[float, Message]], ended: float
     ) -> Awaitable[None]:
-        """Store a session that has ended, with messages and when each was said."""
+        """Store a session that has ended, with pairs of Unix time and message."""
         row = {"id": creating[1]["id"], "now": ended}
         messages = [
-            _message(row["id"], "", seq, message, at) for seq, (at, message) in enumerate(said, 1)
+            _message(row["id"], "", seq, message, at) for seq, (at, message) in enumerate(timed, 1)
         ]
-        return self._all(
+        return self._write(
             [
                 creating,
                 *messages,
@@ -205,12 +205,12 @@ class Journal:
         self, session_id: str, name: str, inbound: Inbound
     ) -> Mapping[str, Any]:
         """A session's row with ``left_over``, ``known`` and ``active`` (see the query)."""
-        asked = {
+        message = {
             "channel": inbound.channel,
             "chat_id": inbound.chat_id,
             "message_id": inbound.message_id,
         }
-        return (await self._rows("session_for_owner", id=session_id, named=name, **asked))[0]
+        return (await self._rows("session_for_owner", id=session_id, named=name, **message))[0]
 
     async def active_session(self, channel: str, chat_id: str) -> str | None:
         """The chat's current session."""
@@ -219,29 +219,29 @@ class Journal:
 
     async def sessions(self, limit: int = 50, **filters: str | None) -> list[Mapping[str, Any]]:
         """Sessions, newest first; ``filters`` are ``channel``, ``chat_id`` and ``kind``."""
-        wanted = dict.fromkeys(("channel", "chat_id", "kind")) | filters
-        return await self._rows("list_sessions", limit=limit, **wanted)
+        all_filters = dict.fromkeys(("channel", "chat_id", "kind")) | filters
+        return await self._rows("list_sessions", limit=limit, **all_filters)
 
     def end_session(self, session_id: str, successor: str | None = None) -> Awaitable[None]:
         """Mark a session as ended."""
-        return self._do("end_session", id=session_id, now=clock.now(), successor=successor)
+        return self._write_one("end_session", id=session_id, now=clock.now(), successor=successor)
 
     def refreeze(self, session_id: str, stable: StablePrompt) -> Awaitable[None]:
-        """Replace a session's frozen prompt, before its first request has left."""
-        return self._do("set_stable", id=session_id, **_stable(stable))
+        """Replace a session's frozen prompt before its first request is sent."""
+        return self._write_one("set_stable", id=session_id, **_stable(stable))
 
     def update_session(self, query: str, session_id: str, **params: Any) -> Awaitable[None]:
-        """One of ``set_title set_model set_question reopen_session``."""
-        return self._do(query, id=session_id, **params)
+        """Run ``set_title``, ``set_model``, ``set_question`` or ``reopen_session``."""
+        return self._write_one(query, id=session_id, **params)
 
     def delete_session(self, session_id: str) -> Awaitable[None]:
-        """Remove a session and all that was said in it."""
+        """Delete a session with everything in it."""
         parts = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
-        return self._all([(name, {"id": session_id}) for name in names])
+        return self._write([(name, {"id": session_id}) for name in names])
 
     async def messages(self, session_id: str, first: int = 0) -> list[Mapping[str, Any]]:
-        """Stored messages with their sidecars, oldest first, from the number ``first`` on."""
+        """Stored messages with their sidecars, oldest first, starting at number ``first``."""
         return await self._rows("messages", session_id=session_id, first=first)
 
     # Turns
@@ -265,17 +265,17 @@ class Journal:
         if inbox_id:
             taken = {"id": inbox_id, "state": "taken", "session_id": session_id}
             statements.append(("set_inbox", taken))
-        return self._all(statements)
+        return self._write(statements)
 
     def set_sidecar(self, session_id: str, seq: int, text: str) -> Awaitable[None]:
         """Replace the sidecar of a message."""
-        return self._all([_sidecar(session_id, seq, text)])
+        return self._write([_sidecar(session_id, seq, text)])
 
     def append_message(
         self, session_id: str, turn_id: str, seq: int, message: Message
     ) -> Awaitable[None]:
         """Append a message to the history."""
-        return self._all([_message(session_id, turn_id, seq, message)])
+        return self._write([_message(session_id, turn_id, seq, message)])
 
     def record_response(
         self,
@@ -294,17 +294,17 @@ class Journal:
             row |= {"name": call.name, "arguments": dump(call.arguments), "now": now}
             statements.append(("insert_step", {**row, "read_only": int(read_only)}))
         statements.append(_usage(session_id, turn_id, "turn", response, now))
-        return self._all(statements)
+        return self._write(statements)
 
     def record_usage(
         self, session_id: str, turn_id: str, purpose: str, response: ModelResponse
     ) -> Awaitable[None]:
         """Store the usage of a model call that is not part of the history."""
-        return self._all([_usage(session_id, turn_id, purpose, response)])
+        return self._write([_usage(session_id, turn_id, purpose, response)])
 
     def start_step(self, turn_id: str, call_id: str) -> Awaitable[None]:
-        """Record that a tool which may change something is about to run."""
-        return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
+        """Record that a tool that may change something is about to run."""
+        return self._write_one("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
     def finish_step(
         self, turn_id: str, session_id: str, result: ToolResult, question: str | None
@@ -316,7 +316,7 @@ class Journal:
         statements: list[Statement] = [("finish_step", row)]
         if question is not None:
             statements.append(("set_question", {"id": session_id, "question": question}))
-        return self._all(statements)
+        return self._write(statements)
 
     async def end_turn(
         self, turn: Mapping[str, Any], reply: Reply | None, *, left_over: bool, direct: bool
@@ -324,13 +324,13 @@ class Journal:
         """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
         ``turn`` has ``id session_id inbox_id last state stop iterations error warm_until``. The
-        reply of a ``left_over`` turn belongs to nobody: this process may not have the channel.
-        Returns the row of the reply if it was claimed, for which ``direct`` asks: it is in state
-        ``claimed`` then, to be sent from memory.
+        reply of a ``left_over`` turn gets no owner: this process may not have the channel. With
+        ``direct``, try to claim the reply and return its row, in state ``claimed``, for sending
+        from memory; None if it was not claimed.
 
         Raises:
-            StoreError: the turn's message ``last`` is not stored. It may be on its way to the
-                store as this is called, and share the transaction.
+            StoreError: the turn's message ``last`` is not stored. Its write need not be committed
+                yet: it may share the transaction.
         """
         warm = {**turn, "id": turn["session_id"]}
         statements: list[Statement] = [
@@ -340,22 +340,20 @@ class Journal:
         statements += [("close_inbox", turn)] if turn["inbox_id"] else []
         statements += [self._reply(reply, turn["id"], left_over)] if reply is not None else []
         if not (direct and reply):
-            await self._all(statements, durable=True)
+            await self._write(statements, durable=True)
             return None
         stored = statements[-1][1]
-        claimed = await self._count([*statements, ("claim_new_reply", stored)], durable=True)
-        return (
-            {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
-            if claimed
-            else None
-        )
+        statements.append(("claim_new_reply", stored))
+        if not await self._write_counted(statements, durable=True):
+            return None
+        return {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Turns that never ended, oldest first, with their inbound message."""
+        """Turns that have not ended, oldest first, with their inbound message."""
         return await self._rows("open_turns", session_id=session_id)
 
     async def unfinished_sessions(self, channel: str | None = None, chat_id: str = "") -> list[str]:
-        """Sessions with a turn that never ended, of one chat or of all."""
+        """Sessions with a turn that has not ended, of one chat or of all."""
         rows = await self._rows("sessions_with_open_turns", channel=channel, chat_id=chat_id)
         return [row["session_id"] for row in rows]
 
@@ -368,7 +366,7 @@ class Journal:
         where = {"session_id": session_id, "turn_id": turn_id}
         names = ("delete_turn_sidecars", "delete_turn_messages", "delete_turn_rewrites")
         undone = ("undo_turn", {"id": turn_id})
-        return self._all([*((name, where) for name in names), undone, _touch(session_id)])
+        return self._write([*((name, where) for name in names), undone, _touch(session_id)])
 
     async def rewrites(self, session_id: str) -> list[Mapping[str, Any]]:
         """The replacements made in a history, oldest first."""
@@ -381,7 +379,7 @@ class Journal:
         where = {"session_id": session_id}
         statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
         statements += [("insert_rewrite", {**where, **row, "now": clock.now()}) for row in rows]
-        return self._all([*statements, _touch(session_id)])
+        return self._write([*statements, _touch(session_id)])
 
     async def turn_usage(self, turn_id: str) -> tuple[int, Usage]:
         """A turn's model calls and their tokens."""
@@ -390,41 +388,36 @@ class Journal:
 
     # Outbox
 
-    def _reply(self, reply: Reply, turn_id: str | None, anybody: bool = False) -> Statement:
-        """Store a reply that this process sends, ``anybody``, or who sends for its channel."""
+    def _reply(self, reply: Reply, turn_id: str | None, unowned: bool = False) -> Statement:
+        """Store a reply for this process to send, or for the one that has its channel."""
         session = reply.session
-        owner = None if anybody or not self._sends(session.channel) else self.node
+        owner = None if unowned or not self._sends(session.channel) else self.node
         row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "owner": owner}
         place = {"channel": session.channel, "chat_id": session.chat_id, "now": clock.now()}
         return "insert_outbox", {**row, **place, "body": to_json(reply)}
 
     async def open_outbox(self, channel: str) -> list[Mapping[str, Any]]:
-        """Replies that are neither confirmed nor given up, oldest first."""
+        """Replies that are neither sent nor given up, oldest first."""
         return await self._rows("open_outbox", channel=channel)
 
     def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[None]:
-        """An attempt failed; the next is ``due`` then, by this process if ``keep``."""
-        return self._do("postpone_outbox", id=reply_id, due=due, owner=self.node if keep else None)
+        """Schedule the next attempt at the Unix time ``due``, by this process if ``keep``."""
+        return self._write_one(
+            "postpone_outbox", id=reply_id, due=due, owner=self.node if keep else None
+        )
 
     def close_reply(
         self, reply_id: str, state: str, delivered_id: str | None = None
     ) -> Awaitable[None]:
-        """Mark a reply as ``sent`` or ``failed``; nobody sends it again."""
-        return self._do(
+        """Mark a reply as ``sent`` or ``failed``; it is not sent again."""
+        return self._write_one(
             "close_outbox", id=reply_id, state=state, delivered_id=delivered_id, now=clock.now()
         )
 
     async def last_delivery(self, session_id: str) -> float:
-        """When the reply of the session's last turn was sent, Unix time; 0 if that is not known."""
-        return max(
-            [
-                0.0,
-                *[
-                    float(row["at"])
-                    for row in await self._rows("last_delivery", session_id=session_id)
-                ],
-            ]
-        )
+        """When the reply of the session's last turn was sent, Unix time; 0 if that is unknown."""
+        rows = await self._rows("last_delivery", session_id=session_id)
+        return max([0.0, *[float(row["at"]) for row in rows]])
 
 
 _INBOX = ("channel", "message_id", "chat_id", "session_id")

@@ -26,8 +26,8 @@ def due(connection: Connection, component: str, steps: Sequence[Migration]) -> l
     for row in connection.fetch(sql, {"component": component}):
         if row["component"] == "copy":  # row 0 of hookline.store.copy
             raise StoreError(
-                f"This store is half of a copy of {row['name']}, which was not finished. Run "
-                "`hookline store copy` with the same places again, or name another store."
+                f"This store is an unfinished copy of {row['name']}. Run "
+                "`hookline store copy` again with the same arguments, or name another store."
             )
         step = known.pop(row["number"], None)
         if step is None:

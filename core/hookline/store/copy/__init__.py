@@ -1,5 +1,5 @@
-"""Copies one store into another, and says what has tables in a store.
+"""Copies one store into another.
 
-:mod:`.components` says what has tables, :mod:`.tables` reads them in any store, :mod:`.copying`
-copies one store into another, :mod:`.places` finds a store by what a person calls it.
+:mod:`.store_address` opens the store that a person names, :mod:`.components` lists what has tables
+in it, :mod:`.tables` reads them in any store, and :mod:`.copier` copies.
 """

@@ -1,4 +1,4 @@
-"""What has tables in a store: core, the storage that plugins share, and plugins, on or off."""
+"""The components with tables in a store: core, the plugins' shared storage, and plugins."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..plugin_storage import PluginStorage, prepare_storage
 
 CORE, STORAGE, PLUGIN = "core", "storage", "plugin "
 DERIVED = "derived.txt"
-"""Beside a plugin's migrations: its tables, one a line, that it makes anew from others."""
+"""A file beside a plugin's migrations: its tables that are computed from others, one a line."""
 _SEED = re.compile(r"^INSERT\s+INTO\s+(\w+)", re.IGNORECASE | re.MULTILINE)
 
 
-async def bring_up(store: Store, component: str, home: Path) -> None:
+async def migrate_component(store: Store, component: str, home: Path) -> None:
     """Bring the tables of one component up to date.
 
     Raises:
-        StoreError: it fails, or what it belongs to is not installed.
+        StoreError: a migration failed, or the component is not installed.
     """
     if component == CORE:
         await store.migrate(CORE, core_migrations(store.dialect))
@@ -44,14 +44,14 @@ def package_of(plugin: str) -> str:
     if found is None:
         raise StoreError(
             f"The store holds tables of the plugin {plugin}, which is not installed, so they "
-            f"cannot be made elsewhere. Install it, or remove them: hookline plugins purge {plugin}"
+            f"cannot be created. Install it, or remove them: hookline plugins purge {plugin}"
         )
     return found.module.partition(".")[0]
 
 
-def derived(components: Iterable[str]) -> set[str]:
-    """Tables that are made anew from others, so that they need not be copied."""
-    found = {"files"}  # they stand in the home, and go into the table from there
+def derived_tables(components: Iterable[str]) -> set[str]:
+    """Tables that are computed from others and need not be copied."""
+    found = {"files"}  # filled from the files in the home
     for package in _packages(components):
         listed = files(package) / "migrations" / DERIVED
         if listed.is_file():
@@ -59,7 +59,7 @@ def derived(components: Iterable[str]) -> set[str]:
     return found
 
 
-def seeded(components: Iterable[str]) -> set[str]:
+def seeded_tables(components: Iterable[str]) -> set[str]:
     """Tables into which migrations put rows."""
     return {
         name

@@ -1,4 +1,4 @@
-"""The tables of an open store: their columns, their rows page by page, the sum of them all."""
+"""The tables of an open store: their columns, their rows page by page, and their checksums."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hookline_hookspecs.storage import Row
 from ..plugin_storage import load
 
 SQL = Path(__file__).with_name("sql")
-PLACE = "hookline_place"
+POSITION_COLUMN = "hookline_place"
 
 
 @cache
@@ -26,8 +26,8 @@ def queries(dialect: str) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table of one store; ``refers`` to rows of another one."""
+class StoreTable:
+    """A table of one store; ``refers`` is True if it has a foreign key."""
 
     name: str
     columns: tuple[str, ...]
@@ -35,35 +35,35 @@ class Table:
 
     @property
     def is_search(self) -> bool:
-        """True for one of ``host.storage.search``, which has a statement of its own."""
+        """True for a table of ``host.storage.search``, which has its own insert statement."""
         return self.name.endswith("_search") and {"key", "text"} <= set(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """How many rows, and the sum of their hashes: equal whatever order they stand in."""
+class TableChecksum:
+    """The number of rows and the sum of their hashes, which does not depend on their order."""
 
     rows: int
     sha: str
 
 
-async def tables(store: Store) -> dict[str, Table]:
+async def tables(store: Store) -> dict[str, StoreTable]:
     """Every table with rows of its own, by name."""
     sql = queries(store.dialect)
 
-    def look(db: Connection) -> dict[str, Table]:
+    def look(db: Connection) -> dict[str, StoreTable]:
         found = {}
         for row in db.fetch(sql["tables"]):
             columns = [one["name"] for one in db.fetch(sql["columns"], {"name": row["name"]})]
             if row["is_virtual"]:
                 columns.append("rowid")
-            found[row["name"]] = Table(row["name"], tuple(columns), bool(row["refers"]))
+            found[row["name"]] = StoreTable(row["name"], tuple(columns), bool(row["refers"]))
         return found
 
     return await store.read(look)
 
 
-class Reader:
+class TableReader:
     """The rows of a table of ``store``, with the ``columns`` that both stores have."""
 
     def __init__(self, store: Store, name: str, columns: Sequence[str]) -> None:
@@ -76,49 +76,49 @@ class Reader:
         }
 
     async def begin(self) -> int:
-        """The place before the first row."""
+        """The position before the first row."""
         found = await self._store.read(lambda db: db.fetch(self._sql["begin"]))
         return int(found[0]["place"])
 
-    async def page(self, place: int) -> tuple[list[Row], int | None]:
-        """Some rows behind ``place``, and the place up to which they go; None at the end."""
+    async def page(self, position: int) -> tuple[list[Row], int | None]:
+        """Some rows after ``position``, and the position of the last of them; None at the end."""
 
         def look(db: Connection) -> tuple[list[Row], int | None]:
-            named = {"place": place, "name": self._name}
-            last = db.fetch(self._sql["last_place"], named)[0]["place"]
-            if last is None or last <= place:
+            params = {"place": position, "name": self._name}
+            last = db.fetch(self._sql["last_place"], params)[0]["place"]
+            if last is None or last <= position:
                 return [], None
-            rows = db.fetch(self._sql["page"], named)
+            rows = db.fetch(self._sql["page"], params)
             if self._store.dialect == "sqlite":
-                return rows, rows[-1][PLACE]
-            return rows, min(place + 8, last)
+                return rows, rows[-1][POSITION_COLUMN]
+            return rows, min(position + 8, last)
 
         return await self._store.read(look)
 
-    async def sum(self) -> Sum:
-        """All of the table."""
+    async def checksum(self) -> TableChecksum:
+        """The checksum of all rows."""
         count = total = 0
-        place: int | None = await self.begin()
-        while place is not None:
-            rows, place = await self.page(place)
+        position: int | None = await self.begin()
+        while position is not None:
+            rows, position = await self.page(position)
             count += len(rows)
             for row in rows:
-                total += _number(row, self._columns)
-        return Sum(count, f"{total % 2**256:064x}")
+                total += _row_hash(row, self._columns)
+        return TableChecksum(count, f"{total % 2**256:064x}")
 
 
-def _number(row: Row, columns: Sequence[str]) -> int:
-    """A row as a number of 256 bits."""
-    values = json.dumps([clean(row[name]) for name in columns], default=_bytes)
+def _row_hash(row: Row, columns: Sequence[str]) -> int:
+    """The SHA-256 hash of a row, as a number."""
+    values = json.dumps([storable(row[name]) for name in columns], default=_encode_bytes)
     return int.from_bytes(hashlib.sha256(values.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
-def _bytes(value: object) -> Any:
+def _encode_bytes(value: object) -> Any:
     return {"bytes": bytes(value).hex()}  # type: ignore[call-overload]
 
 
-def clean(value: Any) -> Any:
-    """``value`` as every store can hold it: PostgreSQL takes no NUL and no half a pair."""
+def storable(value: Any) -> Any:
+    """``value`` as every store can hold it: PostgreSQL accepts no NUL and no lone surrogate."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return value

@@ -32,9 +32,9 @@ from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.stores import Topics, due, segmented
 
 from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
+from .foreign_writes import ForeignWriteCounter, database_users
 from .locks import own
 from .migrations import Migrator, statements
-from .others import Others, users
 
 try:
     from . import ranges
@@ -165,8 +165,8 @@ class SqliteStore:
             self._synchronous = ""
             self._reader = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             self._reader.execute("PRAGMA query_only = ON")
-            others = Others(self._path, self._writer, self._connect)
-            self._others = stack.enter_context(closing(others))
+            counter = ForeignWriteCounter(self._path, self._writer, self._connect)
+            self._foreign_writes = stack.enter_context(closing(counter))
             # The writing thread hands reads to the reading one, so it has to end first.
             self._reads = stack.enter_context(ThreadPoolExecutor(1, "hookline-reader"))
             self._writes = stack.enter_context(ThreadPoolExecutor(1, "hookline-writer"))
@@ -183,7 +183,7 @@ class SqliteStore:
 
     async def users(self) -> list[str]:
         """Other processes that have the file open, for people. Asked of a store that is not."""
-        return await asyncio.to_thread(users, self._path)
+        return await asyncio.to_thread(database_users, self._path)
 
     async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
         """Run a reading function; it sees all that was written before, whatever the key."""
@@ -250,10 +250,10 @@ class SqliteStore:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return self._others.count
+            return self._foreign_writes.count
         if self._told is None or self._told[0] is not loop:
             # Nothing is read meanwhile: what comes from a thread comes with another iteration.
-            self._told = loop, self._others.count
+            self._told = loop, self._foreign_writes.count
             loop.call_soon(self._ask_again)
         return self._told[1]
 
@@ -329,7 +329,7 @@ class SqliteStore:
             self._writer.rollback()
             for job in jobs:
                 job.error = job.error or StoreError(str(error))
-        self._others.ended()
+        self._foreign_writes.transaction_ended()
         del self._waiting[: len(jobs)]
         _settle(jobs)
 
@@ -343,7 +343,7 @@ class SqliteStore:
             self._synchronous = synchronous
         self._expect_file()
         execute("BEGIN IMMEDIATE")
-        self._others.begun()
+        self._foreign_writes.transaction_began()
         for job in jobs:
             execute("SAVEPOINT work")
             job.run(self._writer)

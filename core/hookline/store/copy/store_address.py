@@ -1,4 +1,4 @@
-"""Stores by what a person calls them: ``sqlite``, a path, or an address."""
+"""Opens the store that a person names: ``sqlite``, a path, or an address."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from hookline_hookspecs.errors import StoreError
 DATABASE = "hookline.db"
 
 
-def store_at(place: str, home: Path) -> Store:
-    """The store that ``place`` names, not open yet.
+def store_at(address: str, home: Path) -> Store:
+    """The store that ``address`` names, not open yet.
 
     ``sqlite`` is the home's own; a path is a database file or a home with one.
 
     Raises:
         StoreError: its driver is not installed, or the address cannot be read.
     """
-    scheme, is_address, rest = place.partition("://")
-    if is_address and scheme != "sqlite":
-        return _driver(scheme)(place, home)
-    if place == "sqlite":
-        return _driver("sqlite")(place, home)
-    path = Path(rest if is_address else place).expanduser().absolute()
+    scheme, separator, rest = address.partition("://")
+    if separator and scheme != "sqlite":
+        return _driver(scheme)(address, home)
+    if address == "sqlite":
+        return _driver("sqlite")(address, home)
+    path = Path(rest if separator else address).expanduser().absolute()
     if path.is_dir():
         path = path / DATABASE
     return _driver("sqlite")(f"sqlite://{path}", path.parent)
 
 
 def expect_data(store: Store) -> None:
-    """Raise ``StoreError`` if ``store`` is a file that is not there."""
+    """Raise ``StoreError`` if ``store`` is a file that does not exist."""
     where = store.location()
     if isinstance(where, Path) and not where.is_file():
-        raise StoreError(f"There is no database {where}. Name the home or the file to copy from.")
+        raise StoreError(f"No database at {where}. Name the home or the file to copy from.")
 
 
 async def expect_alone(store: Store) -> None:
-    """Raise ``StoreError`` if another process has ``store``, which is not open here, in use."""
-    users = await store.users()  # type: ignore[attr-defined]
+    """Raise ``StoreError`` if another process uses ``store``, which must not be open here."""
+    users = await store.users()
     if users:
         raise StoreError(
-            f"{store.location()} is in use by {', '.join(users)}. Stop it (a gateway, a worker, a "
-            "chat), so that nothing is written meanwhile, and begin again."
+            f"{store.location()} is in use by {', '.join(users)}. Stop it (a gateway, a worker or "
+            "a chat), so that nothing is written during the copy, and try again."
         )
 
 
