@@ -1,4 +1,4 @@
-"""A message as the blocks that a turn begins with: text, the words of voice, pictures, files."""
+"""Turns a message into the blocks of a turn: text, transcribed voice, images, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The way of a message: stored, checked, a command or a turn, one at a time in each chat."""
+"""The path of a message: stored, checked, then run as a command or a turn.
+
+In each chat, one message runs at a time.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ STORE_PAUSE = 10.0
 
 
 class Dispatcher:
-    """Receives messages from channels and callers and works on them to their end.
+    """Receives messages from channels and callers and runs them to the end.
 
     It is the service ``Conversations``. ``recovery`` finishes what a dead process left in a
     session, before anything new begins there.
@@ -82,14 +85,14 @@ class Dispatcher:
         return await self._begin(inbound, inbox_id, write)
 
     async def _complete(self, inbound: Inbound, inbox_id: str) -> None:
-        """The files of a stored message are there."""
+        """Answer a stored message whose files were fetched."""
         mine = not self._engine.work.is_shared
         await self._begin(
             inbound, inbox_id, self._engine.journal.complete_files(inbox_id, inbound, mine=mine)
         )
 
     async def _begin(self, inbound: Inbound, inbox_id: str, write: Awaitable[int | None]) -> bool:
-        """Have a message worked on once ``write`` has stored it; False if that stores nothing."""
+        """Answer a message once ``write`` has stored it; False if it was stored before."""
         work = self._engine.work
         processing = self._processor.processing
         processing.add(inbox_id)
@@ -199,10 +202,10 @@ class Dispatcher:
             async with lane.take_turn():
                 if inbox_id is not None and self._waiting.pop(key, None) is None:
                     return await processor.close(ctx, inbound, inbox_id, "denied", "")  # withdrawn
-                if isinstance(passed, Deny):  # a guard that failed: told in the message's place
+                if isinstance(passed, Deny):  # a guard failed: answer in the message's turn
                     return await processor.close(ctx, inbound, inbox_id, "denied", passed.reason)
                 session_id = ctx.state.record.id
-                del ctx  # it may hold a history that nobody else needs, for as long as the turn
+                del ctx  # its history would stay in memory for as long as the turn
                 return await self._retry_on_store_error(lane, passed, session_id, inbox_id, mode)
         finally:
             if inbox_id is not None:
@@ -211,7 +214,7 @@ class Dispatcher:
     async def _run_immediate(
         self, lane: Lane, inbound: Inbound, inbox_id: str | None
     ) -> ActiveTurn:
-        """Run a command that does not wait for the turn under way."""
+        """Run a command that does not wait for the running turn."""
         state = lane.state or await self._sessions.current(inbound)
         if state is None:
             ctx = detached_context(self._engine, inbound)
@@ -264,7 +267,7 @@ class Dispatcher:
             lane.state = state
             try:
                 await self._recovery.recover(state, mode, inbound.channel)
-                if again:  # what the store had kept of it was finished by the recovery
+                if again:  # recovery has finished what was stored of it
                     known = inbox_id not in [
                         row["id"] for row in await self._engine.journal.open_inbox()
                     ]
@@ -294,17 +297,17 @@ class Dispatcher:
         crash.point("after-commit")
         return inbox_id
 
-    # The turn under way
+    # The running turn
 
     async def active(self, inbound: Inbound) -> ActiveTurn | None:
-        """The turn under way in the session that a message belongs to."""
+        """The running turn in the session that a message belongs to."""
         state = self._lanes.of(inbound).state
         if state is None and (session_id := await self._sessions.find(inbound)) is not None:
             state = self._sessions.loaded(session_id)
         return state.active if state is not None else None
 
     async def stop(self, inbound: Inbound) -> bool:
-        """Cancel the turn under way, or the wait for its session; False if there is neither."""
+        """Cancel the running turn, or the wait for its session; False if there is neither."""
         turn = await self.active(inbound)
         if turn is None or turn.task is None:
             return self._lanes.of(inbound).cancel_wait()
@@ -313,7 +316,7 @@ class Dispatcher:
         return True
 
     async def steer(self, inbound: Inbound, text: str) -> bool:
-        """Speak into the turn under way; False if there is none."""
+        """Add text to the running turn; False if there is none."""
         turn = await self.active(inbound)
         if turn is None:
             return False
@@ -341,5 +344,5 @@ class Dispatcher:
         return await self._sessions.undo_turn(ctx.base.state)
 
     def rerun(self, ctx: PluginContext, text: str) -> None:
-        """Run a turn in place of the command at hand."""
+        """Run a turn with ``text`` instead of answering the current command."""
         ctx.base.state.pending.rerun = replace(ctx.base.inbound, text=text)

@@ -1,4 +1,4 @@
-"""Lanes: the messages of one chat, judged one by one and then worked on one by one."""
+"""Lanes: the messages of one chat are checked one by one, then run one by one."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ class Lanes:
         self._lanes: WeakValueDictionary[str, Lane] = WeakValueDictionary()
 
     def of(self, inbound: Inbound) -> Lane:
-        """The lane of a message; it is shared for as long as somebody holds it."""
+        """The lane of a message; it exists as long as it is referenced."""
         key = inbound.session_id or f"{inbound.channel}\0{inbound.chat_id}"
         return self._lanes.setdefault(key, Lane())

@@ -1,4 +1,4 @@
-"""How work is distributed where no plugin says otherwise: each process does its own."""
+"""The default distribution of work: each process answers what its channels receive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..sessions.manager import WAIT_FOR_OWNER
 
 
 class LocalWork:
-    """This process works on what its channels receive (service ``WorkDistribution``)."""
+    """Everything is done in this process (service ``WorkDistribution``)."""
 
     is_shared = False
     runs_turns_here = True
@@ -29,7 +29,7 @@ class LocalWork:
         self._engine.background.start(answer())
 
     def replied(self, channel: str, chat_id: str) -> None:
-        """Nobody else has to be told."""
+        """Do nothing: no other process sends."""
 
     async def finish_left_over(self, finish: Callable[[], Awaitable[object]]) -> None:
         """Finish it here. Two processes at once would each claim some of a chat's messages, and
@@ -38,7 +38,7 @@ class LocalWork:
             await finish()
 
     async def serve(self, turns: bool) -> None:
-        """Nobody else takes part."""
+        """Do nothing: there are no other processes."""
 
     async def hold(self, channel: str) -> None:
         """The channel is this process's own."""

@@ -1,4 +1,4 @@
-"""Channels that plugins registered, and the delivery of what the outbox holds for them."""
+"""The registered channels, and the delivery of replies from the outbox."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..sessions.state import ActiveTurn
 from ..store.codec import reply_from_json
 
 log = logging.getLogger("hookline.channels")
-LONGEST_WAIT = 60.0
-"""Seconds between two attempts at most; the wait begins with one second and doubles."""
-GIVE_UP_AFTER = 24 * 3600.0
-"""Seconds after which a reply that no network took is given up."""
+MAX_RETRY_WAIT = 60.0
+"""Seconds between two attempts at most. The wait starts at 1 s and doubles."""
+GIVE_UP_SECONDS = 24 * 3600.0
+"""Age of a reply, in seconds, after which a failed attempt is the last."""
 
 
 class Channels:
@@ -35,7 +35,7 @@ class Channels:
     def register(self, channel: Channel, plugin: str) -> None:
         """Add a plugin's channel. Raises ``ValueError`` if its name is taken."""
         if other := self._channels.get(channel.name):
-            raise ValueError(f"plugin {other[0]} brings a channel {channel.name} already")
+            raise ValueError(f"plugin {other[0]} already provides a channel {channel.name}")
         _fill_defaults(channel)
         self._channels[channel.name] = (plugin, channel)
 
@@ -44,11 +44,11 @@ class Channels:
         self._channels = {n: pair for n, pair in self._channels.items() if pair[0] != plugin}
 
     def get(self, name: str) -> Channel | None:
-        """The channel, if a plugin brought it."""
+        """The channel, or None if no plugin provides it."""
         return self._channels.get(name, ("", None))[1]
 
     def owner(self, name: str) -> str:
-        """The plugin that brought a channel; empty if none did."""
+        """The plugin that provides a channel; empty if none does."""
         return self._channels.get(name, ("", None))[0]
 
     def __iter__(self) -> Iterator[Channel]:
@@ -56,7 +56,7 @@ class Channels:
 
 
 def _fill_defaults(channel: Channel) -> None:
-    """Add what a channel leaves out that does not subclass ``Channel``."""
+    """Add the defaults of ``Channel`` to a channel that does not subclass it."""
     for name in ("can", "shared", "relays", "listener", "private_chat", "answer_to"):
         if not hasattr(channel, name):
             default = vars(Channel)[name]
@@ -69,7 +69,7 @@ class Outbox:
 
     An attempt is claimed in the store first, so that two processes never send one reply. After a
     failed attempt the chat waits until the reply is due again; a reply that was not taken for
-    :data:`GIVE_UP_AFTER` seconds is given up, which is recorded as a failure of the channel's
+    :data:`GIVE_UP_SECONDS` seconds is given up, which is recorded as a failure of the channel's
     plugin.
     """
 
@@ -83,7 +83,7 @@ class Outbox:
     _retrying: set[tuple[str, str]] = field(default_factory=set)
 
     async def deliver_all(self, channel: str) -> None:
-        """Send what waits for a channel, except in chats that are being delivered to already."""
+        """Send all waiting replies of a channel, except in chats where delivery is running."""
         rows = await self.engine.journal.open_outbox(channel)
         chats = {r["chat_id"] for r in rows if (channel, r["chat_id"]) not in self._locks}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
@@ -96,7 +96,7 @@ class Outbox:
         again: bool = False,
         turn: ActiveTurn | None = None,
     ) -> None:
-        """Send what waits for a chat, in order; return when all is sent or a retry is scheduled.
+        """Send a chat's waiting replies in order; return when all are sent or a retry is scheduled.
 
         A reply that is not due yet is left alone, unless this is the retry that waited for it. The
         reply that ``turn`` has claimed is alone and sent from memory; so nobody else may send it.
@@ -118,7 +118,7 @@ class Outbox:
                     if row["chat_id"] == chat_id and row["turn_id"] not in others
                 ]
             for number, row in enumerate(rows):
-                wait: float | None = 1.0  # another process has it in hand: what is behind it waits
+                wait: float | None = 1.0  # another process sends it: later replies wait
                 if await self.engine.node.may_claim(row["owner"]):
                     wait = await self._send(channel, row, again, turn)
                 if wait is None:
@@ -147,7 +147,7 @@ class Outbox:
     async def _send(
         self, channel: Channel, row: Mapping[str, Any], again: bool, turn: ActiveTurn | None
     ) -> float | None:
-        """Attempt one delivery; None when the reply is done with, else seconds to the next."""
+        """Attempt one delivery; return seconds to the next attempt, or None if none is needed."""
         journal = self.engine.journal
         due = float(row["due"]) - clock.now()
         if channel.network and row["attempts"] and due > 0 and not again:
@@ -160,10 +160,10 @@ class Outbox:
         try:
             ids = message_ids(await channel.send(reply))
         except Exception as error:
-            if channel.network and clock.now() - row["created"] > GIVE_UP_AFTER:
+            if channel.network and clock.now() - row["created"] > GIVE_UP_SECONDS:
                 await self._give_up(channel.name, row, error)
                 return None
-            wait: float = min(2.0 ** min(row["attempts"], 16), LONGEST_WAIT)
+            wait: float = min(2.0 ** min(row["attempts"], 16), MAX_RETRY_WAIT)
             wait = max(
                 wait,
                 error.retry_after if isinstance(error, RetryLater) and error.retry_after else 0.0,
@@ -181,7 +181,7 @@ class Outbox:
     async def _give_up(self, channel: str, row: Mapping[str, Any], error: Exception) -> None:
         reason = (
             f"a reply to {channel}:{row['chat_id']} was given up after "
-            f"{GIVE_UP_AFTER / 3600:g} h and {row['attempts'] + 1} attempts: {describe(error)}"
+            f"{GIVE_UP_SECONDS / 3600:g} h and {row['attempts'] + 1} attempts: {describe(error)}"
         )
         log.error("channel %s: %s", channel, reason)
         self.engine.bus.signals.send_failure(

@@ -21,7 +21,7 @@ from .processor import MessageProcessor
 
 @dataclass
 class SessionRecovery:
-    """Claims what nobody works on any more. A row is taken only by who wins its claim."""
+    """Claims and finishes work without an owner. Only the process that wins a claim continues."""
 
     engine: Engine
     sessions: Sessions
@@ -53,7 +53,7 @@ class SessionRecovery:
             inbound = row["inbound"]
             if inbound.session_id in (record.id, base_session_id(record.id)):
                 if not await self.claim(row["id"], row["owner"]):
-                    break  # somebody works on it: what is behind it waits
+                    break  # another process runs it: later messages wait
                 await self._answer(state, inbound, row["id"], mode)
         if channel_name == TERMINAL:
             state.pending.undelivered = await self._claim_undelivered(record.id)
@@ -96,7 +96,7 @@ class SessionRecovery:
             self.processor.processing.discard(inbox_id)
 
     async def _claim_undelivered(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Replies of the terminal that nobody has seen; whoever claims them shows them."""
+        """Claim the terminal's replies that were not shown yet; this process then shows them."""
         journal, node = self.engine.journal, self.engine.node
         return [
             row

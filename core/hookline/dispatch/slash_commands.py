@@ -1,4 +1,4 @@
-"""Slash commands: which there are, and how one is run."""
+"""The registered slash commands, and running one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SlashCommands:
         return [found[name] for name in sorted(found)]
 
     async def run(self, ctx: TurnContext, inbound: Inbound) -> str | Question:
-        """Answer a message that is a command; a plugin's fault becomes a sentence."""
+        """Run the command in a message and return its answer, a sentence if it fails."""
         found = self.find(inbound.text)
         if found is None:
             return f"Unknown command {inbound.text.split(None, 1)[0]}. Try /help."
@@ -62,7 +62,9 @@ class SlashCommands:
             if ctx.engine.strict or not is_plugin_error(error):
                 raise
             return f"{command.name} failed: {error_text(error) or describe(error)}"
-        return result if isinstance(result, Question) else clean(str(result)) if result else ""
+        if isinstance(result, Question):
+            return result
+        return clean(str(result)) if result else ""
 
 
 def _key(name: str) -> str:

@@ -654,7 +654,7 @@ class Choir(Plugin[NoConfig]):
     ("kind", "told"),
     [
         (Crowd, "crowd:other: its tool shout has the name of one of plugin crowd"),
-        (Nests, "nests:other: ValueError: plugin nests brings a channel nest already"),
+        (Nests, "nests:other: ValueError: plugin nests already provides a channel nest"),
     ],
 )
 def test_contract_reports_duplicate_names(complaint: Any, kind: Any, told: str) -> None:

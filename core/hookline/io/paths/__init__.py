@@ -3,8 +3,8 @@
 A plugin reaches it as ``host.paths`` or ``ctx.paths``, a `PathGuard` bound to one workspace.
 """
 
+from .file_access import PathRefused
 from .guard import WALK_LIMIT, PathGuard
-from .opening import PathRefused
 from .shape import MAX_NAME, MAX_PATH
 
 __all__ = ["MAX_NAME", "MAX_PATH", "WALK_LIMIT", "PathGuard", "PathRefused"]

@@ -14,21 +14,21 @@ from typing import BinaryIO
 from hookline_hookspecs import FileRisk
 
 from . import known_places
-from .folder_handles import Enter, enter, enter_or_make, folder_of
-from .opening import (
+from .file_access import (
     CREATE,
     READ,
     PathRefused,
     entries_of,
-    named,
+    full_path_in_errors,
     require_regular,
     status_of,
     writable_mode,
 )
+from .folder_handles import Enter, enter, enter_or_make, folder_of
+from .name_forms import components
 from .own_files import OwnFiles
 from .rules import rules
 from .shape import is_in, malformed, real_path, shown
-from .spelling import components
 from .table import Known
 
 WALK_LIMIT = 100_000
@@ -139,7 +139,7 @@ class PathGuard:
             raise PathRefused(f"The path {shown(str(real))} came with a message: it is read only.")
         with self._folder_of(real, enter_or_make) as (name, folder):
             temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
-            with named(real):
+            with full_path_in_errors(real):
                 mode = writable_mode(name, folder, real)
                 handle = os.open(temporary, CREATE, 0o666, dir_fd=folder)
             try:
@@ -161,7 +161,7 @@ class PathGuard:
         for a file that is missing or may not be read.
         """
         real = self.resolve(path)
-        with self._folder_of(real, enter) as (name, folder), named(real):
+        with self._folder_of(real, enter) as (name, folder), full_path_in_errors(real):
             # Looked at first, because merely opening some devices has an effect.
             status = status_of(name, folder)
             if status is not None:
@@ -272,7 +272,7 @@ class PathGuard:
         """The last name of `real`, and a handle on its folder for the ``dir_fd`` of `os`."""
         start = Path(self._root_of(str(real)) or real.parent)
         with ExitStack() as stack:
-            with named(real):
+            with full_path_in_errors(real):
                 found = stack.enter_context(folder_of(real, start, enter))
             yield found
 

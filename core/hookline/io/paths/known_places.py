@@ -11,8 +11,8 @@ from typing import Any
 
 from hookline_hookspecs import FileRisk
 
+from .name_forms import components, fold, globs, load_data
 from .running_parts import running_part
-from .spelling import components, fold, globs, load
 from .table import Known, Table
 
 
@@ -64,16 +64,16 @@ def change_risk(path: str, before: str, after: str) -> FileRisk | None:
 
 @functools.cache
 def _table(name: str, *, copies: bool) -> Table:
-    return Table(load(name), copies=copies)
+    return Table(load_data(name), copies=copies)
 
 
 @functools.cache
 def _person() -> tuple[frozenset[str], re.Pattern[str]]:
-    data = load("caution.yaml")["person"]
+    data = load_data("caution.yaml")["person"]
     return frozenset(data["folders"]), re.compile(globs(data["projects"]))
 
 
 @functools.cache
 def _later_parts() -> dict[str, Any]:
-    found: dict[str, Any] = load("later.yaml")["parts"]
+    found: dict[str, Any] = load_data("later.yaml")["parts"]
     return found

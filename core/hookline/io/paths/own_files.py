@@ -18,9 +18,9 @@ from typing import Any
 import yaml
 
 from .mounts import aliases
+from .name_forms import components
 from .rules import rules
 from .shape import is_in, shown
-from .spelling import components
 
 FRESH_SECONDS = 1.0
 """How long a look at the mounts, or at the numbers of home's files, is relied upon."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .spelling import components, forms, globs, matches, short_name, without_copy_ending
+from .name_forms import components, forms, globs, matches, short_name, without_copy_ending
 
 REMEMBERED = 16_384
 """Components whose analysis a table keeps."""

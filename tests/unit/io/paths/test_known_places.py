@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hookline.io.paths import known_places
 from hookline.io.paths.known_places import caution, change_risk, credentials, later
-from hookline.io.paths.spelling import globs, matches
+from hookline.io.paths.name_forms import globs, matches
 
 DATA = Path(known_places.__file__).parent / "data"
 TABLES = {

@@ -1,4 +1,4 @@
-"""Opens regular files below an open folder, and says what went wrong with the whole path."""
+"""Flags and checks for opening regular files in an open folder."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .shape import shown
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-"""Flags for reading: no link is followed, no pipe waited for, no terminal taken over."""
+"""Flags for reading: do not follow links, wait for pipes or take over a terminal."""
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 """Flags for a new file."""
 
 
 class PathRefused(Refused, PermissionError):
-    """A path that may not be used. Its text is a sentence that says why and what to do."""
+    """A path that may not be used, with a sentence that says why and what to do."""
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Puts the whole path into errors of calls that only saw its last name."""
+def full_path_in_errors(path: Path) -> Iterator[None]:
+    """Put the whole path into errors of calls that were given its last name only."""
     try:
         yield
     except PathRefused:
@@ -41,7 +41,7 @@ def named(path: Path) -> Iterator[None]:
 
 
 def status_of(name: str, folder: int | None) -> os.stat_result | None:
-    """The status of a name in an open folder, no link followed; None if there is none."""
+    """The status of a name in an open folder, without following links; None if it is missing."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -49,19 +49,19 @@ def status_of(name: str, folder: int | None) -> os.stat_result | None:
 
 
 def writable_mode(name: str, folder: int | None, path: Path) -> int | None:
-    """The mode of the file that a write would replace; None where there is none yet."""
+    """The mode of the file that a write would replace; None for a new file."""
     status = status_of(name, folder)
     if status is None:
         return None
     require_regular(status.st_mode, path)
-    # Replacing needs no right on the file itself, but a read-only file is meant to stay.
+    # Replacing a file does not need write permission on it, but a read-only file must stay.
     if not os.access(name, os.W_OK, dir_fd=folder):
         raise PermissionError(errno.EACCES, "The file is read-only", str(path))
     return status.st_mode
 
 
 def require_regular(mode: int, path: Path) -> None:
-    """Raises PathRefused for what is no regular file."""
+    """Raise ``PathRefused`` unless ``mode`` is that of a regular file."""
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a link, a device, a socket or a pipe"
         raise PathRefused(f"{shown(str(path))} is {kind}, not a file with content.")
@@ -73,4 +73,4 @@ def entries_of(folder: str) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return []  # Unreadable, gone since, or a file.
+        return []  # unreadable, removed meanwhile, or a file

@@ -1,4 +1,4 @@
-"""The spellings under which a file system may find one and the same name."""
+"""The different names under which file systems find the same file."""
 
 from __future__ import annotations
 
@@ -12,67 +12,67 @@ from typing import Any
 import yaml
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's where there is one; it takes a tenth of the time."""
+"""libyaml's loader if available: it is ten times as fast."""
 _SEPARATORS = re.compile(r"[/\\]+")
 
 
-def load(name: str) -> Any:
+def load_data(name: str) -> Any:
     """The data file ``name`` of this package."""
     file = Path(__file__).parent / "data" / name
     return yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506
 
 
 @functools.cache
-def _known() -> dict[str, re.Pattern[str]]:
-    return {key: re.compile(text) for key, text in load("spelling.yaml").items()}
+def _patterns() -> dict[str, re.Pattern[str]]:
+    return {key: re.compile(text) for key, text in load_data("spelling.yaml").items()}
 
 
 def fold(text: str) -> str:
-    """The spelling under which the most forgiving file system would find the name.
+    """The name with all differences removed that any file system ignores.
 
-    Unicode's NFKC_Casefold (UAX #31, section 5): HFS+, APFS and NTFS each apply a part of it.
+    Unicode's NFKC_Casefold (UAX #31, section 5). HFS+, APFS and NTFS each apply a part of that.
     """
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return _known()["ignorable"].sub("", folded)
+    return _patterns()["ignorable"].sub("", folded)
 
 
 def components(path: str) -> list[str]:
-    """The folded components of a path; both slashes separate, as they do on Windows."""
+    """The folded components of a path; both kinds of slash separate, as on Windows."""
     return _SEPARATORS.split(fold(path))
 
 
 def forms(part: str) -> set[str]:
-    """What one folded component may also be called.
+    """All names of the file with this folded name.
 
-    Win32 drops trailing dots and spaces; what follows a colon names a stream of the same file.
+    Win32 drops trailing dots and spaces, and the text after a colon names a stream of the file.
     """
     return {form.rstrip(". ") for form in (part, part.partition(":")[0])} | {part}
 
 
 def without_copy_ending(part: str) -> str:
     """A component without the endings of backups: ``.env`` of ``.env.bak~``."""
-    return _known()["copy_endings"].sub("", part)
+    return _patterns()["copy_endings"].sub("", part)
 
 
 def short_name(name: str) -> str:
-    """How the 8.3 alias of ``name`` on FAT and NTFS begins: ``git-cr`` of ``.git-credentials``.
+    """The start of the 8.3 alias of ``name`` on FAT and NTFS: ``git-cr`` of ``.git-credentials``.
 
-    Empty for a name that has none: a dot at the front or a ninth letter forces one.
+    Empty for a name without an alias: only a leading dot or more than 8 letters need one.
     """
     stem = re.split(r"[.*?]", name.removeprefix("."))[0][:6]
     return stem if name.startswith(".") or (len(name) > 8 and name.isidentifier()) else ""
 
 
 def globs(patterns: Sequence[str]) -> str:
-    """One regular expression for globs whose ``*`` and ``?`` stay within a component."""
+    """One regular expression for globs; ``*`` and ``?`` do not match a slash."""
     bodies = (re.escape(p).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for p in patterns)
     return "(?:" + "|".join(bodies) + ")"
 
 
 def matches(glob: str, name: str) -> bool:
-    """Whether a glob holds a component. Only globs of several wildcards are compiled."""
+    """Whether a glob matches a component. Only globs with several wildcards are compiled."""
     before, star, after = glob.partition("*")
     if "?" in glob or "*" in after:
         return _compiled(glob).fullmatch(name) is not None
