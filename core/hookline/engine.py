@@ -63,11 +63,11 @@ class Providers:
     def window(self, model: str) -> int:
         """The window of ``provider/model`` in tokens, from the presets; else :data:`WINDOW`."""
         try:
-            name, wanted = split_model(model or self.default_model())
+            name, model_name = split_model(model or self.default_model())
         except ConfigError:
             return WINDOW
         models = preset.models if (preset := self._loaded.presets.get(name)) is not None else ()
-        return next((one.window for one in models if one.name == wanted), None) or WINDOW
+        return next((one.window for one in models if one.name == model_name), None) or WINDOW
 
     def add(self, name: str, provider: Provider) -> None:
         """Use a provider that no driver made."""
@@ -105,8 +105,10 @@ class ToolRegistry(dict[str, Tool]):
         """Add a plugin's tool. Raises ``PluginRefused`` if its name is taken, naming the plugin."""
         other = self.get(tool.name)
         if other is not None and not (other.deferred and tool.deferred and other.plugin == plugin):
-            told = f"its tool {tool.name} has the name of one of plugin {other.plugin}"
-            raise PluginRefused(f"{told}; switch one of them off")
+            raise PluginRefused(
+                f"its tool {tool.name} has the name of one of plugin {other.plugin}; "
+                "switch one of them off"
+            )
         tool.plugin = plugin
         self[tool.name] = tool
 
@@ -147,7 +149,7 @@ class Node:
         await self._held.aclose()
 
     async def may_claim(self, owner: str | None) -> bool:
-        """True for a row that is nobody's, this node's, or a dead node's."""
+        """True for a row without an owner, or owned by this node or a dead one."""
         if owner is None or owner == self.id:
             return True
         try:

@@ -59,7 +59,7 @@ class CoreInspection:
         ]
 
     def plugin_problems(self) -> list[str]:
-        """Plugins that are not on although they should be, and settings nobody knows."""
+        """Enabled plugins that are not on, and unknown settings."""
         off, warnings = _problems(self._plugins)
         return off + warnings
 
@@ -159,8 +159,14 @@ def _row(name: str, one: PluginStatus) -> dict[str, Any]:
         "standard" if one.entry.standard else "third-party",
         hooks_of(one.plugin) if one.plugin else [],
     )
-    told = {"state": one.state, "reason": one.reason, "hooks": hooks, "warnings": one.warnings}
-    return {"name": name, "kind": kind, **told}
+    return {
+        "name": name,
+        "kind": kind,
+        "state": one.state,
+        "reason": one.reason,
+        "hooks": hooks,
+        "warnings": one.warnings,
+    }
 
 
 def _schema(kind: Any) -> dict[str, Any]:

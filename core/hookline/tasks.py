@@ -14,7 +14,7 @@ PLUGIN_TASK_GRACE = 3.0
 
 
 class BackgroundTasks:
-    """Tasks that nobody awaits. A failure is logged; what still runs is cancelled at the end."""
+    """Tasks that are not awaited. A failure is logged; what still runs is cancelled at the end."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

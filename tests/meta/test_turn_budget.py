@@ -110,7 +110,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(owner, name, call)
 
-    monkeypatch.setattr(store, "LINGER", LINGER)
+    monkeypatch.setattr(store, "WRITE_DELAY", LINGER)
     # What may wait for a second is shared by all turns of that second, and left out here.
     monkeypatch.setattr(later, "SECONDS", 3600.0)
     monkeypatch.setattr(search, "DELAY", 3600.0)

@@ -59,8 +59,8 @@ class GuardFailed(Deny):
 class Decision(Generic[E]):
     """What the guards of a hook decided.
 
-    ``event`` is the event as they rewrote it, ``verdict`` the strictest verdict, or None if nobody
-    objects; ``plugin`` is whose verdict it is.
+    ``event`` is the event as they rewrote it. ``verdict`` is the strictest verdict, None if no
+    guard objects, and ``plugin`` the plugin that gave it.
     """
 
     event: E

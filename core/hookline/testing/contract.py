@@ -26,7 +26,7 @@ from .resource_leaks import ResourceSnapshot, tasks
 Make = Callable[..., Harness]
 ANSWERS = ["Very well."] * 500
 """The model's answers; more than any hook requests in one test."""
-INJECTED = "the contract lets setup fail at its end"
+SETUP_FAILURE = "the contract makes setup fail at its end"
 
 
 class PluginContract:
@@ -86,15 +86,17 @@ class PluginContract:
         if not own:
             self._expect_no_dist(package)
         if not any(_load(point) is self.plugin for point in own):
-            led = ", ".join(f"{p.name} = {p.value}" for p in own)
+            found = ", ".join(f"{p.name} = {p.value}" for p in own)
             _fail(
-                f"no entry point of {package} leads to {self.plugin.__name__}: there is {led}. "
+                f"no entry point of {package} is {self.plugin.__name__}; found {found}. "
                 f'Correct [project.entry-points."{GROUP}"] in pyproject.toml and install again.'
             )
         for point in own:
             rivals = {p.value for p in points if p.name == point.name} - {point.value}
             if rivals:
-                _fail(f"another dist brings a plugin {point.name} too: {', '.join(rivals)}.")
+                _fail(
+                    f"another distribution provides a plugin {point.name} too: {', '.join(rivals)}."
+                )
 
     # Its settings
 
@@ -104,8 +106,8 @@ class PluginContract:
         if missing:
             _fail(
                 f"{self._model().__name__} requires {', '.join(missing)}. Give each a default, so "
-                f"that `plugins: {{{self._name()}: true}}` starts; or, if nobody can know it for "
-                f"the user, name it in the contract's `config`."
+                f"that `plugins: {{{self._name()}: true}}` starts; or, if only the user can "
+                f"know it, name it in the contract's `config`."
             )
 
     def test_its_settings_go_there_and_back(self) -> None:
@@ -121,8 +123,8 @@ class PluginContract:
             changed = [name for name in dumped if dumped[name] != now.get(name)]
             _fail(
                 f"{type(made).__name__} changes when it is dumped and validated again, in "
-                f"{', '.join(changed) or 'a private part'}. A validator must leave what it has "
-                f"made itself as it is."
+                f"{', '.join(changed) or 'a private part'}. A validator must return its own "
+                f"output unchanged."
             )
 
     def test_its_settings_have_a_json_schema(self) -> None:
@@ -132,7 +134,7 @@ class PluginContract:
         except Exception as error:
             _fail(
                 f"{self._model().__name__} has no JSON schema: {error}. Use types that JSON can "
-                f"say, or annotate the field with pydantic's WithJsonSchema."
+                f"express, or annotate the field with pydantic's WithJsonSchema."
             )
 
     def test_its_secrets_are_masked(self) -> None:
@@ -147,11 +149,11 @@ class PluginContract:
         made = settings.with_canaries(self._model(), self.config)
         shown = {"repr": repr(made), "str": str(made), "model_dump_json": made.model_dump_json()}
         for secret in {s for s in settings.secrets(made) if len(s) > 3}:
-            told = [way for way, text in shown.items() if secret in text]
-            if told:
+            leaks = [method for method, text in shown.items() if secret in text]
+            if leaks:
                 _fail(
-                    f"{' and '.join(told)} of {self._model().__name__} shows a secret in plain "
-                    f"text. Leave SecretStr as it is; do not serialise it yourself."
+                    f"{' and '.join(leaks)} of {self._model().__name__} shows a secret in plain "
+                    f"text. Keep SecretStr; do not serialise it yourself."
                 )
 
     # Its hooks
@@ -219,11 +221,11 @@ class PluginContract:
         found |= {
             one.plugin: one.reason for one in h.runtime.engine.services[Inspection].failures()
         }
-        if told := "; ".join(
+        if problems := "; ".join(
             f"{name}: {reason}" for name, reason in found.items() if name in names
         ):
             _fail(
-                f"two of {self._name()} do not get along: {told}. Use `host.plugin` in the "
+                f"two of {self._name()} conflict: {problems}. Use `host.plugin` in the "
                 "names of tools, commands and channels, or leave `multiple` off."
             )
 
@@ -240,8 +242,8 @@ class PluginContract:
         left += before.leaked()
         if left:
             _fail(
-                f"{self._name()} leaves behind: {', '.join(left)}. End it in `teardown`; what "
-                f"`host.spawn` runs and `host.signals` connects is ended by core."
+                f"{self._name()} leaves behind: {', '.join(left)}. End it in `teardown`; "
+                f"core ends what `host.spawn` runs and `host.signals` connects."
             )
 
     def test_a_failing_setup_leaves_nothing(self, harness: Make) -> None:
@@ -252,7 +254,7 @@ class PluginContract:
         h = self._open(harness, plugin=broken, strict=False)
         self._turn(h)
         state, reason = h.states()[self._name()]
-        if state != "failed" or INJECTED not in reason:
+        if state != "failed" or SETUP_FAILURE not in reason:
             _fail(f"{self._name()} is {state} ({reason}) although its setup raised.")
         left = _registered(h) - _registered(bare)
         left |= {f"a {line}" for line in h.run(_list_tasks())}
@@ -274,7 +276,7 @@ class PluginContract:
         if sent[0] != sent[1]:
             _fail(
                 f"with {self._name()}: false the first request has {len(sent[1]) - len(sent[0])} "
-                f"bytes more than without the plugin. Nothing of it may act at import."
+                f"bytes more than without the plugin. It must do nothing at import."
             )
 
     # Creating harnesses
@@ -321,7 +323,7 @@ class PluginContract:
             h.send("Hello.", approve="no")
         except Exception as error:
             _fail(
-                f"{self._name()} does not take a turn: {describe(error)}. Give the contract "
+                f"{self._name()} fails in a turn: {describe(error)}. Give the contract "
                 f"settings (`config`), plugins (`needs`) or `services` with which it starts."
             )
         seen = h.plugin(_Probe).seen
@@ -394,7 +396,7 @@ def _with_failing_setup(kind: type[Plugin[Any]]) -> type[Plugin[Any]]:
             result = original(self, **given)
             if inspect.isawaitable(result):
                 await result
-        raise RuntimeError(INJECTED)
+        raise RuntimeError(SETUP_FAILURE)
 
     body = {"setup": hookimpl(setup), "__module__": kind.__module__}
     return type(kind.__name__, (kind,), {**body, "__qualname__": kind.__qualname__})

@@ -248,7 +248,7 @@ def test_an_entry_point_that_leads_elsewhere_is_told(
     dist("entry-plugin", "entry = entry_plugin:Other")
     kind = package("entry_plugin", TWO).Heavy
     said = complaint("test_its_entry_point_leads_to_it", kind)
-    assert "leads to Heavy: there is entry = entry_plugin:Other. Correct" in said
+    assert "is Heavy; found entry = entry_plugin:Other. Correct" in said
 
 
 def test_an_entry_point_that_leads_nowhere_is_told(complaint: Any, package: Any, dist: Any) -> None:
@@ -261,7 +261,7 @@ def test_a_name_that_two_dists_have_is_told(complaint: Any, package: Any, dist: 
     dist("entry-plugin", "entry = entry_plugin:Heavy")
     dist("rival", "entry = rival:Rival")
     said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
-    assert "another dist brings a plugin entry too: rival:Rival" in said
+    assert "another distribution provides a plugin entry too: rival:Rival" in said
 
 
 def test_a_dist_without_an_entry_point_is_told(complaint: Any, package: Any, dist: Any) -> None:
@@ -387,7 +387,7 @@ class Explodes(Plugin[NoConfig]):
         (Misspelt, "unknown hook 'pre_tools'; did you mean pre_tool?"),
         (Unmarked, "pre_tool has a hook's name but is not marked as one"),
         (WrongArguments, "WrongArguments cannot be registered: "),
-        (Explodes, "does not take a turn: OSError: no route to the greeter. Give the contract"),
+        (Explodes, "fails in a turn: OSError: no route to the greeter. Give the contract"),
     ],
 )
 def test_a_plugin_that_cannot_start_is_told(complaint: Any, kind: Any, sentence: str) -> None:

@@ -1,7 +1,7 @@
-"""Owning something among processes: a file lock that the system drops when its holder dies.
+"""Ownership among processes: a file lock that the system releases when its holder dies.
 
-The lock is SQLite's own, on an empty database: it works wherever the store works. Beside it a file
-``.holder`` says who has it. The lock file stays, empty: others may be waiting for it.
+The lock is SQLite's own lock of an empty database, so it works wherever the store works. A file
+``.holder`` beside it names the holder. The lock file is never removed: others may wait for it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ LOOK = ("BEGIN", "SELECT 1 FROM sqlite_master")
 async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
     """Hold the lock ``path``; two tasks of one process exclude each other, too.
 
-    With negative ``seconds`` it is only looked whether somebody holds it: others who look are not
-    shut out. Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
+    Negative ``seconds`` only test whether it is held; several such tests do not exclude each other.
+
+    Raises:
+        StoreError: it was held for ``seconds``. The error names the holder and ``what``.
     """
     holder = path.with_suffix(".holder")
     deadline = time.monotonic() + seconds
@@ -52,7 +54,7 @@ async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[
 
 
 def _name(holder: Path) -> str:
-    with suppress(OSError):  # it may let go right now
+    with suppress(OSError):  # the lock may be released right now
         return holder.read_text()
     return "another process"
 

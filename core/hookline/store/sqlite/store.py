@@ -1,8 +1,8 @@
 """The SQLite store: one file under home, a thread that writes and a thread that reads.
 
-Reached by config ``store: sqlite`` through the entry point group ``hookline.stores``. Writes that
-wait at the same moment share one transaction and so one flush to disk (group commit). One that
-nobody waits for yet is held back for `LINGER` seconds, to go with those that follow.
+The config key ``store: sqlite`` finds it in the entry point group ``hookline.stores``. Writes that
+wait at the same moment share one transaction and one flush to disk (group commit). A write that is
+not awaited yet is delayed by `WRITE_DELAY` seconds, to be committed together with later ones.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ except ImportError:  # no fcntl on this platform; a lock file for each session d
 T = TypeVar("T")
 log = logging.getLogger("hookline.store")
 _topics: WeakValueDictionary[str, Topics] = WeakValueDictionary()
-"""One for all stores of a file in this process."""
+"""By file, shared by all stores of that file in this process."""
 
-BATCH_LIMIT = 256
-"""Most writes in one transaction, so that other processes get their turn."""
+MAX_BATCH_WRITES = 256
+"""Writes in one transaction at most, so that other processes get their turn."""
 
-LINGER = 0.002
-"""Seconds for which a write that nobody waits for is held back. To commit it at once would cost a
-transaction of its own, and the writing thread would take the interpreter from the event loop
-just when that sends a request."""
+WRITE_DELAY = 0.002
+"""Seconds by which a write is delayed while it is not awaited. Committing it at once would cost its
+own transaction, and the writing thread would hold the interpreter while the event loop sends a
+request."""
 
 
 class _Outcome(asyncio.Future[T]):
-    """What a write will have come to. Who waits for it has the writing thread called at once."""
+    """The result of a write. Awaiting it starts the writing thread at once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         super().__init__(loop=loop)
@@ -137,11 +137,11 @@ class SqliteStore:
         self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
         self._calling: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
         self._is_called = False  # the writing thread has been, and has not begun
-        self._synchronous = ""  # what the writing connection was last told
+        self._synchronous = ""  # the last setting of the writing connection
         self._open = False
         self._file: tuple[int, int] | None = None  # the one that was opened
         self._gone = False
-        self._told: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
+        self._loop_count: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
         self._lock_file: ranges.LockFile | None = None
         self._topics = _topics.setdefault(self._name, Topics())
 
@@ -208,15 +208,15 @@ class SqliteStore:
         job.future = _Outcome(job.loop, self._call_writer)
         self._waiting.append(job)
         if self._calling is None or self._calling[0] is not job.loop:
-            self._calling = (job.loop, job.loop.call_later(LINGER, self._call_writer))
+            self._calling = (job.loop, job.loop.call_later(WRITE_DELAY, self._call_writer))
         return job.future
 
     def _call_writer(self) -> None:
-        """Let the writing thread take what waits, if it has not been told of it."""
+        """Start the writing thread on the waiting writes, unless it is started already."""
         if self._calling is not None:
             self._calling[1].cancel()
             self._calling = None
-            if not self._is_called:  # it takes everything that waits when it begins
+            if not self._is_called:  # it takes all writes that wait when it begins
                 self._is_called = True
                 self._writes.submit(self._write_waiting)
 
@@ -231,34 +231,34 @@ class SqliteStore:
         """Copy the database to a new file; see the protocol."""
         from .snapshots import write_snapshot
 
-        await self.read(lambda connection: None)  # so that what was handed over is committed
+        await self.read(lambda connection: None)  # so that submitted writes are committed
         await write_snapshot(self._path, path, self._connect)
 
     is_shared = False
     conninfo = None
 
     def changes_of(self, prefix: str) -> int:
-        """A number that differs once another process has written; see :attr:`changes`."""
+        """A number that changes when another process writes; see :attr:`changes`."""
         return self.changes
 
     @property
     def changes(self) -> int:
-        """A number that differs once another process has written, as of now; no thread is asked.
+        """A number that changes when another process writes; read without using a thread.
 
-        It is asked for once in each iteration of an event loop, however many turns are under way.
+        It is read once in each iteration of an event loop, however many turns are running.
         """
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return self._foreign_writes.count
-        if self._told is None or self._told[0] is not loop:
-            # Nothing is read meanwhile: what comes from a thread comes with another iteration.
-            self._told = loop, self._foreign_writes.count
-            loop.call_soon(self._ask_again)
-        return self._told[1]
+        if self._loop_count is None or self._loop_count[0] is not loop:
+            # Valid for this iteration: results of threads arrive only in a later one.
+            self._loop_count = loop, self._foreign_writes.count
+            loop.call_soon(self._clear_loop_count)
+        return self._loop_count[1]
 
-    def _ask_again(self) -> None:
-        self._told = None
+    def _clear_loop_count(self) -> None:
+        self._loop_count = None
 
     def own(
         self, key: str, timeout: float, what: str = ""
@@ -270,12 +270,12 @@ class SqliteStore:
         return own(self._locks / f"{name}.lock", key, what or key, timeout)
 
     async def notify(self, topic: str, payload: str) -> None:
-        """Tell those in this process who listen."""
+        """Send to the listeners in this process."""
         self._topics.publish(topic, payload)
 
     @asynccontextmanager
     async def listen(self, topic: str) -> AsyncIterator[AsyncIterator[str]]:
-        """What is told in this process from now on."""
+        """The payloads sent in this process from now on."""
         with self._topics.listen(topic) as payloads:
             yield payloads
 
@@ -319,8 +319,8 @@ class SqliteStore:
     def _write_waiting(self) -> None:
         """Run what waits now, in batches."""
         self._is_called = False  # first: who comes later than what is taken here calls again
-        for _ in range(0, len(self._waiting), BATCH_LIMIT):
-            self._write_batch(self._waiting[:BATCH_LIMIT])
+        for _ in range(0, len(self._waiting), MAX_BATCH_WRITES):
+            self._write_batch(self._waiting[:MAX_BATCH_WRITES])
 
     def _write_batch(self, jobs: Sequence[_Job[Any]]) -> None:
         try:
@@ -348,8 +348,9 @@ class SqliteStore:
             execute("SAVEPOINT work")
             job.run(self._writer)
             if not self._writer.raw.in_transaction:  # a full disk ends it for all
-                ended = f"A transaction of {self._path} ended early, so nothing of it was saved"
-                raise StoreError(f"{ended} ({job.error}).")
+                raise StoreError(
+                    f"A transaction of {self._path} ended early and was not saved ({job.error})."
+                )
             if job.error:
                 execute("ROLLBACK TO work")
             execute("RELEASE work")
@@ -357,18 +358,18 @@ class SqliteStore:
         execute("COMMIT")
 
     def _expect_file(self) -> None:
-        """Raise ``StoreError`` if the file that was opened is not the one at its path any more.
+        """Raise ``StoreError`` if the file at the path is no longer the one that was opened.
 
-        SQLite would go on writing into a file without a name, and nothing of it would be kept.
+        SQLite would go on writing into the unlinked file, and everything would be lost.
         """
         if _identity(self._name) == self._file:
             self._gone = False
             return
-        told = (
+        problem = (
             f"The database {self._path} was removed or replaced while it was in use; nothing more "
             "can be kept. Put the folder back, or start Hookline again."
         )
         if not self._gone:
-            log.error("%s", told)
+            log.error("%s", problem)
         self._gone = True
-        raise StoreError(told)
+        raise StoreError(problem)
