@@ -1,4 +1,4 @@
-"""How plugins tell the audit what was done, without knowing whether it is on.
+"""Adds rows to the audit log, if the plugin ``audit`` is on.
 
 ::
 
@@ -6,7 +6,7 @@
 
     note(host, "sql", "prod", "ran", detail={"sql": sql, "rows": 3})
 
-The plugin ``audit`` offers the service :class:`Audit`; where it is off, :func:`note` does nothing.
+The plugin ``audit`` provides the service :class:`Audit`; without it, :func:`note` does nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Audit(Protocol):
-    """Keeps rows that nobody can change unseen; offered by the plugin ``audit``."""
+    """A log in which changes are detectable. The plugin ``audit`` provides it."""
 
     def note(
         self,
@@ -51,9 +51,9 @@ class Audit(Protocol):
     ) -> None:
         """Add a row. Returns at once, from any thread.
 
-        The row is handed to the store before this returns, so it is in the transaction of what the
-        plugin writes next, or in an earlier one: a row may tell of an act that a crash took back,
-        but no act is without its row. Call it right before you write, or right before you act.
+        Call it right before you write or act. The row is submitted to the store before this
+        returns, so it is committed with the plugin's next write or earlier: after a crash there
+        may be a row without its act, but never an act without its row.
 
         Args:
             kind: what the row is about.

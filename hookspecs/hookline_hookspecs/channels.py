@@ -33,10 +33,9 @@ class Channel(Protocol):
             reply that only one person in a group chat can see; ``voice`` and ``files``, which it
             can send; ``typing``, a typing indicator.
         shared: several gateways may receive for it at the same time, as behind a load balancer.
-        relays: its plugin shows in every process what happens in turns of other processes, so that
-            nobody else has to.
-        listener: the name of what it receives through, if it shares that with other channels; one
-            process owns all of them. Empty if it shares nothing.
+        relays: its plugin itself shows in every process what happens in turns of other processes.
+        listener: the name of the connection it receives through, if other channels share it: one
+            process then owns all of them. Otherwise empty.
     """
 
     name: str
@@ -57,22 +56,22 @@ class Channel(Protocol):
         """Disconnect."""
 
     async def send(self, reply: Reply) -> str | Sequence[str] | None:
-        """Deliver a reply and return the platform's ids of the messages it was sent as, in order;
-        a single id may be a string. Also works after :meth:`stop`.
+        """Deliver a reply; return the platform's ids of the sent messages in order.
 
-        If it raises, delivery is retried later: on a network channel after the seconds of an
-        exception that is a :class:`RetryLater`; elsewhere with the
-        chat's next reply.
+        A single id may be a string. Also works after :meth:`stop`. If it raises, delivery is
+        retried: on a network channel after a pause, which a :class:`RetryLater` may set; elsewhere
+        with the chat's next reply.
         """
 
     async def private_chat(self, user_id: str) -> str | None:
-        """Return the id of the chat with this person alone, opened if necessary; None if there is
-        none. An admin who has never written is asked there."""
+        """Return the id of the private chat with this person, opened if necessary, or None.
+
+        An admin who has never written is asked there.
+        """
         return None
 
     async def answer_to(self, question: Question) -> str | None:
-        """Let the person at this process answer a question that a turn ended with; None if nobody
-        does."""
+        """Ask the person at this process the question a turn ended with; None if not answered."""
         return None
 
 

@@ -26,32 +26,38 @@ class GatewayHost(Protocol):
         undelivered replies. Also deletes records of work finished a week ago. Call it before the
         channels start, and periodically.
 
-        With ``channel``, only of one chat, and without replies; returns the tasks that work on it.
-        Where work is shared, nobody else works on stored messages. A message behind
-        one that another process has is left.
+        With ``channel``, do so for one chat only, and without replies; return the tasks that do
+        it. A message after one that another process has claimed is left alone. If work is shared,
+        no other code may answer stored messages.
 
         Raises:
             StoreError: the store fails, or another process has a message of the chat.
         """
 
     async def fetch_files(self, channel: str, fetch: FetchFiles) -> None:
-        """Complete the channel's messages that wait for files: those that a dead process left, and
-        from now on every one that is received with files. They are fetched one message at a time
-        in each chat, again after 10 s where ``fetch`` raises. Call it when the channel starts.
-        Raises ``StoreError``."""
+        """Fetch the files of the channel's messages from now on, and of those a dead process left.
+
+        Call it when the channel starts. In each chat, one message is completed at a time; if
+        ``fetch`` raises, it is called again after 10 s.
+
+        Raises:
+            StoreError: the store failed.
+        """
 
     async def finish(self, seconds: float) -> None:
         """Wait at most ``seconds`` for running turns and replies to finish."""
 
     async def deliver(self, channel: str, chat_id: str) -> None:
-        """Send the replies that wait for a chat, in their order; return when all are sent, or are
-        to be tried again later."""
+        """Send a chat's waiting replies in order; return when all are sent or will be retried."""
 
     async def post(self, reply: Reply) -> None:
-        """Send a text that answers nothing into a chat of a network channel.
+        """Send a text that answers no message into a chat of a network channel.
 
-        When this returns, it is stored; it is delivered as answers are, in the order of its chat,
-        until it has arrived, by another process if this one ends. Raises ``StoreError``.
+        When this returns, it is stored. It is delivered like a reply, in the order of its chat and
+        with retries, by another process if this one ends.
+
+        Raises:
+            StoreError: it could not be stored.
         """
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:

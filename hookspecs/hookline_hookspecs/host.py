@@ -279,7 +279,7 @@ class Context(Protocol):
 
     approval: Literal["ask", "yes", "no"]
     """How an ``Ask`` is answered in this turn: by a person, ``yes`` without asking (they said so
-    beforehand, with ``--yes``), or ``no`` because nobody is there."""
+    beforehand, with ``--yes``), or ``no`` because no one is there."""
 
     paths: Paths
     """Guarded access to files of this session's workspace."""
@@ -330,4 +330,4 @@ class Context(Protocol):
         if it is not known."""
 
     async def ask(self, question: Question) -> str | None:
-        """Ask a person a question and return the answer, or None if nobody can answer."""
+        """Ask a person a question and return the answer, or None if no one can answer."""

@@ -1,4 +1,4 @@
-"""The services that move data in: each plugin imports its own kinds, so nobody writes its tables.
+"""Services that import data: each plugin imports its own kinds into its own tables.
 
 A plugin offers an :class:`Importer` with ``host.services.add(Importer, …)``; whoever reads the
 data of another program hands it :class:`Item` objects. :class:`SearchIndex` is offered by what

@@ -47,7 +47,7 @@ class Paths(Protocol):
         """Return what kind of secret a file of this name holds, or None; reads nothing."""
 
     def runs_later(self, path: str) -> bool:
-        """Return True for a file that somebody runs afterwards, such as a Makefile."""
+        """Return True for a file that a person may run later, such as a Makefile."""
 
     def change_risk(self, path: str, before: str, after: str) -> FileRisk | None:
         """Return what of a change to the text of a file will run later; None if nothing does."""

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 from .inbound import Inbound
 
 WebRole: TypeAlias = Literal["operator", "person", "auditor"]
-"""The role of somebody who is signed in to the web server."""
+"""The role of a person who is signed in to the web server."""
 PersonRole: TypeAlias = Literal["admin", "person", "auditor", "blocked", "unknown"]
 """The role of a person on any channel."""
 

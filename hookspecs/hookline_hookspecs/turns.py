@@ -36,8 +36,8 @@ class CachePrice:
     write_1h: float = 2.0
 
 
-MOST_TOKENS = 10**12
-"""More than any count of tokens; what a server says beyond it is taken for it."""
+MAX_TOKENS = 10**12
+"""The largest count of tokens; larger ones of a server are set to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Usage:
 
     ``input`` includes tokens read from and written to the cache; ``cache_write`` includes
     ``cache_write_1h``, the tokens cached for an hour. ``input_cost`` is the cost of the input in
-    units of one uncached input token; without a cache it would equal ``input``. A count outside 0
-    to :data:`MOST_TOKENS`, or that is no number, is set to the nearest of them, or to 0.
+    units of one uncached input token; without a cache it would equal ``input``. A negative
+    count or one that is not a number becomes 0, one above :data:`MAX_TOKENS` becomes that.
     """
 
     input: int = 0
@@ -62,7 +62,7 @@ class Usage:
         for name in self.__slots__:
             value: Any = getattr(self, name)
             known = value if type(value) in (int, float) and value > 0 else 0
-            object.__setattr__(self, name, min(known, MOST_TOKENS))
+            object.__setattr__(self, name, min(known, MAX_TOKENS))
 
     @property
     def fresh(self) -> int:

@@ -1,4 +1,4 @@
-"""Rows that are not read again while nobody writes them."""
+"""Rows that are read again only after a write."""
 
 from __future__ import annotations
 

@@ -109,5 +109,5 @@ class TurnHooks:
         """For a question to a person: return the answer, or None to leave it to other plugins.
 
         The choices of an approval are ``Once``, ``This session``, ``Always`` and ``Deny``; an
-        approval that nobody answers is refused.
+        approval without an answer is refused.
         """

@@ -43,14 +43,14 @@ def is_kept(name: str) -> bool:
 
 
 def open_kept(folder: Path, name: str) -> BinaryIO:
-    """Open a kept file. Raises ``OSError``, also for another name and for what is no file."""
+    """Open a kept file. Raises ``OSError``, also for a name or file of another kind."""
     if not is_kept(name):
         raise FileNotFoundError(f"{name!r} is not the name of a kept file")
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     handle = os.open(folder / name, flags)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise FileNotFoundError(f"{name} is no file")
+        raise FileNotFoundError(f"{name} is not a kept file")
     return os.fdopen(handle, "rb")
 
 

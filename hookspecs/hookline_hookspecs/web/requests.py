@@ -108,7 +108,7 @@ class Problem(HooklineError):
 
 
 def identity(request: RequestLike) -> Identity:
-    """Return who sent the request. Raises :class:`Problem` (401) if nobody is logged in."""
+    """Return who sent the request. Raises :class:`Problem` (401) without a login."""
     found = request.scope.get(IDENTITY)
     if not isinstance(found, Identity):
         raise Problem(401, "unauthorized", "You are not signed in.", "Run `hookline web`.")
