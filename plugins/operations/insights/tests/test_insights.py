@@ -29,7 +29,7 @@ from hookline_hookspecs import (
 )
 from hookline_insights import Insights
 from hookline_insights.commands import insights as cli
-from hookline_insights.text import bar
+from hookline_insights.report_text import bar
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,11 +161,11 @@ def test_it_is_shown_with_bars(harness: Make, clock: Clock) -> None:
     assert text.splitlines()[0] == "2 days of all chats, since 2026-03-03"
     assert "Requests: 2; 1 turn" in text
     assert "Tokens in: 1,050: 350 fresh, 600 read from the cache (57 %), 100 written to it" in text
-    assert "Cost: unknown; no price is known of test/model (hookline prices list)" in text
+    assert "Cost: unknown; no price for test/model (hookline prices list)" in text
     assert f"  2026-03-04  {'█' * 20}  1,100" in text
     assert f"  look  {'█' * 20}  3 calls, 1 failed (33 %)" in text
     assert f"  test/model  {'█' * 20}  cost unknown; 2 requests, 1,050 in, 50 out" in text
-    assert "Learnt" not in text
+    assert "Learned" not in text
 
 
 def test_money_is_told_where_the_price_is_known(harness: Make) -> None:
@@ -173,7 +173,7 @@ def test_money_is_told_where_the_price_is_known(harness: Make) -> None:
     h = harness(Insights, config={"prices": prices, "currency": "€"}, model=[answer(FIRST)])
     h.send("go")
     text = h.send("/insights").text
-    assert "Cost: €0.21 by prices of your settings; the provider's cache saved €0.16\n" in text
+    assert "Cost: €0.21 at prices of your settings; the provider's cache saved €0.16\n" in text
     assert "  €0.21; 1 request, 1,000 in, 50 out" in text
     data = numbers(h)
     paid = (300 + 100 + 10) * 300 + 600 * 30 + (50 + 5) * 1500
@@ -193,7 +193,7 @@ def test_each_request_is_priced_by_the_length_of_its_prompt(harness: Make) -> No
     paid = 100_001 * 0.5 + 10 * 2.5 + 100_000 * 0.1 + 10 * 0.5
     assert model["money"] == pytest.approx(paid / 1e6)
     text = h.send("/insights").text
-    assert "by prices of 2026-" in text
+    assert "at prices of 2026-" in text
     assert "without test/model, whose price is unknown" in text
 
 
@@ -245,7 +245,7 @@ def test_the_tool_in_a_network_chat_too(harness: Make) -> None:
 def test_a_bad_number_of_days_gets_a_sentence(harness: Make, days: str) -> None:
     h = harness(Insights)
     text = h.send(f"/insights {days}").text
-    assert text == f"{days[:40]!r} is no number of days; write a whole number from 1 to 3650."
+    assert text == f"{days[:40]!r} is not a number of days; use a whole number from 1 to 3650."
 
 
 @pytest.mark.parametrize("days", [0, -1, 10**9, float("nan"), float("inf"), 1.5, "x", [7], 10**400])
@@ -258,7 +258,7 @@ def test_the_tool_refuses_it_too(harness: Make, days: object) -> None:
 
 
 def test_nothing_yet_is_told(harness: Make) -> None:
-    assert harness(Insights).send("/insights").text.endswith("nothing was asked of a model.")
+    assert harness(Insights).send("/insights").text.endswith("no model calls.")
 
 
 def test_many_days_share_bars(harness: Make, clock: Clock) -> None:
@@ -289,7 +289,7 @@ def test_what_was_learnt_is_told_where_it_is_kept(harness: Make) -> None:
         )
     text = h.send("/insights").text
     assert f"Skills used\n  deploy  {'█' * 20}  2\n  wiki    {'█' * 10}            1" in text
-    assert "Learnt\n  skills, create   1\n  memory, changes  1" in text
+    assert "Learned\n  skills, create   1\n  memory, changes  1" in text
     assert numbers(h)["learnt"]["skills_changed"] == {"create": 1}
 
 
@@ -326,7 +326,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "7 days of all chats" in out
     code, out, err = run(tmp_path, "insights", "--days", "0")
     assert (code, out) == (2, "")
-    assert "'0' is no number of days" in err
+    assert "'0' is not a number of days" in err
 
 
 @given(st.floats(0, 1e12), st.floats(0, 1e12))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hookline_hookspecs import Usage
 from hookline_hookspecs.prices import format_money
-from hookline_insights.price_list import BadPrices, Price, Rates, read_list
-from hookline_insights.prices import ModelPrices, packaged
+from hookline_insights.price_list import InvalidPriceList, ModelPrice, TokenRates, read_list
+from hookline_insights.prices import ModelPrices, packaged_list
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ LIST = "date: 2026-10-01\nmodels:\n  x/m: {input: 1, output: 2}\n"
 
 
 def test_packaged_prices_have_a_date_and_a_source() -> None:
-    found = packaged()
+    found = packaged_list()
     assert found.models
     for model, price in found.models.items():
         assert date.fromisoformat(price.date) <= date.fromisoformat("2026-11-23"), model
@@ -32,11 +32,11 @@ def test_packaged_prices_have_a_date_and_a_source() -> None:
 
 
 def test_cost_prices_each_part_of_the_input() -> None:
-    rates = Rates(input=2, output=10, cache_read=0.1, cache_write=2.5, cache_write_1h=4)
+    rates = TokenRates(input=2, output=10, cache_read=0.1, cache_write=2.5, cache_write_1h=4)
     usage = Usage(input=100, cache_read=40, cache_write=30, cache_write_1h=10, output=7)
     wanted = 30 * 2 + 40 * 0.1 + 20 * 2.5 + 10 * 4 + 7 * 10
     assert rates.cost(usage) == pytest.approx(wanted / 1e6)
-    assert Rates(2, 10).cost(usage) == pytest.approx((100 * 2 + 7 * 10) / 1e6)
+    assert TokenRates(2, 10).cost(usage) == pytest.approx((100 * 2 + 7 * 10) / 1e6)
 
 
 def test_unknown_price_is_none_and_not_zero() -> None:
@@ -141,7 +141,10 @@ def test_library_is_imported_only_for_models_in_no_list() -> None:
 
 
 def test_own_prices_go_before_every_list(tmp_path: Path) -> None:
-    own = {"gpt-5": Price(Rates(1, 1), ""), "ollama/big": Price(Rates(1, 1), "")}
+    own = {
+        "gpt-5": ModelPrice(TokenRates(1, 1), ""),
+        "ollama/big": ModelPrice(TokenRates(1, 1), ""),
+    }
     prices = ModelPrices(tmp_path, own, sign="€")
     assert prices.describe("openai/gpt-5", USAGE) == "€0.0105"
     assert prices.describe("ollama/big", USAGE) == "€0.0105"
@@ -178,7 +181,7 @@ def test_format_money_rounds_for_people(money: float | None, shown: str) -> None
         (LIST.replace("output: 2", "output: .nan"), "line 3: x/m: output is not a number"),
         (LIST.replace("output: 2", "output: cheap"), "line 3: x/m: output is not a number"),
         (LIST.replace("output: 2", "output: 2, ouput: 3"), "line 3: x/m: ouput is not a key"),
-        (LIST + "  x/m: {input: 1, output: 2}\n", "line 4: x/m is there twice"),
+        (LIST + "  x/m: {input: 1, output: 2}\n", "line 4: x/m is given twice"),
         (LIST + "fee: ollama\n", "line 4: the list: fee is not a key"),
         (LIST + "free: ollama\n", "line 4: free: is not a list"),
         (
@@ -192,7 +195,7 @@ def test_format_money_rounds_for_people(money: float | None, shown: str) -> None
     ],
 )
 def test_bad_list_is_refused_with_the_line(text: str, problem: str) -> None:
-    with pytest.raises(BadPrices) as caught:
+    with pytest.raises(InvalidPriceList) as caught:
         read_list(text, "mine.yaml")
     assert any(problem in one for one in caught.value.problems), caught.value.problems
     assert all(one.startswith("mine.yaml") for one in caught.value.problems)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .price_list import Price, Rates
+from .price_list import ModelPrice, TokenRates
 
 
 class OwnPrice(BaseModel):
-    """What a model costs, in one currency, per million tokens."""
+    """The price of a model per million tokens, in one currency."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -24,17 +24,17 @@ class OwnPrice(BaseModel):
         None, ge=0, allow_inf_nan=False, description="Kept for an hour; left out: as cache_write."
     )
 
-    def price(self) -> Price:
-        """The price as the library has it; it has no date, because the person vouches for it."""
-        return Price(Rates(**self.model_dump()), date="")
+    def price(self) -> ModelPrice:
+        """The price in the form of the lists; it has no date, because the operator maintains it."""
+        return ModelPrice(TokenRates(**self.model_dump()), date="")
 
 
 class InsightsConfig(BaseModel):
-    """Prices that are in no list, or not right there."""
+    """Prices that are missing or wrong in the lists."""
 
     prices: dict[str, OwnPrice] = Field(
         default_factory=dict,
-        description="Prices by model, such as {gpt-5: {input: 1.25, output: 10}}; they go before "
-        "those of every list.",
+        description="Prices by model, such as {gpt-5: {input: 1.25, output: 10}}; they override "
+        "those of all lists.",
     )
     currency: str = Field("$", max_length=8, description="The sign before an amount of money.")

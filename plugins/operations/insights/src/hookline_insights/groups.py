@@ -1,4 +1,4 @@
-"""What was used by each person, chat, database or skill."""
+"""The usage by person, chat, database or skill."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from hookline_hookspecs import Storage, StoreError, Usage
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.storage import Row
 
-from .report import TOKENS, first_moment
+from .report import TOKEN_KINDS, first_moment
 
-BY = ("person", "chat", "database", "skill")
+GROUPINGS = ("person", "chat", "database", "skill")
 DELETED, NOBODY = "(deleted)", "(nobody)"
-PEOPLE = frozenset({"operator", "admin", "person"})
-"""Origins that are a person's."""
+PERSON_ORIGINS = frozenset({"operator", "admin", "person"})
+"""The kinds of origins that name a person."""
 
 
-class BadBy(ValueError):
-    """There is no such grouping; the text is a sentence."""
+class InvalidGrouping(ValueError):
+    """An unknown grouping; the message is for the person."""
 
 
 @dataclass(slots=True)
-class Group:
-    """What one of them used: tokens, and US dollars, None where a price is not known. ``calls``
-    and ``failed`` are those of a database's tools."""
+class UsageGroup:
+    """The usage of one person, chat, database or skill, in tokens and US dollars.
+
+    ``money`` is None if a price is unknown. ``calls`` and ``failed`` count calls of database tools.
+    """
 
     name: str
     requests: int = 0
@@ -43,9 +45,9 @@ class Group:
     turns: set[str] = field(default_factory=set)
 
     def add(self, row: Row, prices: Prices) -> None:
-        """Add what a turn used."""
-        usage = Usage(**{name: row[name] for name in TOKENS})
-        for name in ("requests", *TOKENS):
+        """Add a turn's usage of one model."""
+        usage = Usage(**{name: row[name] for name in TOKEN_KINDS})
+        for name in ("requests", *TOKEN_KINDS):
             setattr(self, name, getattr(self, name) + row[name])
         self.fresh += usage.fresh
         cost = prices.cost(row["model"], usage, row["thousands"] * 1000 + 1)
@@ -53,38 +55,38 @@ class Group:
         self.turns.add(row["turn_id"])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON; ``turns`` is their number."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return {**told, "turns": len(self.turns)}
+        """Return the group for JSON; ``turns`` becomes a number."""
+        row = {name: getattr(self, name) for name in self.__slots__}
+        return {**row, "turns": len(self.turns)}
 
 
-def read_by(text: str) -> str:
-    """Return the grouping that a person wrote. Raises :class:`BadBy`."""
-    if text not in BY:
-        raise BadBy(f"{text[:40]!r} is none of {', '.join(BY)}")
+def parse_grouping(text: str) -> str:
+    """Check the name of a grouping. Raises :class:`InvalidGrouping`."""
+    if text not in GROUPINGS:
+        raise InvalidGrouping(f"{text[:40]!r} is not one of {', '.join(GROUPINGS)}")
     return text
 
 
 async def groups(
     storage: Storage, by: str, days: int, now: float, chat: tuple[str, str] | None, prices: Prices
-) -> list[Group]:
-    """Return what each used in the last ``days`` days, today included, the dearest first.
+) -> list[UsageGroup]:
+    """Return the usage of each in the last ``days`` days, including today, most expensive first.
 
-    A turn that worked with two skills or databases counts for both.
+    A turn that used two skills or databases counts for both.
     """
     since = first_moment(days, now)
     channel, chat_id = chat or (None, None)
     rows = await storage.fetch("used_by_turns", since=since, channel=channel, chat_id=chat_id)
-    found: dict[str, Group] = {}
+    found: dict[str, UsageGroup] = {}
     names = await _names(storage, by, since, rows)
     for row in rows:
         for name in names(row):
-            found.setdefault(name, Group(name)).add(row, prices)
+            found.setdefault(name, UsageGroup(name)).add(row, prices)
     if by == "database":
         seen = {row["turn_id"] for row in rows}
         for turn, name, ok in await _calls(storage, since):
             if turn in seen:
-                group = found.setdefault(name, Group(name))
+                group = found.setdefault(name, UsageGroup(name))
                 group.calls += 1
                 group.failed += not ok
     return sorted(
@@ -93,11 +95,11 @@ async def groups(
 
 
 async def _names(storage: Storage, by: str, since: float, rows: Sequence[Row]) -> Any:
-    """A function from a row to the names for which it counts."""
+    """A function that returns the names of the groups to which a row counts."""
     if by == "chat":
         return lambda row: [_chat(row)]
     if by == "person":
-        people = _People(await storage.fetch("first_messages", since=since), rows)
+        people = _TurnOwners(await storage.fetch("first_messages", since=since), rows)
         return lambda row: [people.of(row)]
     of_turn: dict[str, set[str]] = {}
     if by == "database":
@@ -117,7 +119,7 @@ def _chat(row: Row) -> str:
 
 
 async def _calls(storage: Storage, since: float) -> list[tuple[str, str, bool]]:
-    """The turn, the database and the outcome of each call."""
+    """The turn, database and success of each call."""
     found = []
     for row in await storage.fetch("database_calls", since=since):
         try:
@@ -129,9 +131,8 @@ async def _calls(storage: Storage, since: float) -> list[tuple[str, str, bool]]:
     return found
 
 
-class _People:
-    """Whose turns are whose. What has no person of its own, a sub-agent or a review, is its parent
-    session's."""
+class _TurnOwners:
+    """Finds the person of a turn; sub-agents and reviews count for their parent session."""
 
     def __init__(self, messages: Sequence[Row], rows: Sequence[Row]) -> None:
         self._of_turn: dict[str, str] = {}
@@ -163,7 +164,7 @@ def _person(body: str) -> str:
         blocks = json.loads(body)["blocks"]
         for block in blocks:
             for kind, name, *_ in block.get("origins", ()):
-                if kind in PEOPLE and name:
+                if kind in PERSON_ORIGINS and name:
                     return str(name)
     except (ValueError, KeyError, TypeError, AttributeError):
         pass

@@ -31,17 +31,17 @@ from hookline_hookspecs.web import (
     query_params,
 )
 
-from .report import QUARTER, TOKENS, BadDays, Report, read_days
+from .report import QUARTER_SECONDS, TOKEN_KINDS, InvalidDays, UsageReport, parse_days
 from .reporter import Reporter
 
 WINDOWS = {1: "Today", 7: "7 days", 30: "30 days"}
-MODEL = ("model", "requests", "fresh", "cache_read", "cache_write", "output")
-MOST = 100
+MODEL_COLUMNS = ("model", "requests", "fresh", "cache_read", "cache_write", "output")
+MAX_ROWS = 100
 """Rows of a table."""
 
 
 class InsightsPage:
-    """The page of the usage, for the operator."""
+    """The page ``/insights``."""
 
     def __init__(self, host: Host, prices: Prices, reporter: Reporter) -> None:
         self._host = host
@@ -54,12 +54,12 @@ class InsightsPage:
         register(SiteRoute("GET", "/insights", self.show, "person", Page("Insights", order=40)))
 
     async def show(self, request: RequestLike) -> View:
-        """``GET /insights[?days=N]``: of all chats for the operator, else of one's own."""
+        """``GET /insights[?days=N]``: all chats for the operator, else the person's own."""
         who = identity(request)
         chat = (who.channel, who.name) if who.role == "person" else None
         try:
-            days = read_days(query_params(request).get("days", ""))
-        except BadDays as error:
+            days = parse_days(query_params(request).get("days", ""))
+        except InvalidDays as error:
             raise Problem(400, "bad_days", f"{error}.") from None
         found = await self._reporter.report(days, chat)
         choices = [
@@ -73,15 +73,15 @@ class InsightsPage:
         ]
         parts: list[Part] = [Actions(choices)]
         if not found.totals["requests"] and not found.turns:
-            told = "No usage in this period. Start a conversation in Chat."
-            parts.append(Text(told))
+            text = "No usage in this period. Start a conversation in Chat."
+            parts.append(Text(text))
         else:
             parts += [self._figures(found), *await self._charts(found), *self._tables(found)]
         since = datetime.fromtimestamp(found.since)
         whose = "All chats" if chat is None else "Your chats"
         return View("Insights", parts, f"{whose}, since {since:%Y-%m-%d}.")
 
-    def _figures(self, found: Report) -> Part:
+    def _figures(self, found: UsageReport) -> Part:
         sums, money = found.totals, self._prices.format
         saved = sums["saved"] or 0.0
         cache = f"{money(saved)} saved by caching" if round(saved, 4) > 0 else ""
@@ -95,8 +95,8 @@ class InsightsPage:
         ]
         return Stats(items)
 
-    async def _charts(self, found: Report) -> Sequence[Part]:
-        """By local day: tokens by kind, and money."""
+    async def _charts(self, found: UsageReport) -> Sequence[Part]:
+        """Charts by local day: tokens by kind, and cost."""
         labels = list(found.by_day)
         channel, chat_id = found.chat or (None, None)
         where = {"since": found.since, "channel": channel, "chat_id": chat_id}
@@ -105,21 +105,21 @@ class InsightsPage:
             name: [0.0] * len(labels)
             for name in ("uncached", "cache read", "cache write", "output")
         }
-        places = {day: place for place, day in enumerate(labels)}
+        positions = {day: position for position, day in enumerate(labels)}
         for row in kinds:
-            place = places.get(_day(row["quarter"]))
-            if place is None:
+            position = positions.get(_day(row["quarter"]))
+            if position is None:
                 continue
             fresh = row["input"] - row["cache_read"] - row["cache_write"]
             values = (fresh, row["cache_read"], row["cache_write"], row["output"])
             for name, value in zip(series, values, strict=True):
-                series[name][place] += value
+                series[name][position] += value
         spent = [0.0] * len(labels)
         for row in await self._host.storage.fetch("money", **where):
-            usage = Usage(**{name: row[name] for name in TOKENS})
+            usage = Usage(**{name: row[name] for name in TOKEN_KINDS})
             cost = self._prices.cost(row["model"], usage, row["thousands"] * 1000 + 1)
-            if (place := places.get(_day(row["quarter"]))) is not None:
-                spent[place] += cost or 0.0
+            if (position := positions.get(_day(row["quarter"]))) is not None:
+                spent[position] += cost or 0.0
         names = [_short(day) for day in labels]
         charts: list[Part] = [Chart("Tokens by day", names, series, "stacked", "tokens")]
         if any(spent):
@@ -127,24 +127,26 @@ class InsightsPage:
             charts.append(Chart("Cost by day", names, rounded, "bar", "US dollars"))
         return charts
 
-    def _tables(self, found: Report) -> Sequence[Part]:
+    def _tables(self, found: UsageReport) -> Sequence[Part]:
         models = [
-            Row([*(one[name] for name in MODEL), self._cost(one)]) for one in found.models[:MOST]
+            Row([*(one[name] for name in MODEL_COLUMNS), self._cost(one)])
+            for one in found.models[:MAX_ROWS]
         ]
         columns = ["Model", "Requests", "Uncached", "Cache read", "Cache write", "Output", "Cost"]
         tools = [
             Row([one["name"], one["calls"], one["failed"], _share(one["failed"], one["calls"])])
-            for one in found.tools[:MOST]
+            for one in found.tools[:MAX_ROWS]
         ]
         skills = [
-            Row([one["name"], one["uses"]]) for one in found.learnt.get("skills_used", ())[:MOST]
+            Row([one["name"], one["uses"]])
+            for one in found.learnt.get("skills_used", ())[:MAX_ROWS]
         ]
         turns = [
             Row([kind, stop, number])
             for kind, ends in found.turns.items()
             for stop, number in ends.items()
         ]
-        places = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
+        positions = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
         dated = f"Prices as of {found.prices_date}." if found.prices_date else ""
         return [
             Table(columns, models, "Models", "No model calls."),
@@ -152,7 +154,7 @@ class InsightsPage:
             Table(["Tool", "Calls", "Failed", "Failure rate"], tools, "Tools", "No tool calls."),
             Table(["Skill", "Uses"], skills, "Skills", "No skills used."),
             Table(["Kind", "Ended with", "Turns"], turns, "Turns"),
-            Table(["Channel", "Sessions", "Turns"], places, "Channels"),
+            Table(["Channel", "Sessions", "Turns"], positions, "Channels"),
             *_learnt(found.learnt),
         ]
 
@@ -172,10 +174,10 @@ def _share(failed: int, calls: int) -> str:
 
 
 def _day(quarter: int) -> str:
-    return datetime.fromtimestamp(quarter * QUARTER).date().isoformat()
+    return datetime.fromtimestamp(quarter * QUARTER_SECONDS).date().isoformat()
 
 
 def _short(day: str) -> str:
-    """A day as the chart names it: ``3 Nov``."""
+    """A day as a chart label: ``3 Nov``."""
     found = date.fromisoformat(day)
     return f"{found.day} {found:%b}"

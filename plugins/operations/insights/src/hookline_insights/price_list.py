@@ -1,7 +1,4 @@
-"""A list of prices: what it holds, and how it is read from YAML.
-
-Whatever is wrong in a list is named with its line, all of it at once.
-"""
+"""Price lists and their YAML format. All errors are reported at once, with their lines."""
 
 from __future__ import annotations
 
@@ -19,16 +16,16 @@ if TYPE_CHECKING:
 
 MILLION = 1_000_000
 MAX_LIST_CHARS = 1_000_000
-"""A list of all models that are sold has a tenth of it."""
+"""Ten times the size of a list of all models on the market."""
 MAX_DOLLARS = 100_000.0
 _MODEL = re.compile(r"[^\s/]+/\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class TokenRates:
     """US dollars for a million tokens of each kind.
 
-    What is None costs as much as other input: ``cache_read`` and ``cache_write`` as ``input``,
+    None means the same price as other input: ``cache_read`` and ``cache_write`` as ``input``,
     ``cache_write_1h`` (tokens cached for an hour) as ``cache_write``.
     """
 
@@ -48,14 +45,14 @@ class Rates:
         return (paid + short * write + usage.cache_write_1h * write_1h) / MILLION
 
 
-RATES = tuple(field.name for field in fields(Rates))
+RATE_NAMES = tuple(field.name for field in fields(TokenRates))
 _KEYS = {"date", "free", "models"}
-_MODEL_KEYS = {*RATES, "long_prompt", "date", "source"}
-_LONG_KEYS = {*RATES, "above"}
+_MODEL_KEYS = {*RATE_NAMES, "long_prompt", "date", "source"}
+_LONG_KEYS = {*RATE_NAMES, "above"}
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class ModelPrice:
     """The price of one model.
 
     ``long`` are the rates of a request whose prompt has more than ``above`` tokens, for all of its
@@ -63,11 +60,11 @@ class Price:
     (``2026-10-24``), ``source`` where.
     """
 
-    rates: Rates
+    rates: TokenRates
     date: str
     source: str = ""
     above: int = 0
-    long: Rates | None = None
+    long: TokenRates | None = None
 
     def cost(self, usage: Usage, prompt: int) -> float:
         """Return what ``usage`` costs, in dollars, of requests with ``prompt`` tokens of input."""
@@ -75,8 +72,8 @@ class Price:
         return rates.cost(usage)
 
 
-class BadPrices(ValueError):
-    """A list cannot be used; ``problems`` are sentences that name the lines."""
+class InvalidPriceList(ValueError):
+    """A price list is invalid; ``problems`` are messages with line numbers."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -88,12 +85,12 @@ class PriceList:
     """A list of prices: the day it is from, the free providers, the prices by model."""
 
     date: str
-    models: Mapping[str, Price] = field(default_factory=dict)
+    models: Mapping[str, ModelPrice] = field(default_factory=dict)
     free: frozenset[str] = frozenset()
 
 
 def read_list(text: str, name: str) -> PriceList:
-    """Read a list; ``name`` is what errors call it.
+    """Read a list; ``name`` is its name in errors.
 
     Raises:
         BadPrices: it is not a list of prices.
@@ -101,7 +98,7 @@ def read_list(text: str, name: str) -> PriceList:
     import yaml
 
     if len(text) > MAX_LIST_CHARS:
-        raise BadPrices([f"{name}: has more than {MAX_LIST_CHARS:,} characters"])
+        raise InvalidPriceList([f"{name}: has more than {MAX_LIST_CHARS:,} characters"])
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, ten times as fast
         root = yaml.compose(text, Loader=loader)
@@ -109,18 +106,18 @@ def read_list(text: str, name: str) -> PriceList:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         reason = getattr(error, "problem", None) or "this is not YAML"
-        raise BadPrices([f"{name}{line}: {reason}"]) from None
+        raise InvalidPriceList([f"{name}{line}: {reason}"]) from None
     except RecursionError:
-        raise BadPrices([f"{name}: is nested too deeply"]) from None
-    reader = _Reader(name)
+        raise InvalidPriceList([f"{name}: is nested too deeply"]) from None
+    reader = _PriceListReader(name)
     found = reader.read(root)
     if reader.problems or found is None:
-        raise BadPrices(reader.problems)
+        raise InvalidPriceList(reader.problems)
     return found
 
 
-class _Reader:
-    """Walks the nodes, which know their lines; collects what is wrong instead of stopping."""
+class _PriceListReader:
+    """Walks the YAML nodes, which know their lines, and collects all problems."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -144,36 +141,36 @@ class _Reader:
         names = frozenset(str(one.value) for one in free.value) if free is not None else frozenset()
         return PriceList(day, models, names)
 
-    def _price(self, node: Node, model: str, day: str) -> Price:
+    def _price(self, node: Node, model: str, day: str) -> ModelPrice:
         parts = self._mapping(node, model, _MODEL_KEYS)
         long = parts.get("long_prompt")
         rates = self._rates(node, model, parts)
         priced = self._date(parts["date"]) if "date" in parts else day
         source = str(parts["source"].value) if "source" in parts else ""
         if long is None:
-            return Price(rates, priced, source)
+            return ModelPrice(rates, priced, source)
         more = self._mapping(long, f"{model}: long_prompt", _LONG_KEYS)
         above = self._number(more.get("above"), long, f"{model}: above")
         rest = self._rates(long, f"{model}: long_prompt", more)
-        return Price(rates, priced, source, int(above), rest)
+        return ModelPrice(rates, priced, source, int(above), rest)
 
-    def _rates(self, node: Node, whose: str, parts: Mapping[str, Node]) -> Rates:
+    def _rates(self, node: Node, whose: str, parts: Mapping[str, Node]) -> TokenRates:
         for name in ("input", "output"):
             if name not in parts:
                 self._add_problem(node, f"{whose}: {name} is missing")
         found = {
             name: self._number(parts[name], node, f"{whose}: {name}")
-            for name in RATES
+            for name in RATE_NAMES
             if name in parts
         }
-        return Rates(**{"input": 0.0, "output": 0.0, **found})
+        return TokenRates(**{"input": 0.0, "output": 0.0, **found})
 
     def _number(self, node: Node | None, above: Node, whose: str) -> float:
         try:
             number = float(str(node.value if node is not None else ""))
         except ValueError:
             number = math.nan
-        # Not nan, which compares as false, and not a price for a single token.
+        # Rejects nan, which compares as false, and prices that were meant for a single token.
         if not 0 <= number <= (MAX_DOLLARS if not whose.endswith("above") else math.inf):
             self._add_problem(
                 node or above, f"{whose} is not a number from 0 to {MAX_DOLLARS:,.0f}"
@@ -192,7 +189,7 @@ class _Reader:
         parts = dict(self._pairs(node, whose))
         for key in parts.keys() - known:
             keys = ", ".join(sorted(known))
-            self._add_problem(parts[key], f"{whose}: {key} is not a key; there are {keys}")
+            self._add_problem(parts[key], f"{whose}: {key} is not a key; allowed are {keys}")
         return parts
 
     def _pairs(self, node: Node | None, whose: str) -> Iterator[tuple[str, Any]]:
@@ -203,7 +200,7 @@ class _Reader:
         for key, value in node.value:
             name = str(key.value)
             if name in seen:
-                self._add_problem(key, f"{name} is there twice")
+                self._add_problem(key, f"{name} is given twice")
             seen.add(name)
             yield name, value
 

@@ -1,6 +1,6 @@
-"""The price of a model: of the settings, of the home's list, of the packaged list, of a library.
+"""Finds the price of a model: in the settings, the home's list, the packaged list or a library.
 
-The lists are dated overrides of the library ``genai-prices``, which has some 2,000 models more.
+The lists are dated overrides of the library ``genai-prices``, which knows 2,000 more models.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from pathlib import Path
 from hookline_hookspecs import Usage
 from hookline_hookspecs.prices import Prices
 
-from .genai import library_cost, library_version
-from .price_list import BadPrices, Price, PriceList, read_list
+from .library_prices import library_cost, library_version
+from .price_list import InvalidPriceList, ModelPrice, PriceList, read_list
 
-NAME = "prices.yaml"
-"""The file of the home, which ``hookline prices update`` writes."""
+PRICE_FILE = "prices.yaml"
+"""The file in the home that ``hookline prices update`` writes."""
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
-"""The date that vendors append to a model's name; the price is that of the model."""
+"""The date that vendors append to a model's name; it does not affect the price."""
 
 
 @cache
-def packaged() -> PriceList:
-    """Return the list that comes with this version of Hookline."""
-    path = Path(__file__).with_name(NAME)
-    return read_list(path.read_text(encoding="utf-8"), NAME)
+def packaged_list() -> PriceList:
+    """Return the list in this package."""
+    path = Path(__file__).with_name(PRICE_FILE)
+    return read_list(path.read_text(encoding="utf-8"), PRICE_FILE)
 
 
 class ModelPrices(Prices):
-    """What tokens cost. Made once by the plugin; a list that changes meanwhile is read again.
+    """The service ``Prices``. A changed list is read again.
 
     Args:
-        home: Hookline's home, whose ``prices.yaml`` goes before the packaged list; None for the
+        home: Hookline's home, whose ``prices.yaml`` overrides the packaged list; None for the
             packaged list alone.
-        own: prices by model that go before both lists.
-        sign: stands before an amount of money.
+        own: prices by model that override both lists.
+        sign: the sign before an amount of money.
     """
 
     def __init__(
-        self, home: Path | None = None, own: Mapping[str, Price] | None = None, sign: str = "$"
+        self, home: Path | None = None, own: Mapping[str, ModelPrice] | None = None, sign: str = "$"
     ) -> None:
         self.sign = sign
-        self._path = home / NAME if home is not None else None
+        self._path = home / PRICE_FILE if home is not None else None
         self._own = own or {}
         self._read: tuple[int, PriceList | None] = (0, None)
-        self._found: tuple[list[PriceList], dict[str, Price | None]] = ([], {})
+        self._found: tuple[list[PriceList], dict[str, ModelPrice | None]] = ([], {})
 
     def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
         """See :class:`Prices`."""
@@ -78,11 +78,11 @@ class ModelPrices(Prices):
         sources = [min(days)] if days else []
         return " and ".join([*sources, *filter(None, sorted(library))])
 
-    def price(self, model: str) -> Price | None:
+    def price(self, model: str) -> ModelPrice | None:
         """Return the price of ``provider/model`` in the settings or a list, or None.
 
-        A dated name is looked for without its date, and a provider that is in no list (a proxy, a
-        company's gateway) by the bare name of the model.
+        The date in a model's name is ignored. A provider that is in no list (a proxy, a
+        company's gateway) has the price of the model of this name elsewhere.
         """
         lists = self._lists()
         if [id(one) for one in lists] != [id(one) for one in self._found[0]]:
@@ -92,10 +92,10 @@ class ModelPrices(Prices):
             found[model] = self._look_up(model, lists)
         return found[model]
 
-    def _look_up(self, model: str, lists: list[PriceList]) -> Price | None:
+    def _look_up(self, model: str, lists: list[PriceList]) -> ModelPrice | None:
         provider, _, name = model.partition("/")
         plain = _SNAPSHOT.sub("", model)
-        known: list[Mapping[str, Price]] = [self._own, *(one.models for one in lists)]
+        known: list[Mapping[str, ModelPrice]] = [self._own, *(one.models for one in lists)]
         names = [model, plain, name, _SNAPSHOT.sub("", name)]
         for models, key in ((models, key) for models in known for key in names):
             if key in models:
@@ -108,19 +108,19 @@ class ModelPrices(Prices):
         """See :class:`Prices`."""
         return list(self.all())
 
-    def all(self) -> dict[str, Price]:
+    def all(self) -> dict[str, ModelPrice]:
         """Return every price of the settings and the lists by model."""
-        found: dict[str, Price] = {}
+        found: dict[str, ModelPrice] = {}
         for one in reversed(self._lists()):
             found |= one.models
         return {**found, **self._own}
 
     def _lists(self) -> list[PriceList]:
-        home = self._of_home()
-        return [home, packaged()] if home is not None else [packaged()]
+        home = self._home_list()
+        return [home, packaged_list()] if home is not None else [packaged_list()]
 
-    def _of_home(self) -> PriceList | None:
-        """The home's list; None if there is none or it cannot be used, which ``doctor`` tells."""
+    def _home_list(self) -> PriceList | None:
+        """The home's list; None if it is missing or invalid, which ``doctor`` reports."""
         if self._path is None:
             return None
         try:
@@ -128,16 +128,16 @@ class ModelPrices(Prices):
             if not self._path.is_file():  # reading a pipe may never end
                 self._read = (changed, None)
             elif changed != self._read[0]:
-                self._read = (changed, read_list(self._path.read_text("utf-8"), NAME))
+                self._read = (changed, read_list(self._path.read_text("utf-8"), PRICE_FILE))
         except FileNotFoundError:
             self._read = (0, None)
-        except (OSError, BadPrices, UnicodeDecodeError):
+        except (OSError, InvalidPriceList, UnicodeDecodeError):
             self._read = (changed, None)
         return self._read[1]
 
 
-def _elsewhere(name: str, lists: list[PriceList]) -> Iterator[Price]:
-    """The prices of a model of this name at other providers; none if they differ."""
+def _elsewhere(name: str, lists: list[PriceList]) -> Iterator[ModelPrice]:
+    """The price of a model of this name at other providers, unless their prices differ."""
     names = {name.rpartition("/")[2], _SNAPSHOT.sub("", name.rpartition("/")[2])}
     found = {
         price.rates: price

@@ -1,4 +1,4 @@
-"""The numbers of a period of days, from core's journal and other plugins' tables."""
+"""The usage of a period of days, from core's journal and other plugins' tables."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from hookline_hookspecs import Storage, StoreError, Usage
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.storage import Row
 
-DAYS, MOST_DAYS = 7, 3650
-QUARTER = 900
-TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
-COUNTED = ("requests", *TOKENS, "input_cost", "fresh")
+DEFAULT_DAYS = 7
+MAX_DAYS = 3650
+QUARTER_SECONDS = 900
+"""The length of the periods that the SQL groups by; local days begin at multiples of it."""
+TOKEN_KINDS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
+SUMMED_FIELDS = ("requests", *TOKEN_KINDS, "input_cost", "fresh")
 
 
-class BadDays(ValueError):
-    """An invalid number of days; the text is a sentence."""
+class InvalidDays(ValueError):
+    """An invalid number of days; the message is for the person."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UsageReport:
     """The usage of a period. ``chat`` is channel and chat id, None for all chats. ``since`` and
     ``until`` are Unix time in seconds. ``totals`` and each of ``models`` hold
     ``requests input cache_read cache_write cache_write_1h fresh output reasoning`` (tokens),
@@ -48,19 +50,19 @@ class Report:
     prices_date: str = ""
 
 
-def read_days(text: str | int | None) -> int:
-    """Return the number of days that a person wrote; :data:`DAYS` for an empty text.
+def parse_days(text: str | int | None) -> int:
+    """Parse a number of days; an empty text gives :data:`DEFAULT_DAYS`.
 
     Raises:
-        BadDays: it is not a whole number from 1 to :data:`MOST_DAYS`.
+        BadDays: it is not a whole number from 1 to :data:`MAX_DAYS`.
     """
     words = str(text if text is not None else "").strip()
     if not words:
-        return DAYS
+        return DEFAULT_DAYS
     if not (words.isascii() and words.isdigit() and len(words) < 9):
-        raise BadDays(_bad(words))
-    if not 1 <= (days := int(words)) <= MOST_DAYS:
-        raise BadDays(_bad(words))
+        raise InvalidDays(_bad(words))
+    if not 1 <= (days := int(words)) <= MAX_DAYS:
+        raise InvalidDays(_bad(words))
     return days
 
 
@@ -71,12 +73,12 @@ def first_moment(days: int, now: float) -> float:
 
 
 def _bad(words: str) -> str:
-    return f"{words[:40]!r} is no number of days; write a whole number from 1 to {MOST_DAYS}"
+    return f"{words[:40]!r} is not a number of days; use a whole number from 1 to {MAX_DAYS}"
 
 
 async def report(
     storage: Storage, days: int, now: float, chat: tuple[str, str] | None, prices: Prices
-) -> Report:
+) -> UsageReport:
     """Return the usage of the last ``days`` days up to ``now``, today included, from midnight
     on."""
     since = first_moment(days, now)
@@ -84,7 +86,7 @@ async def report(
     channel, chat_id = chat or (None, None)
     where = {"since": since, "channel": channel, "chat_id": chat_id}
     models = _models(await storage.fetch("models", **where), prices)
-    return Report(
+    return UsageReport(
         days,
         since,
         now,
@@ -101,10 +103,10 @@ async def report(
 
 
 def _models(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
-    """Each model once, those with the most tokens first."""
+    """One row for each model, those with the most tokens first."""
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
-        one = {name: row[name] for name in COUNTED if name != "fresh"} | _priced(row, prices)
+        one = {name: row[name] for name in SUMMED_FIELDS if name != "fresh"} | _priced(row, prices)
         known = found.setdefault(row["model"], {"model": row["model"], **dict.fromkeys(one, 0)})
         for name, value in one.items():
             known[name] = None if value is None or known[name] is None else known[name] + value
@@ -114,7 +116,7 @@ def _models(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
 
 
 def _priced(row: Row, prices: Prices) -> dict[str, Any]:
-    usage = Usage(**{name: row[name] for name in TOKENS})
+    usage = Usage(**{name: row[name] for name in TOKEN_KINDS})
     prompt = row["thousands"] * 1000 + 1
     return {
         "fresh": usage.fresh,
@@ -124,8 +126,8 @@ def _priced(row: Row, prices: Prices) -> dict[str, Any]:
 
 
 def _totals(models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sums; those of money over the models whose price is known."""
-    totals: dict[str, Any] = {name: sum(one[name] for one in models) for name in COUNTED}
+    """The sums over all models; for money, over those whose price is known."""
+    totals: dict[str, Any] = {name: sum(one[name] for one in models) for name in SUMMED_FIELDS}
     for name in ("money", "saved"):
         known = [one[name] for one in models if one[name] is not None]
         totals[name] = sum(known) if known else None
@@ -135,14 +137,14 @@ def _totals(models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _by_day(quarters: Sequence[Row], first: date, days: int) -> dict[str, int]:
     found: Counter[str] = Counter()
     for row in quarters:
-        day = datetime.fromtimestamp(row["quarter"] * QUARTER).date()
+        day = datetime.fromtimestamp(row["quarter"] * QUARTER_SECONDS).date()
         found[day.isoformat()] += row["tokens"]
     every = [(first + timedelta(days=n)).isoformat() for n in range(days)]
     return {day: found[day] for day in every}
 
 
 def _turns(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """Turns by the kind of their session and by how they ended."""
+    """The number of turns, by kind of session and end."""
     found: dict[str, dict[str, int]] = {}
     for row in rows:
         found.setdefault(row["kind"], {})[row["stop"] or "running"] = row["turns"]
@@ -168,5 +170,5 @@ async def _rows_if_kept(
 ) -> Sequence[Row] | None:
     try:
         return await storage.fetch(name, **where)
-    except StoreError:  # the plugin whose table it is was never on
+    except StoreError:  # the plugin that owns the table was never on
         return None

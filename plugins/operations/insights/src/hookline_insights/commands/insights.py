@@ -16,8 +16,8 @@ import typer
 from hookline_hookspecs import CommandError
 from hookline_hookspecs.cli import with_plugin
 
-from ..groups import BY, BadBy, read_by
-from ..report import BadDays, read_days
+from ..groups import GROUPINGS, InvalidGrouping, parse_grouping
+from ..report import InvalidDays, parse_days
 
 if TYPE_CHECKING:
     from ..plugin import Insights
@@ -28,44 +28,44 @@ if TYPE_CHECKING:
 async def insights(
     plugin: Insights,
     days: Annotated[str, typer.Option(help="How many days, including today.")] = "7",
-    by: Annotated[str, typer.Option(help=f"Group by {', '.join(BY)}.")] = "",
+    by: Annotated[str, typer.Option(help=f"Group by {', '.join(GROUPINGS)}.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what was used over the last days: tokens, cost, tools and skills."""
     try:
-        wanted = read_days(days)
-    except BadDays as error:
+        day_count = parse_days(days)
+    except InvalidDays as error:
         raise CommandError(f"--days: {error}") from None
     if by:
-        await _show_groups(plugin.reporter, by, wanted, json=json)
+        await _show_groups(plugin.reporter, by, day_count, json=json)
         return
-    found = await plugin.reporter.report(wanted, None)
-    _say(jsonlib.dumps(asdict(found)) if json else _folded(plugin.reporter.text(found)))
+    found = await plugin.reporter.report(day_count, None)
+    _print(jsonlib.dumps(asdict(found)) if json else _wrap_lines(plugin.reporter.text(found)))
 
 
 async def _show_groups(reporter: Reporter, by: str, days: int, *, json: bool) -> None:
     try:
-        found = await reporter.groups(read_by(by), days, None)
-    except BadBy as error:
+        found = await reporter.groups(parse_grouping(by), days, None)
+    except InvalidGrouping as error:
         raise CommandError(f"--by: {error}") from None
     if json:
-        _say(jsonlib.dumps([one.as_dict() for one in found]))
+        _print(jsonlib.dumps([one.as_dict() for one in found]))
     else:
-        _say(_folded(reporter.groups_text(by, days, found)))
+        _print(_wrap_lines(reporter.groups_text(by, days, found)))
 
 
-def _say(shown: str) -> None:
+def _print(shown: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
 
 
 def columns() -> int | None:
-    """The width of the terminal that reads along; None where none does."""
+    """The width of the terminal; None if stdout is not a terminal."""
     return max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else None
 
 
-def _folded(text: str) -> str:
-    """The text without a line that is wider than the terminal; no word is broken."""
+def _wrap_lines(text: str) -> str:
+    """Wrap lines that are wider than the terminal, without breaking words."""
     if (width := columns()) is None:
         return text
     return "\n".join(

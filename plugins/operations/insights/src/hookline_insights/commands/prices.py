@@ -17,14 +17,14 @@ import typer
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.cli import with_plugin
 
-from ..price_list import RATES, BadPrices, Price, PriceList, read_list
-from ..prices import NAME
+from ..price_list import RATE_NAMES, InvalidPriceList, ModelPrice, PriceList, read_list
+from ..prices import PRICE_FILE
 
 if TYPE_CHECKING:
     from ..plugin import Insights
 
 
-SHOWN_PROBLEMS = 10
+MAX_SHOWN_PROBLEMS = 10
 LEGEND = (
     "US dollars per million tokens; read and write are for the cache. Other models are priced by\n"
     "genai-prices; local servers (ollama, vllm, lmstudio, llamacpp) are free."
@@ -48,7 +48,7 @@ async def prices(
     elif action == "update" and source is not None:
         await _update(plugin, source)
     else:
-        raise CommandError("write `hookline prices list` or `hookline prices update FILE|URL`")
+        raise CommandError("Use `hookline prices list` or `hookline prices update FILE|URL`")
 
 
 def _list(plugin: Insights, json: bool) -> None:
@@ -62,20 +62,20 @@ def _list(plugin: Insights, json: bool) -> None:
 
 async def _update(plugin: Insights, source: str) -> None:
     before = plugin.prices.all()
-    text = await _fetched(plugin, source) if _is_url(source) else _file(Path(source))
+    text = await _fetch(plugin, source) if _is_url(source) else _file(Path(source))
     try:
         found = read_list(text, source)
-    except BadPrices as error:
+    except InvalidPriceList as error:
         raise CommandError(_problems(source, error), 1) from None
-    path = plugin.host.home / NAME
+    path = plugin.host.home / PRICE_FILE
     try:
         save(path, text)
     except OSError as error:
         raise CommandError(f"{path}: cannot be written: {error.strerror}.", 1) from None
-    _print(_told(found, before, plugin.prices.all(), path))
+    _print(_update_text(found, before, plugin.prices.all(), path))
 
 
-async def _fetched(plugin: Insights, url: str) -> str:
+async def _fetch(plugin: Insights, url: str) -> str:
     try:
         response = await plugin.host.http.get(url, max_bytes=2_000_000)
     except HooklineError as error:
@@ -98,26 +98,30 @@ def _file(path: Path) -> str:
         raise CommandError(f"{path}: not UTF-8 text.", 1) from None
 
 
-def _problems(source: str, error: BadPrices) -> str:
-    shown = error.problems[:SHOWN_PROBLEMS]
+def _problems(source: str, error: InvalidPriceList) -> str:
+    shown = error.problems[:MAX_SHOWN_PROBLEMS]
     more = len(error.problems) - len(shown)
     last = [f"… and {more} more"] if more else []
     return "\n".join([*shown, *last, f"{source} was not loaded; the prices are unchanged."])
 
 
-def _told(found: PriceList, before: dict[str, Price], after: dict[str, Price], path: Path) -> str:
+def _update_text(
+    found: PriceList, before: dict[str, ModelPrice], after: dict[str, ModelPrice], path: Path
+) -> str:
     changed = changes(before, after)
     head = f"Saved {len(found.models)} prices of {found.date} to {path}."
     return "\n".join([head, *changed] if changed else [head, "No price changed."])
 
 
-def _table(found: list[tuple[str, Price]]) -> str:
-    rows = [("model", *(name.removeprefix("cache_").replace("_", " ") for name in RATES), "of")]
+def _table(found: list[tuple[str, ModelPrice]]) -> str:
+    rows = [
+        ("model", *(name.removeprefix("cache_").replace("_", " ") for name in RATE_NAMES), "of")
+    ]
     for model, price in found:
-        rates = [_rate(getattr(price.rates, name)) for name in RATES]
+        rates = [_rate(getattr(price.rates, name)) for name in RATE_NAMES]
         rows.append((model, *rates, price.date or "your settings"))
         if price.long is not None:
-            rates = [_rate(getattr(price.long, name)) for name in RATES]
+            rates = [_rate(getattr(price.long, name)) for name in RATE_NAMES]
             rows.append((f"  above {price.above:,} tokens of input", *rates, ""))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
@@ -137,43 +141,43 @@ def _print(text: str) -> None:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a list that was read without an error, atomically and for its owner alone.
+    """Write a valid list, atomically and readable by its owner only.
 
     Raises:
-        OSError: it cannot be written; what was there is as it was.
+        OSError: it cannot be written; the previous file is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        fresh.touch(mode=0o600)
-        fresh.write_text(text, encoding="utf-8", newline="")
-        fresh.replace(path)
+        temporary.touch(mode=0o600)
+        temporary.write_text(text, encoding="utf-8", newline="")
+        temporary.replace(path)
     finally:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def changes(before: Mapping[str, Price], after: Mapping[str, Price]) -> list[str]:
-    """Return a line for each model whose price has changed, come or gone."""
+def changes(before: Mapping[str, ModelPrice], after: Mapping[str, ModelPrice]) -> list[str]:
+    """Return a line for each model whose price is new, changed or removed."""
     lines = []
     for model in sorted(before.keys() | after.keys()):
         old, new = before.get(model), after.get(model)
         if old is None and new is not None:
             lines.append(f"new      {model}: {_rates(new)}")
         elif new is None:
-            lines.append(f"gone     {model}: its price is unknown now")
+            lines.append(f"removed  {model}: its price is unknown now")
         elif old is not None and (changed := _changed(old, new)):
             lines.append(f"changed  {model}: {changed}")
     return lines
 
 
-def _rates(price: Price) -> str:
+def _rates(price: ModelPrice) -> str:
     rates = price.rates
     return f"input {_shown(rates.input)}, output {_shown(rates.output)}"
 
 
-def _changed(old: Price, new: Price) -> str:
+def _changed(old: ModelPrice, new: ModelPrice) -> str:
     found = []
-    for name in RATES:
+    for name in RATE_NAMES:
         was, now = getattr(old.rates, name), getattr(new.rates, name)
         if was != now:
             found.append(f"{name.replace('_', ' ')} {_shown(was)} → {_shown(now)}")

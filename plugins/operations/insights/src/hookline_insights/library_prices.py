@@ -1,7 +1,7 @@
-"""The prices of the library ``genai-prices``, for models that no list of ours has.
+"""Prices from the library ``genai-prices``, for models that are not in Hookline's lists.
 
-The library and its data take half a second to import, so it is imported when such a model's price
-is first asked for. It uses the data that it was installed with and no network.
+The library takes half a second to import, so it is imported when a price is first needed. It uses
+its installed data and no network.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ def library_cost(model: str, usage: Usage, prompt: int) -> float | None:
     """What ``usage`` of ``provider/model`` costs in US dollars; None if the price is unknown.
 
     Args:
-        model: a provider that the library does not know, such as a proxy, is passed over.
+        model: a provider that the library does not know, such as a proxy, is ignored.
         usage: of requests whose prompts have ``prompt`` tokens each.
-        prompt: tokens of a prompt, by which the library picks the rate.
+        prompt: tokens of one prompt, which determine the rate.
     """
     found = _find(model)
     if found is None:
         return None
     import genai_prices
 
-    # The price of a token is the same for all prompts of a length, so one request is priced.
+    # The price of a token is the same for all prompts of one length, so one request is priced.
     requests = usage.input / prompt if prompt and usage.input else 1.0
     request = genai_prices.Usage(
         input_tokens=usage.input / requests,
@@ -37,13 +37,13 @@ def library_cost(model: str, usage: Usage, prompt: int) -> float | None:
     provider, name = found
     try:
         priced = genai_prices.calc_price(request, name, provider_id=provider)
-    except (LookupError, ValueError):  # the library has the model, and no price of it
+    except (LookupError, ValueError):  # the library knows the model, but not its price
         return None
     return float(priced.total_price) * requests
 
 
 def library_version(model: str) -> str:
-    """The library's name and version, such as ``genai-prices 0.2.3``; empty if it has no price."""
+    """The library's name and version, such as ``genai-prices 0.2.3``; empty without a price."""
     return f"genai-prices {version('genai-prices')}" if _find(model) is not None else ""
 
 

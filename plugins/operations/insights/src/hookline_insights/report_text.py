@@ -1,4 +1,4 @@
-"""A report as text, with bars that a terminal can draw."""
+"""Formats a report as text, with bars of block characters."""
 
 from __future__ import annotations
 
@@ -9,46 +9,47 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs.prices import FREE
 
-from .groups import Group
-from .report import Report
+from .groups import UsageGroup
+from .report import UsageReport
 
 Money: TypeAlias = Callable[[float | None], str]
-"""Writes an amount, or ``unknown`` for None."""
+"""Formats an amount of money; None becomes ``unknown``."""
 
-WIDTH = 20
+MAX_BAR_CHARS = 20
 """Characters of the longest bar."""
-MOST_ROWS = 31
-"""Bars of days; where there are more days, several share one."""
-MOST_TOOLS, MOST_SKILLS = 10, 5
+MAX_DAY_ROWS = 31
+"""Rows of the table by day; more days are combined."""
+MAX_TOOLS = 10
+MAX_SKILLS = 5
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 FAILED = ("error", "budget", "max_iterations")
-"""Ends of a turn without an answer."""
+"""The ways in which a turn ends without an answer."""
 _KINDS = {"agent": "of sub-agents", "review": "of reviews"}
 
 
-def text(report: Report, money: Money) -> str:
-    """Return the whole report, one paragraph per section; empty sections are left out."""
+def report_text(report: UsageReport, money: Money) -> str:
+    """Return the whole report, with a paragraph for each section that is not empty."""
     since = datetime.fromtimestamp(report.since)
     whose = "all chats" if report.chat is None else "this chat"
     head = f"{_count(report.days, 'day')} of {whose}, since {since:%Y-%m-%d}"
     if not report.totals["requests"] and not report.turns:
-        return f"{head}: nothing was asked of a model."
+        return f"{head}: no model calls."
     parts = [
         "\n".join([head, *_cost(report, money), _turns(report), *_tokens(report.totals)]),
         _section("Tokens by day", _days(report.by_day)),
         _section("By model", _models(report.models, money)),
         _section("Tools", _tools(report.tools)),
         _section("Skills used", _skills(report.learnt.get("skills_used", ()))),
-        _section("Learnt", _learnt(report.learnt)),
+        _section("Learned", _learnt(report.learnt)),
         _section("Sessions by channel", _channels(report.channels)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def groups_text(by: str, days: int, groups: Sequence[Group], money: Money) -> str:
-    """Return what each person, chat, database or skill used, a line each."""
+def groups_text(by: str, days: int, groups: Sequence[UsageGroup], money: Money) -> str:
+    """Return a line for each person, chat, database or skill."""
     if not groups:
-        return f"{_count(days, 'day')} by {by}: nothing was asked of a model."
+        return f"{_count(days, 'day')} by {by}: no model calls."
     rows = []
     for one in groups:
         cost = "cost unknown" if one.money is None else money(one.money)
@@ -63,9 +64,9 @@ def groups_text(by: str, days: int, groups: Sequence[Group], money: Money) -> st
     return _section(f"{_count(days, 'day')} by {by}", rows)
 
 
-def bar(value: float, most: float, width: int = WIDTH) -> str:
-    """Return a bar of blocks, ``width`` characters for ``most``; every value above 0 is visible."""
-    eighths = round(8 * width * value / most) if most > 0 else 0
+def bar(value: float, max_value: float, width: int = MAX_BAR_CHARS) -> str:
+    """Return a bar, ``width`` characters for ``max_value``; every value above 0 is visible."""
+    eighths = round(8 * width * value / max_value) if max_value > 0 else 0
     eighths = max(eighths, 1 if value > 0 else 0)
     whole, rest = divmod(eighths, 8)
     return "█" * whole + (_EIGHTHS[rest] if rest else "")
@@ -75,12 +76,12 @@ def _section(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
     """Rows of a name, a value for the bar and words."""
     if not rows:
         return ""
-    most = max(value for _, value, _ in rows)
+    max_value = max(value for _, value, _ in rows)
     names = [_shown(name) for name, _, _ in rows]
     width = max(map(_columns, names))
     lines = [title]
     for name, (_, value, words) in zip(names, rows, strict=True):
-        drawn = f"{bar(value, most):<{WIDTH}}  " if most > 0 else ""
+        drawn = f"{bar(value, max_value):<{MAX_BAR_CHARS}}  " if max_value > 0 else ""
         lines.append(f"  {name}{' ' * (width - _columns(name))}  {drawn}{words}".rstrip())
     return "\n".join(lines)
 
@@ -94,15 +95,15 @@ def _columns(name: str) -> int:
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in name)
 
 
-def _turns(report: Report) -> str:
+def _turns(report: UsageReport) -> str:
     parts = []
     for kind, stops in sorted(report.turns.items(), key=lambda item: item[0] != "chat"):
         failed = sum(stops.get(stop, 0) for stop in FAILED)
         note = f" ({failed} failed)" if failed else ""
         number = sum(stops.values())
-        told = f"{number:,} {_KINDS.get(kind, f'of {kind}')}"
-        parts.append((_count(number, "turn") if kind == "chat" else told) + note)
-    return f"Requests: {report.totals['requests']:,}; {', '.join(parts) or 'no turn'}"
+        others = f"{number:,} {_KINDS.get(kind, f'of {kind}')}"
+        parts.append((_count(number, "turn") if kind == "chat" else others) + note)
+    return f"Requests: {report.totals['requests']:,}; {', '.join(parts) or 'no turns'}"
 
 
 def _tokens(totals: Mapping[str, Any]) -> list[str]:
@@ -117,7 +118,7 @@ def _tokens(totals: Mapping[str, Any]) -> list[str]:
 
 def _days(by_day: Mapping[str, int]) -> list[tuple[str, float, str]]:
     days = list(by_day.items())
-    size = -(-len(days) // MOST_ROWS)
+    size = -(-len(days) // MAX_DAY_ROWS)
     groups = [days[start : start + size] for start in range(0, len(days), size)]
     sums = [(group[0][0], sum(tokens for _, tokens in group)) for group in groups]
     return [(day, tokens, f"{tokens:,}") for day, tokens in sums]
@@ -135,7 +136,7 @@ def _models(models: Sequence[Mapping[str, Any]], money: Money) -> list[tuple[str
 
 def _tools(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
     rows = []
-    for one in tools[:MOST_TOOLS]:
+    for one in tools[:MAX_TOOLS]:
         failed = f", {one['failed']} failed ({100 * one['failed'] / one['calls']:.0f} %)"
         words = _count(one["calls"], "call") + (failed if one["failed"] else "")
         rows.append((one["name"], one["calls"], words))
@@ -143,7 +144,7 @@ def _tools(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
 
 
 def _skills(skills: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
-    return [(one["name"], one["uses"], f"{one['uses']}") for one in skills[:MOST_SKILLS]]
+    return [(one["name"], one["uses"], f"{one['uses']}") for one in skills[:MAX_SKILLS]]
 
 
 def _learnt(learnt: Mapping[str, Any]) -> list[tuple[str, float, str]]:
@@ -166,21 +167,21 @@ def _channels(channels: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, s
     ]
 
 
-def _cost(report: Report, money: Money) -> list[str]:
-    """What was paid, what the cache saved, and which models' prices are not known."""
+def _cost(report: UsageReport, money: Money) -> list[str]:
+    """The cost, what the cache saved, and the models whose price is unknown."""
     if not report.models:
         return []
     unknown = [_shown(one["model"]) for one in report.models if one["money"] is None]
     if report.totals["money"] is None:
-        return [f"Cost: unknown; no price is known of {', '.join(unknown)} (hookline prices list)"]
+        return [f"Cost: unknown; no price for {', '.join(unknown)} (hookline prices list)"]
     if all(one["free"] for one in report.models):
         return [f"Cost: {FREE}"]
     since = report.prices_date or "your settings"
-    parts = [f"Cost: {money(report.totals['money'])} by prices of {since}"]
+    parts = [f"Cost: {money(report.totals['money'])} at prices of {since}"]
     saved = report.totals["saved"]
     if round(saved, 4):
-        told = f"saved {money(saved)}" if saved > 0 else f"cost {money(-saved)} more"
-        parts.append(f"the provider's cache {told}")
+        effect = f"saved {money(saved)}" if saved > 0 else f"cost {money(-saved)} more"
+        parts.append(f"the provider's cache {effect}")
     if unknown:
         parts.append(f"without {', '.join(unknown)}, whose price is unknown")
     return ["; ".join(parts)]
