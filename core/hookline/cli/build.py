@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -100,8 +100,14 @@ class LazyCommands(Mapping[str, Any]):
             if named is not None and self._catalog.can_run(named):
                 shown[word] = named.summary
             else:
-                shown[word] = ", ".join(dict.fromkeys(below))
+                shown[word] = self._group_summary(f"{self._prefix} {word}".strip(), below)
         return shown
+
+    def _group_summary(self, name: str, words: Iterable[str]) -> str:
+        """The help of a group without an app: its commands, or the help of its only one."""
+        names = list(dict.fromkeys(words))
+        only = self._catalog.find(f"{name} {names[0]}") if len(names) == 1 else None
+        return only.summary if only is not None else ", ".join(names)
 
     def __getitem__(self, word: str) -> Any:
         name = f"{self._prefix} {word}".strip()
@@ -141,7 +147,7 @@ class LazyCommands(Mapping[str, Any]):
         return CommandGroup(
             name=name.split()[-1],
             commands=commands,
-            help=", ".join(commands),
+            help=self._group_summary(name, commands),
             no_args_is_help=True,
             rich_markup_mode=None,
         )
