@@ -354,7 +354,7 @@ def test_without_its_command_the_crash_does_not_come_true(newcomer: Newcomer) ->
 
 @pytest.mark.slow
 def test_a_run_that_hangs_is_stopped(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LONGEST", 2.0)
+    monkeypatch.setattr(process, "RUN_TIMEOUT", 2.0)
     monkeypatch.setenv("HOME", str(newcomer.home))
     monkeypatch.setenv("TMPDIR", str(newcomer.temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)

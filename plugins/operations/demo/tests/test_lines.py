@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from hookline_demo.cost import estimate
-from hookline_demo.live import HEAD, TAIL, WIDTH, Live, shortened
 from hookline_demo.process import parsed
-from hookline_demo.record import Record
+from hookline_demo.run_display import HEAD_LINES, MAX_LINE_CHARS, TAIL_LINES, RunDisplay, shortened
+from hookline_demo.run_record import RunRecord
 from hookline_demo.screen import Screen
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ lines = st.builds(
 def show(*given_lines: dict[str, Any]) -> str:
     """What is shown of these lines."""
     stream = io.StringIO()
-    live = Live(Screen(stream))
+    live = RunDisplay(Screen(stream))
     for line in given_lines:
         live.show(line)
     return stream.getvalue()
@@ -41,7 +41,7 @@ def show(*given_lines: dict[str, Any]) -> str:
 
 @given(st.lists(lines, max_size=8))
 def test_no_line_breaks_it_or_steers_the_terminal(several: list[dict[str, Any]]) -> None:
-    record = Record()
+    record = RunRecord()
     for line in several:
         record.add(line)
     text = show(*several)
@@ -95,19 +95,19 @@ def test_a_notice_that_is_no_refusal_is_shown() -> None:
 @given(st.text(max_size=4000))
 def test_a_shown_result_is_short(text: str) -> None:
     shown = shortened(text)
-    assert len(shown) <= HEAD + TAIL + 1
-    assert all(len(line) <= WIDTH for line in shown)
+    assert len(shown) <= HEAD_LINES + TAIL_LINES + 1
+    assert all(len(line) <= MAX_LINE_CHARS for line in shown)
 
 
 def test_a_long_result_keeps_both_ends_and_counts_the_rest() -> None:
     shown = shortened("\n".join(f"line {n}" for n in range(100)))
     assert shown[0] == "line 0"
     assert shown[-1] == "line 99"
-    assert f"{100 - HEAD - TAIL} lines left out" in shown[HEAD]
+    assert f"{100 - HEAD_LINES - TAIL_LINES} lines left out" in shown[HEAD_LINES]
 
 
 def test_responses_are_counted_by_what_stands_between_results() -> None:
-    record = Record()
+    record = RunRecord()
     answered = {"type": "tool_result", "text": "Denied: not that one"}
     call = {"type": "tool_call"}
     told = {"type": "notice", "plugin": "core", "text": "bash was refused"}
@@ -119,7 +119,7 @@ def test_responses_are_counted_by_what_stands_between_results() -> None:
 
 
 def test_the_cost_is_tokens_times_prices() -> None:
-    record = Record()
+    record = RunRecord()
     usage = {"input": 1_000_000, "cache_read": 400_000, "output": 100_000}
     record.add({"type": "result", "text": "done", "stop": "done", "usage": usage})
     [cost] = [c for c in estimate(record).costs if c.model == "anthropic/claude-sonnet-4-5"]

@@ -1,6 +1,6 @@
-"""``hookline demo``: a real run of the product in which only the model's words are recorded.
+"""``hookline demo``: a real run of Hookline in which only the model's words are recorded.
 
-The command is in ``command``, its stories in ``stories``; both are imported when they are needed.
+:mod:`.command` has the command, :mod:`.stories` its stories; they are imported when needed.
 """
 
 from __future__ import annotations
@@ -11,4 +11,4 @@ __all__ = ["Demo"]
 
 
 class Demo(Plugin[NoConfig]):
-    """Its command is an entry point; the plugin switches it on and off."""
+    """The command is an entry point; this plugin turns it on and off."""

@@ -13,10 +13,10 @@ from typing import Annotated
 
 import typer
 
-from .interrupts import held
+from .interrupts import delay_interrupts
 from .screen import Screen
 from .stage import Stage
-from .stories import DEFAULT, NEEDS, REAL, STORIES, find, lacking, lacking_packages
+from .stories import DEFAULT, NEEDS, REAL, STORIES, find, missing_packages, missing_plugins
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
@@ -34,50 +34,50 @@ def demo(
 ) -> None:
     """Show a real run without an API key; only the model's words are recorded."""
     if story not in STORIES:
-        there_are = ", ".join(STORIES)
-        sys.stderr.write(f"hookline: unknown story {story!r}. Choose one of {there_are}\n")
+        names = ", ".join(STORIES)
+        sys.stderr.write(f"hookline: unknown story {story!r}. Choose one of {names}\n")
         raise SystemExit(USAGE)
     if model is not None and story not in REAL:
         sys.stderr.write(
             f"hookline: {story} uses recorded answers; --model is for {', '.join(REAL)}\n"
         )
         raise SystemExit(USAGE)
-    if absent := lacking(story):
+    if absent := missing_plugins(story):
         installs = " && ".join(f"hookline plugins enable {name}" for name in NEEDS[story])
         sys.stderr.write(
             f"hookline: {story} needs {' and '.join(absent)}, which is not installed. "
             f"Run `{installs}`.\n"
         )
         raise SystemExit(USAGE)
-    if packages := lacking_packages(story):
+    if packages := missing_packages(story):
         sys.stderr.write(
             f"hookline: {story} needs {' and '.join(packages)}, which is not installed. Run "
             f"`pip install {' '.join(packages)}` in Hookline's environment.\n"
         )
         raise SystemExit(USAGE)
     try:
-        raise SystemExit(_tell(story, keep, model, may_open=not no_open))
+        raise SystemExit(_run_story(story, keep, model, may_open=not no_open))
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
-        # Who read along has gone (`| head`). Python would complain again when it closes stdout.
+        # The reader, such as `head`, has closed the pipe; prevent a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(FAILED) from None
 
 
-def _tell(name: str, keep: bool, model: str | None, *, may_open: bool) -> int:
-    """Tell the story on a stage of its own; the exit code. A failure keeps the stage."""
+def _run_story(name: str, keep: bool, model: str | None, *, may_open: bool) -> int:
+    """Run the story on its own stage; return the exit code. The stage of a failed story is kept."""
     story, screen = find(name), Screen(sys.stdout)
-    with ExitStack() as leaving:
-        with held():
+    with ExitStack() as cleanup:
+        with delay_interrupts():
             stage = Stage.set_up(name, model, may_open=may_open)
             kept = partial(screen.say, f"The folder was kept: {stage.folder}")
-            leaving.callback(kept if keep else stage.remove)
-        came_true = story.tell(stage, screen)
-        if not came_true:
-            leaving.pop_all()
+            cleanup.callback(kept if keep else stage.remove)
+        succeeded = story.tell(stage, screen)
+        if not succeeded:
+            cleanup.pop_all()
             kept()
-    if came_true and keep and name not in NEEDS:
+    if succeeded and keep and name not in NEEDS:
         screen.say(f"  its session:  hookline sessions show demo --home {stage.home}")
-    return DONE if came_true else FAILED
+    return DONE if succeeded else FAILED

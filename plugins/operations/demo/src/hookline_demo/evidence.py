@@ -1,4 +1,4 @@
-"""What the demo checks for itself after a run: the tests again, and what changed."""
+"""Checks the result of a run: runs the project's tests, and lists the changes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 from .process import started
 from .stage import Stage
 
-SECONDS = 30.0
-"""How long the sample's tests may take; they need a fraction of one."""
+TEST_TIMEOUT = 30.0
+"""Seconds that the sample's tests may take; they need less than one."""
 
 
 def failing_tests(stage: Stage) -> str | None:
-    """Run the copy's tests; None if they pass, else a sentence."""
+    """Run the project's tests; return None if they pass, else the problem."""
     tests = [sys.executable, "-m", "unittest"]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     try:
         with started(stage, tests, {}, **pipes) as process:
-            told = process.communicate(timeout=SECONDS)[1].decode("utf-8", "replace")
+            output = process.communicate(timeout=TEST_TIMEOUT)[1].decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
-        return f"the project's tests did not end within {SECONDS:g} s"
-    if process.returncode == 0 and "OK" in told:
+        return f"the project's tests did not end within {TEST_TIMEOUT:g} s"
+    if process.returncode == 0 and "OK" in output:
         return None
-    lines = told.strip().splitlines() or [f"exit code {process.returncode}"]
+    lines = output.strip().splitlines() or [f"exit code {process.returncode}"]
     return f"the project's tests do not pass: {lines[-1]}"
 
 
@@ -47,7 +47,7 @@ def diff(stage: Stage) -> list[str]:
 
 
 def _texts(folder: Path) -> Mapping[str, str]:
-    """The files below a folder by relative path, without what Python compiles."""
+    """The files below a folder by relative path, without compiled Python files."""
     return {
         file.relative_to(folder).as_posix(): file.read_text("utf-8", "replace")
         for file in folder.rglob("*")

@@ -1,4 +1,4 @@
-"""Ctrl-C, held back while something is made that somebody must be able to end."""
+"""Delays Ctrl-C while a process or folder is being created."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from types import FrameType
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """A Ctrl-C during the block takes effect at its end.
+def delay_interrupts() -> Iterator[None]:
+    """Delay a Ctrl-C during the block until its end.
 
-    Without it, one that comes while a process is started leaves a process that nobody knows, and
-    one that comes while a folder is made leaves the folder. Does nothing where Ctrl-C is ignored,
-    and outside the main thread, where none arrives.
+    Otherwise, a Ctrl-C while a process is started or a folder is created would leave it behind.
+    Does nothing if Ctrl-C is ignored, or outside the main thread, which never receives it.
     """
     usual = signal.getsignal(signal.SIGINT)
     came: list[FrameType | None] = []

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import Any
 
-from .interrupts import held
+from .interrupts import delay_interrupts
 from .stage import Stage
 
 Line = dict[str, Any]
-LONGEST = 60.0
+RUN_TIMEOUT = 60.0
 """Seconds a run may take before it is stopped; it needs about three."""
-GRACE = 5.0
+SHUTDOWN_TIMEOUT = 5.0
 """Seconds a stopped run has for leaving its session in order."""
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunResult:
     """How a run ended. ``code`` is negative after a signal: -9 is SIGKILL."""
 
     code: int
@@ -42,7 +42,7 @@ def run(
     each: Callable[[Line], None],
     variables: Mapping[str, str],
     stdin: int = subprocess.DEVNULL,
-) -> Ended:
+) -> RunResult:
     """Run ``hookline ARGUMENTS`` in the project; ``each`` gets every JSON object it prints.
 
     ``variables`` are set for this run on top of the stage's environment; ``stdin`` is a file
@@ -63,7 +63,7 @@ def run(
             timed_out = True
             _end(process)
 
-        timer = Timer(LONGEST, too_long)
+        timer = Timer(RUN_TIMEOUT, too_long)
         try:
             timer.start()
             assert process.stdout is not None
@@ -71,7 +71,7 @@ def run(
                 line = parsed(raw)
                 if line is not None:
                     each(line)
-            return Ended(process.wait(), timed_out)
+            return RunResult(process.wait(), timed_out)
         finally:
             timer.cancel()
 
@@ -85,7 +85,7 @@ def started(
     ``variables`` are set on top of the stage's environment; ``options`` are those of ``Popen``.
     """
     with ExitStack() as stack:
-        with held():
+        with delay_interrupts():
             process = stack.enter_context(
                 subprocess.Popen(
                     arguments,
@@ -123,7 +123,7 @@ def ask_lines(stage: Stage, *arguments: str) -> list[Line]:
 def _printed(stage: Stage, arguments: Sequence[str]) -> bytes:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with started(stage, command(*arguments), {}, **pipes) as process:
-        return process.communicate(timeout=LONGEST)[0]
+        return process.communicate(timeout=RUN_TIMEOUT)[0]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -136,7 +136,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         else:
             process.terminate()
     try:
-        process.wait(GRACE)
+        process.wait(SHUTDOWN_TIMEOUT)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""Where the demo writes: readable on a terminal, plain text everywhere else."""
+"""The demo's output: styled and wrapped on a terminal, plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Style = Literal["plain", "bold", "dim", "good", "bad", "notice"]
 _CODES = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "notice": "33"}
 """Style to its ANSI colour code (ECMA-48, Select Graphic Rendition)."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but tab and newline: what a tool printed may not steer the terminal."""
+"""Control characters except tab and newline, which could steer the terminal."""
 
 
 class Screen:
-    """Writes at once, line by line or word by word, without ever moving the cursor.
+    """Writes text immediately, without moving the cursor.
 
     Colours only on a terminal, and not when ``NO_COLOR`` is set or ``TERM`` is ``dumb``.
     """
@@ -28,12 +28,12 @@ class Screen:
         self._colours = wanted and stream.isatty()
 
     def say(self, text: str = "", style: Style = "plain") -> None:
-        """Write a line, or several; on a terminal they end between words."""
-        self.write(self._fitted(text) if self._stream.isatty() else text, style)
+        """Write one or more lines, wrapped between words on a terminal."""
+        self.write(self._wrap(text) if self._stream.isatty() else text, style)
         self._put("\n")
 
-    def _fitted(self, text: str) -> str:
-        """The text in lines as wide as the terminal, each indented as the one it continues."""
+    def _wrap(self, text: str) -> str:
+        """Wrap a text to the terminal's width; continuation lines keep the indentation."""
         width = max(20, shutil.get_terminal_size().columns)
         lines = [
             fill(

@@ -1,4 +1,4 @@
-"""The temporary folder that a story plays in: a home, a copy of the sample, the words."""
+"""The temporary folder of a story: a home, a copy of the sample project, the recorded words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-SUFFIX = ".txt"
-"""Ends the name of every packaged sample file, so that no tool takes it for this package's code."""
+SAMPLE_SUFFIX = ".txt"
+"""The ending of packaged sample files, so that tools do not treat them as this package's code."""
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|_BASE_URL)\Z", re.IGNORECASE)
 _PASSED_ON = re.compile(r"HOOKLINE_(PLUGINS__.*|STRICT)\Z")
 _DROPPED = ("FORCE_COLOR", "PYTHON_COLORS")
@@ -22,9 +22,12 @@ _DROPPED = ("FORCE_COLOR", "PYTHON_COLORS")
 
 @dataclass(frozen=True)
 class Stage:
-    """One story's folder. ``sample`` maps relative paths (``shop/basket.py``) to packaged text;
-    ``model`` is a real one (``provider/model``) in place of the recorded words; ``may_open`` is
-    whether a browser may be opened."""
+    """One story's folder.
+
+    ``sample`` maps relative paths (``shop/basket.py``) to packaged texts; ``model`` is a real model
+    (``provider/model``) instead of the recorded words; ``may_open`` is whether a browser may be
+    opened.
+    """
 
     folder: Path
     sample: Mapping[str, str]
@@ -33,10 +36,10 @@ class Stage:
 
     @classmethod
     def set_up(cls, story: str, model: str | None = None, *, may_open: bool = False) -> Stage:
-        """Make a private temporary folder and copy the story's data into it.
+        """Create a private temporary folder and copy the story's data into it.
 
-        A story without a project plays in another's: ``team`` in that of ``learning``, the
-        others in that of ``fix``.
+        A story without a project uses another's: ``team`` that of ``learning``, the
+        others that of ``fix``.
         """
         data = files(__package__) / "stories" / story
         project = data / "project"
@@ -60,7 +63,7 @@ class Stage:
 
     @property
     def home(self) -> Path:
-        """The Hookline home: config, session, log. The reader's own is left alone."""
+        """The Hookline home of the story. The person's own home is not used."""
         return self.folder / "home"
 
     @property
@@ -70,12 +73,12 @@ class Stage:
 
     @property
     def words(self) -> Path:
-        """What the model says: a scenario of the provider ``scripted``."""
+        """The model's words: a scenario of the provider ``scripted``."""
         return self.folder / "words.yaml"
 
     @property
     def log(self) -> Path:
-        """What the run wrote to stderr."""
+        """The run's stderr."""
         return self.folder / "stderr.txt"
 
     def environment(self) -> dict[str, str]:
@@ -103,7 +106,7 @@ class Stage:
         }
 
     def remove(self) -> None:
-        """Remove the folder; what cannot be removed is named on stderr."""
+        """Remove the folder; print a message on stderr if that fails."""
         try:
             shutil.rmtree(self.folder)
         except OSError as error:
@@ -115,5 +118,5 @@ def _texts(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             yield from _texts(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(SUFFIX):
-            yield prefix + entry.name.removesuffix(SUFFIX), entry.read_text("utf-8")
+        elif entry.name.endswith(SAMPLE_SUFFIX):
+            yield prefix + entry.name.removesuffix(SAMPLE_SUFFIX), entry.read_text("utf-8")

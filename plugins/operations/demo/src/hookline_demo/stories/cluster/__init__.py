@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from ...screen import Screen
 from ...stage import Stage
-from ...turn import TRUTH, tell_failure
-from .machines import Machine, Unready, asked, database, machine, running, until
+from ...turn import RECORDED_NOTICE, tell_failure
+from .machines import Machine, MachineNotReady, asked, database, machine, running, until
 from .platform import Platform, serving
 
 LOG = "deploy.log"
@@ -22,7 +22,7 @@ ANSWER_SECONDS = 40.0
 
 
 @dataclass
-class Scene:
+class ClusterScene:
     """What is on the stage: machines by name, the platform, the database."""
 
     stage: Stage
@@ -43,10 +43,10 @@ class Scene:
         return id_
 
     def answered(self, id_: str, begin: float, since: str) -> str:
-        """Show the answer to a message. Raises :class:`Unready`."""
+        """Show the answer to a message. Raises :class:`MachineNotReady`."""
         text = self.platform.reply_to(id_, ANSWER_SECONDS)
         if text is None:
-            raise Unready(f"an answer has not come within {ANSWER_SECONDS:.0f} s")
+            raise MachineNotReady(f"an answer has not come within {ANSWER_SECONDS:.0f} s")
         self.screen.write("agent  ", "bold")
         self.screen.say(text)
         self.screen.say(f"       {time.monotonic() - begin:.1f} s {since}", "dim")
@@ -64,7 +64,7 @@ class Scene:
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play it, check what came of it, show it. True if all of it really happened."""
-    screen.say(TRUTH, "bold")
+    screen.say(RECORDED_NOTICE, "bold")
     screen.say("The database, the processes, the kills and the chat's messages are real, too.")
     screen.say()
     screen.say(f"folder  {stage.folder}  (your own files and sessions are not touched)")
@@ -73,7 +73,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
             scene = _set_up(stage, screen, stack)
             killed = _play(scene)
             failed = _untrue(scene)
-    except (Unready, OSError) as error:
+    except (MachineNotReady, OSError) as error:
         tell_failure([str(error)], screen)
         return False
     if failed:
@@ -83,7 +83,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
     return True
 
 
-def _set_up(stage: Stage, screen: Screen, stack: ExitStack) -> Scene:
+def _set_up(stage: Stage, screen: Screen, stack: ExitStack) -> ClusterScene:
     platform = stack.enter_context(serving())
     begin = time.monotonic()
     store = stack.enter_context(database(stage))
@@ -101,10 +101,10 @@ def _set_up(stage: Stage, screen: Screen, stack: ExitStack) -> Scene:
         until(f"the start of {one.name}", one.is_ready)
     screen.say(f"        all four are ready after {time.monotonic() - begin:.1f} s", "dim")
     gateways, workers = groups
-    return Scene(stage, screen, platform, store, gateways, workers)
+    return ClusterScene(stage, screen, platform, store, gateways, workers)
 
 
-def _play(scene: Scene) -> tuple[Machine, Machine]:
+def _play(scene: ClusterScene) -> tuple[Machine, Machine]:
     """The conversation; the worker and the gateway that were killed in it."""
     screen, project = scene.screen, scene.stage.project
     id_, begin = scene.ask(scene.gateways[0], HELLO), time.monotonic()
@@ -132,7 +132,7 @@ def _play(scene: Scene) -> tuple[Machine, Machine]:
     return worker, gateway
 
 
-def _untrue(scene: Scene) -> list[str]:
+def _untrue(scene: ClusterScene) -> list[str]:
     """A sentence for each part of the story that did not come true."""
     found = []
     lines = (scene.stage.project / LOG).read_text("utf-8").splitlines()
@@ -144,7 +144,7 @@ def _untrue(scene: Scene) -> list[str]:
     return found
 
 
-def _show(scene: Scene, killed: tuple[Machine, Machine]) -> None:
+def _show(scene: ClusterScene, killed: tuple[Machine, Machine]) -> None:
     screen = scene.screen
     screen.say()
     screen.say("Checked afterwards:", "bold")

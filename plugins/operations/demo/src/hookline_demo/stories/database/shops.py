@@ -16,21 +16,21 @@ from ..cluster.machines import asked, database
 ORDERS = "SELECT count(*) FROM orders"
 
 
-class State(NamedTuple):
+class ShopState(NamedTuple):
     """Two hashes: of all rows and the schema but for test orders, and of the test orders."""
 
     others: str
     tests: str
 
 
-class Shop(Protocol):
+class DemoShop(Protocol):
     """A database with customers and orders, 12 of them test orders."""
 
     engine: str
     session: str
     url: str
 
-    def state(self) -> State:
+    def state(self) -> ShopState:
         """What is in it."""
 
     def orders(self) -> str:
@@ -48,13 +48,15 @@ class SqliteShop:
         with closing(sqlite3.connect(self._file)) as connection:
             connection.executescript((stage.project / "shop.sql").read_text("utf-8"))
 
-    def state(self) -> State:
+    def state(self) -> ShopState:
         """Of all statements that would make the file again."""
         with closing(sqlite3.connect(self._file)) as connection:
             lines = list(connection.iterdump())
         tests = [line for line in lines if ",'test'," in line]
         others = [line for line in lines if ",'test'," not in line]
-        return State(*(sha256("\n".join(part).encode()).hexdigest() for part in (others, tests)))
+        return ShopState(
+            *(sha256("\n".join(part).encode()).hexdigest() for part in (others, tests))
+        )
 
     def orders(self) -> str:
         """How many orders there are."""
@@ -84,11 +86,11 @@ class PostgresShop:
         with database(stage) as store:
             yield cls(stage, store)
 
-    def state(self) -> State:
+    def state(self) -> ShopState:
         """As ``fingerprint.sql`` says."""
         query = files(__package__).joinpath("fingerprint.sql").read_text("utf-8")
         others, _, tests = " ".join(asked(self._store, query)).rpartition("|")
-        return State(others, tests)
+        return ShopState(others, tests)
 
     def orders(self) -> str:
         """How many orders there are."""

@@ -6,20 +6,20 @@ import os
 
 from ...cost import estimate
 from ...evidence import diff, failing_tests
-from ...hooks import at_work
-from ...record import Record
+from ...hook_uses import hook_uses
+from ...run_record import RunRecord
 from ...screen import Screen, Style
 from ...stage import Stage
-from ...turn import TRUTH, play, tell_failure
+from ...turn import RECORDED_NOTICE, play, tell_failure
 
 PROMPT = "The tests of this project fail. Find the cause and fix it."
-JUDGING, MOST_HOOKS = "pre_tool", 9
+GUARD_HOOK, MAX_HOOKS = "pre_tool", 9
 """The hook whose plugins are listed, as one of them refused the command; and how many of them."""
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play the turn, check what it did, show it. True if all of it really happened."""
-    screen.say(TRUTH, "bold")
+    screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     record, wrong = play(stage, PROMPT, screen)
     if len(record.refusals) != 1:
@@ -45,10 +45,10 @@ def _show_changes(stage: Stage, screen: Screen) -> None:
     screen.say()
 
 
-def _show_hooks(stage: Stage, screen: Screen, record: Record) -> None:
+def _show_hooks(stage: Stage, screen: Screen, record: RunRecord) -> None:
     screen.say("Hooks by plugin (who: `hookline hooks`; how often: this run's lines):", "bold")
-    found = at_work(stage, record)
-    shown = [one for one in found if one.hook == JUDGING][:MOST_HOOKS]
+    found = hook_uses(stage, record)
+    shown = [one for one in found if one.hook == GUARD_HOOK][:MAX_HOOKS]
     for plugin, hook, times in shown:
         screen.say(f"  {plugin:<12} {hook:<16} {times}")
     if more := len(found) - len(shown):
@@ -57,7 +57,7 @@ def _show_hooks(stage: Stage, screen: Screen, record: Record) -> None:
     screen.say()
 
 
-def _show_cost(screen: Screen, record: Record) -> None:
+def _show_cost(screen: Screen, record: RunRecord) -> None:
     found = estimate(record)
     tokens, read, written = (record.usage(n) for n in ("input", "cache_read", "output"))
     screen.say("What this turn would cost on a real model (an estimate):", "bold")

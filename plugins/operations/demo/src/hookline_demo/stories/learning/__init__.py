@@ -8,8 +8,8 @@ from pathlib import Path
 from ...process import ask
 from ...screen import Screen
 from ...stage import Stage
-from ...turn import TRUTH, tell_failure
-from ..releases import Told, next_release, session, table
+from ...turn import RECORDED_NOTICE, tell_failure
+from ..releases import ReleaseResult, next_release, session, table
 
 PLUGINS = ("memory", "user-model", "skills")
 OFF = {f"HOOKLINE_PLUGINS__{name.upper().replace('-', '_')}": "false" for name in PLUGINS}
@@ -19,16 +19,19 @@ RELEASES = (
     ("wiki", "0.9", ("bundle", "schema")),
 )
 """App, version and what must be ready before it can be shipped, of each session."""
-WISH = " I like reports as one line: the address first, then the version."
+PREFERENCE = " I like reports as one line: the address first, then the version."
 """Said in the first session, and never again."""
-WITH, WITHOUT = ((12, 2), (9, 1), (6, 0)), ((12, 2), (12, 2), (12, 2))
+EXPECTED_WITH, EXPECTED_WITHOUT = ((12, 2), (9, 1), (6, 0)), ((12, 2), (12, 2), (12, 2))
 """Tool calls and errors of the three sessions, as the recorded words make them."""
 SKILL, PITFALL = "ship-a-release", "migrate.py"
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play both rows of sessions, check and show what they came to. True if it all happened."""
-    screen.say(TRUTH if stage.model is None else REAL.format(model=stage.model), "bold")
+    screen.say(
+        RECORDED_NOTICE if stage.model is None else REAL_MODEL_NOTICE.format(model=stage.model),
+        "bold",
+    )
     screen.say()
     learnt = _three(stage, screen, {})
     screen.say("The same three releases without memory, user-model and skills:", "bold")
@@ -47,16 +50,16 @@ def tell(stage: Stage, screen: Screen) -> bool:
     return not wrong
 
 
-REAL = "The model is {model}; tools, hooks, memory and storage are real as well."
+REAL_MODEL_NOTICE = "The model is {model}; tools, hooks, memory and storage are real as well."
 
 
-def _three(stage: Stage, screen: Screen, variables: Mapping[str, str]) -> list[Told]:
+def _three(stage: Stage, screen: Screen, variables: Mapping[str, str]) -> list[ReleaseResult]:
     told = []
     for number, (app, version, needs) in enumerate(RELEASES, 1):
         next_release(stage.project, app, version, needs)
         prompt = f"Ship the {app}, version {version}, to staging."
         if number == 1:
-            prompt += WISH
+            prompt += PREFERENCE
         screen.say(f"session {number}", "bold")
         screen.say(f"  you    {prompt}")
         told.append(session(stage, screen, f"release-{number}", prompt, variables))
@@ -96,10 +99,15 @@ def _text(path: Path) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
 
 
-def _untrue(stage: Stage, learnt: list[Told], not_learnt: list[Told]) -> list[str]:
+def _untrue(
+    stage: Stage, learnt: list[ReleaseResult], not_learnt: list[ReleaseResult]
+) -> list[str]:
     """A sentence for each part of the story that did not come true."""
     found = []
-    for name, told, wanted in (("with", learnt, WITH), ("without", not_learnt, WITHOUT)):
+    for name, told, wanted in (
+        ("with", learnt, EXPECTED_WITH),
+        ("without", not_learnt, EXPECTED_WITHOUT),
+    ):
         counted = tuple((one.calls, one.errors) for one in told)
         if counted != wanted:
             found.append(f"{name} the plugins: calls and errors should be {wanted}, not {counted}")

@@ -6,11 +6,11 @@ import json
 import shutil
 import subprocess
 
-from ...process import LONGEST, ask, command, started
+from ...process import RUN_TIMEOUT, ask, command, started
 from ...screen import Screen
 from ...stage import Stage
-from ...turn import TRUTH, tell_failure
-from ..releases import Told, next_release, session, table
+from ...turn import RECORDED_NOTICE, tell_failure
+from ..releases import ReleaseResult, next_release, session, table
 
 ANN = (
     ("shop", "1.4", ("bundle", "maintenance")),
@@ -20,14 +20,14 @@ ANN = (
 BEN = ("desk", "3.1", ("bundle", "schema"))
 """App, version and what must be ready before it can be shipped, of each session."""
 SKILL = "ship-a-release"
-WANTED = ((12, 2), (9, 1), (6, 0), (6, 0), (12, 2))
+EXPECTED_COUNTS = ((12, 2), (9, 1), (6, 0), (6, 0), (12, 2))
 """Tool calls and errors: Ann's three sessions, Ben's first, and one without a team."""
 COLUMNS = ("Ann, 1st", "Ann, 2nd", "Ann, 3rd", "Ben, 1st", "no team")
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play Ann's sessions, the review, and Ben's first one. True if it all happened."""
-    screen.say(TRUTH, "bold")
+    screen.say(RECORDED_NOTICE, "bold")
     if shutil.which("git") is None:
         screen.say("The team's skills are in a git repository, and git is not installed.", "bad")
         return False
@@ -46,8 +46,8 @@ def tell(stage: Stage, screen: Screen) -> bool:
     table(screen, "what each session took", told, COLUMNS)
     wrong = [sentence for one in told for sentence in one.wrong] + approved
     counted = tuple((one.calls, one.errors) for one in told)
-    if counted != WANTED:
-        wrong.append(f"calls and errors should be {WANTED}, not {counted}")
+    if counted != EXPECTED_COUNTS:
+        wrong.append(f"calls and errors should be {EXPECTED_COUNTS}, not {counted}")
     if wrong:
         tell_failure(wrong, screen)
     return not wrong
@@ -73,7 +73,7 @@ def _ship(
     app: str,
     version: str,
     needs: tuple[str, ...],
-) -> Told:
+) -> ReleaseResult:
     next_release(stage.project, app, version, needs)
     prompt = f"Ship the {app}, version {version}, to staging."
     screen.say(f"{who}, session {number + 1}", "bold")
@@ -94,7 +94,7 @@ def _share(ann: Stage, ben: Stage, screen: Screen) -> list[str]:
         screen.say(f"{who}  $ hookline skills {' '.join(words)}", "bold")
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with started(stage, command("skills", *words), {}, **pipes) as process:
-            said = process.communicate(timeout=LONGEST)[0].decode("utf-8", "replace").strip()
+            said = process.communicate(timeout=RUN_TIMEOUT)[0].decode("utf-8", "replace").strip()
         for line in said.splitlines():
             screen.say(f"  {line}".rstrip(), "good" if line.startswith("+") else "dim")
         screen.say()

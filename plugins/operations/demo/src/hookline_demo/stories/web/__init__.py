@@ -16,8 +16,8 @@ from types import FrameType
 from ...process import ask, command, parsed, started
 from ...screen import Screen
 from ...stage import Stage
-from ...turn import TRUTH, tell_failure
-from .visitor import Unanswered, Visitor
+from ...turn import RECORDED_NOTICE, tell_failure
+from .visitor import NoAnswer, Visitor
 
 FIX = "The tests of this project fail. Find the cause and fix it."
 TABLE = "What does shipping cost now, as a table?"
@@ -28,7 +28,7 @@ RISK = "Install the linter."
 
 def tell(stage: Stage, screen: Screen) -> bool:
     """Serve the page until it is interrupted. True if it could be served at all."""
-    screen.say(TRUTH, "bold")
+    screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     screen.say(f"folder  {stage.project}  (a copy; your own files and sessions are not touched)")
     _configure(stage)
@@ -37,7 +37,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
         with started(stage, command("web", "--json"), {}, **options) as process:
             try:
                 _open(stage, screen, process)
-            except Unanswered as error:
+            except NoAnswer as error:
                 tell_failure([str(error), *_last_words(stage)], screen)
                 return False
             return _served(stage, screen, process)
@@ -68,17 +68,17 @@ def _has_schedule() -> bool:
 
 
 def _open(stage: Stage, screen: Screen, process: subprocess.Popen[bytes]) -> None:
-    """Have the conversations, then show the link. Raises :class:`Unanswered`."""
+    """Have the conversations, then show the link. Raises :class:`NoAnswer`."""
     assert process.stdout is not None
     first = parsed(process.stdout.readline())
     if first is None:
         process.wait()
-        raise Unanswered("the gateway did not start")
+        raise NoAnswer("the gateway did not start")
     screen.say("        a few conversations are had in it first …", "dim")
     _converse(Visitor.by(first["url"]))
     link = ask(stage, "web", "--json")
     if not isinstance(link, dict):
-        raise Unanswered("no link could be had")
+        raise NoAnswer("no link could be had")
     screen.say()
     screen.say("Open this in a browser on this machine; it works once, within 10 minutes:")
     screen.say()

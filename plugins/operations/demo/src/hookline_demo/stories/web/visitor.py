@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-PATIENCE = 60.0
+READY_TIMEOUT = 60.0
 """Seconds that a conversation may take."""
 _PAUSE = 0.1
 
 
-class Unanswered(Exception):
+class NoAnswer(Exception):
     """The page refused something, or nothing came of it in time; the text is a sentence."""
 
 
@@ -29,7 +29,7 @@ class Visitor:
 
     @classmethod
     def by(cls, link: str) -> Visitor:
-        """Log in with a link, ``…/login#CODE``. Raises :class:`Unanswered`."""
+        """Log in with a link, ``…/login#CODE``. Raises :class:`NoAnswer`."""
         address, _, code = link.partition("/login#")
         visitor = cls(address)
         visitor.ask("POST", "/login", {"code": code})
@@ -43,11 +43,11 @@ class Visitor:
         return session
 
     def answered(self, session: str, turns: int = 1) -> None:
-        """Wait until a session has had so many turns and is idle. Raises :class:`Unanswered`."""
+        """Wait until a session has had so many turns and is idle. Raises :class:`NoAnswer`."""
         self._until(session, lambda row: row["turns"] >= turns and row["state"] == "idle")
 
     def asked(self, session: str) -> None:
-        """Wait until a question is open in a session. Raises :class:`Unanswered`."""
+        """Wait until a question is open in a session. Raises :class:`NoAnswer`."""
         self._until(session, lambda row: bool(row["question"]))
 
     def log_out(self) -> None:
@@ -55,17 +55,17 @@ class Visitor:
         self.ask("POST", "/logout")
 
     def _until(self, session: str, fits: Callable[[dict[str, Any]], bool]) -> None:
-        end = monotonic() + PATIENCE
+        end = monotonic() + READY_TIMEOUT
         while monotonic() < end:
             rows = self.ask("GET", "/api/sessions")["sessions"]
             if any(row["id"] == session and fits(row) for row in rows):
                 return
             sleep(_PAUSE)
-        raise Unanswered(f"a conversation was not over after {PATIENCE:.0f} s")
+        raise NoAnswer(f"a conversation was not over after {READY_TIMEOUT:.0f} s")
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Send a request; the JSON of the answer. Raises :class:`Unanswered`."""
-        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=PATIENCE)
+        """Send a request; the JSON of the answer. Raises :class:`NoAnswer`."""
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=READY_TIMEOUT)
         headers = {"Origin": self.url, "Content-Type": "application/json", "Cookie": self.cookie}
         sent = None if body is None else json.dumps(body)
         try:
@@ -73,10 +73,10 @@ class Visitor:
             answer = connection.getresponse()
             text = answer.read()
         except OSError as error:
-            raise Unanswered(f"{method} {path}: {error}") from error
+            raise NoAnswer(f"{method} {path}: {error}") from error
         finally:
             connection.close()
         if answer.status >= 400:
-            raise Unanswered(f"{method} {path}: {answer.status} {text.decode(errors='replace')}")
+            raise NoAnswer(f"{method} {path}: {answer.status} {text.decode(errors='replace')}")
         self.cookie = (answer.getheader("Set-Cookie") or self.cookie).partition(";")[0]
         return json.loads(text) if text.startswith(b"{") else None

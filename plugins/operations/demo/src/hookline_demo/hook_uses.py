@@ -1,32 +1,32 @@
-"""Which plugins had a say in a run: who implements a hook, and how often it came up."""
+"""Which plugins took part in a run: who implements each hook, and how often it was called."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from .process import ask
-from .record import Record
+from .run_record import RunRecord
 from .stage import Stage
 
 
-class AtWork(NamedTuple):
-    """A plugin's hook, and how often the run came by it."""
+class HookUse(NamedTuple):
+    """A plugin's hook, and how often the run called it."""
 
     plugin: str
     hook: str
     times: str
 
 
-def at_work(stage: Stage, record: Record) -> list[AtWork]:
-    """The plugins' hooks of a turn, by plugin.
+def hook_uses(stage: Stage, record: RunRecord) -> list[HookUse]:
+    """The hooks that were called in a turn, by plugin.
 
-    Who implements them is what ``hookline hooks`` says in the same home; how often each came up is
-    counted from the run's JSON lines, so hooks that leave no line are not told.
+    ``hookline hooks`` in the same home lists who implements them. The calls are counted from the
+    run's JSON lines, so hooks without a line are left out.
     """
     rows = ask(stage, "hooks", "--json")
     counts = _counts(record)
     found = [
-        AtWork(str(plugin), str(row["name"]), counts[row["name"]])
+        HookUse(str(plugin), str(row["name"]), counts[row["name"]])
         for row in (rows if isinstance(rows, list) else [])
         if row.get("name") in counts
         for plugin in row.get("impls", [])
@@ -34,8 +34,8 @@ def at_work(stage: Stage, record: Record) -> list[AtWork]:
     return sorted(found, key=lambda one: one.plugin)
 
 
-def _counts(record: Record) -> dict[str, str]:
-    """Hook to how often it came up, in words."""
+def _counts(record: RunRecord) -> dict[str, str]:
+    """How often each hook was called, as text."""
     calls = f"for {len(record.results)} tool calls"
     responses = f"for {record.responses} model calls"
     turn = "once for the turn"

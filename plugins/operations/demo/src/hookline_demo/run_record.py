@@ -9,11 +9,11 @@ from .process import Line
 DENIED = "Denied: "
 """How the text of a refused call starts."""
 NO_TOOL = "Error: unknown tool "
-GONE = " is no longer available"
+TOOL_GONE = " is no longer available"
 
 
 @dataclass
-class Record:
+class RunRecord:
     """The lines of one run, by what they tell. Give it every line; it takes what it knows."""
 
     calls: list[Line] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Record:
             str(line.get("name"))
             for line in self.results
             if str(line.get("text", "")).startswith(NO_TOOL)
-            or str(line.get("text", "")).endswith(GONE)
+            or str(line.get("text", "")).endswith(TOOL_GONE)
         ]
 
     def usage(self, name: str) -> int:

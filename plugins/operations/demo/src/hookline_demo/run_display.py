@@ -1,23 +1,25 @@
-"""Shows a run's JSON lines as a person reads them, while they come."""
+"""Displays a run's JSON lines as readable text while they arrive."""
 
 from __future__ import annotations
 
 import json
 
 from .process import Line
-from .record import DENIED
+from .run_record import DENIED
 from .screen import Screen, Style
 
-WIDTH = 96
-"""Characters of a shown line; longer ones are cut."""
-HEAD, TAIL = 4, 7
-"""Lines shown of a longer result, from its start and its end."""
-VALUE = 60
-"""Characters shown of one argument of a call."""
+MAX_LINE_CHARS = 96
+"""Longer lines are cut."""
+HEAD_LINES = 4
+"""Lines shown from the start of a long result."""
+TAIL_LINES = 7
+"""Lines shown from its end."""
+MAX_VALUE_CHARS = 60
+"""Characters shown of one argument of a tool call."""
 
 
-class Live:
-    """Give it every line; types it does not know are passed over."""
+class RunDisplay:
+    """Displays the lines of a run; unknown types are ignored."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -29,13 +31,13 @@ class Live:
         self._refusal = ""
 
     def show(self, line: Line) -> None:
-        """Show one line."""
+        """Display one line."""
         kind = line.get("type")
         if kind != "delta" and self._talking:
             self._screen.say()
             self._talking = False
         if kind == "notice":
-            # A refusal is told twice, as a notice and as the call's result: wait for the result.
+            # A refusal comes twice, as a notice and as the call's result: wait for the result.
             self._notices.append(f"[{line.get('plugin', '?')}] {line.get('text', '')}")
             return
         self._tell_notices(str(line.get("text", "")))
@@ -81,7 +83,7 @@ class Live:
     def _result(self, line: Line) -> None:
         identity = str(line.get("id", ""))
         if identity != self._latest:
-            # Calls that ran side by side: say again whose result this is.
+            # Calls that ran in parallel: repeat to which call this result belongs.
             self._screen.say(f"  < {self._calls.get(identity, line.get('name', '?'))}", "dim")
         self._latest = ""
         text = str(line.get("text", ""))
@@ -108,19 +110,21 @@ class Live:
 
 
 def shortened(text: str) -> list[str]:
-    """The lines of a result that are shown, each at most :data:`WIDTH` characters wide."""
-    lines = [_cut(line.replace("\t", "  "), WIDTH) for line in text.strip("\n").split("\n")]
-    left_out = len(lines) - HEAD - TAIL
+    """The lines of a result to show, each at most :data:`MAX_LINE_CHARS` characters wide."""
+    lines = [
+        _cut(line.replace("\t", "  "), MAX_LINE_CHARS) for line in text.strip("\n").split("\n")
+    ]
+    left_out = len(lines) - HEAD_LINES - TAIL_LINES
     if left_out < 2:
         return lines
-    return [*lines[:HEAD], f"... {left_out} lines left out ...", *lines[-TAIL:]]
+    return [*lines[:HEAD_LINES], f"... {left_out} lines left out ...", *lines[-TAIL_LINES:]]
 
 
 def _value(value: object) -> str:
     """An argument on one line: a short word as it is, anything else as JSON, cut."""
     if isinstance(value, str) and value and not any(c.isspace() or c in "\"'" for c in value):
-        return _cut(value, VALUE)
-    return _cut(json.dumps(value, ensure_ascii=False), VALUE)
+        return _cut(value, MAX_VALUE_CHARS)
+    return _cut(json.dumps(value, ensure_ascii=False), MAX_VALUE_CHARS)
 
 
 def _cut(text: str, width: int) -> str:
