@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 import mcp_search
-from hookline_mcp.catalog import Catalog, ToolListing
+from hookline_mcp.catalog import ApprovalCatalog, ToolListing
 from hookline_mcp.config import McpConfig
 from hookline_mcp.servers import load_servers
 from hookline_mcp.tool_definition import model_schema
@@ -39,7 +39,7 @@ def home(folder: Path, *, servers: bool) -> Path:
     plugins = {"mcp": {"servers": entries}} if servers else {}
     (folder / "config.yaml").write_text(json.dumps({"plugins": plugins}), "utf-8")
     if servers:
-        catalog = Catalog(folder / "mcp" / "catalog.json")
+        catalog = ApprovalCatalog(folder / "mcp" / "catalog.json")
         for server in load_servers(McpConfig.model_validate(plugins["mcp"]), {}, None):
             listed = ToolListing(tools[server.name], {})
             catalog.approve(

@@ -22,7 +22,7 @@ import pytest
 from openai import OpenAI
 from support.openai_server import OpenAIServer, Reply, Use
 
-PATIENCE = 120
+TEST_TIMEOUT = 120
 """Seconds until a test gives up; none waits for it to pass."""
 OFF = (
     *("web", "skills", "osv", "demo", "delegate", "titles", "memory", "insights", "modes"),
@@ -135,7 +135,7 @@ class Served:
     def run(self, *arguments: str) -> tuple[int, str, str]:
         """``hookline`` to its end: code, stdout, stderr."""
         process = self.spawn(*arguments)
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TEST_TIMEOUT)
         return process.returncode, out, err
 
     def new_key(self, name: str) -> str:
@@ -148,7 +148,7 @@ class Served:
 
     def client(self, key: str = "", **options: Any) -> OpenAI:
         """OpenAI's client, with the own key unless another is given."""
-        options = {"max_retries": 0, "timeout": PATIENCE, **options}
+        options = {"max_retries": 0, "timeout": TEST_TIMEOUT, **options}
         made = OpenAI(api_key=key or self.key, base_url=self.url, **options)
         self.clients.append(made)
         return made
@@ -159,7 +159,7 @@ class Served:
         own = {"Authorization": f"Bearer {key or self.key}", "Content-Type": "application/json"}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
         return httpx2.post(
-            self.url + path, content=content, headers=own, timeout=PATIENCE, trust_env=False
+            self.url + path, content=content, headers=own, timeout=TEST_TIMEOUT, trust_env=False
         )
 
     def asked(self, words: str) -> list[Any]:
@@ -184,7 +184,7 @@ class Served:
 
 def until(true: Any) -> None:
     """Wait until something is so."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TEST_TIMEOUT
     while not true():
         assert time.monotonic() < end, "it never was so"
         time.sleep(0.02)
@@ -193,7 +193,7 @@ def until(true: Any) -> None:
 def end(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> int:
     """Send a signal and wait for the end; the return code."""
     process.send_signal(number)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TEST_TIMEOUT)
     return process.returncode
 
 

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 from openai import BadRequestError, NotFoundError
 
-from .conftest import PATIENCE, Served, free_port, until
+from .conftest import TEST_TIMEOUT, Served, free_port, until
 
 SECRET = "correct horse battery staple"
 
@@ -115,7 +115,7 @@ def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
         code = re.search(r"\b([A-Z0-9]{5}) 1\b", question)
         assert code is not None, question
         boss(port, "b2", f"{code[1]} 1")
-        told = streaming.result(PATIENCE)
+        told = streaming.result(TEST_TIMEOUT)
     assert told.count(": keep-alive") >= 2
     assert "bash waits for approval." in told
     assert "was refused" not in told

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from .conftest import PATIENCE, Served
+from .conftest import TEST_TIMEOUT, Served
 
 
 def refused(answer: httpx2.Response, status: int, words: str = "") -> dict[str, Any]:
@@ -142,7 +142,7 @@ def test_unknown_paths_and_keys_are_refused(served: Served) -> None:
     for key in ("hk-wrong", "hk-" + "x" * 90, "sk-other"):
         refused(served.post("/chat/completions", chat([USER]), key), 401, "keys add")
         refused(served.post("/nothing", {}, key), 401)
-    bare = httpx2.get(served.url + "/models", timeout=PATIENCE, trust_env=False)
+    bare = httpx2.get(served.url + "/models", timeout=TEST_TIMEOUT, trust_env=False)
     refused(bare, 401, "API key")
 
 

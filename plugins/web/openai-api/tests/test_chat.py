@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError, RateLimitError
 
-from .conftest import PATIENCE, Served, until
+from .conftest import TEST_TIMEOUT, Served, until
 
 RED = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg"
@@ -64,7 +64,7 @@ def test_a_stream_comes_in_pieces_and_without_usage_unless_asked(served: Served)
 
 
 async def test_the_asynchronous_client(served: Served) -> None:
-    async with AsyncOpenAI(api_key=served.key, base_url=served.url, timeout=PATIENCE) as client:
+    async with AsyncOpenAI(api_key=served.key, base_url=served.url, timeout=TEST_TIMEOUT) as client:
 
         async def one(number: int) -> str | None:
             said: Any = [{"role": "user", "content": f"say {number}"}]

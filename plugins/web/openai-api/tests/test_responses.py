@@ -11,7 +11,7 @@ from openai import BadRequestError, NotFoundError
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import ConfigDict, TypeAdapter
 
-from .conftest import PATIENCE, Served, until
+from .conftest import TEST_TIMEOUT, Served, until
 
 EVENTS: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent, config=ConfigDict(strict=False))
 
@@ -20,7 +20,7 @@ def events_of(served: Served, method: str, path: str, body: Any = None) -> list[
     """The events of a stream as they are sent."""
     headers = {"Authorization": f"Bearer {served.key}"}
     with httpx2.stream(
-        method, served.url + path, json=body, headers=headers, timeout=PATIENCE, trust_env=False
+        method, served.url + path, json=body, headers=headers, timeout=TEST_TIMEOUT, trust_env=False
     ) as answer:
         assert answer.status_code == 200, answer.read()
         lines = [line for line in answer.iter_lines() if line.startswith("data: ")]

@@ -76,7 +76,10 @@ class EditorAgent:
     def __init__(
         self, host: Host, pipes: StdioTransport, feed: EditorFeed, sessions: OpenSessions, mode: str
     ) -> None:
-        self._host, self._pipes, self._feed, self._sessions = host, pipes, feed, sessions
+        self._host = host
+        self._pipes = pipes
+        self._feed = feed
+        self._sessions = sessions
         self._mode = mode
         self.unsaved: UnsavedChanges | None = None
         """Set to offer reading files, if the editor does."""

@@ -81,7 +81,8 @@ def result_update(call_id: str, result: ToolResult, workspace: Path) -> schema.T
 def title(call: ToolCall) -> str:
     """Return what a call does, on one line."""
     arguments = call.arguments
-    command, path = arguments.get("command"), arguments.get("path")
+    command = arguments.get("command")
+    path = arguments.get("path")
     if call.name == "bash" and isinstance(command, str):
         return _code(_title_line(command))
     if call.name in VERBS and isinstance(path, str):
@@ -94,7 +95,9 @@ def _code(text: str) -> str:
     """Return ``text`` as Markdown code, because editors render titles as Markdown."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
-    return f"{fence} {text} {fence}" if longest else f"`{text}`" if text else ""
+    if longest:
+        return f"{fence} {text} {fence}"
+    return f"`{text}`" if text else ""
 
 
 def escape_hidden(text: str) -> str:
@@ -118,7 +121,8 @@ def _value(value: Any) -> str:
 
 def locations(call: ToolCall, workspace: Path) -> list[schema.ToolCallLocation] | None:
     """Return the file that a call reads or writes, so that the editor can show it."""
-    path, line = call.arguments.get("path"), call.arguments.get("start_line")
+    path = call.arguments.get("path")
+    line = call.arguments.get("start_line")
     if not isinstance(path, str) or not path or "\0" in path:
         return None
     known = line if type(line) is int and line > 0 else None
@@ -173,10 +177,12 @@ def diff(path: str, before: str | None, after: str) -> schema.FileEditToolCallCo
 def diffs(result: ToolResult, workspace: Path) -> list[schema.FileEditToolCallContent]:
     """Return one diff for each hunk of the unified diff that a tool returned as ``data``."""
     data = result.data if isinstance(result.data, Mapping) else {}
-    unified, path = data.get("diff"), data.get("path")
+    unified = data.get("diff")
+    path = data.get("path")
     if not isinstance(unified, str) or not isinstance(path, str):
         return []
-    place, whole = absolute(path, workspace), result.call.arguments.get("content")
+    place = absolute(path, workspace)
+    whole = result.call.arguments.get("content")
     found = [diff(place, before, after) for before, after in hunks(unified)]
     if isinstance(whole, str) and len(found) == 1 and found[0].old_text is None:
         found[0].new_text = whole
@@ -196,8 +202,10 @@ def hunks(unified: str) -> Iterator[tuple[str | None, str]]:
         if hunk := _HUNK.match(line):
             if begun:
                 yield both()
-            begun, is_new = True, hunk[1] == "0" and hunk[2] == "0"
-            old, new = [], []
+            begun = True
+            is_new = hunk[1] == "0" and hunk[2] == "0"
+            old = []
+            new = []
         elif begun and line[:1] in ("+", "-", " "):
             if line[0] != "+":
                 old.append(line[1:])
@@ -210,8 +218,10 @@ def hunks(unified: str) -> Iterator[tuple[str | None, str]]:
 def diffs_from_arguments(call: ToolCall, workspace: Path) -> list[schema.FileEditToolCallContent]:
     """Return the change described by a call's arguments, for a stored call without a diff."""
     arguments = call.arguments
-    path, content = arguments.get("path"), arguments.get("content")
-    old, new = arguments.get("old_string"), arguments.get("new_string")
+    path = arguments.get("path")
+    content = arguments.get("content")
+    old = arguments.get("old_string")
+    new = arguments.get("new_string")
     if not isinstance(path, str):
         return []
     if call.name == "write_file" and isinstance(content, str):

@@ -45,7 +45,9 @@ class EditorFeed:
     """
 
     def __init__(self, host: Host, pipes: StdioTransport, sessions: OpenSessions) -> None:
-        self._host, self._pipes, self._sessions = host, pipes, sessions
+        self._host = host
+        self._pipes = pipes
+        self._sessions = sessions
         self._prices: Any = None
         self.stop: Callable[[EditorSession], Any] = lambda session: None
         """Stops the turn of a session whose prompt was cancelled before the turn began."""
@@ -54,14 +56,14 @@ class EditorFeed:
     def receivers(self) -> dict[str, Callable[..., None]]:
         """The receivers to connect, by signal."""
         return {
-            "start_of_turn": self._started,
-            "end_of_turn": self._ended,
-            "delta": self._delta,
-            "post_model": self._responded,
-            "post_tool": self._result,
-            "notice": self._notice,
-            "on_error": self._failed,
-            "resumed": self._resumed,
+            "start_of_turn": self._on_turn_start,
+            "end_of_turn": self._on_turn_end,
+            "delta": self._on_delta,
+            "post_model": self._on_response,
+            "post_tool": self._on_tool_result,
+            "notice": self._on_notice,
+            "on_error": self._on_error,
+            "resumed": self._on_resumed,
         }
 
     def send(self, session: EditorSession, update: Any) -> None:
@@ -91,7 +93,7 @@ class EditorFeed:
             return None
         return view, session, session.prompt
 
-    def _started(self, turn: Turn, ctx: Any = None) -> None:
+    def _on_turn_start(self, turn: Turn, ctx: Any = None) -> None:
         own = turn.session
         if own.channel != CHANNEL:
             return
@@ -112,11 +114,11 @@ class EditorFeed:
         if session.prompt.cancelled:
             self.stop(session)
 
-    def _ended(self, turn: Turn, ctx: Any = None) -> None:
+    def _on_turn_end(self, turn: Turn, ctx: Any = None) -> None:
         if turn.session.kind == "agent":
             self._sessions.hide(turn.session.id)
 
-    def _delta(self, delta: Delta, ctx: Any = None) -> None:
+    def _on_delta(self, delta: Delta, ctx: Any = None) -> None:
         found = self._locate(ctx)
         if found is None or found[0].session.kind != "chat":
             return
@@ -124,7 +126,7 @@ class EditorFeed:
         if prompt.is_over:
             prompt.begin_text()
         if delta.kind == "text":
-            prompt.said += delta.text
+            prompt.streamed += delta.text
             self.say(session, delta.text, prompt.message_id)
         elif delta.kind == "restart":
             self.think(session, RESTART_NOTICE)
@@ -132,7 +134,7 @@ class EditorFeed:
         elif delta.text:
             self.think(session, delta.text, prompt.message_id)
 
-    def _responded(self, response: ModelResponse, ctx: Any = None) -> None:
+    def _on_response(self, response: ModelResponse, ctx: Any = None) -> None:
         found = self._locate(ctx)
         if found is None:
             return
@@ -162,7 +164,7 @@ class EditorFeed:
             call_id = self.announce(session, prompt, view, call)
             self.send(session, call_updates.status_update(call_id, "in_progress"))
 
-    def _result(self, result: ToolResult, ctx: Any = None) -> None:
+    def _on_tool_result(self, result: ToolResult, ctx: Any = None) -> None:
         found = self._locate(ctx)
         if found is None:
             return
@@ -186,7 +188,7 @@ class EditorFeed:
             self.send(session, update)
         prompt.calls.clear()
 
-    def _notice(self, notice: Notice, ctx: Any = None) -> None:
+    def _on_notice(self, notice: Notice, ctx: Any = None) -> None:
         if REFUSAL_MARKER in notice.text and ctx is not None:
             return  # the call's result shows it
         text = f"[{notice.plugin}] {notice.text}\n"
@@ -198,12 +200,12 @@ class EditorFeed:
                 if session.prompt is not None and not session.prompt.begun:
                     self.think(session, text)
 
-    def _failed(self, failure: Failure, ctx: Any = None) -> None:
+    def _on_error(self, failure: Failure, ctx: Any = None) -> None:
         found = self._locate(ctx)
         if found is not None and found[0].session.kind == "chat":
             found[2].failure = failure
 
-    def _resumed(self, session_id: str, ctx: Any = None) -> None:
+    def _on_resumed(self, session_id: str, ctx: Any = None) -> None:
         """Switch to another session after ``/resume``."""
         for session in self._sessions.all():
             prompt = session.prompt

@@ -46,7 +46,9 @@ class EditorQuestions:
     """
 
     def __init__(self, client: Any, feed: EditorFeed, sessions: OpenSessions) -> None:
-        self._client, self._feed, self._sessions = client, feed, sessions
+        self._client = client
+        self._feed = feed
+        self._sessions = sessions
 
     async def ask(self, ctx: Context, question: Question) -> str | None:
         """Return the person's choice; None if the question belongs to no open session.
@@ -63,7 +65,8 @@ class EditorQuestions:
     async def _approval(
         self, ctx: Context, session: EditorSession, question: Question, call: ToolCall
     ) -> str:
-        prompt, workspace = session.prompt, ctx.paths.workspace
+        prompt = session.prompt
+        workspace = ctx.paths.workspace
         assert prompt is not None
         call_id = self._feed.announce(session, prompt, ctx, call)
         change = await asyncio.to_thread(proposed_change, ctx, call)
@@ -74,7 +77,7 @@ class EditorQuestions:
             content.append(change)
         if change is None or "⟦" in question.preview:
             content.append(
-                _whole(call_updates.fence_text(call_updates.escape_hidden(question.preview)))
+                _uncut_text(call_updates.fence_text(call_updates.escape_hidden(question.preview)))
             )
         asked = schema.ToolCallUpdate(
             tool_call_id=call_id,
@@ -90,7 +93,7 @@ class EditorQuestions:
             for one in map(str, question.choices)
             if one in OPTION_KINDS
         ]
-        return await self._asked(session, asked, options) or DENY
+        return await self._request_permission(session, asked, options) or DENY
 
     async def _choice(self, session: EditorSession, question: Question) -> str | None:
         """Ask a question with choices as a tool call, the protocol's only way."""
@@ -104,7 +107,7 @@ class EditorQuestions:
             title=body.split("\n", 1)[0][: call_updates.MAX_TITLE_CHARS],
             kind="other",
             status="pending",
-            content=[_whole(body)],
+            content=[_uncut_text(body)],
         )
         self._feed.send(session, start)
         options = [
@@ -119,7 +122,7 @@ class EditorQuestions:
             tool_call_id=call_id, title=start.title, kind="other", content=start.content
         )
         try:
-            answer = await self._asked(session, asked, options)
+            answer = await self._request_permission(session, asked, options)
         except asyncio.CancelledError:
             self._feed.send(session, call_updates.status_update(call_id, "failed"))
             raise
@@ -129,7 +132,7 @@ class EditorQuestions:
         number = answer.removeprefix("choice-") if answer else ""
         return str(question.choices[int(number)]) if number else None
 
-    async def _asked(
+    async def _request_permission(
         self, session: EditorSession, asked: schema.ToolCallUpdate, options: list[Any]
     ) -> str | None:
         """Return the id of the chosen option; None if none was chosen."""
@@ -144,7 +147,7 @@ class EditorQuestions:
         return chosen if isinstance(chosen, str) and chosen in known else None
 
 
-def _whole(text: str) -> schema.ContentToolCallContent:
+def _uncut_text(text: str) -> schema.ContentToolCallContent:
     """A text on which a person decides; it is never cut."""
     block = schema.TextContentBlock(type="text", text=text)
     return schema.ContentToolCallContent(type="content", content=block)
@@ -153,16 +156,18 @@ def _whole(text: str) -> schema.ContentToolCallContent:
 def proposed_change(ctx: Context, call: ToolCall) -> schema.FileEditToolCallContent | None:
     """Return the change that a call would make to a file; None without one, or if too large."""
     arguments = call.arguments
-    path, after = arguments.get("path"), arguments.get("content")
+    path = arguments.get("path")
+    after = arguments.get("content")
     if call.name not in ("write_file", "edit_file") or not isinstance(path, str):
         return None
     try:
         place = ctx.paths.resolve(path)
-        before = _content(ctx, place)
+        before = _read_text(ctx, place)
     except (OSError, ValueError):
         return None
     if call.name == "edit_file":
-        old, new = arguments.get("old_string"), arguments.get("new_string")
+        old = arguments.get("old_string")
+        new = arguments.get("new_string")
         if before is None or not isinstance(old, str) or not isinstance(new, str):
             return None
         every = arguments.get("replace_all") is True
@@ -175,7 +180,7 @@ def proposed_change(ctx: Context, call: ToolCall) -> schema.FileEditToolCallCont
     return call_updates.diff(str(place), before, after)
 
 
-def _content(ctx: Context, place: Path) -> str | None:
+def _read_text(ctx: Context, place: Path) -> str | None:
     """Return the file's text; None if it does not exist. Raises ``ValueError`` if it is binary."""
     try:
         with ctx.paths.open_read(place) as file:

@@ -50,7 +50,8 @@ class Acp(Plugin[NoConfig]):
         prompt = session.prompt
         if turn.inbound.message_id != prompt.inbound.message_id:
             return None
-        items, origins = [], []
+        items = []
+        origins = []
         for one in prompt.embedded:
             try:
                 items.append((one.name, await ctx.read(one.text, one.name)))
@@ -65,7 +66,8 @@ class Acp(Plugin[NoConfig]):
     @hookimpl
     def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware | None:
         """Report an allowed call to the editor, and refuse writes that would lose unsaved text."""
-        feed, unsaved = self._link.feed, self._link.unsaved
+        feed = self._link.feed
+        unsaved = self._link.unsaved
         if feed is None or unsaved is None:
             return None
 

@@ -44,37 +44,37 @@ class ParsedPrompt:
 
 async def read_prompt(blocks: Sequence[Any], workspace: Path, media: MediaStore) -> ParsedPrompt:
     """Convert the blocks of a prompt. Raises ``RequestError`` for unsupported content."""
-    said = ParsedPrompt()
+    parsed = ParsedPrompt()
     texts: list[str] = []
     size = 0
     for block in blocks:
         if isinstance(block, schema.TextContentBlock):
             texts.append(block.text)
         elif isinstance(block, schema.ImageContentBlock):
-            said.attachments.append(await _save_file(block.data, block.uri or "picture", media))
+            parsed.attachments.append(await _save_file(block.data, block.uri or "picture", media))
         elif isinstance(block, schema.ResourceContentBlock):
             texts.append(_shown(block.uri, workspace))
         elif isinstance(block, schema.EmbeddedResourceContentBlock):
             resource = block.resource
             name = _shown(resource.uri, workspace)
             if isinstance(resource, schema.BlobResourceContents):
-                said.attachments.append(await _save_file(resource.blob, name, media))
+                parsed.attachments.append(await _save_file(resource.blob, name, media))
                 continue
             size += len(resource.text)
             if size > MAX_EMBEDDED_CHARS:
                 raise invalid_params(
                     f"the embedded files have more than {MAX_EMBEDDED_CHARS:,} characters"
                 )
-            said.embedded.append(EmbeddedFile(name, resource.text, origin(resource.uri)))
+            parsed.embedded.append(EmbeddedFile(name, resource.text, origin(resource.uri)))
             texts.append(name)
         else:
             raise invalid_params("audio is not supported; send text, images and files")
-        if len(said.attachments) + len(said.embedded) > MAX_FILES:
+        if len(parsed.attachments) + len(parsed.embedded) > MAX_FILES:
             raise invalid_params(f"the prompt has more than {MAX_FILES} files")
-    said.text = _join_texts(texts)
-    if not said.text.strip() and not said.attachments:
+    parsed.text = _join_texts(texts)
+    if not parsed.text.strip() and not parsed.attachments:
         raise invalid_params("the prompt is empty")
-    return said
+    return parsed
 
 
 def _join_texts(texts: Sequence[str]) -> str:

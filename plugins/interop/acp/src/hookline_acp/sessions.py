@@ -20,7 +20,7 @@ CHANNEL, CHAT = "terminal", "default"
 class ActivePrompt:
     """A prompt that is being answered.
 
-    ``message_id`` and ``said`` are id and text of the message that is being streamed; after
+    ``message_id`` and ``streamed`` are id and text of the message that is being streamed; after
     ``is_over`` the next text starts another message. ``calls`` are the ids of calls without a
     result.
     """
@@ -31,14 +31,14 @@ class ActivePrompt:
     begun: bool = False
     failure: Failure | None = None
     message_id: str = field(default_factory=lambda: str(uuid4()))
-    said: str = ""
+    streamed: str = ""
     is_over: bool = False
     calls: set[str] = field(default_factory=set)
 
     def begin_text(self) -> None:
         """Start another message."""
         self.message_id = str(uuid4())
-        self.said = ""
+        self.streamed = ""
         self.is_over = False
 
     def unsent_part(self, reply: str) -> str:
@@ -46,11 +46,12 @@ class ActivePrompt:
 
         That is all of it if it does not start with the streamed text, whitespace aside.
         """
-        said, whole = self.said.strip(), reply.strip()
-        if not said or whole.startswith(said):
-            return whole[len(said) :] if said else reply
+        streamed = self.streamed.strip()
+        whole = reply.strip()
+        if not streamed or whole.startswith(streamed):
+            return whole[len(streamed) :] if streamed else reply
         place = 0
-        for word in said.split():
+        for word in streamed.split():
             for character in word:
                 while place < len(whole) and whole[place].isspace():
                     place += 1

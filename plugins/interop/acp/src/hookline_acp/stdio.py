@@ -38,7 +38,7 @@ def take_stdio() -> tuple[int, int]:
     os.dup2(empty, 0)
     try:
         os.dup2(2, 1)
-    except OSError:  # there is no standard error
+    except OSError:  # stderr is closed
         os.dup2(empty, 1)
     os.close(empty)
     return taken
@@ -58,7 +58,8 @@ class StdioTransport:
     """
 
     def __init__(self, incoming: int, outgoing: int, max_line_bytes: int = MAX_LINE_BYTES) -> None:
-        self._incoming, self._max_line_bytes = incoming, max_line_bytes
+        self._incoming = incoming
+        self._max_line_bytes = max_line_bytes
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[bytes | OversizedLine | None] = asyncio.Queue(MAX_QUEUED_LINES)
         self._writer = MessageWriter(
@@ -150,7 +151,8 @@ class StdioTransport:
         if not isinstance(message, dict):
             self._refuse(INVALID_REQUEST, "expected a JSON object; batches are not supported")
             return None
-        number, method = message.get("id"), message.get("method")
+        number = message.get("id")
+        method = message.get("method")
         if isinstance(number, (dict, list, float, bool)):
             self._refuse(INVALID_REQUEST, "id must be a string or an integer")
             return None
@@ -220,7 +222,8 @@ class MessageWriter:
     """
 
     def __init__(self, descriptor: int, gone: Callable[[], Any]) -> None:
-        self._descriptor, self._gone = descriptor, gone
+        self._descriptor = descriptor
+        self._gone = gone
         self._waiting: deque[Message] = deque()
         self._changed = threading.Condition()
         self._closed = False
@@ -276,7 +279,8 @@ def _encode(message: Message) -> bytes:
 
 def _append_text(last: Message, message: Message) -> bool:
     """Append the text of ``message`` to ``last`` if it continues it; return whether it did."""
-    one, other = _chunk(last), _chunk(message)
+    one = _chunk(last)
+    other = _chunk(message)
     if one is None or other is None:
         return False
     if last["params"]["sessionId"] != message["params"]["sessionId"]:

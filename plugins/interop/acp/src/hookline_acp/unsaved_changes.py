@@ -35,7 +35,8 @@ class UnsavedChanges:
     """
 
     def __init__(self, client: Any, sessions: OpenSessions) -> None:
-        self._client, self._sessions = client, sessions
+        self._client = client
+        self._sessions = sessions
         self.offered = False
         """True if the editor offers ``fs/read_text_file``."""
 
@@ -57,7 +58,8 @@ class UnsavedChanges:
                 held = await self._client.read_text_file(session_id=session.id, path=str(place))
         except (OSError, ValueError, RequestError, ConnectionError, ValidationError):
             return ""  # missing or not text: the tool reports that
-        before, after = _lines(saved), _lines(str(getattr(held, "content", saved)))
+        before = _lines(saved)
+        after = _lines(str(getattr(held, "content", saved)))
         if (
             before == after
             or len(saved) > MAX_COMPARED_CHARS

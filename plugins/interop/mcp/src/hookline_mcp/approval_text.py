@@ -97,9 +97,9 @@ def describe_changes(
 def _model_texts(wire: Mapping[str, Any]) -> Iterator[str]:
     """All texts of a tool that a model reads: any of them may hold instructions."""
     description, parameters = model_schema(wire)
-    yield from _wrapped(description)
+    yield from _wrap(description)
     for path, text in _texts(parameters):
-        yield from _wrapped(f"{path}: {text}")
+        yield from _wrap(f"{path}: {text}")
 
 
 def _texts(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -109,7 +109,9 @@ def _texts(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:
                 if key not in _SHORT:
                     yield f"{path or 'parameters'} {key}".removesuffix(" description"), value
             else:
-                inner = path if key in _STRUCTURE else f"{path}.{key}" if path else str(key)
+                inner = f"{path}.{key}" if path else str(key)
+                if key in _STRUCTURE:
+                    inner = path
                 yield from _texts(value, inner)
     elif isinstance(schema, list | tuple):
         for value in schema:
@@ -123,7 +125,7 @@ _SHORT = frozenset({"type", "format", "$ref", "pattern"})
 _STRUCTURE = frozenset({"properties", "items", "anyOf", "oneOf", "allOf", "$defs", "enum"})
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap(text: str) -> list[str]:
     wide = max(40, min(110, shutil.get_terminal_size().columns) - 9)
     lines = textwrap.wrap(single_line(text, MAX_DESCRIPTION_CHARS + 100), wide)
     return [f"         {line}" for line in lines]

@@ -80,13 +80,14 @@ def compare_listing(
     """Return the tools that are new or changed, and the pinned ones that are not listed."""
     held: dict[str, HeldTool] = {}
     for name, wire in listing.tools.items():
-        pin, sha256 = entry.tools.get(name), digest(wire)
+        pin = entry.tools.get(name)
+        sha256 = digest(wire)
         if pin is None or pin.sha256 != sha256:
             held[name] = HeldTool(sha256, wire, "new" if pin is None else "changed")
     return held, [name for name in entry.tools if name not in listing.tools]
 
 
-class Catalog:
+class ApprovalCatalog:
     """The catalog file. It is read again whenever another process has written it."""
 
     def __init__(self, path: Path) -> None:
@@ -103,7 +104,8 @@ class Catalog:
         try:
             found = self.path.stat()
         except FileNotFoundError:
-            self._entries, self._seen = {}, None
+            self._entries = {}
+            self._seen = None
             return self._entries
         except OSError as error:
             raise self._damaged(error) from None
@@ -116,7 +118,8 @@ class Catalog:
                 entries = {key: _parse_entry(one) for key, one in data["servers"].items()}
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 raise self._damaged(error) from None
-            self._entries, self._seen = entries, seen
+            self._entries = entries
+            self._seen = seen
         return self._entries
 
     def _damaged(self, error: Exception) -> HooklineError:
@@ -154,7 +157,8 @@ class Catalog:
             return None
         held, gone = compare_listing(entry, listing)
         if (held, gone) != (entry.held, entry.gone):
-            entry.held, entry.gone = held, gone
+            entry.held = held
+            entry.gone = gone
             try:
                 self._change(server.key, entry)
             except HooklineError as error:

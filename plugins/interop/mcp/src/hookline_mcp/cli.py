@@ -106,7 +106,8 @@ async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
             _say(jsonlib.dumps({"name": name, "ok": False, "error": str(error)}))
             raise typer.Exit(FAILED) from None
         _stop(str(error))
-    listing, entry = connection.listing, plugin.catalog.compare(server, connection.listing)
+    listing = connection.listing
+    entry = plugin.catalog.compare(server, connection.listing)
     row = {
         "name": name,
         "ok": True,
@@ -283,7 +284,9 @@ def _tool_rows(server: ToolServer, entry: CatalogEntry) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for tool, pin in entry.tools.items():
         held = entry.held.get(tool)
-        state = held.why if held else "gone" if tool in entry.gone else "approved"
+        state = "gone" if tool in entry.gone else "approved"
+        if held:
+            state = held.why
         state = state if server.offers(tool) else "not offered"
         size = len(pin.description) + len(jsonlib.dumps(pin.parameters, separators=(",", ":")))
         found.append(

@@ -183,7 +183,8 @@ class Connection:
     ) -> None:
         """Wait until the call or the connection ends; time while a person is asked is not
         counted."""
-        left, clock = self.server.config.timeout, asyncio.get_running_loop().time
+        left = self.server.config.timeout
+        clock = asyncio.get_running_loop().time
         while not work.done():
             began = clock()
             await asyncio.wait(
@@ -198,7 +199,8 @@ class Connection:
                 raise ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
 
     def _map_error(self, error: MCPError) -> Exception:
-        code, text = error.error.code, _one_line(error)
+        code = error.error.code
+        text = _one_line(error)
         # Servers use these codes for errors of their own, too.
         if code == CONNECTION_CLOSED and text == SDK_CONNECTION_CLOSED:
             return ServerGone(self._end_reason())

@@ -38,10 +38,10 @@ async def answer_elicitation(server: str, ctx: Context | None, params: Any) -> E
         )
     except HooklineError:
         return ElicitResult(action="decline")
-    said = f"The MCP server {server} asks: {message}"
+    question = f"The MCP server {server} asks: {message}"
     if params.mode == "url":
         answer = await _ask_choice(
-            ctx, f"{said}\nOpen this address: {params.url}", [OPENED, DECLINE]
+            ctx, f"{question}\nOpen this address: {params.url}", [OPENED, DECLINE]
         )
         return ElicitResult(action="accept" if answer == OPENED else "decline")
     schema = params.requested_schema
@@ -59,22 +59,22 @@ async def answer_elicitation(server: str, ctx: Context | None, params: Any) -> E
     needed = [name for name in schema.get("required") or () if name not in asked | values]
     for name in needed:
         field = fields.get(name, {})
-        answer = await _ask_text(ctx, f"{said}\n{_label(name, field)}", field)
+        answer = await _ask_text(ctx, f"{question}\n{_label(name, field)}", field)
         if answer is None:
             labels = ", ".join(_label(one, fields.get(one, {})) for one in needed)
             ctx.stash.setdefault(UNANSWERED, []).append(f"{message} ({labels})")
-            ctx.notify(f"{said}\nDeclined: no one entered {labels}.")
+            ctx.notify(f"{question}\nDeclined: no one entered {labels}.")
             return ElicitResult(action="decline")
         values[name] = answer
     if not asked and not needed:
         answer = await _ask_choice(
-            ctx, f"{said}{_describe_defaults(fields, values)}", [ACCEPT, DECLINE]
+            ctx, f"{question}{_describe_defaults(fields, values)}", [ACCEPT, DECLINE]
         )
         if answer != ACCEPT:
             return ElicitResult(action="decline")
     for name, field in asked.items():
         answer = await _ask_choice(
-            ctx, f"{said}\n{_label(name, field)}", [*_choices(field), DECLINE]
+            ctx, f"{question}\n{_label(name, field)}", [*_choices(field), DECLINE]
         )
         if answer is None or answer == DECLINE:
             return ElicitResult(action="decline")

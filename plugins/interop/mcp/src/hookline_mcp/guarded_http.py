@@ -29,7 +29,8 @@ class Dialer(Protocol):
 
 class _Stream(httpcore2.AsyncNetworkStream):
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         with _map_errors(httpcore2.ReadTimeout, httpcore2.ReadError):
@@ -92,7 +93,8 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 
 class _Body(httpx2.AsyncByteStream):
     def __init__(self, response: httpcore2.Response, limit: int | None) -> None:
-        self._response, self._limit = response, limit
+        self._response = response
+        self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         taken = 0

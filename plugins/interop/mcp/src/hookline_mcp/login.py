@@ -50,7 +50,7 @@ async def _connect_and_log_in(
             if not paste and sys.stdout.isatty():
                 await asyncio.to_thread(webbrowser.open, url)
 
-        async def pasted() -> AuthorizationCodeResult:
+        async def paste_redirect() -> AuthorizationCodeResult:
             say("Paste the final address of your browser (it may not show a page):")
             return parse_redirect(await asyncio.to_thread(sys.stdin.readline))
 
@@ -58,7 +58,7 @@ async def _connect_and_log_in(
             server,
             host.home,
             show=show,
-            wait=pasted if paste else loopback.wait,
+            wait=paste_redirect if paste else loopback.wait,
             port=loopback.port,
         )
         headers = {name: value.get_secret_value() for name, value in server.config.headers.items()}

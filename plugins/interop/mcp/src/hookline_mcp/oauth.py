@@ -54,7 +54,9 @@ class TokenFile:
     """The SDK's token storage in a file, valid only for the server's URL."""
 
     def __init__(self, path: Path, url: str, client: OAuthClientInformationFull | None) -> None:
-        self.path, self._url, self._client = path, url, client
+        self.path = path
+        self._url = url
+        self._client = client
         self.context: Any = None
 
     def read(self) -> dict[str, Any]:
@@ -82,7 +84,7 @@ class TokenFile:
 
     async def get_tokens(self) -> OAuthToken | None:
         """Return the stored tokens."""
-        return _parsed(OAuthToken, self.read().get("tokens"))
+        return _parse(OAuthToken, self.read().get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store tokens with their expiry and the endpoints that renew them."""
@@ -91,42 +93,43 @@ class TokenFile:
         self._change(
             tokens=tokens.model_dump(mode="json"),
             expires=expires,
-            metadata=_dumped(context.oauth_metadata),
-            resource=_dumped(context.protected_resource_metadata),
+            metadata=_dump(context.oauth_metadata),
+            resource=_dump(context.protected_resource_metadata),
             issuer=context.auth_server_url,
         )
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return the client that was configured or registered."""
-        return self._client or _parsed(OAuthClientInformationFull, self.read().get("client"))
+        return self._client or _parse(OAuthClientInformationFull, self.read().get("client"))
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Store a registered client."""
         self._change(client=client_info.model_dump(mode="json"))
 
 
-def _dumped(model: Any) -> Any:
+def _dump(model: Any) -> Any:
     return None if model is None else model.model_dump(mode="json")
 
 
-def _parsed(kind: type[M], data: Any) -> M | None:
+def _parse(kind: type[M], data: Any) -> M | None:
     try:
         return None if data is None else kind.model_validate(data)
     except ValidationError:
         return None
 
 
-class Provider(OAuthClientProvider):
+class OAuthLoginProvider(OAuthClientProvider):
     """The SDK's provider, which also restores a token's expiry and endpoints after a restart."""
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        storage, context = self.context.storage, self.context
+        storage = self.context.storage
+        context = self.context
         assert isinstance(storage, TokenFile)
         stored = storage.read()
         context.token_expiry_time = stored.get("expires")
-        context.oauth_metadata = _parsed(OAuthMetadata, stored.get("metadata"))
-        context.protected_resource_metadata = _parsed(
+        context.oauth_metadata = _parse(OAuthMetadata, stored.get("metadata"))
+        context.protected_resource_metadata = _parse(
             ProtectedResourceMetadata, stored.get("resource")
         )
         context.auth_server_url = stored.get("issuer")
@@ -139,7 +142,7 @@ def make_provider(
     show: Show | None = None,
     wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
     port: int = DEFAULT_PORT,
-) -> Provider:
+) -> OAuthLoginProvider:
     """Return the authentication for a server's requests.
 
     ``show`` receives the login page's address; ``wait`` returns the redirect that the browser
@@ -165,7 +168,7 @@ def make_provider(
         raise OAuthFlowError(needs_login(server.name))
 
     url = config.client_metadata_url
-    made = Provider(server.config.url, metadata, storage, show or refuse, wait, url)
+    made = OAuthLoginProvider(server.config.url, metadata, storage, show or refuse, wait, url)
     storage.context = made.context
     return made
 
@@ -179,13 +182,15 @@ class TurnLogin:
     def __init__(
         self, server: ToolServer, home: Path, person: Callable[[], Context | None]
     ) -> None:
-        self._server, self._person = server, person
+        self._server = server
+        self._person = person
         self.port = _registered_port(token_file(home, server.name)) or DEFAULT_PORT
         self._loopback: LoopbackServer | None = None
 
     async def show(self, url: str) -> None:
         """Ask the person to open ``url``. Raises ``OAuthFlowError`` if they do not."""
-        ctx, name = self._person(), self._server.name
+        ctx = self._person()
+        name = self._server.name
         if ctx is None or not ctx.interactive or ctx.channel != "terminal":
             raise OAuthFlowError(needs_login(name))
         self._loopback = LoopbackServer(self.port)
@@ -224,8 +229,8 @@ def parse_redirect(text: str) -> AuthorizationCodeResult:
     query = urlsplit(text.strip()).query if "?" in text else text.strip()
     values = {name: found[0] for name, found in parse_qs(query).items()}
     if not values.get("code"):
-        said = values.get("error_description") or values.get("error") or NO_CODE
-        raise HooklineError(f"login failed: {' '.join(said.split())[:300]}")
+        reason = values.get("error_description") or values.get("error") or NO_CODE
+        raise HooklineError(f"login failed: {' '.join(reason.split())[:300]}")
     return AuthorizationCodeResult(
         code=values["code"], state=values.get("state"), iss=values.get("iss")
     )
@@ -267,10 +272,12 @@ class LoopbackServer:
             if urlsplit(target).path == CALLBACK:
                 if not self._answer.done():
                     self._answer.set_result(target)
-                said, status = "You can close this page and return to the terminal.", "200 OK"
+                text = "You can close this page and return to the terminal."
+                status = "200 OK"
             else:
-                said, status = "Not found.", "404 Not Found"
-            page = f"<!doctype html><title>Hookline</title><p>{html.escape(said)}"
+                text = "Not found."
+                status = "404 Not Found"
+            page = f"<!doctype html><title>Hookline</title><p>{html.escape(text)}"
             head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n"
             writer.write(
                 f"{head}Content-Length: {len(page)}\r\nConnection: close\r\n\r\n{page}".encode()

@@ -24,7 +24,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.channels import TERMINAL
 
-from .catalog import Catalog, CatalogEntry
+from .catalog import ApprovalCatalog, CatalogEntry
 from .config import McpConfig
 from .servers import ConfiguredServers, ToolServer, load_servers
 from .session_servers import SessionServers
@@ -45,7 +45,7 @@ class Mcp(Plugin[McpConfig]):
 
     def __init__(self, config: McpConfig, host: Host) -> None:
         super().__init__(config, host)
-        self.catalog = Catalog(host.home / "mcp" / "catalog.json")
+        self.catalog = ApprovalCatalog(host.home / "mcp" / "catalog.json")
         self._pool: ConnectionPool | None = None
         self._search = ToolSearch(host, self._register_approved, self.approved)
         self._registrar: Callable[[Tool], None] = lambda _: None

@@ -46,7 +46,9 @@ class ConnectionPool:
     """
 
     def __init__(self, config: McpConfig, host: Host, elicit: Elicit) -> None:
-        self._config, self._host, self._elicit = config, host, elicit
+        self._config = config
+        self._host = host
+        self._elicit = elicit
         self._open: dict[tuple[str, str], Connection] = {}
         self._used: dict[tuple[str, str], float] = {}
         self._health: dict[tuple[str, str], _ServerHealth] = {}
@@ -95,7 +97,8 @@ class ConnectionPool:
 
     async def close(self) -> None:
         """Close every connection and end every server."""
-        found, self._open = list(self._open.values()), {}
+        found = list(self._open.values())
+        self._open = {}
         await asyncio.gather(*[one.close() for one in found], return_exceptions=True)
         for sandbox in self._sandboxes.values():
             sandbox.close()
@@ -143,7 +146,8 @@ class ConnectionPool:
 
         config = server.config
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}
-        auth, transport = None, Transport()
+        auth = None
+        transport = Transport()
         if config.auth == "oauth":
             from .oauth import TurnLogin, make_provider
 
@@ -156,14 +160,16 @@ class ConnectionPool:
                 server, self._host.home, show=login.show, wait=login.wait, port=login.port
             )
         http, guard = client(self._host.http, headers, config.timeout, auth)
-        transport.http, transport.guard = http, guard
+        transport.http = http
+        transport.guard = guard
         transport.stack.push_async_callback(http.aclose)
         return transport
 
     async def _program_transport(self, server: ToolServer, paths: Paths) -> Transport:
         from .connection import Transport
 
-        config, env = server.config, self._host.env
+        config = server.config
+        env = self._host.env
         variables = {name: env[name] for name in INHERITED_VARIABLES if env.get(name)}
         variables |= config.env
         variables[MARK] = uuid.uuid4().hex

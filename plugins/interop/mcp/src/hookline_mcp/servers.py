@@ -151,7 +151,7 @@ def _read_servers_file(
                 raise ValueError("expected a mapping")
             if entry.get("disabled") is True:
                 continue
-            server = ServerConfig.model_validate(_expanded(kept_keys(entry, is_project), env))
+            server = ServerConfig.model_validate(_expand(known_keys(entry, is_project), env))
         except ValidationError as error:
             at, why = explain_error(error, entry)
             problems.append(": ".join([str(path), written, *filter(None, [".".join(at)]), why]))
@@ -172,7 +172,7 @@ def plain_name(written: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", written).strip("-")[:MAX_SERVER_NAME_CHARS].strip("-")
 
 
-def kept_keys(entry: Mapping[str, Any], is_project: bool = False) -> dict[str, Any]:
+def known_keys(entry: Mapping[str, Any], is_project: bool = False) -> dict[str, Any]:
     """Return the keys of an entry that Hookline knows. Raises ``ValueError`` for transport sse."""
     kind = entry.get("type", entry.get("transport"))
     if kind == "sse":
@@ -183,22 +183,22 @@ def kept_keys(entry: Mapping[str, Any], is_project: bool = False) -> dict[str, A
     return {name: value for name, value in entry.items() if name in _KEYS - barred}
 
 
-def _expanded(value: Any, env: Mapping[str, str]) -> Any:
+def _expand(value: Any, env: Mapping[str, str]) -> Any:
     """Replace every ``${NAME}`` and ``${NAME:-default}`` in ``value``.
 
     Raises:
         ValueError: a variable is not set and has no default.
     """
     if isinstance(value, str):
-        return _REFERENCE.sub(lambda found: _looked_up(found, env), value)
+        return _REFERENCE.sub(lambda found: _look_up(found, env), value)
     if isinstance(value, list):
-        return [_expanded(one, env) for one in value]
+        return [_expand(one, env) for one in value]
     if isinstance(value, dict):
-        return {name: _expanded(one, env) for name, one in value.items()}
+        return {name: _expand(one, env) for name, one in value.items()}
     return value
 
 
-def _looked_up(found: re.Match[str], env: Mapping[str, str]) -> str:
+def _look_up(found: re.Match[str], env: Mapping[str, str]) -> str:
     name, default = found.groups()
     if name in env and (env[name] or default is None):
         return env[name]

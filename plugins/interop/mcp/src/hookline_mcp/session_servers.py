@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hookline_hookspecs import Context, HooklineError, Host, Question
 from pydantic import ValidationError
 
-from .catalog import Catalog, CatalogEntry, compare_listing
+from .catalog import ApprovalCatalog, CatalogEntry, compare_listing
 from .config import ServerConfig, explain_error, name_problem
-from .servers import ToolServer, fingerprint, kept_keys, plain_name
+from .servers import ToolServer, fingerprint, known_keys, plain_name
 from .tool_calls import is_available
 from .tool_definition import strip_hidden
 from .tool_screening import screen_tools
@@ -32,7 +32,7 @@ class McpParts(Protocol):
     """The parts of the plugin that :class:`SessionServers` uses."""
 
     host: Host
-    catalog: Catalog
+    catalog: ApprovalCatalog
 
     @property
     def pool(self) -> ConnectionPool:
@@ -88,7 +88,7 @@ class SessionServers:
     def _attach_server(self, session_id: str, name: str, entry: Mapping[str, Any]) -> None:
         if wrong := name_problem(name):
             raise ValueError(wrong)
-        config = ServerConfig.model_validate(kept_keys(entry))
+        config = ServerConfig.model_validate(known_keys(entry))
         mark = fingerprint(config)
         other = self._configured().get(name)
         if other is not None:

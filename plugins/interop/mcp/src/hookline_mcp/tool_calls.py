@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Context, Effect, Host, Refused, Tool, ToolCall, ToolError, ToolOutput
 from hookline_hookspecs.channels import TERMINAL
 
-from .catalog import Catalog, CatalogEntry, PinnedTool
+from .catalog import ApprovalCatalog, CatalogEntry, PinnedTool
 from .config import McpConfig
 from .elicitation import UNANSWERED
 from .names import full_name
@@ -38,12 +38,15 @@ class ToolCaller:
         self,
         config: McpConfig,
         host: Host,
-        catalog: Catalog,
+        catalog: ApprovalCatalog,
         servers: Callable[[], ConfiguredServers],
         pool: Callable[[], ConnectionPool],
     ) -> None:
-        self._config, self._host, self._catalog = config, host, catalog
-        self._servers, self._pool = servers, pool
+        self._config = config
+        self._host = host
+        self._catalog = catalog
+        self._servers = servers
+        self._pool = pool
 
     def tool(self, server: ToolServer, name: str, pin: PinnedTool, **options: Any) -> Tool:
         """Return the tool that the model sees for a pinned one."""
@@ -132,7 +135,8 @@ class ToolCaller:
                 await self._check(ctx, connection, tool)
                 result = await connection.call(tool, server_arguments(arguments), (ctx, name))
             except ServerGone as gone:
-                reason, unsent = str(gone), not gone.sent
+                reason = str(gone)
+                unsent = not gone.sent
                 pool.record_failure(server, ctx.paths, reason)
                 await pool.drop(server, ctx.paths)
                 if attempt == 1 and (read_only or unsent):
@@ -202,8 +206,9 @@ def _approve(server: ToolServer) -> str:
 
 
 def _where_shown(server: ToolServer) -> str:
-    lent = server.sessions is not None
-    return "the next search for tools" if lent else f"`hookline mcp approve {server.name}`"
+    if server.sessions is not None:
+        return "the next search for tools"
+    return f"`hookline mcp approve {server.name}`"
 
 
 def _find_addresses(ctx: Context, call: ToolCall) -> list[Effect]:

@@ -53,7 +53,8 @@ def find_problem(wire: Any) -> str | None:
 
 
 def _depth(value: Any) -> int:
-    deepest, pending = 0, [(value, 1)]
+    deepest = 0
+    pending = [(value, 1)]
     while pending and deepest <= MAX_DEPTH:
         found, level = pending.pop()
         inner = found.values() if isinstance(found, dict) else found

@@ -80,10 +80,12 @@ class CallerTools:
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
             is_ok = True
         except HooklineError as error:
-            is_ok, text = False, f"Error: {error}"
+            is_ok = False
+            text = f"Error: {error}"
         except Exception:
             self._host.log.exception("a call of %s failed", name[:80])
-            is_ok, text = False, f"Error: {name[:80]} failed. See Hookline's log."
+            is_ok = False
+            text = f"Error: {name[:80]} failed. See Hookline's log."
         return is_ok, _truncate_answer(redacted(text))
 
     async def sessions_list(

@@ -61,18 +61,21 @@ class SessionReader:
 
     async def sessions(self, cursor: str | None, limit: int) -> dict[str, Any]:
         """Return conversations, most recently used first."""
-        updated, session_id = LATEST, ""
+        updated = LATEST
+        session_id = ""
         if cursor:
             updated, (session_id,) = _parse_cursor(cursor, 1)
         found: list[dict[str, Any]] = []
-        limit, after = _limit(limit), ""
+        limit = _limit(limit)
+        after = ""
         while True:
             asked: dict[str, Any] = {"updated": updated, "id": session_id, "most": MAX_PAGE}
             rows = await self._host.storage.fetch("sessions", **asked)
             for row in rows:
                 if len(found) == limit:
                     return {"sessions": found, "next_cursor": after}
-                updated, session_id = row["updated"], row["id"]
+                updated = row["updated"]
+                session_id = row["id"]
                 if self.sees(row["channel"], row["chat_id"]):
                     found.append(_session_row(row))
                     after = f"{updated!r}~{session_id}"
@@ -83,7 +86,8 @@ class SessionReader:
         """Return messages of a session, oldest first; long messages in parts."""
         row = await self.session(session_id)
         seq, skip = _parse_position(cursor) if cursor else (0, 0)
-        limit, room = _limit(limit), MAX_TEXTS_CHARS
+        limit = _limit(limit)
+        room = MAX_TEXTS_CHARS
         rows = await self._host.storage.fetch("messages", id=row["id"], seq=seq, most=limit + 1)
         found: list[dict[str, Any]] = []
         following = None

@@ -71,7 +71,8 @@ class CommandImporter:
         return (settings.get("servers") or {}) if isinstance(settings, dict) else {}
 
     def _import_server(self, item: Item, *, again: bool, write: bool) -> Outcome:
-        name, settings = item.data["name"], item.data["settings"]
+        name = item.data["name"]
+        settings = item.data["settings"]
         target = f"config.yaml: plugins.mcp.servers.{name}, not approved"
         if not _installed("hookline-mcp"):
             return Outcome("blocked", target, "plugin mcp is missing: install hookline-mcp")
@@ -79,7 +80,9 @@ class CommandImporter:
         there = self._servers().get(name)
         if there is not None:
             ours = _same(there, settings)
-            state: State = "migrated" if ours and again else "skipped" if ours else "conflict"
+            state: State = "conflict"
+            if ours:
+                state = "migrated" if again else "skipped"
             reason = "" if state == "migrated" else "a server of that name already exists"
             return Outcome(state, target, reason, receipt)
         reason = self._missing_secrets(item.data["secrets"])
@@ -108,7 +111,8 @@ class CommandImporter:
         return Outcome("planned", target)
 
     def _import_profile(self, item: Item, *, again: bool, write: bool) -> Outcome:
-        name, folder = item.data["name"], item.data["folder"]
+        name = item.data["name"]
+        folder = item.data["folder"]
         target = f"profile {name}"
         if not _installed("hookline-configure"):
             return Outcome(
@@ -136,7 +140,8 @@ class CommandImporter:
 
     def _undo_profile(self, receipt: Receipt) -> Outcome:
         name = receipt["name"]
-        home, target = self._home / "profiles" / name, f"profile {name}"
+        home = self._home / "profiles" / name
+        target = f"profile {name}"
         if not home.exists():
             return Outcome("planned", target)
         words = ("migrate", "undo", receipt["program"], "--json")
@@ -147,7 +152,8 @@ class CommandImporter:
         return Outcome("planned", target, "its folder is in profiles/.deleted")
 
     def _import_key(self, item: Item, *, again: bool, write: bool) -> Outcome:
-        name, value = item.data["name"], item.data["value"]
+        name = item.data["name"]
+        value = item.data["value"]
         target = f".env: {name}"
         receipt = {"name": name, "sha256": _sha256(value)}
         there = self._keys().get(name)

@@ -139,10 +139,10 @@ def undo(plugin: Migrate, source: Which, only: Only = "", json: Json = False) ->
     _check_kind(only)
     journal = MigrationJournal(plugin.host.home, source)
     with journal.lock():
-        wanted = [row for row in undoable_rows(journal) if only in ("", row["kind"])]
+        rows_to_undo = [row for row in undoable_rows(journal) if only in ("", row["kind"])]
         rows = [row for row in interrupted_rows(journal) if only in ("", row["kind"])]
-        own = [row for row in wanted if row["kind"] in COMMAND_KINDS]
-        rest = [row for row in wanted if row["kind"] not in COMMAND_KINDS]
+        own = [row for row in rows_to_undo if row["kind"] in COMMAND_KINDS]
+        rest = [row for row in rows_to_undo if row["kind"] not in COMMAND_KINDS]
         rows += undo_command_items(plugin.host, own, journal)
         if rest:
             rows += _run(lambda host: _undo_rows(host, journal, rest))

@@ -41,16 +41,17 @@ class ConversationImporter:
         """Store the conversation."""
         assert self._source is not None
         target = self._target(item)
-        said = await asyncio.to_thread(self._source.conversation, item.data)
-        if not any(one.text.strip() or one.calls for one in said):
+        entries = await asyncio.to_thread(self._source.conversation, item.data)
+        if not any(one.text.strip() or one.calls for one in entries):
             return Outcome("skipped", "", "it has no messages")
-        said = [self._archive_long_text(item, number, one) for number, one in enumerate(said)]
-        passed = await screen_transcript(self._host, said, item.source)
-        channel, chat = item.data["channel"], item.data["chat"]
+        entries = [self._archive_long_text(item, number, one) for number, one in enumerate(entries)]
+        passed = await screen_transcript(self._host, entries, item.source)
+        channel = item.data["channel"]
+        chat = item.data["chat"]
         person = Origin("person", f"{self._source.name}, {channel}:{chat}")
-        made = to_messages(passed.said, person, item.source)
+        made = to_messages(passed.entries, person, item.source)
         title = await self._title(item)
-        times = [one.at for one in passed.said if one.at] or [self._host.now()]
+        times = [one.at for one in passed.entries if one.at] or [self._host.now()]
         began = float(item.data.get("began") or 0) or min(times)
         made = [(max(at, began), message) for at, message in made]
         ended = max(float(item.data.get("ended") or 0), began, *times)

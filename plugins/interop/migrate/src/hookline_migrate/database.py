@@ -36,17 +36,17 @@ class SourceDatabase:
         return self._columns[table]
 
     def select(
-        self, table: str, wanted: Sequence[str], rest: str = "", values: Sequence[Any] = ()
+        self, table: str, columns: Sequence[str], rest: str = "", values: Sequence[Any] = ()
     ) -> Iterator[dict[str, Any]]:
         """Yield rows of a table as dicts, with None for columns that do not exist.
 
         ``rest`` is the SQL after the table's name. A missing table has no rows.
         """
-        there = self.columns(table)
-        if not there:
+        existing = self.columns(table)
+        if not existing:
             return
-        names = ", ".join(f'"{one}"' for one in wanted if one in there)
-        missing = dict.fromkeys(one for one in wanted if one not in there)
+        names = ", ".join(f'"{one}"' for one in columns if one in existing)
+        missing = dict.fromkeys(one for one in columns if one not in existing)
         try:
             query = f'SELECT {names} FROM "{table}" {rest}'  # noqa: S608 - no part comes from the other program
             for row in self._connection.execute(query, values):

@@ -38,7 +38,7 @@ def loads(text: str) -> Any:
         part = found[0]
         match found.lastgroup:
             case "text":
-                out.append(json.dumps(_unescaped(part[1:-1])))
+                out.append(json.dumps(_unescape(part[1:-1])))
             case "hex":
                 out.append(str(int(part, 16)))
             case "number":
@@ -49,10 +49,10 @@ def loads(text: str) -> Any:
                 if part in "}]" and out[-1:] == [","] and out[-2:-1] not in (["["], ["{"], [","]):
                     out.pop()
                 out.append(part)
-    return json.loads(_keyed(out))
+    return json.loads(_quote_keys(out))
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     def plain(found: re.Match[str]) -> str:
         code = found[1]
         if len(code) > 2 and code[0] in "ux":
@@ -80,7 +80,7 @@ def _word(part: str) -> str:
     return f"\0{part}"  # a key, or an error
 
 
-def _keyed(out: list[str]) -> str:
+def _quote_keys(out: list[str]) -> str:
     """Join the tokens to JSON; quote every token before a colon, because it is a key."""
     for number, part in enumerate(out):
         following = out[number + 1] if number + 1 < len(out) else ""

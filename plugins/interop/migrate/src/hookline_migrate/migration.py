@@ -50,7 +50,7 @@ class PriorOutcomes:
     def __init__(self, journal: MigrationJournal) -> None:
         self._journal = journal
 
-    def settled(self, entry: SourceEntry) -> Outcome | None:
+    def known_outcome(self, entry: SourceEntry) -> Outcome | None:
         """Return the outcome of reading or of an earlier import; None if there is work to do."""
         if entry.outcome is not None:
             return entry.outcome
@@ -59,11 +59,11 @@ class PriorOutcomes:
             return Outcome(known["state"], known["target"], known["reason"])
         return None
 
-    def begun(self, item: Item) -> bool:
+    def was_interrupted(self, item: Item) -> bool:
         """True if an earlier import of the item was killed."""
         return bool(self._journal.rows.get(item.id, {}).get("state") == "begun")
 
-    def grown(self, entry: SourceEntry) -> Row | None:
+    def changed_since_import(self, entry: SourceEntry) -> Row | None:
         """Return the journal's row of an imported item that has changed at its source since."""
         known = self._journal.rows.get(entry.item.id, {})
         return known if known.get("state") in DONE else None
@@ -78,12 +78,13 @@ def import_command_items(
     write: bool,
 ) -> Iterator[Row]:
     """Import servers, profiles and keys, or only preview them; no runtime may be open."""
-    before, work = PriorOutcomes(journal), CommandImporter(host, secrets=secrets)
+    prior = PriorOutcomes(journal)
+    work = CommandImporter(host, secrets=secrets)
     for entry in entries:
         item = entry.item
-        outcome = before.settled(entry)
+        outcome = prior.known_outcome(entry)
         if outcome is None:
-            again = before.begun(item)
+            again = prior.was_interrupted(item)
             try:
                 outcome = Outcome("planned") if again else work.look(item)
                 if write and outcome.state == "planned":
@@ -107,7 +108,7 @@ class ImportRun:
         self._host = host
         self._name = name
         self._journal = journal
-        self._before = PriorOutcomes(journal)
+        self._prior = PriorOutcomes(journal)
         found: list[Importer] = [*host.services.all(Importer), DocumentImporter(host)]
         found.append(ConversationImporter(host, source))
         self._importers = {kind: one for one in found for kind in one.kinds}
@@ -116,7 +117,7 @@ class ImportRun:
         """Import every entry, or only preview it; then index new conversations for search."""
         has_new_sessions = False
         for entry in entries:
-            outcome = self._before.settled(entry)
+            outcome = self._prior.known_outcome(entry)
             if outcome is None:
                 outcome = await self._try_entry(entry, write=write)
                 has_new_sessions |= write and entry.item.kind == "session"
@@ -144,13 +145,14 @@ class ImportRun:
         return outcome
 
     async def _preview(self, entry: SourceEntry, importer: Importer) -> Outcome:
-        if self._before.grown(entry) is not None:
+        if self._prior.changed_since_import(entry) is not None:
             return Outcome("planned", "", "it was continued there since it was imported")
         return await importer.look(entry.item)
 
     async def _taken(self, entry: SourceEntry, importer: Importer) -> Outcome:
-        item, again = entry.item, self._before.begun(entry.item)
-        if (known := self._before.grown(entry)) is not None:
+        item = entry.item
+        again = self._prior.was_interrupted(entry.item)
+        if (known := self._prior.changed_since_import(entry)) is not None:
             back = await importer.give_back(item.kind, known["receipt"])
             if back.state != "planned":
                 reason = f"{back.reason}; later messages from there are not imported"

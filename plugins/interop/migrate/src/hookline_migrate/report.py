@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 WIDTH = 79
-MOST = 8
+MAX_NAMED_ITEMS = 8
 """Items named for one kind and reason; further ones are only counted."""
 PROGRAM_NAMES: Mapping[str, str] = {
     "note": "notes",
@@ -38,7 +38,7 @@ def format_report(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
     if left:
         lines += ["", "Not imported"]
         for row in left:
-            lines += _wrapped(f"  {_item_place(row)}: {row['reason']}", "    ")
+            lines += _wrap(f"  {_item_place(row)}: {row['reason']}", "    ")
     return "\n".join(lines)
 
 
@@ -62,7 +62,7 @@ def _event_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         found = [row["state"] for row in rows if row["kind"] == kind]
         counts = [f"{found.count(state):,} {state}" for state in STATES if state in found]
         if counts:
-            yield from _wrapped(f"  {name:<18}{', '.join(counts)}", " " * 20)
+            yield from _wrap(f"  {name:<18}{', '.join(counts)}", " " * 20)
     if not any(row["kind"] in PROGRAM_NAMES for row in rows):
         yield "  nothing found"
 
@@ -80,17 +80,18 @@ def _grouped_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for (state, kind, reason), found in sorted(groups.items(), key=lambda one: order[one[0][0]]):
         name = PROGRAM_NAMES.get(kind, kind).partition(",")[0]
         many = f" ({len(found):,})" if len(found) > 1 else ""
-        yield from _wrapped(f"{state}, {name}{many}: {reason}", "  ")
+        yield from _wrap(f"{state}, {name}{many}: {reason}", "  ")
         places = list(dict.fromkeys(map(_item_place, found)))
-        more = f" and {len(places) - MOST:,} more" if len(places) > MOST else ""
-        yield from _wrapped(f"  {', '.join(places[:MOST])}{more}", "    ")
+        hidden = len(places) - MAX_NAMED_ITEMS
+        more = f" and {hidden:,} more" if hidden > 0 else ""
+        yield from _wrap(f"  {', '.join(places[:MAX_NAMED_ITEMS])}{more}", "    ")
 
 
 def _item_place(row: Mapping[str, Any]) -> str:
     return str(row["source"]).partition(": ")[2]
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrap(text: str, indent: str) -> list[str]:
     """Wrap at :data:`WIDTH` columns; control characters are replaced."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     first = len(shown) - len(shown.lstrip())

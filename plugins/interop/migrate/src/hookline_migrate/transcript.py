@@ -40,7 +40,7 @@ class TranscriptEntry:
 class ScreenedTranscript:
     """The screened entries, and how many texts were refused, by reason."""
 
-    said: list[TranscriptEntry] = field(default_factory=list)
+    entries: list[TranscriptEntry] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -51,23 +51,23 @@ class ScreenedTranscript:
             return ""
         first = next(iter(self.refused))
         texts = "1 text" if count == 1 else f"{count:,} texts"
-        return f"{texts} of {len(self.said):,} left out: {first}"
+        return f"{texts} of {len(self.entries):,} left out: {first}"
 
 
 async def screen_transcript(
-    host: Host, said: Sequence[TranscriptEntry], source: str
+    host: Host, entries: Sequence[TranscriptEntry], source: str
 ) -> ScreenedTranscript:
     """Pass every text and all arguments through ``pre_learn``; refused texts are replaced."""
     texts: list[str] = []
-    for one in said:
+    for one in entries:
         texts.append(one.text)
         texts += [_json(arguments) for _, _, arguments in one.calls]
     found = ScreenedTranscript()
     passed = iter(await _screen_texts(host, texts, source, found))
-    for one in said:
+    for one in entries:
         text = next(passed)
         calls = tuple((id_, name, _arguments(next(passed))) for id_, name, _ in one.calls)
-        found.said.append(replace(one, text=text, calls=calls))
+        found.entries.append(replace(one, text=text, calls=calls))
     return found
 
 
@@ -80,7 +80,8 @@ async def _screen_texts(
     for number, text in enumerate([*texts, ""]):
         if batch and (number == len(texts) or size + len(text) > MAX_BATCH_CHARS):
             await _screen_batch(host, texts, batch, source, found, out)
-            batch, size = [], 0
+            batch = []
+            size = 0
         if number < len(texts) and text.strip():
             batch.append(number)
             size += len(text) + len(MESSAGE_SEPARATOR)
@@ -116,7 +117,7 @@ async def _screen_batch(
 
 
 def to_messages(
-    said: Iterable[TranscriptEntry], person: Origin, source: str
+    entries: Iterable[TranscriptEntry], person: Origin, source: str
 ) -> list[tuple[float, Message]]:
     """Return the conversation as messages, each with its time.
 
@@ -139,7 +140,7 @@ def to_messages(
             made.append((at, Message("user", tuple(results))))
             results.clear()
 
-    for one in said:
+    for one in entries:
         at = last = max(one.at, last)
         if one.role == "tool":
             if one.call_id not in waiting:  # its call is missing: add one

@@ -12,7 +12,7 @@ import yaml
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class MetricName:
     """An instrument: a histogram if it has ``bounds``, else a counter.
 
     ``fixed`` are attributes added to every value.
@@ -32,7 +32,7 @@ class ConventionNames:
         table = _table()
         versions = list(table["versions"]) if semconv == "both" else [semconv]
         self._attributes: dict[str, tuple[str, ...]] = {}
-        self.metrics: dict[str, tuple[Metric, ...]] = {}
+        self.metrics: dict[str, tuple[MetricName, ...]] = {}
         self._finish: Mapping[str, str] = table["finish"]
         for version in versions:
             one = table["versions"][version]
@@ -42,7 +42,7 @@ class ConventionNames:
             for key, given in one["metrics"].items():
                 bounds = tuple(given.get("bounds", ()))
                 fixed = given.get("fixed", {} if bounds else one["counted"])
-                metric = Metric(given["name"], given["unit"], bounds, fixed)
+                metric = MetricName(given["name"], given["unit"], bounds, fixed)
                 self.metrics[key] = (*self.metrics.get(key, ()), metric)
 
     def attributes(self, **values: Any) -> dict[str, Any]:

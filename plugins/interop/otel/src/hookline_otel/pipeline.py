@@ -57,7 +57,8 @@ class LossCounter:
     def add(self, spans: int, why: str) -> None:
         """Count ``spans`` dropped spans."""
         with self._lock:
-            first, self.spans = not self.spans, self.spans + spans
+            first = not self.spans
+            self.spans = self.spans + spans
         if first and spans:
             self._log.warning(
                 "telemetry is dropped: %s %s. Run `hookline doctor` to check `endpoint` of plugin "

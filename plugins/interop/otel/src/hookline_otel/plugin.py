@@ -88,10 +88,10 @@ class Otel(Plugin[OtelConfig]):
         if telemetry is None:
             return None
 
-        async def measured(request: ModelRequest, call_next: CallModel) -> ModelResponse:
+        async def measure(request: ModelRequest, call_next: CallModel) -> ModelResponse:
             return await telemetry.request(ctx, request, call_next)
 
-        return measured
+        return measure
 
     @hookimpl(trylast=True)
     def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware | None:
@@ -100,16 +100,16 @@ class Otel(Plugin[OtelConfig]):
         if telemetry is None:
             return None
 
-        async def measured(call: ToolCall, call_next: CallTool) -> ToolResult:
+        async def measure(call: ToolCall, call_next: CallTool) -> ToolResult:
             return await telemetry.tool(ctx, call, call_next)
 
-        return measured
+        return measure
 
     @hookimpl
     def on_error(self, ctx: Context, error: Failure) -> None:
         """Record the kind of the turn's error."""
         if self._telemetry is not None:
-            self._telemetry.failed(ctx, error.kind)
+            self._telemetry.record_error(ctx, error.kind)
 
     @hookimpl(tryfirst=True)
     def end_of_turn(self, ctx: Context, turn: Turn) -> None:
@@ -119,7 +119,7 @@ class Otel(Plugin[OtelConfig]):
 
     def _on_compacted(self, event: Compacted, **_: object) -> None:
         if self._telemetry is not None:
-            self._telemetry.compacted(event.session)
+            self._telemetry.record_compaction(event.session)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:

@@ -26,7 +26,7 @@ from opentelemetry.metrics import Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
 from . import content
-from .conventions import ConventionNames, Metric
+from .conventions import ConventionNames, MetricName
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.turn import CallModel, CallTool
@@ -74,7 +74,7 @@ class TurnTelemetry:
             for key, metrics in names.metrics.items()
         }
 
-    def _instrument(self, meter: Meter, metric: Metric) -> Any:
+    def _instrument(self, meter: Meter, metric: MetricName) -> Any:
         """Return the function that records values, one per instrument name."""
         if metric.name not in self._instruments:
             if metric.bounds:
@@ -108,8 +108,10 @@ class TurnTelemetry:
             channel=ctx.channel,
         )
         if self._content:
-            said = self._names.attributes(input_messages=_message_json("user", turn.inbound.text))
-            attributes |= said
+            text_attributes = self._names.attributes(
+                input_messages=_message_json("user", turn.inbound.text)
+            )
+            attributes |= text_attributes
         parent = self._parent_of_turn(session)
         span = self._tracer.start_span(f"invoke_agent {agent}", parent, attributes=attributes)
         self._open[turn.id] = ctx.stash[OPEN_TURN_KEY] = OpenTurn(span)
@@ -122,7 +124,7 @@ class TurnTelemetry:
             return NO_PARENT
         return set_span_in_context(tool[1], NO_PARENT)
 
-    def failed(self, ctx: Context, kind: str) -> None:
+    def record_error(self, ctx: Context, kind: str) -> None:
         """Record that the turn fails with an error of this kind."""
         opened: OpenTurn | None = ctx.stash.get(OPEN_TURN_KEY)
         if opened is not None:
@@ -134,8 +136,8 @@ class TurnTelemetry:
         if opened is None:
             return
         if self._content:
-            said = _message_json("assistant", turn.reply)
-            opened.span.set_attributes(self._names.attributes(output_messages=said))
+            text_attributes = _message_json("assistant", turn.reply)
+            opened.span.set_attributes(self._names.attributes(output_messages=text_attributes))
         opened.span.set_attributes(self._names.attributes(stop=turn.stop))
         if turn.stop in ("error", "budget"):
             opened.error = opened.error or turn.stop
@@ -156,7 +158,7 @@ class TurnTelemetry:
         while self._open:
             self._finish(self._open.popitem()[1], "process_ended")
 
-    def compacted(self, session: Session) -> None:
+    def record_compaction(self, session: Session) -> None:
         """Remember that a session was compacted, for the attributes of its next request."""
         self._compacted.add(session.id)
 
@@ -205,17 +207,20 @@ class TurnTelemetry:
     def _request_attributes(
         self, ctx: Context, request: ModelRequest, common: Mapping[str, str]
     ) -> dict[str, Any]:
-        session, params = ctx.session.id, request.params
+        session = ctx.session.id
+        params = request.params
         was_compacted = session in self._compacted and request.purpose == "turn"
         if was_compacted:
             self._compacted.discard(session)
-        said: dict[str, Any] = {}
+        text_attributes: dict[str, Any] = {}
         if self._content:
-            said["instructions"] = content.to_json([{"type": "text", "content": request.system}])
-            said["input_messages"] = content.messages(request.messages)
+            text_attributes["instructions"] = content.to_json(
+                [{"type": "text", "content": request.system}]
+            )
+            text_attributes["input_messages"] = content.messages(request.messages)
         return self._names.attributes(
             **common,
-            **said,
+            **text_attributes,
             conversation=session,
             session=session,
             max_tokens=params.get("max_tokens"),
@@ -228,7 +233,8 @@ class TurnTelemetry:
     def _record_response(
         self, span: Span, response: ModelResponse, common: Mapping[str, str]
     ) -> None:
-        usage, finish = response.usage, self._names.finish(response.stop)
+        usage = response.usage
+        finish = self._names.finish(response.stop)
         model = response.model.partition("/")[2] or response.model or None
         counts = {
             "input_tokens": usage.input,
@@ -239,8 +245,8 @@ class TurnTelemetry:
         }
         attributes = self._names.attributes(**counts, response_model=model, finish_reasons=[finish])
         if self._content:
-            said = content.messages([response.message], finish)
-            attributes |= self._names.attributes(output_messages=said)
+            text_attributes = content.messages([response.message], finish)
+            attributes |= self._names.attributes(output_messages=text_attributes)
         span.set_attributes(attributes)
         named = self._names.attributes(**common, response_model=model)
         for key, count in counts.items():
@@ -268,8 +274,8 @@ class TurnTelemetry:
             server = call.name.removeprefix(MCP_PREFIX).partition("__")[0]
             attributes |= self._names.attributes(mcp_method="tools/call", mcp_server=server)
         if self._content:
-            said = content.to_json(call.arguments)
-            attributes |= self._names.attributes(tool_arguments=said)
+            text_attributes = content.to_json(call.arguments)
+            attributes |= self._names.attributes(tool_arguments=text_attributes)
         span = self._tracer.start_span(f"execute_tool {call.name}", parent, attributes=attributes)
         token = _tool.set((session, span))
         started = time.perf_counter()

@@ -106,7 +106,7 @@ class ActiveRuns:
                 self._open[run_id] = run
             return run
 
-    async def retried(self, owner: str, retry: str) -> tuple[str, str] | None:
+    async def find_by_retry_key(self, owner: str, retry: str) -> tuple[str, str] | None:
         """Return run id and body digest of the request with this key, or None."""
         since = self._host.now() - IDEMPOTENCY_SECONDS
         rows = await self._host.storage.fetch("run_retried", owner=owner, retry=retry, since=since)
@@ -119,7 +119,7 @@ class ActiveRuns:
         """Forget an ``Idempotency-Key``."""
         await self._host.storage.execute("forget_retry", owner=owner, retry=retry)
 
-    async def repeated(self, owner: str, digest: str) -> str | None:
+    async def find_recent(self, owner: str, digest: str) -> str | None:
         """Return the newest running or just ended run with this body, or None."""
         now = self._host.now()
         rows = await self._host.storage.fetch(
@@ -144,7 +144,7 @@ class ActiveRuns:
         """Store the end of a run, then add it to the log. Raises ``StoreError``."""
         if run.end is not None:
             return
-        kind, said = run.failure or ("", "")
+        kind, message = run.failure or ("", "")
         if run.stopping and not run.failure:
             state = "cancelled"
         else:
@@ -158,7 +158,7 @@ class ActiveRuns:
             "reply": reply,
             "usage": run.usage,
             "finish": run.finish,
-            "error": {"kind": kind, "message": said} if run.failure else None,
+            "error": {"kind": kind, "message": message} if run.failure else None,
             "turn": run.turn,
         }
         run.request.pop("system", None)
@@ -227,7 +227,9 @@ class ActiveRuns:
         run = self._by_session.get(ctx.session.id)
         if run is None and (run := self._open.get(ctx.turn.inbound.message_id)) is not None:
             self._by_session[ctx.session.id] = run
-            run.started, run.inbound, run.turn = True, ctx.turn.inbound, ctx.turn.id
+            run.started = True
+            run.inbound = ctx.turn.inbound
+            run.turn = ctx.turn.id
         return run
 
     async def resume(self, turn: Turn) -> None:
@@ -255,7 +257,9 @@ class ActiveRuns:
         if run is None or turn.session.channel != CHANNEL or turn.session.kind != "chat":
             return
         self._by_session[turn.session.id] = run
-        run.started, run.inbound, run.turn = True, turn.inbound, turn.id
+        run.started = True
+        run.inbound = turn.inbound
+        run.turn = turn.id
         self.remote.show("begin", run, turn.id)
         if run.stopping:
             self._host.spawn(self.stop(run), "stop")
@@ -288,8 +292,8 @@ class ActiveRuns:
         run.end_response(bool(calls))
         for call in calls:
             run.add_call(call)
-        told = run.log[len(run.log) - len(calls) :]
-        self.remote.show("answered", run, run.usage, run.finish, told, now=True)
+        calls_added = run.log[len(run.log) - len(calls) :]
+        self.remote.show("answered", run, run.usage, run.finish, calls_added, now=True)
 
     def _on_tool_result(self, result: ToolResult, ctx: Context | None = None) -> None:
         if (run := self._run_of(ctx)) is not None:
@@ -356,6 +360,8 @@ def _file_name(item: Any) -> str:
 def _from_row(row: Mapping[str, Any]) -> ApiRun:
     request = json.loads(row["request"])
     run = ApiRun(row["id"], row["owner"], row["kind"], row["session_id"], request)
-    run.chain, run.created, run.retry = row["chain"], row["created"], row["retry"]
+    run.chain = row["chain"]
+    run.created = row["created"]
+    run.retry = row["retry"]
     run.log = json.loads(row["log"])
     return run

@@ -70,9 +70,9 @@ def message_chain(messages: Sequence[ClientMessage]) -> str:
     results of tools are left out.
     """
     found = ""
-    for said in messages:
-        if not said.is_tool:
-            found = extend_chain(found, said.role, said.content)
+    for message in messages:
+        if not message.is_tool:
+            found = extend_chain(found, message.role, message.content)
     return found
 
 

@@ -77,7 +77,8 @@ class ApiRun:
     def add(self, *entry: Any) -> None:
         """Append an entry."""
         self.log.append(list(entry))
-        changed, self._changed = self._changed, asyncio.Event()
+        changed = self._changed
+        self._changed = asyncio.Event()
         changed.set()
 
     def append_text(self, words: str) -> None:
@@ -90,7 +91,8 @@ class ApiRun:
             if self._repeated.startswith(self._part):
                 words = self._repeated[len(self._part) :]
             else:
-                words, self._part = "\n\n" + self._repeated, ""
+                words = "\n\n" + self._repeated
+                self._part = ""
             self._repeated = ""
         elif not self._part and self._shown and words:
             self.add("text", "\n\n")
@@ -101,7 +103,8 @@ class ApiRun:
 
     def restart(self) -> None:
         """Expect repeated text, after the stream broke and started over."""
-        self._broken, self._repeated = bool(self._part), ""
+        self._broken = bool(self._part)
+        self._repeated = ""
 
     def end_response(self, has_calls: bool) -> None:
         """Mark the end of a model response."""
@@ -169,7 +172,8 @@ class ApiRun:
         """Yield new entries as they come, and an empty list after ``silence`` seconds without."""
         seen = start
         while True:
-            changed, new = self._changed, self.log[seen:]
+            changed = self._changed
+            new = self.log[seen:]
             if new:
                 seen += len(new)
                 yield new

@@ -32,7 +32,8 @@ async def transcribe(host: Host, request: Request, files: FileStore) -> Response
         raise invalid_request(
             f"The form is invalid: {error.message}", code="invalid_form"
         ) from None
-    upload, shape = form.get("file"), form.get("response_format") or "json"
+    upload = form.get("file")
+    shape = form.get("response_format") or "json"
     language = form.get("language")
     if not isinstance(upload, UploadFile):
         raise invalid_request("file is missing; send the recording in it.", "file")

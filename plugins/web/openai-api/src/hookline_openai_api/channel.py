@@ -53,7 +53,8 @@ class ApiChannel(Channel):
     async def stop(self) -> None:
         """Stop listening. Replies are still stored, because the gateway drains afterwards."""
         self._runs.closing = True
-        server, self._server = self._server, None
+        server = self._server
+        self._server = None
         if server is not None:
             await server.release()
 

@@ -55,7 +55,8 @@ class ChatFormat:
 
     def final(self) -> dict[str, Any]:
         """Return the completion of a finished run. Raises ``ApiError`` if it failed."""
-        run, end = self._run, self._run.end
+        run = self._run
+        end = self._run.end
         assert end is not None
         if end["error"] is not None:
             raise turn_failed(end["error"]["kind"], end["error"]["message"])

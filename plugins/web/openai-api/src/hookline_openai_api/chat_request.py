@@ -41,10 +41,10 @@ def read_chat(data: dict[str, Any]) -> ApiRequest:
     if not isinstance(messages, list):
         raise invalid_request("messages must be a list.", "messages", "invalid_type")
     system: list[str] = []
-    said: list[ClientMessage] = []
+    parsed: list[ClientMessage] = []
     for number, message in enumerate(messages):
-        _read_message(message, f"messages[{number}]", system, said)
-    history, content = split_last_message(said, "messages")
+        _read_message(message, f"messages[{number}]", system, parsed)
+    history, content = split_last_message(parsed, "messages")
     return ApiRequest(
         "chat",
         model,
@@ -58,7 +58,7 @@ def read_chat(data: dict[str, Any]) -> ApiRequest:
     )
 
 
-def _read_message(message: Any, where: str, system: list[str], said: list[ClientMessage]) -> None:
+def _read_message(message: Any, where: str, system: list[str], parsed: list[ClientMessage]) -> None:
     if not isinstance(message, dict):
         raise invalid_request(f"{where} must be an object.", where, "invalid_type")
     role = message.get("role")
@@ -68,11 +68,11 @@ def _read_message(message: Any, where: str, system: list[str], said: list[Client
             raise invalid_request(f"{where}: a {role} message may only have text.", where)
         system.append(content.text)
     elif role == "user":
-        said.append(ClientMessage("user", content))
+        parsed.append(ClientMessage("user", content))
     elif role == "assistant":
-        said.append(ClientMessage("assistant", content, is_tool=not content.text.strip()))
+        parsed.append(ClientMessage("assistant", content, is_tool=not content.text.strip()))
     elif role in ("tool", "function"):
-        said.append(ClientMessage("user", content, is_tool=True))
+        parsed.append(ClientMessage("user", content, is_tool=True))
     else:
         known = "system, developer, user, assistant, tool"
         raise invalid_request(
@@ -82,15 +82,15 @@ def _read_message(message: Any, where: str, system: list[str], said: list[Client
 
 def _read_chat_format(data: dict[str, Any], model: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the schema for the answer, and ignored parameters."""
-    wanted = read_field(data, "response_format", dict, {})
-    return read_format(wanted, model, "response_format", wanted.get("json_schema"))
+    format_ = read_field(data, "response_format", dict, {})
+    return read_format(format_, model, "response_format", format_.get("json_schema"))
 
 
 def read_format(
-    wanted: dict[str, Any], model: str, where: str, schema: Any
+    format_: dict[str, Any], model: str, where: str, schema: Any
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the limits that a format sets, and ignored parameters."""
-    kind = wanted.get("type")
+    kind = format_.get("type")
     if kind in (None, "text"):
         return {}, ()
     if kind not in ("json_schema", "json_object"):

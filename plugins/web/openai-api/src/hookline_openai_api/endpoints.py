@@ -124,15 +124,15 @@ class ApiEndpoints:
     async def chat(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
         data = read_json(await read_body(request))
-        asked = read_chat(data)
-        run, headers = await self._start_run(request, asked, data)
+        api_request = read_chat(data)
+        run, headers = await self._start_run(request, api_request, data)
         wire = ChatFormat(run)
-        if not asked.stream:
+        if not api_request.stream:
             await run.wait()
             return JSONResponse(wire.final(), headers=headers)
 
         def render(entry: LogEntry) -> Iterator[Any]:
-            return wire.chunks(entry, include_usage=asked.include_usage)
+            return wire.chunks(entry, include_usage=api_request.include_usage)
 
         return _stream(self._chat_stream(run, wire, render), headers)
 
@@ -147,13 +147,13 @@ class ApiEndpoints:
     async def respond(self, request: Request) -> Response:
         """``POST /v1/responses``."""
         data = read_json(await read_body(request))
-        asked = read_response(data)
-        run, headers = await self._start_run(request, asked, data)
-        if asked.stream:
+        api_request = read_response(data)
+        run, headers = await self._start_run(request, api_request, data)
+        if api_request.stream:
             wire = ResponseFormat(run)
             sent = self._stream_events(run, wire.first(), wire.events, named=True)
             return _stream(sent, headers)
-        if not asked.background:
+        if not api_request.background:
             await run.wait()
             return JSONResponse(ResponseFormat.read(run).final(), headers=headers)
         return JSONResponse(ResponseFormat.read(run).response, headers=headers)
@@ -167,7 +167,8 @@ class ApiEndpoints:
         given = request.query_params.get("starting_after", "-1")
         if not given.lstrip("-").isdecimal() or len(given) > 12:
             raise invalid_request("starting_after must be a whole number.", "starting_after")
-        after, wire = int(given), ResponseFormat(run)
+        after = int(given)
+        wire = ResponseFormat(run)
 
         def later(events: Iterator[Any]) -> list[Any]:
             return [event for event in events if event["sequence_number"] > after]
@@ -229,30 +230,34 @@ class ApiEndpoints:
         return run
 
     async def _start_run(
-        self, request: Request, asked: ApiRequest, data: dict[str, Any]
+        self, request: Request, api_request: ApiRequest, data: dict[str, Any]
     ) -> tuple[ApiRun, dict[str, str]]:
         """Return the run of a request: a new one, or that of an earlier identical request."""
         who = identity(request)
-        ignored = {"X-Hookline-Ignored": ", ".join(asked.ignored)} if asked.ignored else {}
-        if asked.model == "hookline-light":
-            run = ApiRun(uuid4().hex, who.name, asked.kind, "", _echo(asked, store=False))
-            await light_model.begin(self.host, run, asked)
+        ignored = (
+            {"X-Hookline-Ignored": ", ".join(api_request.ignored)} if api_request.ignored else {}
+        )
+        if api_request.model == "hookline-light":
+            run = ApiRun(
+                uuid4().hex, who.name, api_request.kind, "", _echo(api_request, store=False)
+            )
+            await light_model.begin(self.host, run, api_request)
             return run, ignored
         same = json.dumps([request.url.path, data], sort_keys=True)
         digest = hashlib.sha256(same.encode()).hexdigest()
         async with self._locks.setdefault(who.name, asyncio.Lock()):
             known = await self._find_repeated(request, who, digest)
-            run = known or await self._create_run(request, who, asked, digest)
+            run = known or await self._create_run(request, who, api_request, digest)
             if run.end is None and run.inbound is None:
                 # The message may be lost; core ignores it if it was stored.
-                await self._submit(run, who, asked)
+                await self._submit(run, who, api_request)
         return run, {HEADER: run.session_id, "X-Request-Id": run.id, **ignored}
 
     async def _find_repeated(self, request: Request, who: Identity, digest: str) -> ApiRun | None:
         """Return the run of an earlier identical request, or None."""
         retry = _retry_key(request)
         if retry is not None:
-            known = await self._runs.retried(who.name, retry)
+            known = await self._runs.find_by_retry_key(who.name, retry)
             if known is None:
                 return None
             if known[1] != digest:
@@ -265,7 +270,7 @@ class ApiEndpoints:
         count = request.headers.get("x-stainless-retry-count", "0")
         if not count.isdecimal() or not count.strip("0"):
             return None
-        found = await self._runs.repeated(who.name, digest)
+        found = await self._runs.find_recent(who.name, digest)
         return await self._unless_stopped(who, found, None) if found is not None else None
 
     async def _unless_stopped(self, who: Identity, run_id: str, retry: str | None) -> ApiRun | None:
@@ -278,44 +283,46 @@ class ApiEndpoints:
         return None
 
     async def _create_run(
-        self, request: Request, who: Identity, asked: ApiRequest, digest: str
+        self, request: Request, who: Identity, api_request: ApiRequest, digest: str
     ) -> ApiRun:
         previous = None
-        if asked.previous is not None:
-            before = await self._find_response(who.name, asked.previous, "previous_response_id")
+        if api_request.previous is not None:
+            before = await self._find_response(
+                who.name, api_request.previous, "previous_response_id"
+            )
             previous = await self._sessions.after(who.name, before)
-        found = await self._sessions.find(who.name, request.headers, asked, previous)
-        chain = extend_chain(asked.head, "user", asked.content)
-        run = ApiRun(uuid4().hex, who.name, asked.kind, found.id, _echo(asked), chain)
+        found = await self._sessions.find(who.name, request.headers, api_request, previous)
+        chain = extend_chain(api_request.head, "user", api_request.content)
+        run = ApiRun(uuid4().hex, who.name, api_request.kind, found.id, _echo(api_request), chain)
         run.retry = _retry_key(request)
         if found.is_new:
-            await self._sessions.bring(who.name, found, asked.history)
-        await self._submit(run, who, asked, digest)
+            await self._sessions.import_history(who.name, found, api_request.history)
+        await self._submit(run, who, api_request, digest)
         return run
 
     async def _submit(
-        self, run: ApiRun, who: Identity, asked: ApiRequest, digest: str = ""
+        self, run: ApiRun, who: Identity, api_request: ApiRequest, digest: str = ""
     ) -> None:
         """Pass the message to core, which stores it.
 
         For a stream that happens when the stream starts, so that a refused stream has no effect.
         """
-        attachments = await self.files.save(asked.content)
+        attachments = await self.files.save(api_request.content)
         run.inbound = Inbound(
             CHANNEL,
             who.name,
             who.name,
             run.id,
-            asked.content.text,
+            api_request.content.text,
             attachments,
             received=self.host.now(),
             session_id=run.session_id,
-            system=asked.system or None,
+            system=api_request.system or None,
             private=True,
         )
         if digest:
             await self._runs.add(run, digest)
-        run.is_held = asked.stream
+        run.is_held = api_request.stream
         if not run.is_held:
             await self.host.receive(run.inbound)
 
@@ -371,12 +378,17 @@ def _retry_key(request: Request) -> str | None:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _echo(asked: ApiRequest, store: bool | None = None) -> dict[str, Any]:
+def _echo(api_request: ApiRequest, store: bool | None = None) -> dict[str, Any]:
     """Return what is stored of a request."""
-    kept = {"model": asked.model, "stream": asked.stream, "system": asked.system, **asked.echo}
-    if asked.kind == "response":
-        kept |= {"store": asked.store if store is None else store}
-        kept |= {"background": asked.background, "input": asked.content.text[:100_000]}
+    kept = {
+        "model": api_request.model,
+        "stream": api_request.stream,
+        "system": api_request.system,
+        **api_request.echo,
+    }
+    if api_request.kind == "response":
+        kept |= {"store": api_request.store if store is None else store}
+        kept |= {"background": api_request.background, "input": api_request.content.text[:100_000]}
     return kept
 
 

@@ -35,7 +35,10 @@ class ApiError(HooklineError):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
-        self.status, self.message, self.code, self.param = status, message, code, param
+        self.status = status
+        self.message = message
+        self.code = code
+        self.param = param
         self.headers = dict(headers or {})
 
     def as_json(self) -> dict[str, Any]:

@@ -42,26 +42,26 @@ def count_tokens() -> Middleware | None:
     return count
 
 
-async def begin(host: Host, run: ApiRun, asked: ApiRequest) -> None:
+async def begin(host: Host, run: ApiRun, api_request: ApiRequest) -> None:
     """Start the call, which ends the run. Raises ``ApiError``."""
-    if asked.content.files:
+    if api_request.content.files:
         raise invalid_request("hookline-light accepts only text.")
     access = host.services.get(Access)
     if access is not None and not await access.may_write(CHANNEL, run.owner):
         raise ApiError(403, "You may not write here.", "denied")
     run.created = host.now()
-    host.spawn(_answer(host, run, asked), "light")
+    host.spawn(_answer(host, run, api_request), "light")
 
 
-async def _answer(host: Host, run: ApiRun, asked: ApiRequest) -> None:
+async def _answer(host: Host, run: ApiRun, api_request: ApiRequest) -> None:
     reply, error = "", None
     _run.set(run)
     try:
         reply = await host.ask_model(
-            build_prompt(asked),
-            system=asked.system or None,
-            schema=asked.limits.get("schema"),
-            max_tokens=asked.limits.get("max_tokens"),
+            build_prompt(api_request),
+            system=api_request.system or None,
+            schema=api_request.limits.get("schema"),
+            max_tokens=api_request.limits.get("max_tokens"),
         )
     except HooklineError as problem:
         kind = problem.kind if isinstance(problem, ProviderError) else "internal"
@@ -76,13 +76,13 @@ async def _answer(host: Host, run: ApiRun, asked: ApiRequest) -> None:
     run.add("end", {**end, "error": error, "turn": ""})
 
 
-def build_prompt(asked: ApiRequest) -> str:
+def build_prompt(api_request: ApiRequest) -> str:
     """Return the conversation as one prompt."""
-    if not asked.history:
-        return asked.content.text
-    said = [
+    if not api_request.history:
+        return api_request.content.text
+    earlier = [
         f"{'User' if one.role == 'user' else 'Assistant'}: {one.content.text}"
-        for one in asked.history
+        for one in api_request.history
         if not one.is_tool and one.content.text.strip()
     ]
-    return "\n\n".join([*said, f"User: {asked.content.text}"])
+    return "\n\n".join([*earlier, f"User: {api_request.content.text}"])

@@ -98,7 +98,8 @@ def _file(part: Mapping[str, Any], where: str) -> FilePart:
         raise invalid_request(f"{where}.file must be an object.", f"{where}.file", "invalid_type")
     name = value.get("filename")
     shown = name if isinstance(name, str) and name else "file"
-    data, url = value.get("file_data"), value.get("file_url")
+    data = value.get("file_data")
+    url = value.get("file_url")
     if isinstance(data, str):
         if data[:5].lower() == "data:":
             return _from_url(data, shown, f"{where}.file_data")

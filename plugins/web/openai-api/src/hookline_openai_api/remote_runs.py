@@ -49,7 +49,8 @@ class RemoteRuns:
     """
 
     def __init__(self, host: Host, runs: RunRegistry) -> None:
-        self._host, self._runs = host, runs
+        self._host = host
+        self._runs = runs
         self._relay = Relay(host, CHANNEL)
         self._is_listening = self._is_serving = False
 
@@ -135,7 +136,9 @@ class RemoteRuns:
     def _begin(self, process: str, run: ApiRun, turn: str) -> None:
         if run.started:  # the process that ran it has died
             run.restart()
-        run.started, run.turn, run.process = True, turn, process
+        run.started = True
+        run.turn = turn
+        run.process = process
         if run.stopping:
             self.stop(run)
 

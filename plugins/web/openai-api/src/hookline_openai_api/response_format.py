@@ -51,7 +51,9 @@ class ResponseFormat:
     @property
     def response(self) -> dict[str, Any]:
         """The response so far."""
-        run, end, request = self._run, self._end, self._run.request
+        run = self._run
+        end = self._end
+        request = self._run.request
         error = end["error"] if end is not None else None
         cut = end is not None and end["finish"] == "length" and error is None
         status = _STATES[end["state"]] if end is not None else "in_progress"
@@ -175,7 +177,8 @@ class ResponseFormat:
 
     def _close(self) -> Iterator[Event]:
         """Complete the open item."""
-        item, self._open = self._open, None
+        item = self._open
+        self._open = None
         if item is None:
             return
         if item["type"] == "message":
@@ -197,7 +200,8 @@ class ResponseFormat:
         item = {"type": "function_call", "call_id": call_id, "name": name}
         yield self._begin("fc", {**item, "arguments": "", "status": "in_progress"})
         assert self._open is not None
-        made, self._open = self._open, None
+        made = self._open
+        self._open = None
         where = self._where(made)
         yield self._event("response.function_call_arguments.delta", **where, delta=arguments)
         yield self._event(
@@ -212,6 +216,7 @@ class ResponseFormat:
         status = "completed" if ok else "incomplete"
         item = {"type": "function_call_output", "call_id": call_id, "output": text}
         yield self._begin("fco", {**item, "status": status})
-        made, self._open = self._open, None
+        made = self._open
+        self._open = None
         assert made is not None
         yield self._event("response.output_item.done", output_index=self._index, item={**made})

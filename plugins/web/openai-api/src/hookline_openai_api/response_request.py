@@ -27,32 +27,31 @@ def read_response(data: dict[str, Any]) -> ApiRequest:
     model = check_model(read_field(data, "model", str))
     check_tool_choice(data.get("tool_choice"))
     check_positive(data, "max_output_tokens")
-    wanted = read_field(read_field(data, "text", dict, {}), "format", dict, {})
-    limits, ignored = read_format(wanted, model, "text.format", wanted)
+    format_ = read_field(read_field(data, "text", dict, {}), "format", dict, {})
+    limits, ignored = read_format(format_, model, "text.format", format_)
     ignored += present_names(data, IGNORED)
     if model == "hookline-light" and (most := read_field(data, "max_output_tokens", int)):
         limits["max_tokens"] = most
         ignored = tuple(name for name in ignored if name != "max_output_tokens")
     system = [read_field(data, "instructions", str, "")]
-    said: list[ClientMessage] = []
+    parsed: list[ClientMessage] = []
     given = data.get("input")
     if isinstance(given, str):
-        said.append(ClientMessage("user", MessageContent(given)))
+        parsed.append(ClientMessage("user", MessageContent(given)))
     elif isinstance(given, list):
         for number, item in enumerate(given):
-            _read_item(item, f"input[{number}]", system, said)
+            _read_item(item, f"input[{number}]", system, parsed)
     else:
         raise invalid_request("input must be a string or a list of items.", "input", "invalid_type")
-    history, content = split_last_message(said, "input")
-    previous, conversation = read_field(data, "previous_response_id", str), _conversation(data)
+    history, content = split_last_message(parsed, "input")
+    previous = read_field(data, "previous_response_id", str)
+    conversation = _conversation(data)
     if previous is not None and conversation is not None:
         raise invalid_request(
             "Send previous_response_id or conversation, not both.", "conversation"
         )
-    store, background = (
-        read_field(data, "store", bool, True),
-        read_field(data, "background", bool, False),
-    )
+    store = read_field(data, "store", bool, True)
+    background = read_field(data, "background", bool, False)
     if background and not store:
         raise invalid_request(
             "background needs store: true, to fetch the response later.", "background"
@@ -75,14 +74,14 @@ def read_response(data: dict[str, Any]) -> ApiRequest:
     )
 
 
-def _read_item(item: Any, where: str, system: list[str], said: list[ClientMessage]) -> None:
+def _read_item(item: Any, where: str, system: list[str], parsed: list[ClientMessage]) -> None:
     if not isinstance(item, dict):
         raise invalid_request(f"{where} must be an object.", where, "invalid_type")
     kind = item.get("type", "message")
     if kind in _TOOLS:
         output = item.get("output")
         text = output if isinstance(output, str) else ""
-        said.append(
+        parsed.append(
             ClientMessage(
                 "user" if "output" in kind else "assistant", MessageContent(text), is_tool=True
             )
@@ -99,7 +98,7 @@ def _read_item(item: Any, where: str, system: list[str], said: list[ClientMessag
             raise invalid_request(f"{where}: a {role} message may only have text.", where)
         system.append(content.text)
     elif role in ("user", "assistant"):
-        said.append(ClientMessage("user" if role == "user" else "assistant", content))
+        parsed.append(ClientMessage("user" if role == "user" else "assistant", content))
     else:
         known = "system, developer, user, assistant"
         raise invalid_request(

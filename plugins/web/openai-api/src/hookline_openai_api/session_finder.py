@@ -43,7 +43,7 @@ class SessionFinder:
         self._keep = keep_seconds
 
     async def find(
-        self, owner: str, headers: Mapping[str, str], asked: ApiRequest, previous: str | None
+        self, owner: str, headers: Mapping[str, str], api_request: ApiRequest, previous: str | None
     ) -> FoundSession:
         """Return the session of a request; ``previous`` is the one of ``previous_response_id``.
 
@@ -56,12 +56,12 @@ class SessionFinder:
                 return await self._claim(owner, f"chat-{_hash(owner, header.lower(), value)}")
         if previous is not None:
             return FoundSession(previous, False)
-        if asked.conversation is not None:
-            return await self.by_name(owner, asked.conversation, "conversation")
-        if asked.head:
+        if api_request.conversation is not None:
+            return await self.by_name(owner, api_request.conversation, "conversation")
+        if api_request.head:
             since = self._host.now() - self._keep
             rows = await self._host.storage.fetch(
-                "session_at", owner=owner, head=asked.head, since=since
+                "session_at", owner=owner, head=api_request.head, since=since
             )
             if rows:
                 return FoundSession(rows[0]["id"], False)
@@ -80,7 +80,8 @@ class SessionFinder:
         if not rows or not rows[0]["older"]:  # a command, an undone turn, or the newest one
             return run.session_id
         found = await self._claim(owner, f"api-{token_hex(6)}")
-        chat, before = (CHANNEL, owner), rows[0]["seq"] + 1
+        chat = (CHANNEL, owner)
+        before = rows[0]["seq"] + 1
         await self._host.services[SessionBranches].copy(rows[0]["id"], found.id, chat, before)
         return found.id
 
@@ -114,26 +115,26 @@ class SessionFinder:
     def _not_found(session_id: str, where: str | None) -> ApiError:
         return ApiError(404, f"This key has no session {session_id!r}.", "session_not_found", where)
 
-    async def bring(
+    async def import_history(
         self, owner: str, found: FoundSession, history: Sequence[ClientMessage]
     ) -> None:
         """Start a new session with the client's earlier messages. Raises ``StoreError``."""
         person = Origin("person", f"{CHANNEL}:{owner}")
-        messages = [made for said in history if (made := _message(said, person)) is not None]
+        messages = [made for message in history if (made := _message(message, person)) is not None]
         if not messages:
             return
         session = Session(found.id, CHANNEL, owner, None, self._host.now())
         await self._host.services[Conversations].begin(session, messages)
 
 
-def _message(said: ClientMessage, person: Origin) -> Message | None:
+def _message(message: ClientMessage, person: Origin) -> Message | None:
     """Convert a message of the client's history, with the client as its origin."""
-    text = said.content.text.strip()
-    names = [f"(attached file: {one.name})" for one in said.content.files]
+    text = message.content.text.strip()
+    names = [f"(attached file: {one.name})" for one in message.content.files]
     text = "\n\n".join([*([text] if text else []), *names])
-    if not text or said.is_tool:
+    if not text or message.is_tool:
         return None
-    return Message(said.role, (TextBlock(text, (person,)),))
+    return Message(message.role, (TextBlock(text, (person,)),))
 
 
 def _hash(*parts: str) -> str:

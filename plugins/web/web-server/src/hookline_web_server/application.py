@@ -110,7 +110,8 @@ class WebApplication:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        response, body = _ResponseSender(send, self._metrics), RequestBody(receive)
+        response = _ResponseSender(send, self._metrics)
+        body = RequestBody(receive)
         request = Request(scope, body)
         try:
             await self._respond(request, body, response)
@@ -138,7 +139,8 @@ class WebApplication:
     async def _respond(self, request: Request, receive: Any, send: _ResponseSender) -> None:
         scope: Any = request.scope
         sender = scope[SENDER] = self.rules.check(scope)
-        method, path = scope["method"], scope["raw_path"].decode("ascii")
+        method = scope["method"]
+        path = scope["raw_path"].decode("ascii")
         found = self.table.find(method, path)
         if found is None:
             # Without a login, the response must not reveal which paths exist.
@@ -364,7 +366,8 @@ def _problem(error: Exception, host: Host) -> Problem:
         return Problem(error.status_code, "refused", str(error.detail), headers=headers)
     if isinstance(error, StoreError):
         host.log.error("the store failed: %s", error)
-        fix, later = "Try again in a few seconds.", {"Retry-After": "5"}
+        fix = "Try again in a few seconds."
+        later = {"Retry-After": "5"}
         return Problem(503, "store", "The database is unavailable.", fix, later)
     host.log.error("request failed", exc_info=error)
     return Problem(500, "failed", "Internal error.", "See the gateway's log.")

@@ -106,7 +106,8 @@ class ConcurrencyLimits:
         if self.streams_per_person[person] >= MAX_STREAMS_PER_PERSON:
             raise rate_limit_problem(5, "Too many streams are open.")
         if self.streams >= MAX_STREAMS:
-            fix, later = "Try again in a few seconds.", {"Retry-After": "5"}
+            fix = "Try again in a few seconds."
+            later = {"Retry-After": "5"}
             raise Problem(503, "busy", "Too many streams are open.", fix, later)
         self.streams += 1
         self.streams_per_person[person] += 1
@@ -129,7 +130,9 @@ def limit_body(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) 
         raise Problem(400, "bad_request", "Invalid request: Content-Length is not a number.")
     if len(announced) > 18 or int(announced or b"0") > most:
         raise _too_large(most)
-    taken, is_whole, began = 0, False, asyncio.get_running_loop().time()
+    taken = 0
+    is_whole = False
+    began = asyncio.get_running_loop().time()
 
     async def take() -> dict[str, Any]:
         nonlocal taken, is_whole

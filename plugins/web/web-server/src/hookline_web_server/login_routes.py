@@ -130,7 +130,8 @@ def _sender(request: Request) -> RequestSender:
 def _parse_login(body: bytes) -> tuple[str, str, bool]:
     try:
         data = json.loads(body)
-        code, wanted = data["code"], data.get("next") or "/"
+        code = data["code"]
+        wanted = data.get("next") or "/"
         if isinstance(code, str) and isinstance(wanted, str) and 0 < len(code) <= MAX_CODE_CHARS:
             return code, wanted, data.get("switch") is True
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -61,7 +61,8 @@ class Logins:
         if fault is not None:
             raise HooklineError(fault)
         await self._allow(name, role, by)
-        code, now = secrets.token_urlsafe(CODE_BYTES), self._host.now()
+        code = secrets.token_urlsafe(CODE_BYTES)
+        now = self._host.now()
         expires = now + CODE_SECONDS
 
         def work(tx: Transaction) -> None:
@@ -92,12 +93,14 @@ class Logins:
         found = await self._code(code)
         if found is None:
             return None
-        name, role = str(found["name"]), found["role"]
+        name = str(found["name"])
+        role = found["role"]
         if before is not None and before.name != name and not switch:
             raise OtherPersonLoggedIn(
                 f"This link is for {name}, but you are signed in as {before.name}"
             )
-        token, device = secrets.token_urlsafe(TOKEN_BYTES), secrets.token_hex(8)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        device = secrets.token_hex(8)
         now = self._host.now()
 
         def work(tx: Transaction) -> bool:
@@ -127,7 +130,8 @@ class Logins:
         return NewLogin(token, identity)
 
     async def _code(self, code: str) -> Mapping[str, Any] | None:
-        digest, now = _digest(code), self._host.now()
+        digest = _digest(code)
+        now = self._host.now()
         rows = await self._host.storage.fetch("find_code", digest=digest, now=now)
         return rows[0] if rows else None
 
@@ -151,7 +155,8 @@ class Logins:
 
     async def identify(self, token: str) -> Identity | None:
         """Return the identity that a cookie's token stands for, or None."""
-        digest, since = _digest(token), self._host.now() - DEVICE_SECONDS
+        digest = _digest(token)
+        since = self._host.now() - DEVICE_SECONDS
 
         async def read() -> Mapping[str, Any] | None:
             rows = await self._host.storage.fetch("find_device", digest=digest, since=since)
@@ -212,7 +217,8 @@ class Logins:
 
     async def flush(self) -> None:
         """Store when each device was last seen."""
-        seen, self._seen = dict(self._seen), {}
+        seen = dict(self._seen)
+        self._seen = {}
         if not seen:
             return
 

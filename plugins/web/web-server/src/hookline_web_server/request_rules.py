@@ -112,7 +112,8 @@ class RequestRules:
     def _sender(self, scope: dict[str, Any], headers: dict[bytes, str]) -> RequestSender:
         address = str((scope.get("client") or ("", 0))[0])
         is_direct = not {b"x-forwarded-for", b"forwarded", b"via"} & headers.keys()
-        scheme, host = str(scope["scheme"]), headers[b"host"].lower()
+        scheme = str(scope["scheme"])
+        host = headers[b"host"].lower()
         if self._is_trusted(address):
             hops = headers.get(b"x-forwarded-for", "").split(",")
             for hop in reversed([one.strip() for one in hops if one.strip()]):
@@ -156,7 +157,8 @@ class RequestRules:
         self, scope: dict[str, Any], headers: dict[bytes, str], sender: RequestSender
     ) -> None:
         """Refuse requests from pages of other sites, except a followed link."""
-        site, mode = headers.get(b"sec-fetch-site"), headers.get(b"sec-fetch-mode")
+        site = headers.get(b"sec-fetch-site")
+        mode = headers.get(b"sec-fetch-mode")
         origin = headers.get(b"origin")
         own_site = site in (None, "same-origin", "none")
         follows_link = mode == "navigate" and scope["method"] in ("GET", "HEAD") and origin is None

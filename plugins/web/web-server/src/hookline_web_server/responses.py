@@ -80,7 +80,9 @@ def local_path(path: str) -> str:
     ``/``."""
     is_local = path.startswith("/") and not path.startswith(("//", "/\\"))
     sound = is_local and all(32 < ord(one) < 127 for one in path) and "\\" not in path
-    return path if sound else quote(path, safe="/?=&%#+,;:@!~*'()") if is_local else "/"
+    if not is_local:
+        return "/"
+    return path if sound else quote(path, safe="/?=&%#+,;:@!~*'()")
 
 
 def _download_response(download: Download) -> Response:
@@ -100,7 +102,8 @@ async def problem_response(
     if not wants_page(request.scope):
         return JSONResponse(_problem_json(request, problem), problem.status, problem.headers)
     if problem.status == 401 and request.method in ("GET", "HEAD"):
-        sent, query = request.scope["raw_path"], request.scope["query_string"]
+        sent = request.scope["raw_path"]
+        query = request.scope["query_string"]
         asked = (sent + (b"?" + query if query else b"")).decode("ascii", "replace")
         where = (
             "/login"

@@ -122,7 +122,8 @@ class HttpServer:
 
     async def stop(self) -> None:
         """End the streams, finish running requests, and stop listening."""
-        listener, self._listener = self._listener, None
+        listener = self._listener
+        self._listener = None
         if self._watch_task is not None:
             self._watch_task.cancel()
         if listener is None:

@@ -79,8 +79,8 @@ class MigrationSource(ABC):
             try:
                 yield from found
             except Unreadable as error:
-                yield self.reported(kind, place, Outcome("error", "", str(error)))
-        yield from self._left()
+                yield self.report_only(kind, place, Outcome("error", "", str(error)))
+        yield from self._report_not_imported()
 
     def item(self, kind: str, key: str, place: str, data: Mapping[str, Any]) -> Item:
         """Return an item whose id is derived from the program, the kind and ``key``."""
@@ -88,7 +88,7 @@ class MigrationSource(ABC):
         id_ = hashlib.sha256(given).hexdigest()[:16]
         return Item(id_, kind, f"{self.name}: {place}", data)
 
-    def reported(self, kind: str, place: str, outcome: Outcome) -> SourceEntry:
+    def report_only(self, kind: str, place: str, outcome: Outcome) -> SourceEntry:
         """Return an entry that is only reported."""
         return SourceEntry(self.item(kind, f"reported {place}", place, {}), outcome)
 
@@ -138,7 +138,7 @@ class MigrationSource(ABC):
                     "blocked", "", "it is a link; a skill must be a folder of regular files"
                 )
 
-                self._links.append(self.reported("skill", inner, outcome))
+                self._links.append(self.report_only("skill", inner, outcome))
             elif any(self.folder.exists(f"{inner}/{main}") for main in ("SKILL.md", "skill.md")):
                 yield inner
             elif depth:
@@ -179,15 +179,15 @@ class MigrationSource(ABC):
             else:
                 yield SourceEntry(item)
 
-    def _left(self) -> Iterator[SourceEntry]:
+    def _report_not_imported(self) -> Iterator[SourceEntry]:
         yield from self._links
         for path in self.login_files:
             if self.folder.exists(path):
                 reason = "logins (OAuth) are not imported: log in again"
-                yield self.reported("login", path, Outcome("skipped", "", reason))
+                yield self.report_only("login", path, Outcome("skipped", "", reason))
         for path, reason in self.not_imported.items():
             if self._holds(path):
-                yield self.reported("other", path, Outcome("skipped", "", reason))
+                yield self.report_only("other", path, Outcome("skipped", "", reason))
 
     def _holds(self, path: str) -> bool:
         """True for an existing file, or a folder that is not empty."""
@@ -313,7 +313,8 @@ def _read_templates() -> dict[str, dict[str, str]]:
 
 def map_chat(channel: str, chat_id: str) -> tuple[str, str]:
     """Return channel and chat of a conversation; the operator's own belong to the terminal."""
-    channel, chat_id = as_text(channel).strip().lower(), as_text(chat_id).strip()
+    channel = as_text(channel).strip().lower()
+    chat_id = as_text(chat_id).strip()
     if not channel or channel in OPERATOR_CHANNELS:
         return "terminal", "default"
     return channel, chat_id or "unknown"

@@ -82,7 +82,7 @@ class Hermes(MigrationSource):
                     reason = (
                         f"schema {row['version']} is newer than {TESTED_SCHEMA}, the tested one"
                     )
-                    yield self.reported("session", "state.db", Outcome("skipped", "", reason))
+                    yield self.report_only("session", "state.db", Outcome("skipped", "", reason))
 
     def _session(self, row: Mapping[str, Any]) -> SourceEntry:
         id_ = as_text(row["id"])
@@ -105,7 +105,7 @@ class Hermes(MigrationSource):
             if database is None:
                 raise Unreadable("state.db is gone")
             rows = self._messages(database, data["session"])
-            return [said for row in rows if (said := _parse_message(row)) is not None]
+            return [entry for row in rows if (entry := _parse_message(row)) is not None]
 
     @staticmethod
     def _messages(database: SourceDatabase, session: Any) -> Iterator[dict[str, Any]]:
@@ -148,10 +148,10 @@ class Hermes(MigrationSource):
         yield from self.servers("config.yaml", config.get("mcp_servers"))
         if config.get("command_allowlist"):
             reason = "allow-lists of commands are not imported: approve commands again"
-            yield self.reported("other", "command_allowlist", Outcome("skipped", "", reason))
+            yield self.report_only("other", "command_allowlist", Outcome("skipped", "", reason))
         if config.get("hooks"):
             reason = "hooks are programs; find or write a plugin instead"
-            yield self.reported("other", "config.yaml: hooks", Outcome("skipped", "", reason))
+            yield self.report_only("other", "config.yaml: hooks", Outcome("skipped", "", reason))
 
     def _profiles(self) -> Iterator[SourceEntry]:
         for name in self.folder.names("profiles"):
@@ -163,7 +163,8 @@ class Hermes(MigrationSource):
 
 
 def _parse_message(row: Mapping[str, Any]) -> TranscriptEntry | None:
-    role, at = row["role"], as_timestamp(row["timestamp"])
+    role = row["role"]
+    at = as_timestamp(row["timestamp"])
     text = content_text(row["content"])
     if role == "tool":
         name = as_text(row["tool_name"])

@@ -110,8 +110,8 @@ class MicroClaw(MigrationSource):
         with open_database(self.folder, path) as database:
             if database is None:
                 raise Unreadable(f"{path} is missing")
-            wanted = ("chat_id", "updated_at", "label")
-            for row in list(database.select("sessions", wanted)):
+            columns = ("chat_id", "updated_at", "label")
+            for row in list(database.select("sessions", columns)):
                 number = as_text(row["chat_id"])
                 channel, chat = chats.get(number) or ("microclaw", number)
                 ended = parse_time(row["updated_at"])
@@ -187,7 +187,8 @@ def _parse_schedule(kind: str, value: str) -> tuple[str, str]:
 
 
 def _parse_message(message: Mapping[str, Any], at: float) -> Iterator[TranscriptEntry]:
-    content, role = message.get("content"), message.get("role")
+    content = message.get("content")
+    role = message.get("role")
     if not isinstance(content, list):
         if role in ("user", "assistant"):
             yield TranscriptEntry(at, "user" if role == "user" else "assistant", as_text(content))

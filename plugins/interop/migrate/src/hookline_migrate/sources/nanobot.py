@@ -81,8 +81,8 @@ class Nanobot(MigrationSource):
                 row = as_dict(json.loads(line))
             except (ValueError, RecursionError):
                 continue  # a cut last line
-            if (said := _parse_message(row)) is not None:
-                found.append(said)
+            if (entry := _parse_message(row)) is not None:
+                found.append(entry)
         return found
 
     def _jobs(self, folder: str) -> Iterator[SourceEntry]:
@@ -152,14 +152,16 @@ def _read_metadata(lines: Iterator[str]) -> dict[str, Any]:
 
 
 def _parse_message(row: Mapping[str, Any]) -> TranscriptEntry | None:
-    at, role = parse_local_time(row.get("timestamp")), row.get("role")
+    at = parse_local_time(row.get("timestamp"))
+    role = row.get("role")
     text = content_text(row.get("content"))
     if role == "user":
         return TranscriptEntry(at, "user", text)
     if role == "assistant":
         return TranscriptEntry(at, "assistant", text, parse_tool_calls(row.get("tool_calls")))
     if role == "tool":
-        call, name = as_text(row.get("tool_call_id")), as_text(row.get("name"))
+        call = as_text(row.get("tool_call_id"))
+        name = as_text(row.get("name"))
         return TranscriptEntry(at, "tool", text, call_id=call, name=name)
     return None
 

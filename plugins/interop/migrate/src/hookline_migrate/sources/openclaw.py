@@ -86,7 +86,7 @@ class OpenClaw(MigrationSource):
             given = Path(named).expanduser()
             if given.is_absolute() and not given.is_relative_to(self.folder.root):
                 reason = f"the workspace {named} is outside of {self.folder.root}. Copy it there"
-                yield self.reported("document", named, Outcome("blocked", "", reason))
+                yield self.report_only("document", named, Outcome("blocked", "", reason))
                 return
             path = str(given.relative_to(self.folder.root)) if given.is_absolute() else named
         yield from self.document(f"{path}/SOUL.md", "SOUL.md")
@@ -103,7 +103,7 @@ class OpenClaw(MigrationSource):
         for name in self.folder.names(""):
             if name.startswith("workspace-"):
                 reason = "another agent's workspace; create a profile for it yourself"
-                yield self.reported("document", name, Outcome("skipped", "", reason))
+                yield self.report_only("document", name, Outcome("skipped", "", reason))
 
     def _day_facts(self, path: str) -> Iterator[SourceEntry]:
         day = re.search(r"(\d{4}-\d{2}-\d{2})", path)
@@ -182,9 +182,9 @@ class OpenClaw(MigrationSource):
         with open_database(self.folder, path) as database:
             if database is None:
                 raise Unreadable(f"{path} is gone")
-            wanted = ("event_json", "event_zstd")
+            columns = ("event_json", "event_zstd")
             rest = "WHERE session_id = ? ORDER BY seq"
-            rows = database.select("transcript_events", wanted, rest, (data["session"],))
+            rows = database.select("transcript_events", columns, rest, (data["session"],))
             return _parse_message((_event_text(row, path) for row in rows), path)
 
     def _state_items(self) -> Iterator[SourceEntry]:
@@ -194,7 +194,8 @@ class OpenClaw(MigrationSource):
             for row in database.select("cron_jobs", _JOB_COLUMNS):
                 schedule = {"kind": row["schedule_kind"], "expr": row["schedule_expr"]}
                 schedule |= {"tz": row["schedule_tz"], "everyMs": row["every_ms"], "at": row["at"]}
-                name, script = as_text(row["name"]), row["trigger_script"]
+                name = as_text(row["name"])
+                script = row["trigger_script"]
                 chat = (as_text(row["delivery_channel"]), as_text(row["delivery_to"]))
                 yield self._job(STATE, as_text(row["job_id"]), name, schedule, row, chat, script)
             allowed = ("channel_key", "entry")
@@ -202,12 +203,13 @@ class OpenClaw(MigrationSource):
                 yield from self.people(STATE, as_text(row["channel_key"]), [row["entry"]])
             if any(True for _ in database.select("delivery_queue_entries", ("id",), "LIMIT 1")):
                 reason = "pending deliveries stay with the program"
-                yield self.reported("other", "delivery queue", Outcome("skipped", "", reason))
+                yield self.report_only("other", "delivery queue", Outcome("skipped", "", reason))
 
     def _json_jobs(self) -> Iterator[SourceEntry]:
         path = "cron/jobs.json"
         for job in map(as_dict, as_list(as_dict(self.folder.json(path)).get("jobs"))):
-            payload, delivery = as_dict(job.get("payload")), as_dict(job.get("delivery"))
+            payload = as_dict(job.get("payload"))
+            delivery = as_dict(job.get("delivery"))
             row = {
                 "payload_kind": payload.get("kind"),
                 "payload_message": payload.get("message") or payload.get("text"),
@@ -216,7 +218,8 @@ class OpenClaw(MigrationSource):
                 as_text(delivery.get("channel") or payload.get("channel")),
                 as_text(delivery.get("to") or payload.get("to")),
             )
-            id_, name = as_text(job.get("id")), as_text(job.get("name"))
+            id_ = as_text(job.get("id"))
+            name = as_text(job.get("name"))
             yield self._job(path, id_, name, as_dict(job.get("schedule")), row, chat, None)
 
     def _job(
@@ -323,7 +326,8 @@ def _parse_message(lines: Iterable[str | bytes], path: str) -> list[TranscriptEn
 
 
 def _parse_event(message: Mapping[str, Any], at: float) -> TranscriptEntry | None:
-    role, content = message.get("role"), message.get("content")
+    role = message.get("role")
+    content = message.get("content")
     parts = [as_dict(part) for part in content] if isinstance(content, list) else []
     text = as_text(content) if isinstance(content, str) else ""
     text = text or "\n".join(as_text(p.get("text")) for p in parts if p.get("type") == "text")
