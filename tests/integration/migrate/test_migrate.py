@@ -248,8 +248,8 @@ def test_a_hostile_home_is_reported_and_reaches_nothing_else(desk: Desk, tmp_pat
         "person": ["blocked", "migrated", "migrated"],
     }
     told = json.dumps(rows)
-    assert "is a link that leads out of" in told
-    assert "nested too deep" in told
+    assert "links to a place outside of" in told
+    assert "nested too deeply" in told
     assert not any("1234" in one.read_text("utf-8", "replace") for one in desk.home.rglob("*.md"))
     assert not (desk.home / "skills").exists() or not any(desk.home.glob("skills/[a-z]*"))
 

@@ -27,15 +27,15 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
     output = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
     next_, missing = output.splitlines()
     assert next_ == "time is in config.yaml. Next: hookline mcp approve time"
-    assert missing == "hookline: warning: the program ./server is not installed. Install it first"
+    assert missing == "hookline: warning: the program ./server was not found. Install it first"
     text = file.read_text("utf-8")
     assert "# ours" in text
     entry = yaml.safe_load(text)["plugins"]["mcp"]["servers"]["time"]
     assert entry["command"] == str(Path.cwd() / "server")
     assert (entry["args"], entry["env"]) == (["--zone", "UTC"], {"KEY": "${KEY:-none}"})
     house.config["servers"]["time"] = entry
-    assert "remove it first" in house.cli("mcp add time --url https://x.example", code=2)
-    assert house.cli("mcp remove time") == "time is forgotten.\n"
+    assert "Remove it first" in house.cli("mcp add time --url https://x.example", code=2)
+    assert house.cli("mcp remove time") == "Removed time.\n"
     assert "time" not in file.read_text("utf-8")
 
 
@@ -286,14 +286,14 @@ def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) ->
     wrong = "plugins.mcp.servers.bad: url 'nowhere' is not an address; write https://HOST/PATH"
     assert run("config", "check") == (
         2,
-        f"hookline: {file}:5: {wrong}; only this entry is skipped.\n",
+        f"hookline: {file}:5: {wrong}; only this entry is left out.\n",
     )
     assert run("config", "set", "plugins.mcp.servers.other.url", "there")[0] == 2
     assert run("mcp", "add", "other", "--url", "there") == (
         2,
         "hookline: other: url 'there' is not an address; write https://HOST/PATH\n",
     )
-    assert run("mcp", "remove", "bad") == (0, "bad is forgotten.\n")
+    assert run("mcp", "remove", "bad") == (0, "Removed bad.\n")
     assert "bad" not in file.read_text()
     assert run("config", "check")[0] == 0
 

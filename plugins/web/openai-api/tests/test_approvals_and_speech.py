@@ -145,7 +145,7 @@ def test_speech_with_a_service(home: Served, beside: Beside) -> None:
         model="tts-1", voice="alloy", input="read this", response_format="wav"
     )
     assert said.content == recording()
-    with pytest.raises(BadRequestError, match="no recording"):
+    with pytest.raises(BadRequestError, match="not an audio recording"):
         client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"no sound"))
     with pytest.raises(BadRequestError, match="input is empty"):
         client.audio.speech.create(model="tts-1", voice="alloy", input=" ")
