@@ -19,11 +19,11 @@ from hookline_hookspecs import (
 )
 from pydantic import BaseModel, Field
 
-SECONDS_A_DAY = 24 * 60 * 60
+SECONDS_PER_DAY = 24 * 60 * 60
 
 
 class StandupConfig(BaseModel):
-    """What can be set under ``plugins: standup:`` in ``config.yaml``."""
+    """The settings under ``plugins: standup:`` in ``config.yaml``."""
 
     keep_days: int = Field(30, ge=1, le=3650, description="days after which notes are deleted")
     remind: bool = Field(True, description="tell the model of blockers from before today")
@@ -31,7 +31,7 @@ class StandupConfig(BaseModel):
 
 
 class Standup(Plugin[StandupConfig]):
-    """What each person of a chat has told, a day at a time. A chat sees its own notes alone."""
+    """Stores stand-up notes by person and day. A chat sees only its own notes."""
 
     @tool(main_only=True)
     async def standup_note(self, ctx: Context, text: str, blocker: str = "") -> str:
@@ -41,7 +41,7 @@ class Standup(Plugin[StandupConfig]):
             text: the note, short, in the person's own words
             blocker: what is in the way, if anything
         """
-        note = await self._accepted(ctx, text)
+        note = await self._checked(ctx, text)
         if not note:
             raise ToolError("the note is empty; put into text what was done")
         author = ctx.turn.inbound.user_id
@@ -52,7 +52,7 @@ class Standup(Plugin[StandupConfig]):
             day=self._day(),
             noted=self.host.now(),
             text=note,
-            blocker=await self._accepted(ctx, blocker),
+            blocker=await self._checked(ctx, blocker),
         )
         return f"Noted for {author}."
 
@@ -78,7 +78,7 @@ class Standup(Plugin[StandupConfig]):
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """Remind of open blockers, once a day in each session, as every block costs tokens."""
+        """Remind the model of open blockers, once a day per session: each block costs tokens."""
         today, session = self._day(), ctx.stash.session
         if not self.config.remind or session.get("reminded") == today or turn.session.parent_id:
             return None
@@ -96,15 +96,18 @@ class Standup(Plugin[StandupConfig]):
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Delete old notes once a day."""
-        register(Job("standup-prune", self._prune, every=SECONDS_A_DAY, at_start=True))
+        register(Job("standup-prune", self._prune, every=SECONDS_PER_DAY, at_start=True))
 
     async def _prune(self) -> None:
         oldest = self._day(ago=self.config.keep_days)
         deleted = await self.host.storage.execute("prune", oldest=oldest)
         self.log.info("deleted %d notes from before %s", deleted, oldest)
 
-    async def _accepted(self, ctx: Context, text: str) -> str:
-        """``text`` on one line, as the gate ``pre_learn`` lets it pass."""
+    async def _checked(self, ctx: Context, text: str) -> str:
+        """Return ``text`` on one line, as the guard ``pre_learn`` returns it.
+
+        Raises ``ToolError`` if it is too long, ``Refused`` if a plugin refuses it.
+        """
         line = " ".join(text.split())
         if len(line) > self.config.max_chars:
             limit = self.config.max_chars
@@ -122,10 +125,10 @@ class Standup(Plugin[StandupConfig]):
         return "\n".join(lines) or "No stand-up notes yet."
 
     def _day(self, ago: int = 0) -> str:
-        """A local day such as ``2026-11-22``: today, or ``ago`` days before."""
+        """Return a local day such as ``2026-11-22``: today, or ``ago`` days earlier."""
         return (date.fromtimestamp(self.host.now()) - timedelta(days=ago)).isoformat()
 
 
 def _chat(ctx: Context) -> dict[str, str]:
-    """The chat at hand, as every query names it."""
+    """Return the parameters by which every query selects the current chat."""
     return {"channel": ctx.session.channel, "chat_id": ctx.session.chat_id}
