@@ -39,32 +39,32 @@ WORDS = [
     Reply(tools=[Use("bash", {"command": "python3 check_stats.py"})]),
     "Fixed: `mean` subtracted 1 from every result. The check prints *ok* now.",
 ]
-"""What the server says, in order: to the set-up's test request, then in the chat."""
+"""The server's answers, in order: to the test request of `hookline init`, then in the chat."""
 INTRO = """# The first ten minutes
 
-What a newcomer sees, recorded by `docs/_gen/first_session.py` on a terminal of 80 columns. The
-model is a local server whose words are scripted; everything else is the program at work.
+This session was recorded by `docs/_gen/first_session.py` on a terminal of 80 columns. The model is
+a local server with scripted answers; everything else is real.
 
 ![The recorded session](assets/first-session.svg)
 """
 CHAPTERS = {
     "init": (
         "Set up",
-        "`hookline init` finds the server that runs here, tries it, and writes it down.",
+        "`hookline init` finds a local model server, tests it, and writes the configuration.",
     ),
     "ask": (
         "A question",
-        "In the mode `ask` nothing is changed without a yes. The diff is what would be done.",
+        "In the mode `ask`, every change needs your approval. You see it as a diff.",
     ),
     "done": (
         "The fix",
-        "A number and Enter answer. The result, its time and the session's cost follow.",
+        "Answer with a number and Enter. The result, its time and the session's cost follow.",
     ),
     "rewind": (
         "Undo",
-        "`/rewind` lists the checkpoints and takes back files, conversation or both.",
+        "`/rewind` lists the checkpoints and restores files, conversation or both.",
     ),
-    "resume": ("Later", "`hookline chat --continue` goes on where the last chat ended."),
+    "resume": ("Later", "`hookline chat --continue` continues the last chat."),
 }
 _SESSION = re.compile(r"\b\d{8}-[0-9a-f]{8}\b")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?\b")
