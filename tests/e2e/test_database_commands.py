@@ -76,8 +76,8 @@ def test_the_grants_are_printed_for_what_the_connection_may(
         ({"mode": "write"}, "bad", "it has no url; write url: sqlite:///PATH"),
         ({"urll": "sqlite:///x.db"}, "bad", "unknown key urll; did you mean url?"),
         ({"url": 5}, "bad.url", "write text, in quotes"),
-        (URL, "bad", "it is no mapping; write {url: …}"),
-        (None, "bad", "it is no mapping; write {url: …}"),
+        (URL, "bad", "it is not a mapping; write {url: …}"),
+        (None, "bad", "it is not a mapping; write {url: …}"),
     ],
 )
 def test_a_connection_that_is_wrong_is_left_out_alone(
@@ -94,7 +94,7 @@ def test_a_connection_that_is_wrong_is_left_out_alone(
     assert listed.exit_code == 0
     assert listed.stdout.startswith("good ")
     assert f"config.yaml: plugins.databases.connections.{key}: {told}" in listed.stderr
-    assert "'b d' is no name of a database" in listed.stderr
+    assert "'b d' is not a valid database name" in listed.stderr
     assert told in h.cli("db test bad").stderr
     assert PASSWORD not in listed.stdout + listed.stderr + h.cli("db test bad").stderr
     h.model.steps += [[calls("db_list"), calls("db_query", db="good", sql="SELECT 7")], "done"]
@@ -200,7 +200,7 @@ def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path
         h.model.steps += [calls(tool, db="shop", sql=sql), "done"]
         result = h.send("do it", session=f"s{number}").tool_calls[-1]
         if sql.startswith("DELETE") and tool == "db_write":
-            assert "as they were before" in result.notes[0]
+            assert "rows before the write" in result.notes[0]
     shown = h.cli("audit show --kind sql --json").stdout
     rows = [json.loads(line) for line in shown.splitlines()]
     found = [(row["detail"]["tool"], row["verdict"], row["detail"]["sql"]) for row in rows]

@@ -24,7 +24,7 @@ def store(maria_server: Server) -> Iterator[MariaShop]:
 
 
 @pytest.mark.slow
-def test_a_part_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
+def test_sample_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
     asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_mysql", "hostile_every")[::PART]
     assert_nothing_changes(asked, [*hostile, "SELECT liar()"], store.state)
@@ -33,12 +33,12 @@ def test_a_part_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
     assert text.startswith("Denied: this login is too powerful: it has ALL PRIVILEGES")
 
 
-def test_the_schema_is_a_line_a_table(desk: MakeDesk, store: MariaShop) -> None:
+def test_the_schema_has_one_line_for_each_table(desk: MakeDesk, store: MariaShop) -> None:
     lines = desk(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)
 
 
-def test_an_expensive_query_is_asked_about_first(desk: MakeDesk, store: MariaShop) -> None:
+def test_an_expensive_query_needs_approval(desk: MakeDesk, store: MariaShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query(sql).startswith("Denied: ")
@@ -46,7 +46,7 @@ def test_an_expensive_query_is_asked_about_first(desk: MakeDesk, store: MariaSho
     assert [one.preview for one in asked.h.questions] == [sql, sql]
 
 
-def test_what_is_too_long_or_too_large_is_ended(desk: MakeDesk, store: MariaShop) -> None:
+def test_slow_or_large_queries_are_stopped(desk: MakeDesk, store: MariaShop) -> None:
     asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(
         "SELECT count(*) FROM seq_1_to_9000000 WHERE sha2(seq, 512) LIKE 'x'"
@@ -73,7 +73,7 @@ def test_no_hostile_statement_changes_anything(
 
 
 @pytest.mark.slow
-def test_no_ordinary_question_is_refused(desk: MakeDesk, store: MariaShop) -> None:
+def test_ordinary_queries_are_allowed(desk: MakeDesk, store: MariaShop) -> None:
     before = store.state()
     asked = desk(store.url(store.reader))
     assert_all_answered(asked, statements("ordinary_every", "ordinary_mysql"))

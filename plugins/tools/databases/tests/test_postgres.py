@@ -23,7 +23,7 @@ PART = 23
 """Of so many statements the quick tests ask one."""
 
 
-def test_a_part_of_the_suites(desk: MakeDesk, store: PostgresShop) -> None:
+def test_sample_of_the_suites(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_postgres", "hostile_every")[::PART]
     assert_nothing_changes(asked, [*hostile, "SELECT c.gone FROM customers c"], store.state)
@@ -31,7 +31,7 @@ def test_a_part_of_the_suites(desk: MakeDesk, store: PostgresShop) -> None:
     assert "superuser" in desk(store.url()).query("SELECT 1")
 
 
-def test_the_schema_is_a_line_a_table(desk: MakeDesk, store: PostgresShop) -> None:
+def test_the_schema_has_one_line_for_each_table(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader))
     lines = asked.ask("db_schema", db="shop").text.splitlines()
     assert "spend [materialized view](customer_id integer, orders bigint)" in lines
@@ -41,7 +41,7 @@ def test_the_schema_is_a_line_a_table(desk: MakeDesk, store: PostgresShop) -> No
     )
 
 
-def test_an_expensive_query_is_asked_about_first(desk: MakeDesk, store: PostgresShop) -> None:
+def test_an_expensive_query_needs_approval(desk: MakeDesk, store: PostgresShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query("SELECT 1").startswith("| ?column? |")
@@ -52,13 +52,13 @@ def test_an_expensive_query_is_asked_about_first(desk: MakeDesk, store: Postgres
     assert "more than 50" in asked.h.questions[0].text
 
 
-def test_nobody_there_means_no_expensive_query(desk: MakeDesk, store: PostgresShop) -> None:
+def test_without_a_person_an_expensive_query_is_denied(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader), plugin={"max_cost": 50})
     text = asked.query("SELECT count(*) FROM orders a, orders b, orders c, orders d")
     assert text.startswith("Denied: ")
 
 
-def test_what_is_too_long_or_too_large_is_ended(desk: MakeDesk, store: PostgresShop) -> None:
+def test_slow_or_large_queries_are_stopped(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(
         "SELECT count(*) FROM generate_series(1, 3000) a, generate_series(1, 30000) b"
@@ -70,13 +70,13 @@ def test_what_is_too_long_or_too_large_is_ended(desk: MakeDesk, store: PostgresS
 
 
 @pytest.mark.slow
-def test_a_giant_row_is_not_waited_for(desk: MakeDesk, store: PostgresShop) -> None:
+def test_a_giant_row_stops_the_query(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader))
     text = asked.query("SELECT repeat('x', id * 200000000) FROM products WHERE id = 1")
     assert "row of the result is too large" in text
 
 
-def test_a_lock_is_not_waited_for_long(desk: MakeDesk, store: PostgresShop) -> None:
+def test_waiting_for_a_lock_is_limited(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader), plugin={"lock_seconds": 0.3})
     with store.root.transaction():
         store.root.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
@@ -101,9 +101,7 @@ def test_no_hostile_statement_changes_anything(
 
 
 @pytest.mark.slow
-def test_a_superusers_login_is_refused_whatever_it_asks(
-    desk: MakeDesk, store: PostgresShop
-) -> None:
+def test_a_superuser_login_is_always_refused(desk: MakeDesk, store: PostgresShop) -> None:
     asked = desk(store.url(), plugin={"timeout_seconds": 2})
     found = assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state
@@ -113,7 +111,7 @@ def test_a_superusers_login_is_refused_whatever_it_asks(
 
 
 @pytest.mark.slow
-def test_no_ordinary_question_is_refused(desk: MakeDesk, store: PostgresShop) -> None:
+def test_ordinary_queries_are_allowed(desk: MakeDesk, store: PostgresShop) -> None:
     before = store.state()
     asked = desk(store.url(store.reader))
     assert_all_answered(asked, statements("ordinary_every", "ordinary_postgres"))

@@ -15,11 +15,11 @@ from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.audit import note
 from hookline_hookspecs.cli import confirm, run_hookline, with_plugin
 
-from .config import Place, has_password, place_of, wrong_name
-from .engines.base import Rows, query
-from .results import markdown
-from .underway import undo_key
-from .undoing import go_back, way_from
+from .config import DatabaseLocation, has_password, location_from_url, wrong_name
+from .engines.base import ResultRows, query
+from .pending_writes import undo_key
+from .results import markdown_table
+from .undo import restore_rows, undo_record_from
 
 if TYPE_CHECKING:
     from .plugin import Databases
@@ -51,10 +51,10 @@ async def list_databases(plugin: Databases, json: Json = False) -> None:
 def _row(plugin: Databases, name: str) -> dict[str, Any]:
     mode = plugin.config.connections[name].mode
     try:
-        place = plugin.place(name)
+        location = plugin.location(name)
     except HooklineError as error:
         return {"name": name, "engine": "?", "mode": mode, "place": str(error)}
-    return {"name": name, "engine": place.engine, "mode": mode, "place": place.shown}
+    return {"name": name, "engine": location.engine, "mode": mode, "place": location.display}
 
 
 @app.command("test")
@@ -97,16 +97,16 @@ def add(
         )
     url = _read_url(url_stdin)
     try:
-        place = place_of(url, name)
+        location = location_from_url(url, name)
     except HooklineError as error:
         raise CommandError(str(error), USAGE) from None
-    values = {"url": _store_url(name, url, place), "mode": mode}
+    values = {"url": _store_url(name, url, location), "mode": mode}
     run_hookline(
         "config", "set", "--", f"plugins.databases.connections.{name}", jsonlib.dumps(values)
     )
-    _say(f"{name} ({place.engine}, {mode}) is in config.yaml: {place.shown}")
-    if not place.is_file:
-        _say(f"Create its login with one of these:\n\n{_grants(place, mode)}")
+    _say(f"{name} ({location.engine}, {mode}) is in config.yaml: {location.display}")
+    if not location.is_file:
+        _say(f"Create its login with one of these:\n\n{_grants(location, mode)}")
     _say(f"Next: hookline db test {name}")
 
 
@@ -117,10 +117,10 @@ async def grants(plugin: Databases, name: Name) -> None:
     connections = plugin.config.connections
     if name not in connections:
         raise CommandError(_unknown(plugin, name), USAGE)
-    place = plugin.place(name)
-    if place.is_file:
+    location = plugin.location(name)
+    if location.is_file:
         raise CommandError(f"{name} is a file; its file permissions decide", USAGE)
-    _say(_grants(place, connections[name].mode))
+    _say(_grants(location, connections[name].mode))
 
 
 @app.command("undo")
@@ -132,38 +132,38 @@ async def undo(
 ) -> None:
     """Restore the rows that the last approved UPDATE or DELETE changed."""
     plugin.connection(name)
-    await plugin.writing.underway.settle(name)
-    if plugin.writing.underway.settled.pop(name, "") == "not done":
+    await plugin.write_tool.pending.settle(name)
+    if plugin.write_tool.pending.settled.pop(name, "") == "not done":
         raise CommandError(
             f"the last write to {name} did not happen because its process died, so there is "
             "nothing to undo. Run the command again for the write before it",
             FAILED,
         )
-    key = undo_key(name, plugin.place(name))
+    key = undo_key(name, plugin.location(name))
     if (data := await plugin.host.storage.kv.get(key)) is None:
-        told = f"there is no write to {name[:40]} that can be undone"
-        raise CommandError(told, FAILED)
-    way = way_from(data)
-    if way.why:
-        raise CommandError(f"the last write to {name} cannot be undone: {way.why}", FAILED)
-    rows = Rows(way.columns, way.rows)
-    _say(f"{way.sql}\n\nchanged these rows of {way.table}. They would be restored to:\n")
-    _say(markdown(rows, 20) + f"\n({len(way.rows):,} in all)")
+        message = f"there is no write to {name[:40]} that can be undone"
+        raise CommandError(message, FAILED)
+    record = undo_record_from(data)
+    if record.why:
+        raise CommandError(f"the last write to {name} cannot be undone: {record.why}", FAILED)
+    rows = ResultRows(record.columns, record.rows)
+    _say(f"{record.sql}\n\nchanged these rows of {record.table}. They would be restored to:\n")
+    _say(markdown_table(rows, 20) + f"\n({len(record.rows):,} in all)")
     question = "Restore them? What others have changed in them since is lost."
     if not yes and not confirm(question):
         raise CommandError("nothing was changed", FAILED)
-    note(plugin.host, "sql", name, "undone", detail={"sql": way.sql, "rows": len(way.rows)})
+    note(plugin.host, "sql", name, "undone", detail={"sql": record.sql, "rows": len(record.rows)})
     try:
-        done = await plugin.run(name, lambda e, stop: go_back(e, way, plugin.limits, stop))
+        done = await plugin.run(name, lambda e, stop: restore_rows(e, record, plugin.limits, stop))
     except HooklineError as error:
         raise CommandError(f"{name}: {error}", FAILED) from None
     await plugin.host.storage.kv.delete(key)
-    _say(f"Restored {done:,} row{'' if done == 1 else 's'} of {way.table}.")
+    _say(f"Restored {done:,} row{'' if done == 1 else 's'} of {record.table}.")
 
 
-def _store_url(name: str, url: str, place: Place) -> str:
+def _store_url(name: str, url: str, location: DatabaseLocation) -> str:
     """What config.yaml says of the URL: one with a password is kept in the vault."""
-    if place.is_file or not has_password(url):
+    if location.is_file or not has_password(url):
         return url
     try:
         run_hookline("vault", "set", "--", f"db/{name}", input=url)
@@ -209,10 +209,10 @@ def _unknown(plugin: Databases, name: str) -> str:
     return f"there is no database {name[:40]}. Known databases: {known}"
 
 
-def _grants(place: Place, mode: str) -> str:
+def _grants(location: DatabaseLocation, mode: str) -> str:
     """SQL for whoever keeps the database; names that are no plain words are for them to quote."""
-    database = place.shown.rpartition("/")[2] or "DATABASE"
-    text = query(place.engine, f"grants_{mode.replace('-', '_')}")
+    database = location.display.rpartition("/")[2] or "DATABASE"
+    text = query(location.engine, f"grants_{mode.replace('-', '_')}")
     return text.replace("{database}", database).strip()
 
 

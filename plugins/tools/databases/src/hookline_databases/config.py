@@ -1,4 +1,4 @@
-"""The settings of the plugin, and what a connection's URL says."""
+"""Settings, and the location that a connection's URL names."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SCHEMES = {
     "mysql": "mysql",
     "mariadb": "mysql",
 }
-"""The schemes of a URL, and the engine of each."""
-FORMS = "sqlite:///PATH, duckdb:///PATH, postgresql://USER@HOST/NAME or mysql://USER@HOST/NAME"
+"""The engine of each URL scheme."""
+URL_FORMS = "sqlite:///PATH, duckdb:///PATH, postgresql://USER@HOST/NAME or mysql://USER@HOST/NAME"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _FILES = frozenset({"sqlite", "duckdb"})
 
@@ -41,9 +41,9 @@ class ConnectionConfig(BaseModel):
     """A database, under ``connections: NAME:``."""
 
     url: SecretStr
-    """Where it is; ``vault:db/NAME`` keeps the password out of the file."""
+    """URL of the database; ``vault:db/NAME`` keeps the password out of the file."""
     mode: Mode = "read-only"
-    """``write`` lets ``db_write`` change it, each time with a person's approval."""
+    """``write`` allows ``db_write``, each time with approval."""
 
 
 class DatabasesConfig(BaseModel):
@@ -52,20 +52,20 @@ class DatabasesConfig(BaseModel):
     connections: dict[str, ConnectionConfig] = Field(default_factory=dict)
     """The databases by name."""
     timeout_seconds: float = Field(15.0, gt=0, le=300)
-    """How long a statement may run."""
+    """Seconds that a statement may run."""
     lock_seconds: float = Field(2.0, gt=0, le=60)
-    """How long it may wait for a lock that somebody else holds."""
+    """Seconds that it may wait for a lock."""
     max_rows: int = Field(500, ge=1, le=100_000)
-    """Rows that are fetched of a result."""
+    """Rows fetched of a result."""
     max_bytes: int = Field(262_144, ge=1_024, le=50_000_000)
-    """Size of the values that are fetched of a result, in bytes."""
+    """Bytes fetched of a result."""
     max_shown: int = Field(50, ge=1, le=500)
-    """Rows that the model reads at once; the others are kept as CSV."""
+    """Rows that the model reads at once; all are stored as CSV."""
     max_cost: float = Field(10_000_000.0, gt=0)
-    """The planner's cost above which a person is asked first (PostgreSQL and MariaDB)."""
+    """The planner's cost above which a query needs approval (PostgreSQL, MariaDB, MySQL)."""
 
     standalone: ClassVar[str] = "connections"
-    """The key whose entries are used without the wrong ones among them."""
+    """The key whose invalid entries are skipped one by one."""
     _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="wrap")
@@ -73,16 +73,16 @@ class DatabasesConfig(BaseModel):
     def _without_wrong_connections(
         cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        """Leave out, one by one, the connections that cannot be used; the others are."""
+        """Skip invalid connections one by one, so that the others work."""
         written = data.get("connections") if isinstance(data, Mapping) else None
         if not isinstance(written, Mapping):
             return handler(data)
-        # What a variable or the vault lacks for an entry.
+        # Entries whose variable or vault secret is missing.
         left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
-        lacking = {at[1] for at in left_out}
+        missing = {at[1] for at in left_out}
         kept: dict[str, object] = {}
         for name, entry in written.items():
-            if str(name) in lacking:
+            if str(name) in missing:
                 continue
             at, why = _fault(str(name), entry)
             if why:
@@ -95,17 +95,17 @@ class DatabasesConfig(BaseModel):
 
     @property
     def left_out(self) -> Mapping[tuple[str, ...], str]:
-        """What is wrong with the connections that are left out, by the key below ``databases`` that
-        is wrong: ``("connections", NAME)``, or longer."""
+        """The errors of skipped connections, by the wrong key below ``databases``:
+        ``("connections", NAME)``, or longer."""
         return self._left_out
 
 
 def _fault(name: str, entry: object) -> tuple[tuple[str, ...], str]:
-    """The key of a connection's ``entry`` that is wrong, and what to write there; "" if none is."""
+    """The wrong key of a connection's ``entry``, and what to write there; "" if it is valid."""
     if (wrong := wrong_name(name)) is not None:
         return (), wrong
     if not isinstance(entry, Mapping | ConnectionConfig):
-        return (), f"it is no mapping; write {{url: …}} with {FORMS}"
+        return (), f"it is not a mapping; write {{url: …}} with {URL_FORMS}"
     try:
         ConnectionConfig.model_validate(entry)
     except ValidationError as error:
@@ -117,7 +117,7 @@ def _fault(name: str, entry: object) -> tuple[tuple[str, ...], str]:
         for key in map(str, entry) if isinstance(entry, Mapping) else ():
             if key not in ConnectionConfig.model_fields and difflib.get_close_matches(key, at):
                 return (), f"unknown key {key}; did you mean {at[-1]}?"
-        return (), f"it has no {at[-1]}; write {at[-1]}: {FORMS}"
+        return (), f"it has no {at[-1]}; write {at[-1]}: {URL_FORMS}"
     return at, re.sub("^Input should be (a valid string)?", _wanted, first["msg"])
 
 
@@ -129,40 +129,40 @@ def wrong_name(name: str) -> str | None:
     """Why a connection may not have this name; None if it may."""
     if _NAME.fullmatch(name):
         return None
-    return f"{name[:40]!r} is no name of a database: write up to 32 letters, digits, - and _"
+    return f"{name[:40]!r} is not a valid database name: use up to 32 letters, digits, - and _"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a database is, without its password.
+class DatabaseLocation:
+    """The location of a database, without its password.
 
     ``engine`` is ``sqlite``, ``duckdb``, ``postgres`` or ``mysql``; ``path`` is that of a file
-    database as it was written; ``shown`` is what people and models may read.
+    database as it was written; ``display`` is what people and models may read.
     """
 
     engine: str
     path: str
-    shown: str
+    display: str
 
     @property
     def is_file(self) -> bool:
-        """True for SQLite and DuckDB."""
+        """Whether it is a file: SQLite and DuckDB."""
         return self.engine in _FILES
 
 
-def place_of(url: str, name: str) -> Place:
-    """Return what a URL says. Raises ``HooklineError`` with a sentence that does not repeat it."""
+def location_from_url(url: str, name: str) -> DatabaseLocation:
+    """Parse a URL. Raises ``HooklineError``, whose message does not repeat the URL."""
     scheme, _, rest = url.partition("://")
     engine = SCHEMES.get(scheme.lower().partition("+")[0])
     if engine is None or not rest:
         told = f" (it begins with {scheme[:20]!r})" if re.fullmatch(r"\w{1,20}", scheme) else ""
-        raise HooklineError(f"the url of database {name} is none{told}; write {FORMS}")
+        raise HooklineError(f"the url of database {name} is none{told}; write {URL_FORMS}")
     if engine in _FILES:
         path = unquote(rest.partition("?")[0])
         path = path[1:] if path.startswith("/") else path
         if not path or "\0" in path or path == ":memory:":
-            raise HooklineError(f"the url of database {name} names no file; write {FORMS}")
-        return Place(engine, path, path)
+            raise HooklineError(f"the url of database {name} names no file; write {URL_FORMS}")
+        return DatabaseLocation(engine, path, path)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "localhost", parts.port
@@ -170,26 +170,26 @@ def place_of(url: str, name: str) -> Place:
             raise ValueError("a part of the password is taken for something else")
     except ValueError:
         raise HooklineError(
-            f"the url of database {name} cannot be read; write {FORMS}, in a password %2F for /, "
-            "%3F for ?, %23 for # and %40 for @"
+            f"the url of database {name} cannot be read; write {URL_FORMS}, in a password %2F "
+            "for /, %3F for ?, %23 for # and %40 for @"
         ) from None
     database = unquote(parts.path.lstrip("/"))
-    return Place(engine, "", f"{host}{f':{port}' if port else ''}/{database}")
+    return DatabaseLocation(engine, "", f"{host}{f':{port}' if port else ''}/{database}")
 
 
 def has_password(url: str) -> bool:
-    """Whether a URL holds a password, before its host or among its options."""
+    """Whether a URL has a password, before its host or in its options."""
     parts = urlsplit(url)
     return bool(parts.password) or "password" in parts.query.lower()
 
 
-def file_of(place: Place, workspace: Path) -> Path:
-    """Return the file of a file database, its links resolved; relative to ``workspace``.
+def database_file(location: DatabaseLocation, workspace: Path) -> Path:
+    """Return the file of a file database, its links resolved, relative to ``workspace``.
 
-    ``sqlite:///tmp/x.db`` is relative, as everywhere; where there is no such file but ``/tmp/x.db``
-    is one, that is meant.
+    ``sqlite:///tmp/x.db`` is relative, as usual; if it does not exist but ``/tmp/x.db`` does, that
+    is used.
     """
-    written = Path(place.path).expanduser()
+    written = Path(location.path).expanduser()
     found = workspace / written
     if not written.is_absolute() and not found.exists():
         absolute = Path("/") / written

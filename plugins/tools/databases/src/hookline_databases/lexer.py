@@ -1,6 +1,6 @@
-"""Splits SQL into words as each engine itself does, and takes the comments out.
+"""Splits SQL into tokens as each engine does, and removes comments.
 
-What is judged is what is sent: a text without comments, in which both sides see the same words.
+The text that is checked is also the text that is sent, so that both sides see the same tokens.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Literal
 
 from hookline_hookspecs import Refused, ToolError
 
-Kind = Literal["word", "name", "text", "number", "sign"]
-LONGEST = 100_000
-"""Characters of a statement."""
+TokenKind = Literal["word", "name", "text", "number", "sign"]
+MAX_STATEMENT_CHARS = 100_000
 _SPACE = " \t\n\r\f"
 _WORD = re.compile(r"[A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_$\u0080-\U0010ffff]*")
 _NUMBER = re.compile(r"(?:0[xX][0-9A-Fa-f_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?\.?)")
@@ -24,15 +23,15 @@ _VERSIONED = re.compile(r"/\*M?!")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SqlToken:
     """``word`` is a bare name or keyword, ``name`` a quoted one, ``text`` a string, ``sign`` one
-    character. ``value`` is what it stands for, ``raw`` how it is written."""
+    character. ``value`` is its meaning, ``raw`` its text."""
 
-    kind: Kind
+    kind: TokenKind
     value: str
     raw: str
     spaced: bool
-    """True if something white, or a comment, stands before it."""
+    """Whether whitespace or a comment precedes it."""
 
     @property
     def upper(self) -> str:
@@ -40,24 +39,26 @@ class Token:
         return self.value.upper() if self.kind == "word" else ""
 
 
-class Lexer:
+class SqlLexer:
     """Reads one text. ``engine`` is ``sqlite``, ``duckdb``, ``postgres`` or ``mysql``."""
 
     def __init__(self, engine: str, text: str) -> None:
-        self._text, self._at, self._engine = text, 0, engine
+        self._text = text
+        self._at = 0
+        self._engine = engine
         self._dollars = engine in ("postgres", "duckdb")
         self._names = {"sqlite": '"`[', "duckdb": '"', "postgres": '"', "mysql": "`"}[engine]
         self._texts = "'\"" if engine == "mysql" else "'"
 
-    def tokens(self) -> Iterator[Token]:
+    def tokens(self) -> Iterator[SqlToken]:
         """Yield the tokens.
 
         Raises:
             ToolError: a quote or a comment does not end.
-            Refused: engines may read it in different ways.
+            Refused: engines may read it differently.
         """
-        if len(self._text) > LONGEST:
-            raise ToolError(f"the statement is longer than {LONGEST:,} characters")
+        if len(self._text) > MAX_STATEMENT_CHARS:
+            raise ToolError(f"the statement is longer than {MAX_STATEMENT_CHARS:,} characters")
         while True:
             spaced = self._skip()
             if self._at >= len(self._text):
@@ -65,7 +66,7 @@ class Lexer:
             yield self._next(spaced)
 
     def _skip(self) -> bool:
-        """Go over white space and comments."""
+        """Skip whitespace and comments; return whether there were any."""
         start, text = self._at, self._text
         while self._at < len(text):
             if text[self._at] in _SPACE:
@@ -99,7 +100,7 @@ class Lexer:
             raise Refused("there is a comment inside a comment, which engines read differently")
         self._at = end + 2
 
-    def _next(self, spaced: bool) -> Token:
+    def _next(self, spaced: bool) -> SqlToken:
         text, at = self._text, self._at
         char = text[at]
         if char in self._texts:
@@ -111,17 +112,17 @@ class Lexer:
         if word := _WORD.match(text, at):
             return self._word(word[0], spaced)
         if (char.isdigit() or char == ".") and (number := _NUMBER.match(text, at)):
-            return self._made("number", number[0], number[0], spaced)
+            return self._take("number", number[0], number[0], spaced)
         if not char.isascii() or not char.isprintable():
             raise Refused(f"the character U+{ord(char):04X} outside of quotes is not readable")
-        return self._made("sign", char, char, spaced)
+        return self._take("sign", char, char, spaced)
 
-    def _word(self, word: str, spaced: bool) -> Token:
+    def _word(self, word: str, spaced: bool) -> SqlToken:
         for char in word:
             if not char.isascii() and unicodedata.category(char)[0] in "CZ":
                 raise Refused(
-                    f"U+{ord(char):04X} ({unicodedata.name(char, 'unnamed')}) stands outside of "
-                    "quotes, where it cannot be seen; write a plain space or leave it out"
+                    f"U+{ord(char):04X} ({unicodedata.name(char, 'unnamed')}) is outside of "
+                    "quotes, where it is invisible; use a plain space or leave it out"
                 )
         after = self._text[self._at + len(word) : self._at + len(word) + 2]
         if self._engine == "postgres" and word.upper() == "E" and after[:1] == "'":
@@ -129,11 +130,11 @@ class Lexer:
             return self._quoted("text", "'", spaced, escapes=True, prefix=word)
         if word.upper() == "U" and after[:1] == "&" and after[1:] in ("'", '"'):
             raise Refused("U&\"…\" and U&'…' hide what they name; write the characters themselves")
-        return self._made("word", word, word, spaced)
+        return self._take("word", word, word, spaced)
 
     def _quoted(
-        self, kind: Kind, end: str, spaced: bool, *, escapes: bool = False, prefix: str = ""
-    ) -> Token:
+        self, kind: TokenKind, end: str, spaced: bool, *, escapes: bool = False, prefix: str = ""
+    ) -> SqlToken:
         text, at = self._text, self._at + 1
         value: list[str] = []
         while at < len(text):
@@ -150,22 +151,22 @@ class Lexer:
             else:
                 start = self._at - len(prefix)
                 self._at = at + 1
-                return Token(kind, "".join(value), text[start : self._at], spaced)
+                return SqlToken(kind, "".join(value), text[start : self._at], spaced)
         raise ToolError(f"a quote does not end: {end} is missing")
 
-    def _dollar(self, mark: str, spaced: bool) -> Token:
+    def _dollar(self, mark: str, spaced: bool) -> SqlToken:
         end = self._text.find(mark, self._at + len(mark))
         if end < 0:
             raise ToolError(f"a quote does not end: {mark} is missing")
         raw = self._text[self._at : end + len(mark)]
-        return self._made("text", raw[len(mark) : -len(mark)], raw, spaced)
+        return self._take("text", raw[len(mark) : -len(mark)], raw, spaced)
 
-    def _made(self, kind: Kind, value: str, raw: str, spaced: bool) -> Token:
+    def _take(self, kind: TokenKind, value: str, raw: str, spaced: bool) -> SqlToken:
         self._at += len(raw)
-        return Token(kind, value, raw, spaced)
+        return SqlToken(kind, value, raw, spaced)
 
 
-def split(engine: str, sql: str) -> list[Token]:
+def tokenize(engine: str, sql: str) -> list[SqlToken]:
     """Return the tokens of the only statement in ``sql``, without the semicolons at its end.
 
     Raises:
@@ -173,23 +174,21 @@ def split(engine: str, sql: str) -> list[Token]:
         ToolError: it is empty, too long, or something does not end.
     """
     if "\0" in sql:
-        raise Refused("the statement holds a NUL character")
+        raise Refused("the statement contains a NUL character")
     try:
         sql.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused(
-            "the statement holds half of a surrogate pair, which is no character"
-        ) from None
-    tokens = list(Lexer(engine, sql).tokens())
+        raise Refused("the statement contains half of a surrogate pair") from None
+    tokens = list(SqlLexer(engine, sql).tokens())
     while tokens and tokens[-1].raw == ";":
         tokens.pop()
     if not tokens:
-        raise ToolError("sql holds no statement")
+        raise ToolError("sql is empty")
     if any(token.raw == ";" for token in tokens):
         raise Refused("one statement at a time; these are several")
     return tokens
 
 
-def joined(tokens: list[Token]) -> str:
-    """Return the text of tokens; a comment has become a space."""
+def join_tokens(tokens: list[SqlToken]) -> str:
+    """Return the text of tokens, with comments replaced by spaces."""
     return "".join((" " if token.spaced else "") + token.raw for token in tokens).strip()

@@ -1,4 +1,4 @@
-"""Rows as a model reads them: a Markdown table, and all of them as CSV."""
+"""Formats rows as a Markdown table or CSV, and schemas as text."""
 
 from __future__ import annotations
 
@@ -8,35 +8,37 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .engines.base import Rows, Table
+from .engines.base import ResultRows, TableInfo
 
-CELL = 200
-"""Characters of a cell that the model reads."""
+MAX_CELL_CHARS = 200
 SCHEMA_CHARS = 8_000
-"""Characters of a schema: 2,000 tokens, four characters each."""
-SCREEN_LINES, SCREEN_COLUMNS, SCREEN_CELLS = 10, 74, 10
-"""What a terminal of 80 × 24 has for rows beside a statement of some lines and the answers: lines,
-characters of a line, and values of a row."""
-_BYTES = 32
-_COLUMNS = 40
+"""About 2,000 tokens."""
+# Room for rows in an approval on a terminal of 80 × 24, beside the statement and the choices.
+SCREEN_LINES = 10
+SCREEN_COLUMNS = 74
+SCREEN_CELLS = 10
+_MAX_SHOWN_BYTES = 32
+_MAX_COLUMNS = 40
 
 
-def cell(value: Any, most: int = CELL) -> str:
-    """A value in one line of ``most`` characters, and how many are left out."""
+def cell(value: Any, limit: int = MAX_CELL_CHARS) -> str:
+    """A value in one line of ``limit`` characters, with the number of characters left out."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
-        more = f"… ({len(value):,} bytes)" if len(value) > _BYTES else ""
-        return f"x'{value[:_BYTES].hex()}'{more}"
+        more = f"… ({len(value):,} bytes)" if len(value) > _MAX_SHOWN_BYTES else ""
+        return f"x'{value[:_MAX_SHOWN_BYTES].hex()}'{more}"
     text = value if isinstance(value, str) else str(value)
-    if len(text) > most:
-        left = len(text) - most + 1
-        text = text[: most - 1] + (f"… ({left:,} characters left out)" if most == CELL else "…")
-    return _plain(text)
+    if len(text) > limit:
+        left = len(text) - limit + 1
+        text = text[: limit - 1] + (
+            f"… ({left:,} characters left out)" if limit == MAX_CELL_CHARS else "…"
+        )
+    return _escape(text)
 
 
-def _plain(text: str) -> str:
-    """The text without what would break its line or its cell."""
+def _escape(text: str) -> str:
+    """The text without characters that would break its line or cell."""
     return "".join(
         {"\n": "⏎", "\r": "", "\t": " ", "|": "\\|"}.get(char)
         or ("�" if unicodedata.category(char) in ("Cc", "Cs") else char)
@@ -46,25 +48,28 @@ def _plain(text: str) -> str:
     )
 
 
-def markdown(rows: Rows, most: int) -> str:
-    """The first ``most`` rows as a table."""
+def markdown_table(rows: ResultRows, limit: int) -> str:
+    """The first ``limit`` rows as a table."""
     if not rows.columns:
         return "(no result)"
-    lines = [_line(map(cell, rows.columns)), _line("---" for _ in rows.columns)]
-    lines += [_line(map(cell, row)) for row in rows.rows[:most]]
+    lines = [_join_cells(map(cell, rows.columns)), _join_cells("---" for _ in rows.columns)]
+    lines += [_join_cells(map(cell, row)) for row in rows.rows[:limit]]
     return "\n".join(lines)
 
 
-def glimpse(rows: Rows) -> tuple[str, int]:
-    """The first rows as a table that a screen of 24 lines has room for below a question, and how
-    many they are. Cells are the shorter, and columns left out for ``…``, the more there are."""
+def preview_rows(rows: ResultRows) -> tuple[str, int]:
+    """The first rows as a table that fits on a screen of 24 lines with the approval, and their
+    number. With more columns, cells get shorter and columns are replaced by ``…``."""
     shown: list[str] = []
-    for most in (CELL, 40, 12):
-        head = [_short(rows.columns, most), _line("---" for _ in rows.columns[:SCREEN_CELLS])]
-        shown, room = [], SCREEN_LINES - sum(map(_height, head))
+    for limit in (MAX_CELL_CHARS, 40, 12):
+        head = [
+            _row_line(rows.columns, limit),
+            _join_cells("---" for _ in rows.columns[:SCREEN_CELLS]),
+        ]
+        shown, room = [], SCREEN_LINES - sum(map(_screen_lines, head))
         for row in rows.rows:
-            line = _short(row, most)
-            room -= _height(line)
+            line = _row_line(row, limit)
+            room -= _screen_lines(line)
             if room < 0:
                 break
             shown.append(line)
@@ -73,21 +78,21 @@ def glimpse(rows: Rows) -> tuple[str, int]:
     return "\n".join([*head, *shown]), len(shown)
 
 
-def _short(row: Sequence[Any], most: int) -> str:
+def _row_line(row: Sequence[Any], limit: int) -> str:
     more = ["…"] if len(row) > SCREEN_CELLS else []
-    return _line([*(cell(value, most) for value in row[:SCREEN_CELLS]), *more])
+    return _join_cells([*(cell(value, limit) for value in row[:SCREEN_CELLS]), *more])
 
 
-def _height(line: str) -> int:
+def _screen_lines(line: str) -> int:
     return -(-len(line) // SCREEN_COLUMNS)
 
 
-def _line(cells: Iterable[str]) -> str:
+def _join_cells(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def as_csv(rows: Rows) -> str:
-    """Every fetched row; bytes are hexadecimal, NULL is empty."""
+def as_csv(rows: ResultRows) -> str:
+    """All fetched rows; bytes are hexadecimal, NULL is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows.columns)
@@ -99,11 +104,11 @@ def as_csv(rows: Rows) -> str:
     return out.getvalue().encode("utf-8", "replace").decode("utf-8")
 
 
-def schema(tables: Sequence[Table], like: str) -> str:
-    """A line a table; where that is too long, names alone."""
+def format_schema(tables: Sequence[TableInfo], like: str) -> str:
+    """One line for each table; only names if that is too long."""
     if not tables:
         return f"There is no table like {like!r}." if like else "There are no tables."
-    for describe in (_whole, _names, _counted):
+    for describe in (_with_types, _with_names, _with_count):
         lines = [describe(table) for table in tables]
         if sum(map(len, lines)) + len(lines) <= SCHEMA_CHARS:
             return "\n".join(lines)
@@ -118,30 +123,31 @@ def schema(tables: Sequence[Table], like: str) -> str:
     return "\n".join([*shown, f"[… {left} more tables; name some with like, such as order%]"])
 
 
-def _whole(table: Table) -> str:
+def _with_types(table: TableInfo) -> str:
     columns = ", ".join(
-        " ".join(_plain(part) for part in column if part) for column in table.columns[:_COLUMNS]
+        " ".join(_escape(part) for part in column if part)
+        for column in table.columns[:_MAX_COLUMNS]
     )
-    return f"{_titled(table)}({columns}{_left(table)}){_estimated(table)}"
+    return f"{_title(table)}({columns}{_more_columns(table)}){_row_estimate(table)}"
 
 
-def _names(table: Table) -> str:
-    names = ", ".join(_plain(column[0]) for column in table.columns[:_COLUMNS])
-    return f"{_titled(table)}({names}{_left(table)})"
+def _with_names(table: TableInfo) -> str:
+    names = ", ".join(_escape(column[0]) for column in table.columns[:_MAX_COLUMNS])
+    return f"{_title(table)}({names}{_more_columns(table)})"
 
 
-def _counted(table: Table) -> str:
-    return f"{_titled(table)}: {len(table.columns)} columns"
+def _with_count(table: TableInfo) -> str:
+    return f"{_title(table)}: {len(table.columns)} columns"
 
 
-def _titled(table: Table) -> str:
-    return _plain(table.name) + ("" if table.kind == "table" else f" [{table.kind}]")
+def _title(table: TableInfo) -> str:
+    return _escape(table.name) + ("" if table.kind == "table" else f" [{table.kind}]")
 
 
-def _left(table: Table) -> str:
-    left = len(table.columns) - _COLUMNS
+def _more_columns(table: TableInfo) -> str:
+    left = len(table.columns) - _MAX_COLUMNS
     return f", … {left} more columns" if left > 0 else ""
 
 
-def _estimated(table: Table) -> str:
+def _row_estimate(table: TableInfo) -> str:
     return f" ~{table.rows:,} rows" if table.rows >= 0 else ""

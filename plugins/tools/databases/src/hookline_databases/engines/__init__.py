@@ -8,38 +8,40 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Refused, ToolError
 
-from ..config import Place, file_of
-from ..own import is_own
+from ..config import DatabaseLocation, database_file
+from ..protected_files import is_hookline_file
 
 if TYPE_CHECKING:
-    from .base import Engine
+    from .base import DatabaseEngine
 
 _CLASSES = {"sqlite": "Sqlite", "duckdb": "DuckDb", "postgres": "Postgres", "mysql": "MySql"}
 _DRIVERS = {"duckdb": "duckdb", "postgres": "psycopg", "mysql": "pymysql"}
 
 
-def engine_for(place: Place, url: str, *, home: Path, workspace: Path) -> Engine:
+def engine_for(
+    location: DatabaseLocation, url: str, *, home: Path, workspace: Path
+) -> DatabaseEngine:
     """Return the engine of a connection.
 
     Raises:
-        Refused: the file is Hookline's own.
-        ToolError: there is no such file, or the driver is not installed.
+        Refused: the file belongs to Hookline.
+        ToolError: the file does not exist, or the driver is not installed.
     """
-    given: Any = url
-    if place.is_file:
-        given = file_of(place, workspace)
-        if is_own(given, home, workspace):
-            raise Refused("this is a file of Hookline's own, which no tool may read or change")
-        if not given.is_file():
-            raise ToolError(f"there is no file {given}; nothing was created")
+    address: Any = url
+    if location.is_file:
+        address = database_file(location, workspace)
+        if is_hookline_file(address, home, workspace):
+            raise Refused("this file belongs to Hookline; no tool may read or change it")
+        if not address.is_file():
+            raise ToolError(f"there is no file {address}; nothing was created")
     try:
-        if (driver := _DRIVERS.get(place.engine)) is not None:
+        if (driver := _DRIVERS.get(location.engine)) is not None:
             import_module(driver)
     except ImportError:
         raise ToolError(
-            f"the driver for {place.engine} is not installed; "
-            f"run: pip install 'hookline-databases[{place.engine}]'"
+            f"the driver for {location.engine} is not installed; "
+            f"run: pip install 'hookline-databases[{location.engine}]'"
         ) from None
-    module = import_module(f".{place.engine}", __package__)
-    made: Engine = getattr(module, _CLASSES[place.engine])(given)
-    return made
+    module = import_module(f".{location.engine}", __package__)
+    engine: DatabaseEngine = getattr(module, _CLASSES[location.engine])(address)
+    return engine

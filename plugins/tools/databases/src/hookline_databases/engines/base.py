@@ -1,4 +1,4 @@
-"""What an engine does, and the limits within which it does it."""
+"""The interface of an engine, and the limits of a statement."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hookline_hookspecs import Refused, ToolError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..guard import Statement
+    from ..query_guard import ReadStatement
 
 _SQL = Path(__file__).parent.parent / "sql"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of one statement; ``rows`` and ``size`` (bytes) of what is fetched of its result, and
-    ``cost``, the engine's own estimate, above which it is not run."""
+class StatementLimits:
+    """Limits of one statement. ``rows`` and ``size`` (bytes) limit the fetched result, ``cost`` the
+    engine's estimate above which it is not run."""
 
     seconds: float = 15.0
     lock_seconds: float = 2.0
@@ -33,18 +33,18 @@ class Limits:
     cost: float = math.inf
 
 
-class Costly(Refused):
-    """A query whose cost is above the limit, and that no person has allowed."""
+class QueryTooCostly(Refused):
+    """The cost of a query is above the limit and was not approved."""
 
     def __init__(self, cost: float, most: float) -> None:
         super().__init__(
-            f"its cost is estimated at {cost:,.0f}, and above {most:,.0f} a person is asked first"
+            f"its cost is estimated at {cost:,.0f}; above {most:,.0f} it needs approval"
         )
         self.cost = cost
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ResultRows:
     """A result: ``more`` says why it was not fetched whole, empty if it was."""
 
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableInfo:
     """A table or view. ``columns`` are ``(name, type, note)``; ``rows`` is an estimate or -1."""
 
     name: str
@@ -63,133 +63,144 @@ class Table:
 
 
 @dataclass
-class Stop:
-    """Ends what runs in a thread, from another one."""
+class StopSignal:
+    """Stops a statement that runs in another thread."""
 
-    _ways: list[Callable[[], object]] = field(default_factory=list)
+    _actions: list[Callable[[], object]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     stopped: bool = False
 
     @contextmanager
-    def by(self, way: Callable[[], object]) -> Iterator[None]:
-        """While the block runs, ``way`` ends it."""
+    def calls(self, action: Callable[[], object]) -> Iterator[None]:
+        """While the block runs, :meth:`stop` calls ``action``."""
         with self._lock:
-            self._ways.append(way)
+            self._actions.append(action)
             if self.stopped:
-                way()
+                action()
         try:
             yield
         finally:
             with self._lock:
-                self._ways.remove(way)
+                self._actions.remove(action)
 
-    def now(self) -> None:
-        """End it."""
+    def stop(self) -> None:
+        """Stop the statement."""
         with self._lock:
             self.stopped = True
-            for way in self._ways:
-                way()
+            for action in self._actions:
+                action()
 
 
-def in_background(work: Callable[[], object]) -> Callable[[], None]:
-    """A way to do ``work`` without waiting for it."""
+def run_in_thread(work: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that starts ``work`` in a thread."""
     return lambda: threading.Thread(target=work, daemon=True).start()
 
 
-class Writer(Protocol):
-    """A transaction that writes."""
+class WriteTransaction(Protocol):
+    """A transaction that may write."""
 
     undoes_structure: bool
-    """Whether a rollback takes back what changed tables and the like."""
+    """Whether a rollback undoes changes of structure."""
 
     mark: str
-    """What stands for a value in a statement."""
+    """The placeholder of a value in a statement."""
     overriding: str
-    """What lets an INSERT give a column that the engine numbers itself its value."""
+    """The clause by which an INSERT may set an automatically numbered column."""
     receipt: str
-    """The query whose only value the engine can be asked about later; empty if there is none."""
-    happened: str
-    """The query for what became of a receipt, ``{}``: ``committed``, ``aborted``, ``in progress``
-    or NULL if that is forgotten."""
+    """The query for an id of the transaction, by which its state can be looked up later; may be
+    empty."""
+    state_query: str
+    """The query for the state of a receipt, ``{}``: ``committed``, ``aborted``, ``in progress`` or
+    NULL if unknown."""
 
     def quoted(self, name: str) -> str:
         """A column's name in quotes."""
 
     def change(self, sql: str, values: Sequence[Any]) -> int:
-        """Run a statement of the plugin's own making; return the number of rows changed."""
+        """Run a statement of the plugin itself; return the number of rows changed."""
 
     def undoes(self, table: str) -> bool:
-        """Whether a rollback takes back what changed the rows of this table."""
+        """Whether a rollback undoes changes of this table's rows."""
 
-    def rows(self, sql: str, limits: Limits) -> Rows:
-        """Run a query of the plugin's own making."""
+    def rows(self, sql: str, limits: StatementLimits) -> ResultRows:
+        """Run a query of the plugin itself."""
 
     def run(self, sql: str) -> int:
-        """Run a statement that was judged; return the number of rows changed, -1 if not known."""
+        """Run a checked statement; return the number of rows changed, -1 if unknown."""
 
     def commit(self) -> None:
-        """Make it last."""
+        """Commit the transaction."""
 
 
-class Engine(Protocol):
-    """One database. Its methods block; each opens a connection of its own and closes it.
+class DatabaseEngine(Protocol):
+    """One database. Its methods block; each opens and closes its own connection.
 
-    They raise ``Refused`` for what may not be done, and ``ToolError`` for what fails.
+    They raise ``Refused`` for forbidden statements and ``ToolError`` for failures.
     """
 
     name: str
 
-    def query(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
-        """Run a statement that was judged, where the engine refuses to write.
+    def query(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
+        """Run a checked statement in a session in which the engine refuses to write.
 
-        Raises ``Costly`` where the estimate is above ``limits.cost``."""
+        Raises ``QueryTooCostly`` if the estimate is above ``limits.cost``."""
 
-    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
-        """Return the engine's estimate of what a query costs; None where it makes none."""
+    def cost(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> float | None:
+        """Return the engine's estimate of a query's cost; None if it has none."""
 
-    def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
-        """Return the plan of a query, which is not run."""
+    def explain(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
+        """Return the plan of a query without running it."""
 
-    def writing(self, limits: Limits, stop: Stop) -> AbstractContextManager[Writer]:
-        """A transaction that writes; rolled back at the end of the block unless it is committed."""
+    def writing(
+        self, limits: StatementLimits, stop: StopSignal
+    ) -> AbstractContextManager[WriteTransaction]:
+        """A transaction that may write; rolled back at the end of the block unless committed."""
 
-    def tables(self, limits: Limits, stop: Stop) -> list[Table]:
+    def tables(self, limits: StatementLimits, stop: StopSignal) -> list[TableInfo]:
         """Return every table and view that the login may read."""
 
-    def probe(self, limits: Limits, stop: Stop) -> str:
-        """Connect, and return what answers, such as ``SQLite 3.40.1``."""
+    def probe(self, limits: StatementLimits, stop: StopSignal) -> str:
+        """Connect, and return the version, such as ``SQLite 3.40.1``."""
 
 
-GIANT = 64_000_000
-"""Bytes of the largest row that is looked at."""
-TOO_LARGE = (
+MAX_ROW_BYTES = 64_000_000
+"""A larger row stops the statement."""
+ROW_TOO_LARGE = (
     "a row of the result is too large; leave out its large columns, or take a part of them with "
     "left() or substring()"
 )
 
 
-def fetched(columns: Sequence[str], source: Iterable[Sequence[Any]], limits: Limits) -> Rows:
-    """Take rows from ``source`` up to the limits."""
+def fetch_rows(
+    columns: Sequence[str], source: Iterable[Sequence[Any]], limits: StatementLimits
+) -> ResultRows:
+    """Fetch rows from ``source`` up to the limits."""
     taken: list[tuple[Any, ...]] = []
     size = 0
     for row in source:
         if len(taken) >= limits.rows:
-            return Rows(tuple(columns), tuple(taken), f"more than {limits.rows:,} rows")
-        if (more := sum(_size(value) for value in row)) > GIANT:
-            raise ToolError(TOO_LARGE)
+            return ResultRows(tuple(columns), tuple(taken), f"more than {limits.rows:,} rows")
+        if (more := sum(_size(value) for value in row)) > MAX_ROW_BYTES:
+            raise ToolError(ROW_TOO_LARGE)
         size += more
-        taken.append(tuple(_kept(value, limits.size) for value in row))
+        taken.append(tuple(_copy_value(value, limits.size) for value in row))
         if size > limits.size:
-            return Rows(tuple(columns), tuple(taken), f"more than {limits.size:,} bytes")
-    return Rows(tuple(columns), tuple(taken))
+            return ResultRows(tuple(columns), tuple(taken), f"more than {limits.size:,} bytes")
+    return ResultRows(tuple(columns), tuple(taken))
 
 
 def _size(value: Any) -> int:
     return len(value) if isinstance(value, str | bytes | bytearray | memoryview) else 8
 
 
-def _kept(value: Any, most: int) -> Any:
-    """A value of its own, not a view on the driver's; a giant one is cut."""
+def _copy_value(value: Any, most: int) -> Any:
+    """A copy of the driver's value, cut to ``most``."""
     if isinstance(value, str) and len(value) > most:
         return value[:most]
     if isinstance(value, bytes | bytearray | memoryview):
@@ -197,13 +208,13 @@ def _kept(value: Any, most: int) -> Any:
     return value
 
 
-def grouped(rows: Iterable[Sequence[Any]]) -> list[Table]:
-    """Tables from rows of table, kind, column, type, note and number of rows."""
+def group_tables(rows: Iterable[Sequence[Any]]) -> list[TableInfo]:
+    """Group rows of table, kind, column, type, note and row count into tables."""
     found: dict[str, tuple[str, int, list[tuple[str, str, str]]]] = {}
     for table, kind, column, type_, note, count in rows:
         one = found.setdefault(table, (kind, int(count), []))
         one[2].append((str(column), str(type_), note or ""))
-    return [Table(name, one[0], tuple(one[2]), one[1]) for name, one in found.items()]
+    return [TableInfo(name, one[0], tuple(one[2]), one[1]) for name, one in found.items()]
 
 
 @functools.cache

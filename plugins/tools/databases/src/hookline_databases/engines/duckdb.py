@@ -1,4 +1,4 @@
-"""DuckDB, held to reading by the file's mode and without access to anything outside of the file."""
+"""DuckDB, made read-only by the file's mode, without access to anything outside of the file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from typing import Any
 import duckdb
 from hookline_hookspecs import Refused, ToolError
 
-from ..guard import Statement
-from .base import Limits, Rows, Stop, Table, fetched, grouped, query
+from ..query_guard import ReadStatement
+from .base import (
+    ResultRows,
+    StatementLimits,
+    StopSignal,
+    TableInfo,
+    fetch_rows,
+    group_tables,
+    query,
+)
 
 SETTINGS = {
     "enable_external_access": "false",
@@ -28,11 +36,11 @@ SETTINGS = {
     "threads": "2",
     "lock_configuration": "true",
 }
-"""No files, no network, no extensions, no variables of this process; nothing is spilled to disk
-beside the database, and none of it can be set again."""
-KINDS = frozenset({"SELECT", "EXPLAIN", "PRAGMA", "MULTI"})
-"""What DuckDB's own parser may call a statement; MULTI is a PIVOT."""
-BATCH = 64
+"""No files, no network, no extensions, no variables of this process, no temporary files; and none
+of it can be changed by a statement."""
+READ_KINDS = frozenset({"SELECT", "EXPLAIN", "PRAGMA", "MULTI"})
+"""Allowed statement types of DuckDB's own parser; MULTI is a PIVOT."""
+FETCH_BATCH_ROWS = 64
 
 
 class DuckDb:
@@ -43,74 +51,82 @@ class DuckDb:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def query(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
-        """Run a judged statement; see ``Engine``."""
+    def query(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
+        """Run a checked statement; see ``DatabaseEngine``."""
         return self._read(statement, statement.sql, limits, stop)
 
-    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
-        """Return None: it makes no estimate."""
+    def cost(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> float | None:
+        """Return None: there is no estimate."""
         return None
 
-    def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
+    def explain(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
         """Return DuckDB's drawing of the plan."""
         sql = statement.sql if statement.starter == "EXPLAIN" else f"EXPLAIN {statement.sql}"
         found = self._read(statement, sql, limits, stop)
-        return Rows(("plan",), tuple((row[-1],) for row in found.rows), found.more)
+        return ResultRows(("plan",), tuple((row[-1],) for row in found.rows), found.more)
 
-    def tables(self, limits: Limits, stop: Stop) -> list[Table]:
+    def tables(self, limits: StatementLimits, stop: StopSignal) -> list[TableInfo]:
         """Return tables and views with their columns and keys."""
-        with self._connected(limits, stop) as connection:
-            return grouped(connection.execute(query("duckdb", "columns")).fetchall())
+        with self._open_connection(limits, stop) as connection:
+            return group_tables(connection.execute(query("duckdb", "columns")).fetchall())
 
-    def probe(self, limits: Limits, stop: Stop) -> str:
-        """Open the file; see ``Engine``."""
-        with self._connected(limits, stop) as connection:
+    def probe(self, limits: StatementLimits, stop: StopSignal) -> str:
+        """Open the file; see ``DatabaseEngine``."""
+        with self._open_connection(limits, stop) as connection:
             row = connection.execute("SELECT count(*) FROM duckdb_tables()").fetchone()
         return f"DuckDB {duckdb.__version__}, {row[0] if row else 0} tables"
 
-    def _read(self, statement: Statement, sql: str, limits: Limits, stop: Stop) -> Rows:
-        with self._connected(limits, stop) as connection:
+    def _read(
+        self, statement: ReadStatement, sql: str, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
+        with self._open_connection(limits, stop) as connection:
             found = duckdb.extract_statements(sql)
             kinds = {one.type.name for one in found}
             pivots = "PIVOT" in sql.upper()
-            if len(found) != 1 or not kinds <= KINDS or ("MULTI" in kinds and not pivots):
-                raise Refused("DuckDB's own parser does not call this one statement that reads")
+            if len(found) != 1 or not kinds <= READ_KINDS or ("MULTI" in kinds and not pivots):
+                raise Refused("DuckDB's own parser does not see a single statement that reads")
             connection.execute(sql)
             names = [column[0] for column in connection.description or ()]
-            return fetched(names, _rows(connection), limits)
+            return fetch_rows(names, _rows(connection), limits)
 
     @contextmanager
-    def writing(self, limits: Limits, stop: Stop) -> Iterator[DuckDbWriter]:
-        """A transaction that writes; see ``Engine``."""
-        with self._connected(limits, stop, writes=True) as connection:
+    def writing(self, limits: StatementLimits, stop: StopSignal) -> Iterator[DuckDbWriter]:
+        """A transaction that may write; see ``DatabaseEngine``."""
+        with self._open_connection(limits, stop, writes=True) as connection:
             connection.execute("BEGIN")
             yield DuckDbWriter(connection)
 
     @contextmanager
-    def _connected(
-        self, limits: Limits, stop: Stop, *, writes: bool = False
+    def _open_connection(
+        self, limits: StatementLimits, stop: StopSignal, *, writes: bool = False
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        late = threading.Event()
+        timed_out = threading.Event()
         connection = None
-        with _explained(limits, stop, late, self._file.name):
+        with _translate_errors(limits, stop, timed_out, self._file.name):
             connection = self._open(limits, writes)
 
-            def ended() -> None:
-                late.set()
+            def time_out() -> None:
+                timed_out.set()
                 connection.interrupt()
 
-            clock = threading.Timer(limits.seconds, ended)
-            clock.daemon = True
-            clock.start()
+            timer = threading.Timer(limits.seconds, time_out)
+            timer.daemon = True
+            timer.start()
             try:
-                with stop.by(connection.interrupt):
+                with stop.calls(connection.interrupt):
                     yield connection
             finally:
-                clock.cancel()
+                timer.cancel()
                 connection.close()
 
-    def _open(self, limits: Limits, writes: bool) -> duckdb.DuckDBPyConnection:
-        """Connect; another program, or this one's own writing, may hold the file for a moment."""
+    def _open(self, limits: StatementLimits, writes: bool) -> duckdb.DuckDBPyConnection:
+        """Connect; retry while another program or write of this one locks the file."""
         until = time.monotonic() + limits.lock_seconds
         while True:
             try:
@@ -126,8 +142,10 @@ class DuckDbWriter:
     """A transaction of DuckDB; closing the connection rolls it back."""
 
     undoes_structure = True
-    mark, overriding = "?", ""
-    receipt, happened = "", ""
+    mark = "?"
+    overriding = ""
+    receipt = ""
+    state_query = ""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -137,7 +155,7 @@ class DuckDbWriter:
         return '"{}"'.format(name.replace('"', '""'))
 
     def change(self, sql: str, values: Sequence[Any]) -> int:
-        """Run a statement of the plugin's own making; see ``Writer``."""
+        """Run a statement of the plugin itself; see ``WriteTransaction``."""
         row = self._connection.execute(sql, list(values)).fetchone()
         return int(row[0]) if row else 0
 
@@ -145,46 +163,49 @@ class DuckDbWriter:
         """Return True: all tables have transactions."""
         return True
 
-    def rows(self, sql: str, limits: Limits) -> Rows:
-        """Run a query; see ``Writer``."""
+    def rows(self, sql: str, limits: StatementLimits) -> ResultRows:
+        """Run a query; see ``WriteTransaction``."""
         self._connection.execute(sql)
         names = [column[0] for column in self._connection.description or ()]
-        return fetched(names, _rows(self._connection), limits)
+        return fetch_rows(names, _rows(self._connection), limits)
 
     def run(self, sql: str) -> int:
         """Run a statement; DuckDB counts the rows, or returns them."""
         if len(duckdb.extract_statements(sql)) != 1:
-            raise Refused("DuckDB's own parser does not call this one statement")
+            raise Refused("DuckDB's own parser does not see a single statement")
         found = self._connection.execute(sql)
         columns = [column[0] for column in found.description or ()]
         rows = found.fetchall()
         return int(rows[0][0]) if columns == ["Count"] and rows else len(rows)
 
     def commit(self) -> None:
-        """Make it last."""
+        """Commit the transaction."""
         self._connection.execute("COMMIT")
 
 
 def _rows(connection: duckdb.DuckDBPyConnection) -> Iterator[Any]:
-    while batch := connection.fetchmany(BATCH):
+    while batch := connection.fetchmany(FETCH_BATCH_ROWS):
         yield from batch
 
 
 @contextmanager
-def _explained(limits: Limits, stop: Stop, late: threading.Event, file: str) -> Iterator[None]:
-    """Errors of DuckDB as sentences."""
+def _translate_errors(
+    limits: StatementLimits, stop: StopSignal, timed_out: threading.Event, file: str
+) -> Iterator[None]:
+    """Errors of DuckDB as the tool's errors."""
     try:
         yield
     except duckdb.Error as error:
         text = str(error).partition("\n\n")[0].partition("Traceback")[0].strip()
         if stop.stopped:
             raise ToolError("the statement was stopped") from None
-        if late.is_set():
+        if timed_out.is_set():
             raise ToolError(
-                f"the statement took longer than {limits.seconds:g} s and was ended; narrow it down"
+                f"the statement took longer than {limits.seconds:g} s and was stopped; "
+                "narrow it down"
             ) from None
         if isinstance(error, duckdb.PermissionException) or "read-only mode" in text:
-            raise Refused(f"DuckDB does not let a reading connection do this: {text}") from None
+            raise Refused(f"DuckDB does not allow this on a read-only connection: {text}") from None
         if isinstance(error, duckdb.IOException) and "lock" in text:
             raise ToolError(f"{file} is locked by another program; try again") from None
         if isinstance(error, duckdb.OutOfMemoryException):

@@ -1,4 +1,4 @@
-"""MariaDB and MySQL, held to reading by the login and by a READ ONLY session."""
+"""MariaDB and MySQL, made read-only by the login and a READ ONLY session."""
 
 from __future__ import annotations
 
@@ -17,17 +17,29 @@ from pymysql.constants import CLIENT
 from pymysql.converters import encoders
 from pymysql.cursors import SSCursor
 
-from ..guard import Statement
-from .base import Costly, Limits, Rows, Stop, Table, fetched, grouped, in_background, query
+from ..query_guard import ReadStatement
+from .base import (
+    QueryTooCostly,
+    ResultRows,
+    StatementLimits,
+    StopSignal,
+    TableInfo,
+    fetch_rows,
+    group_tables,
+    query,
+    run_in_thread,
+)
 
-PLANNED = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
-POWERS = re.compile(
+PLANNED_STARTERS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+POWERFUL_RIGHTS = re.compile(
     r"\b(ALL PRIVILEGES|FILE|SUPER|SHUTDOWN|CREATE USER|SYSTEM_VARIABLES_ADMIN|SYSTEM_USER)\b"
 )
-"""Rights on everything that no READ ONLY session holds back."""
-CONNECTING = 5
-READ_ONLY = (1290, 1792, 1836)
-LATE, LOCKED, KILLED = (1969, 3024), (1205, 1222, 3572), (1317, 1927, 2013)
+"""Global rights that a READ ONLY session does not restrict."""
+CONNECT_TIMEOUT = 5
+READ_ONLY_ERRORS = (1290, 1792, 1836)
+TIMEOUT_ERRORS = (1969, 3024)
+LOCK_ERRORS = (1205, 1222, 3572)
+KILLED_ERRORS = (1317, 1927, 2013)
 """Numbers of errors: https://mariadb.com/kb/en/mariadb-error-code-reference/"""
 
 
@@ -39,60 +51,68 @@ class MySql:
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def query(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
-        """Run a judged statement; see ``Engine``."""
+    def query(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
+        """Run a checked statement; see ``DatabaseEngine``."""
         with self._reading(limits, stop) as connection:
             check_statement(connection, statement)
             if (planned := _planned(statement)) is not None:
                 cost = _cost(connection, planned)
                 if cost > limits.cost:
-                    raise Costly(cost, limits.cost)
-            return streamed(connection, statement.sql, limits)
+                    raise QueryTooCostly(cost, limits.cost)
+            return stream_rows(connection, statement.sql, limits)
 
-    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
-        """Return how many rows would be looked at; see ``Engine``."""
+    def cost(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> float | None:
+        """Return how many rows would be looked at; see ``DatabaseEngine``."""
         if (planned := _planned(statement)) is None:
             return None
         with self._reading(limits, stop) as connection:
             check_statement(connection, statement)
             return _cost(connection, planned)
 
-    def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
+    def explain(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
         """Return the plan as the server's table."""
         planned = _planned(statement)
         if planned is None:
             raise ToolError("only queries have a plan")
         with self._reading(limits, stop) as connection:
             check_statement(connection, statement)
-            found = streamed(connection, f"EXPLAIN {planned}", limits)
-        return Rows(found.columns, (found.columns, *found.rows), found.more)
+            found = stream_rows(connection, f"EXPLAIN {planned}", limits)
+        return ResultRows(found.columns, (found.columns, *found.rows), found.more)
 
-    def tables(self, limits: Limits, stop: Stop) -> list[Table]:
+    def tables(self, limits: StatementLimits, stop: StopSignal) -> list[TableInfo]:
         """Return tables and views with their columns, keys and references."""
         with self._reading(limits, stop) as connection:
-            return grouped(rows_of(connection, query("mysql", "columns")))
+            return group_tables(fetch_all(connection, query("mysql", "columns")))
 
-    def probe(self, limits: Limits, stop: Stop) -> str:
-        """Connect and judge the login; see ``Engine``."""
+    def probe(self, limits: StatementLimits, stop: StopSignal) -> str:
+        """Connect and check the login; see ``DatabaseEngine``."""
         with self._reading(limits, stop) as connection:
-            ((version, database, user),) = rows_of(
+            ((version, database, user),) = fetch_all(
                 connection, "SELECT VERSION(), DATABASE(), CURRENT_USER()"
             )
         kind = "MariaDB" if "mariadb" in version.lower() else "MySQL"
         return f"{kind} {version.partition('-')[0]}, database {database or '(none)'} as {user}"
 
     @contextmanager
-    def writing(self, limits: Limits, stop: Stop) -> Iterator[MySqlWriter]:
-        """A transaction that writes; see ``Engine``."""
-        with connected(self._url, limits, stop) as connection:
-            rows_of(connection, "START TRANSACTION")
+    def writing(self, limits: StatementLimits, stop: StopSignal) -> Iterator[MySqlWriter]:
+        """A transaction that may write; see ``DatabaseEngine``."""
+        with open_connection(self._url, limits, stop) as connection:
+            fetch_all(connection, "START TRANSACTION")
             yield MySqlWriter(connection)
 
     @contextmanager
-    def _reading(self, limits: Limits, stop: Stop) -> Iterator[pymysql.Connection[Any]]:
-        """A session whose every statement is a transaction that only reads."""
-        with connected(self._url, limits, stop) as connection:
-            rows_of(connection, "SET SESSION TRANSACTION READ ONLY")
+    def _reading(
+        self, limits: StatementLimits, stop: StopSignal
+    ) -> Iterator[pymysql.Connection[Any]]:
+        """A session in which every statement is a read-only transaction."""
+        with open_connection(self._url, limits, stop) as connection:
+            fetch_all(connection, "SET SESSION TRANSACTION READ ONLY")
             yield connection
 
 
@@ -100,8 +120,10 @@ class MySqlWriter:
     """A transaction of MariaDB or MySQL; closing the connection rolls it back."""
 
     undoes_structure = False
-    mark, overriding = "%s", ""
-    receipt, happened = "", ""
+    mark = "%s"
+    overriding = ""
+    receipt = ""
+    state_query = ""
 
     def __init__(self, connection: pymysql.Connection[Any]) -> None:
         self._connection = connection
@@ -111,60 +133,62 @@ class MySqlWriter:
         return "`{}`".format(name.replace("`", "``").replace("%", "%%"))
 
     def change(self, sql: str, values: Sequence[Any]) -> int:
-        """Run a statement of the plugin's own making; see ``Writer``."""
+        """Run a statement of the plugin itself; see ``WriteTransaction``."""
         with self._connection.cursor() as cursor:
             return int(cursor.execute(sql, list(values)))
 
     def undoes(self, table: str) -> bool:
         """Whether the table's engine has transactions, and no trigger reaches another table."""
-        return bool(rows_of(self._connection, query("mysql", "undoes"), {"table": table}))
+        return bool(fetch_all(self._connection, query("mysql", "undoes"), {"table": table}))
 
-    def rows(self, sql: str, limits: Limits) -> Rows:
+    def rows(self, sql: str, limits: StatementLimits) -> ResultRows:
         """Run a query; its rows are few."""
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
             names = [column[0] for column in cursor.description or ()]
-            return fetched(names, cursor.fetchall(), limits)
+            return fetch_rows(names, cursor.fetchall(), limits)
 
     def run(self, sql: str) -> int:
-        """Run a statement; an UPDATE counts the rows that it finds."""
+        """Run a statement; an UPDATE counts the matched rows."""
         with self._connection.cursor() as cursor:
             return int(cursor.execute(sql))
 
     def commit(self) -> None:
-        """Make it last."""
+        """Commit the transaction."""
         self._connection.commit()
 
 
 @contextmanager
-def connected(url: str, limits: Limits, stop: Stop) -> Iterator[pymysql.Connection[Any]]:
-    """A session for one login that is no superuser's, within the limits, read as it was judged.
+def open_connection(
+    url: str, limits: StatementLimits, stop: StopSignal
+) -> Iterator[pymysql.Connection[Any]]:
+    """A session for a login without global rights, within the limits.
 
-    Raises ``Refused`` and ``ToolError``; the errors of the block become them, too.
+    Raises ``Refused`` and ``ToolError``, also for errors in the block.
     """
-    late = threading.Event()
-    with explained(limits, stop, late):
+    timed_out = threading.Event()
+    with translate_errors(limits, stop, timed_out):
         connection = _connect(url, limits)
 
-        def ended() -> None:
-            late.set()
+        def time_out() -> None:
+            timed_out.set()
             _kill(url, limits, connection)
 
-        clock = threading.Timer(limits.seconds + limits.lock_seconds, ended)
-        clock.daemon = True
-        clock.start()
+        timer = threading.Timer(limits.seconds + limits.lock_seconds, time_out)
+        timer.daemon = True
+        timer.start()
         try:
-            with stop.by(in_background(lambda: _kill(url, limits, connection))):
-                _settle(connection, limits)
+            with stop.calls(run_in_thread(lambda: _kill(url, limits, connection))):
+                _apply_settings(connection, limits)
                 _check_login(connection)
                 yield connection
         finally:
-            clock.cancel()
+            timer.cancel()
             with contextlib.suppress(pymysql.err.Error):
                 connection.close()
 
 
-def _connect(url: str, limits: Limits) -> pymysql.Connection[Any]:
+def _connect(url: str, limits: StatementLimits) -> pymysql.Connection[Any]:
     parts = urlsplit(url)
     options = dict(parse_qsl(parts.query))
     secure: dict[str, Any] = {"ssl_ca": options["ssl_ca"]} if "ssl_ca" in options else {}
@@ -178,21 +202,21 @@ def _connect(url: str, limits: Limits) -> pymysql.Connection[Any]:
         charset="utf8mb4",
         autocommit=True,
         local_infile=False,
-        conv=dict(encoders),  # values stay as the server writes them: no date is too early for it
-        connect_timeout=CONNECTING,
+        conv=dict(encoders),  # values stay text, so that every date works
+        connect_timeout=CONNECT_TIMEOUT,
         read_timeout=math.ceil(limits.seconds + limits.lock_seconds) + 2,
-        write_timeout=CONNECTING,
-        client_flag=CLIENT.FOUND_ROWS,  # an UPDATE counts what it finds, as elsewhere
+        write_timeout=CONNECT_TIMEOUT,
+        client_flag=CLIENT.FOUND_ROWS,  # an UPDATE counts the matched rows, like the other engines
         program_name="hookline",
         **secure,
     )
 
 
-def _settle(connection: pymysql.Connection[Any], limits: Limits) -> None:
-    """Bound what follows, and have quotes and signs read as they were judged."""
-    ((version,),) = rows_of(connection, "SELECT VERSION()")
+def _apply_settings(connection: pymysql.Connection[Any], limits: StatementLimits) -> None:
+    """Set the session's timeouts, and how it parses text, as the guard expects."""
+    ((version,),) = fetch_all(connection, "SELECT VERSION()")
     name = "settings_mariadb" if "mariadb" in version.lower() else "settings_mysql"
-    rows_of(
+    fetch_all(
         connection,
         query("mysql", name),
         {
@@ -204,27 +228,27 @@ def _settle(connection: pymysql.Connection[Any], limits: Limits) -> None:
 
 
 def _check_login(connection: pymysql.Connection[Any]) -> None:
-    """Raise ``Refused`` for a login that no READ ONLY session holds back."""
+    """Raise ``Refused`` for a login that a READ ONLY session does not restrict."""
     found: dict[str, None] = {}
-    for row in rows_of(connection, "SHOW GRANTS"):
+    for row in fetch_all(connection, "SHOW GRANTS"):
         rights, _, rest = str(row[0]).partition(" ON ")
         if rest.startswith("*.*"):
-            found |= dict.fromkeys(POWERS.findall(rights))
+            found |= dict.fromkeys(POWERFUL_RIGHTS.findall(rights))
     if found:
         raise Refused(
             f"this login is too powerful: it has {', '.join(found)} on everything. Give the "
-            "connection a login of its own; `hookline db grants` prints one"
+            "connection its own login; `hookline db grants` prints one"
         )
 
 
-def check_statement(connection: pymysql.Connection[Any], statement: Statement) -> None:
-    """Refuse what could not be read as text, and stored functions that may change something."""
+def check_statement(connection: pymysql.Connection[Any], statement: ReadStatement) -> None:
+    """Refuse unparsed statements, and stored functions that may change something."""
     if not statement.parsed:
-        raise Refused("this cannot be read as a query, so it is taken for a write")
+        raise Refused("this cannot be parsed as a query, so it counts as a write")
     if not statement.functions:
         return
     names = tuple({name.lower() for name in statement.functions})
-    rows = rows_of(connection, query("mysql", "functions"), {"names": names})
+    rows = fetch_all(connection, query("mysql", "functions"), {"names": names})
     if rows:
         raise Refused(
             f"the function {rows[0][0]}() may change something. If it only reads, its owner can "
@@ -232,33 +256,35 @@ def check_statement(connection: pymysql.Connection[Any], statement: Statement) -
         )
 
 
-def _planned(statement: Statement) -> str | None:
+def _planned(statement: ReadStatement) -> str | None:
     if statement.starter == "EXPLAIN":
         return statement.inner or None
-    return statement.sql if statement.starter in PLANNED else None
+    return statement.sql if statement.starter in PLANNED_STARTERS else None
 
 
 def _cost(connection: pymysql.Connection[Any], sql: str) -> float:
-    """The rows that a query looks at, as the server estimates: in each SELECT those of one table
-    for each of those before it."""
+    """The server's estimate of the rows that a query reads: for each SELECT the product over its
+    tables."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {sql}")
         names = [column[0] for column in cursor.description or ()]
         rows = cursor.fetchall()
     selects: dict[Any, float] = {}
     for row in rows:
-        told = dict(zip(names, row, strict=True))
-        selects[told["id"]] = selects.get(told["id"], 1.0) * max(1.0, float(told["rows"] or 1))
+        row_by_name = dict(zip(names, row, strict=True))
+        selects[row_by_name["id"]] = selects.get(row_by_name["id"], 1.0) * max(
+            1.0, float(row_by_name["rows"] or 1)
+        )
     return sum(selects.values())
 
 
 class _Streaming(SSCursor):  # type: ignore[misc]
-    """Rows as they come; one that is left does not read the others first."""
+    """Unbuffered rows, of which the rest can be dropped."""
 
     _result: Any
 
     def leave(self) -> None:
-        """Forget the rest; the connection is of no use any more and has to be closed."""
+        """Drop the rest; the connection can then only be closed."""
         if self._result is not None:
             self._result.unbuffered_active = False
             self._result.connection = None
@@ -266,29 +292,31 @@ class _Streaming(SSCursor):  # type: ignore[misc]
         self.connection = None
 
 
-def streamed(connection: pymysql.Connection[Any], sql: str, limits: Limits) -> Rows:
-    """Fetch a result row by row, as the last thing on this connection."""
+def stream_rows(
+    connection: pymysql.Connection[Any], sql: str, limits: StatementLimits
+) -> ResultRows:
+    """Fetch a result row by row, as the last statement on this connection."""
     cursor = _Streaming(connection)
     try:
         cursor.execute(sql)
         names = [column[0] for column in cursor.description or ()]
-        return fetched(names, cursor.fetchall_unbuffered(), limits)
+        return fetch_rows(names, cursor.fetchall_unbuffered(), limits)
     finally:
         cursor.leave()
 
 
-def rows_of(
+def fetch_all(
     connection: pymysql.Connection[Any], sql: str, values: dict[str, Any] | None = None
 ) -> Sequence[tuple[Any, ...]]:
-    """All rows of a statement of the plugin's own."""
+    """All rows of a statement of the plugin itself."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         found: Sequence[tuple[Any, ...]] = cursor.fetchall()
         return found
 
 
-def _kill(url: str, limits: Limits, running: pymysql.Connection[Any]) -> None:
-    """End what runs on a connection, from another one of the same login."""
+def _kill(url: str, limits: StatementLimits, running: pymysql.Connection[Any]) -> None:
+    """Stop the running statement of a connection, from another one of the same login."""
     with contextlib.suppress(pymysql.err.Error, OSError):
         other = _connect(url, limits)
         with contextlib.closing(other), other.cursor() as cursor:
@@ -296,8 +324,10 @@ def _kill(url: str, limits: Limits, running: pymysql.Connection[Any]) -> None:
 
 
 @contextmanager
-def explained(limits: Limits, stop: Stop, late: threading.Event) -> Iterator[None]:
-    """Errors of the server as sentences."""
+def translate_errors(
+    limits: StatementLimits, stop: StopSignal, timed_out: threading.Event
+) -> Iterator[None]:
+    """Errors of the server as the tool's errors."""
     try:
         yield
     except pymysql.err.Error as error:
@@ -305,15 +335,18 @@ def explained(limits: Limits, stop: Stop, late: threading.Event) -> Iterator[Non
         text = str(error.args[-1]) if error.args else type(error).__name__
         if stop.stopped:
             raise ToolError("the statement was stopped") from None
-        if number in LATE or (late.is_set() and number in KILLED):
+        if number in TIMEOUT_ERRORS or (timed_out.is_set() and number in KILLED_ERRORS):
             raise ToolError(
-                f"the statement took longer than {limits.seconds:g} s and was ended; narrow it down"
+                f"the statement took longer than {limits.seconds:g} s and was stopped; "
+                "narrow it down"
             ) from None
-        if number in LOCKED:
+        if number in LOCK_ERRORS:
             raise ToolError(
-                "somebody else holds a lock on this; it was waited for "
+                "another session holds a lock on this; gave up after "
                 f"{max(1, math.ceil(limits.lock_seconds))} s. Try again"
             ) from None
-        if number in READ_ONLY:
-            raise Refused(f"the server does not do this in a reading session: {text}") from None
+        if number in READ_ONLY_ERRORS:
+            raise Refused(
+                f"the server does not allow this in a read-only session: {text}"
+            ) from None
         raise ToolError(f"the server says: {text}") from None

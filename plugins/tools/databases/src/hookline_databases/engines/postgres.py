@@ -1,4 +1,4 @@
-"""PostgreSQL, held to reading by the login, by a READ ONLY transaction and by its own planner."""
+"""PostgreSQL, made read-only by the login, a READ ONLY transaction and its own planner."""
 
 from __future__ import annotations
 
@@ -12,15 +12,24 @@ import psycopg
 from hookline_hookspecs import Refused, ToolError
 from psycopg import errors
 
-from ..guard import Statement, rules_of
-from .base import Costly, Limits, Rows, Stop, Table, fetched, grouped, query
-from .postgres_wire import Connection, connected
+from ..query_guard import ReadStatement, rules_of
+from .base import (
+    QueryTooCostly,
+    ResultRows,
+    StatementLimits,
+    StopSignal,
+    TableInfo,
+    fetch_rows,
+    group_tables,
+    query,
+)
+from .postgres_wire import Connection, open_connection
 
-CHANGING = frozenset({"ModifyTable", "LockRows"})
+WRITE_NODES = frozenset({"ModifyTable", "LockRows"})
 """Nodes of a plan that change or lock something."""
-PLANNED = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
-LONGEST_NAME = 63
-"""Bytes of a name; PostgreSQL cuts a longer one."""
+PLANNED_STARTERS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+MAX_NAME_BYTES = 63
+"""PostgreSQL cuts longer names."""
 
 
 class Postgres:
@@ -31,25 +40,31 @@ class Postgres:
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def query(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
-        """Run a judged statement; see ``Engine``."""
+    def query(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
+        """Run a checked statement; see ``DatabaseEngine``."""
         with self._reading(limits, stop) as connection:
             _check_functions(connection, statement)
             if (planned := _planned(statement)) is not None:
                 cost = _cost(connection, planned)
                 if cost > limits.cost:
-                    raise Costly(cost, limits.cost)
+                    raise QueryTooCostly(cost, limits.cost)
             return _run(connection, statement.sql, limits)
 
-    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
-        """Return the planner's cost; see ``Engine``."""
+    def cost(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> float | None:
+        """Return the planner's cost; see ``DatabaseEngine``."""
         if (planned := _planned(statement)) is None:
             return None
         with self._reading(limits, stop) as connection:
             _check_functions(connection, statement)
             return _cost(connection, planned)
 
-    def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
+    def explain(
+        self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
+    ) -> ResultRows:
         """Return the plan as PostgreSQL's text."""
         planned = _planned(statement)
         if planned is None:
@@ -59,13 +74,15 @@ class Postgres:
             _cost(connection, planned)
             return _run(connection, f"EXPLAIN {planned}", limits)
 
-    def tables(self, limits: Limits, stop: Stop) -> list[Table]:
+    def tables(self, limits: StatementLimits, stop: StopSignal) -> list[TableInfo]:
         """Return tables and views with their columns, keys and references."""
         with self._reading(limits, stop) as connection:
-            return grouped(connection.execute(query("postgres", "columns").encode()).fetchall())
+            return group_tables(
+                connection.execute(query("postgres", "columns").encode()).fetchall()
+            )
 
-    def probe(self, limits: Limits, stop: Stop) -> str:
-        """Connect and judge the login; see ``Engine``."""
+    def probe(self, limits: StatementLimits, stop: StopSignal) -> str:
+        """Connect and check the login; see ``DatabaseEngine``."""
         with self._reading(limits, stop) as connection:
             version = connection.info.parameter_status("server_version") or "?"
             row = connection.execute("SELECT current_database(), session_user").fetchone()
@@ -73,23 +90,29 @@ class Postgres:
         return f"PostgreSQL {version.partition(' ')[0]}, database {database} as {user}"
 
     @contextmanager
-    def writing(self, limits: Limits, stop: Stop) -> Iterator[PostgresWriter]:
-        """A transaction that writes; see ``Engine``."""
-        late = threading.Event()
-        with explained(limits, stop, late), connected(self._url, limits, stop, late) as connection:
+    def writing(self, limits: StatementLimits, stop: StopSignal) -> Iterator[PostgresWriter]:
+        """A transaction that may write; see ``DatabaseEngine``."""
+        timed_out = threading.Event()
+        with (
+            translate_errors(limits, stop, timed_out),
+            open_connection(self._url, limits, stop, timed_out) as connection,
+        ):
             connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ WRITE")
-            settle(connection, limits)
+            apply_settings(connection, limits)
             check_login(connection)
             yield PostgresWriter(connection)
 
     @contextmanager
-    def _reading(self, limits: Limits, stop: Stop) -> Iterator[Connection]:
-        """A connection in a transaction that reads, and has read, so that it stays so."""
-        late = threading.Event()
-        with explained(limits, stop, late), connected(self._url, limits, stop, late) as connection:
+    def _reading(self, limits: StatementLimits, stop: StopSignal) -> Iterator[Connection]:
+        """A connection in a READ ONLY transaction, which is final after its first query."""
+        timed_out = threading.Event()
+        with (
+            translate_errors(limits, stop, timed_out),
+            open_connection(self._url, limits, stop, timed_out) as connection,
+        ):
             connection.execute("BEGIN TRANSACTION READ ONLY")
             connection.execute("SELECT 1")
-            settle(connection, limits)
+            apply_settings(connection, limits)
             check_login(connection)
             yield connection
             connection.execute("ROLLBACK")
@@ -99,8 +122,10 @@ class PostgresWriter:
     """A transaction of PostgreSQL; closing the connection rolls it back."""
 
     undoes_structure = True
-    mark, overriding = "%s", "OVERRIDING SYSTEM VALUE "
-    receipt, happened = "SELECT txid_current()", "SELECT txid_status({})"
+    mark = "%s"
+    overriding = "OVERRIDING SYSTEM VALUE "
+    receipt = "SELECT txid_current()"
+    state_query = "SELECT txid_status({})"
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -110,30 +135,30 @@ class PostgresWriter:
         return '"{}"'.format(name.replace('"', '""').replace("%", "%%"))
 
     def change(self, sql: str, values: Sequence[Any]) -> int:
-        """Run a statement of the plugin's own making; see ``Writer``."""
+        """Run a statement of the plugin itself; see ``WriteTransaction``."""
         return self._connection.execute(sql.encode(), list(values)).rowcount
 
     def undoes(self, table: str) -> bool:
         """Return True: all tables have transactions."""
         return True
 
-    def rows(self, sql: str, limits: Limits) -> Rows:
-        """Run a query; see ``Writer``."""
+    def rows(self, sql: str, limits: StatementLimits) -> ResultRows:
+        """Run a query; see ``WriteTransaction``."""
         return _run(self._connection, sql, limits)
 
     def run(self, sql: str) -> int:
-        """Run a statement, and look at what is looked at when a transaction ends."""
+        """Run a statement, and check deferred constraints."""
         count = self._connection.execute(sql.encode(), prepare=True).rowcount
         self._connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
         return count
 
     def commit(self) -> None:
-        """Make it last."""
+        """Commit the transaction."""
         self._connection.execute("COMMIT")
 
 
-def settle(connection: Connection, limits: Limits) -> None:
-    """Bound what follows in this transaction, and have its text read as it was judged."""
+def apply_settings(connection: Connection, limits: StatementLimits) -> None:
+    """Set the transaction's timeouts, and how it parses text, as the guard expects."""
     connection.execute(
         query("postgres", "settings").encode(),
         {
@@ -144,20 +169,20 @@ def settle(connection: Connection, limits: Limits) -> None:
 
 
 def check_login(connection: Connection) -> None:
-    """Raise ``Refused`` for a login that no transaction holds back."""
+    """Raise ``Refused`` for a login that a READ ONLY transaction does not restrict."""
     found = connection.execute(query("postgres", "login").encode()).fetchall()
     if found:
         told = "; ".join(str(row[0]) for row in found[:4])
         raise Refused(
-            f"this login is too powerful: {told}. Give the connection a role of its own; "
+            f"this login is too powerful: {told}. Give the connection its own role; "
             "`hookline db grants` prints one"
         )
 
 
-def _check_functions(connection: Connection, statement: Statement) -> None:
-    """Refuse functions that PostgreSQL calls volatile, but for those known to be harmless."""
-    called = {name for one in statement.functions for name in _as_postgres_reads(one)}
-    names = {name for one in statement.names for name in _as_postgres_reads(one)} | called
+def _check_functions(connection: Connection, statement: ReadStatement) -> None:
+    """Refuse functions that PostgreSQL calls volatile, except known harmless ones."""
+    called = {name for one in statement.functions for name in _name_spellings(one)}
+    names = {name for one in statement.names for name in _name_spellings(one)} | called
     harmless = rules_of("postgres").volatile
     rows = connection.execute(query("postgres", "functions").encode(), (sorted(names),)).fetchall()
     for name, supplied, takes_a_row in rows:
@@ -170,16 +195,16 @@ def _check_functions(connection: Connection, statement: Statement) -> None:
             )
 
 
-def _as_postgres_reads(name: str) -> tuple[str, str]:
-    cut = name.encode()[:LONGEST_NAME].decode("utf-8", "ignore")
+def _name_spellings(name: str) -> tuple[str, str]:
+    cut = name.encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
     return cut, cut.lower()
 
 
-def _planned(statement: Statement) -> str | None:
-    """The query that has a plan: the statement, or the one that it explains."""
+def _planned(statement: ReadStatement) -> str | None:
+    """The query to plan: the statement, or the one that it explains."""
     if statement.starter == "EXPLAIN":
         return statement.inner
-    return statement.sql if statement.starter in PLANNED else None
+    return statement.sql if statement.starter in PLANNED_STARTERS else None
 
 
 def _cost(connection: Connection, sql: str) -> float:
@@ -190,7 +215,7 @@ def _cost(connection: Connection, sql: str) -> float:
     if (node := _changing(plan)) is not None:
         raise Refused(f"PostgreSQL's plan of this has a {node}: it changes or locks something")
     if "Plan" not in plan:
-        raise Refused("PostgreSQL has no plan for this, so it is no query")
+        raise Refused("PostgreSQL has no plan for this, so it is not a query")
     return float(plan["Plan"]["Total Cost"])
 
 
@@ -200,22 +225,22 @@ def _changing(plan: Any) -> str | None:
         return next(filter(None, map(_changing, plan)), None)
     if not isinstance(plan, dict):
         return None
-    if plan.get("Node Type") in CHANGING:
+    if plan.get("Node Type") in WRITE_NODES:
         return str(plan["Node Type"])
     return next(filter(None, map(_changing, plan.values())), None)
 
 
-def _run(connection: Connection, sql: str, limits: Limits) -> Rows:
-    """Fetch a result row by row; the extended protocol takes one statement alone."""
+def _run(connection: Connection, sql: str, limits: StatementLimits) -> ResultRows:
+    """Fetch a result row by row; the extended protocol accepts only one statement."""
     text = sql.encode()
     cursor = connection.cursor()
     source = cursor.stream(text)
     try:
         first = next(source, None)
         if first is None:
-            return Rows(_columns(connection, text), ())
+            return ResultRows(_columns(connection, text), ())
         names = [column.name for column in cursor.description or ()]
-        return fetched(names, _joined(first, source), limits)
+        return fetch_rows(names, _joined(first, source), limits)
     finally:
         source.close()  # type: ignore[attr-defined]  # a generator, which ends the query
         cursor.close()
@@ -235,32 +260,35 @@ def _columns(connection: Connection, sql: bytes) -> tuple[str, ...]:
 
 
 @contextmanager
-def explained(limits: Limits, stop: Stop, late: threading.Event) -> Iterator[None]:
-    """Errors of PostgreSQL as sentences."""
+def translate_errors(
+    limits: StatementLimits, stop: StopSignal, timed_out: threading.Event
+) -> Iterator[None]:
+    """Errors of PostgreSQL as the tool's errors."""
     try:
         yield
     except psycopg.Error as error:
         if stop.stopped:
             raise ToolError("the statement was stopped") from None
-        if isinstance(error, errors.QueryCanceled) or late.is_set():
+        if isinstance(error, errors.QueryCanceled) or timed_out.is_set():
             raise ToolError(
-                f"the statement took longer than {limits.seconds:g} s and was ended; narrow it down"
+                f"the statement took longer than {limits.seconds:g} s and was stopped; "
+                "narrow it down"
             ) from None
         if isinstance(error, errors.LockNotAvailable):
             raise ToolError(
-                f"somebody else holds a lock on this; it was waited for {limits.lock_seconds:g} s. "
+                f"another session holds a lock on this; gave up after {limits.lock_seconds:g} s. "
                 "Try again"
             ) from None
-        told = _told(error)
+        told = _error_text(error)
         if isinstance(error, errors.ReadOnlySqlTransaction):
             raise Refused(
-                f"PostgreSQL does not let a reading transaction do this: {told}"
+                f"PostgreSQL does not allow this in a read-only transaction: {told}"
             ) from None
         raise ToolError(f"PostgreSQL: {told}") from None
 
 
-def _told(error: psycopg.Error) -> str:
-    """The server's words; libpq's for a connection, which hold no password."""
+def _error_text(error: psycopg.Error) -> str:
+    """The server's message, or that of libpq for a connection, without a password."""
     parts = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
     found = [part.rstrip(".") for part in parts if part]
     return ". ".join(found) or " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Judges a statement that changes something, and finds the rows that it is about."""
+"""Checks a statement that changes data or structure, and finds the rows that it affects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Refused
 
-from .guard import DIALECTS, check_functions, functions_in, parse, rules_of
-from .lexer import joined, split
+from .lexer import join_tokens, tokenize
+from .query_guard import DIALECTS, check_functions, functions_in, parse, rules_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -21,12 +21,12 @@ _KINDS = frozenset({"TABLE", "INDEX", "VIEW", "COLUMN"})
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A statement that changes rows, or with ``structure`` tables and the like.
+class WriteStatement:
+    """A statement that changes rows, or with ``structure`` tables, indexes and views.
 
-    ``sql`` is what is sent. ``table`` is what it changes, as it is written, ``target`` the same
-    without an alias, and ``name`` its bare name. ``before`` is a query for the rows as they are
-    now; empty where no single query tells.
+    ``sql`` is what is sent. ``table`` is the changed table as written, ``target`` the same without
+    an alias, and ``name`` its bare name. ``before`` is a query for the affected rows, empty if no
+    single query finds them.
     """
 
     sql: str
@@ -38,17 +38,17 @@ class Change:
     target: str = ""
 
 
-def judge_change(engine: str, sql: str) -> Change:
+def judge_write(engine: str, sql: str) -> WriteStatement:
     """Return the only statement in ``sql``.
 
     Raises:
-        Refused: it is not one statement of those that may be put before a person.
-        ToolError: it is no statement at all.
+        Refused: it is not a single statement of an allowed kind.
+        ToolError: it is not a statement.
     """
     from sqlglot import exp
 
-    tokens = split(engine, sql)
-    text = joined(tokens)
+    tokens = tokenize(engine, sql)
+    text = join_tokens(tokens)
     check_functions(engine, functions_in(tokens))
     for token in tokens:
         if token.upper in rules_of(engine).words - {"INTO"}:
@@ -70,7 +70,7 @@ def judge_change(engine: str, sql: str) -> Change:
         bare.set("alias", None)
     target = bare.sql(dialect=DIALECTS[engine]) if bare is not None else "?"
     before = _before(engine, root)
-    return Change(
+    return WriteStatement(
         text, root.key.upper().replace("TABLE", ""), written, name, not rows, before, target
     )
 
@@ -97,7 +97,7 @@ def _check_parts(root: exp.Expression) -> None:
 
 
 def _target(root: exp.Expression) -> Any:
-    """The table that is changed."""
+    """The table that the statement changes."""
     from sqlglot import exp
 
     this = root.this
@@ -105,7 +105,7 @@ def _target(root: exp.Expression) -> Any:
 
 
 def _before(engine: str, root: Any) -> str:
-    """A query for the rows that an UPDATE or DELETE of one table is about."""
+    """A query for the rows that an UPDATE or DELETE of one table affects; else empty."""
     from sqlglot import exp
 
     if not isinstance(root, (exp.Update, exp.Delete)) or not isinstance(root.this, exp.Table):

@@ -1,7 +1,7 @@
-"""Judges a statement as text: one statement, a query and nothing else, anywhere in it.
+"""Checks that a text is a single statement that only reads.
 
-This is the first of several fences. It says no before a server is asked; what it lets through runs
-where the engine itself refuses to write (:mod:`.engines`).
+This is the first of several guards. Whatever it allows still runs in a session in which the engine
+itself refuses to write (:mod:`.engines`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from hookline_hookspecs import Refused, ToolError
 
-from .lexer import Token, joined, split
+from .lexer import SqlToken, join_tokens, tokenize
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -31,7 +31,7 @@ _KEYWORDS = frozenset(
     HAVING IN INNER INTERSECT IS JOIN LATERAL LEFT LIKE LIMIT MATERIALIZED NATURAL NOT OFFSET ON OR
     ORDER OUTER OVER PARTITION RECURSIVE RIGHT ROW ROWS SELECT SOME TABLE THEN UNION USING VALUES
     WHEN WHERE WINDOW WITH WITHIN
-    """.split()  # noqa: SIM905 - a list of words would fill the screen
+    """.split()  # noqa: SIM905 - shorter than a list
 )
 _EXPLAIN_WORDS = frozenset(
     ("ANALYZE", "ANALYSE", "VERBOSE", "EXTENDED", "PARTITIONS", "QUERY", "PLAN", "FORMAT")
@@ -39,14 +39,13 @@ _EXPLAIN_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ReadStatement:
     """A statement that only reads, as far as its text says.
 
-    ``sql`` is what is sent; ``functions`` are the names that stand before a parenthesis, as they
-    are written, and ``names`` all that could be one without; ``starter`` is its first word.
-    ``inner`` is the query that an EXPLAIN is about, and empty otherwise.
-    ``parsed`` is False where the parser does not know it: then only an engine that judges
-    statements itself may run it.
+    ``sql`` is what is sent. ``functions`` are the names before a parenthesis, ``names`` all other
+    names, which could be functions too. ``starter`` is the first word. ``inner`` is the query
+    inside an EXPLAIN, else empty. ``parsed`` is False if the parser does not understand it; then
+    only an engine that checks statements itself may run it.
     """
 
     sql: str
@@ -57,33 +56,33 @@ class Statement:
     inner: str = ""
 
 
-def judge(engine: str, sql: str) -> Statement:
+def judge_query(engine: str, sql: str) -> ReadStatement:
     """Return the only statement in ``sql``.
 
     Raises:
-        Refused: it is not one statement that only reads; the text says why.
-        ToolError: it is no statement at all.
+        Refused: it is not a single statement that only reads; the message says why.
+        ToolError: it is not a statement.
     """
-    tokens = split(engine, sql)
+    tokens = tokenize(engine, sql)
     functions = functions_in(tokens)
     _check_words(engine, tokens)
     check_functions(engine, functions)
-    parsed = _check(engine, tokens)
+    parsed = _check_statement(engine, tokens)
     names = dict.fromkeys(t.value for t in tokens if t.kind in ("word", "name"))
-    starter = _starter(tokens)
-    inner = joined(list(_explained(engine, tokens))) if starter == "EXPLAIN" else ""
-    return Statement(joined(tokens), starter, functions, tuple(names), parsed, inner)
+    starter = _first_word(tokens)
+    inner = join_tokens(list(_explained_statement(engine, tokens))) if starter == "EXPLAIN" else ""
+    return ReadStatement(join_tokens(tokens), starter, functions, tuple(names), parsed, inner)
 
 
-def _starter(tokens: Sequence[Token]) -> str:
-    """The first word, whatever parentheses it stands in."""
+def _first_word(tokens: Sequence[SqlToken]) -> str:
+    """The first word, skipping opening parentheses."""
     return next((token.upper for token in tokens if token.raw != "("), "")
 
 
-def _check(engine: str, tokens: Sequence[Token]) -> bool:
-    """Judge a statement by its first word; True if it was parsed or needs no parsing."""
-    first = _starter(tokens)
-    rules = _rules(engine)
+def _check_statement(engine: str, tokens: Sequence[SqlToken]) -> bool:
+    """Check a statement by its first word. True if it was parsed or needs no parsing."""
+    first = _first_word(tokens)
+    rules = rules_of(engine)
     if first not in rules.starters:
         shown = first or tokens[0].raw[:20]
         raise Refused(
@@ -91,29 +90,29 @@ def _check(engine: str, tokens: Sequence[Token]) -> bool:
             f"{', '.join(sorted(rules.starters))}. What changes something goes through db_write"
         )
     if first == "EXPLAIN" or (engine == "mysql" and first in ("DESCRIBE", "DESC")):
-        inner = _explained(engine, tokens)
-        return _check(engine, inner) if inner else True
+        inner = _explained_statement(engine, tokens)
+        return _check_statement(engine, inner) if inner else True
     if first == "PRAGMA":
         _check_pragma(rules, tokens)
         return True
     if first == "SHOW" or (first in ("DESC", "DESCRIBE", "SUMMARIZE") and engine == "duckdb"):
         rest = tokens[1:]
-        if rest and _starter(rest) in rules.starters and first != "SHOW":
-            return _check(engine, rest)
+        if rest and _first_word(rest) in rules.starters and first != "SHOW":
+            return _check_statement(engine, rest)
         return True
-    return _check_tree(engine, joined(list(tokens)))
+    return _check_tree(engine, join_tokens(list(tokens)))
 
 
-def _explained(engine: str, tokens: Sequence[Token]) -> Sequence[Token]:
-    """The statement that an EXPLAIN is about; empty where it is a table."""
+def _explained_statement(engine: str, tokens: Sequence[SqlToken]) -> Sequence[SqlToken]:
+    """The statement inside an EXPLAIN; empty if it describes a table."""
     rest = list(tokens[1:])
     while rest:
         if rest[0].raw == "(" and not _is_query(rest):
             depth = 0
-            for place, token in enumerate(rest):
+            for position, token in enumerate(rest):
                 depth += {"(": 1, ")": -1}.get(token.raw, 0)
                 if not depth:
-                    rest = rest[place + 1 :]
+                    rest = rest[position + 1 :]
                     break
             else:
                 raise ToolError("a parenthesis is not closed")
@@ -125,7 +124,7 @@ def _explained(engine: str, tokens: Sequence[Token]) -> Sequence[Token]:
             break
     if not rest:
         raise ToolError("EXPLAIN needs a query after it")
-    if engine == "mysql" and _starter(rest) not in _rules(engine).starters:
+    if engine == "mysql" and _first_word(rest) not in rules_of(engine).starters:
         form = "".join("." if token.raw == "." else token.kind[0] for token in rest)
         if re.fullmatch(r"[wn](\.[wn])?[wnt]?", form):
             return []  # DESCRIBE table [column]
@@ -133,11 +132,11 @@ def _explained(engine: str, tokens: Sequence[Token]) -> Sequence[Token]:
     return rest
 
 
-def _is_query(tokens: Sequence[Token]) -> bool:
-    return _starter(tokens) in ("SELECT", "WITH", "VALUES", "TABLE", "FROM")
+def _is_query(tokens: Sequence[SqlToken]) -> bool:
+    return _first_word(tokens) in ("SELECT", "WITH", "VALUES", "TABLE", "FROM")
 
 
-def _check_pragma(rules: Rules, tokens: Sequence[Token]) -> None:
+def _check_pragma(rules: StatementRules, tokens: Sequence[SqlToken]) -> None:
     words = [token for token in tokens[1:] if token.raw != ";"]
     if len(words) > 2 and words[1].raw == ".":  # PRAGMA main.table_info(t)
         words = words[2:]
@@ -153,11 +152,11 @@ def _check_pragma(rules: Rules, tokens: Sequence[Token]) -> None:
     ):
         return
     known = ", ".join(sorted(rules.pragmas_bare | rules.pragmas_named))
-    raise Refused(f"PRAGMA {name[:40]} in this form may change something; these only tell: {known}")
+    raise Refused(f"PRAGMA {name[:40]} in this form may change something; these only read: {known}")
 
 
-def functions_in(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """The names that stand before a parenthesis."""
+def functions_in(tokens: Sequence[SqlToken]) -> tuple[str, ...]:
+    """The names before a parenthesis."""
     found: dict[str, None] = {}
     for token, after in pairwise(tokens):
         named = token.kind == "name" or (token.kind == "word" and token.upper not in _KEYWORDS)
@@ -166,8 +165,8 @@ def functions_in(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check_words(engine: str, tokens: Iterable[Token]) -> None:
-    forbidden = _rules(engine).words
+def _check_words(engine: str, tokens: Iterable[SqlToken]) -> None:
+    forbidden = rules_of(engine).words
     before = ""
     for token in tokens:
         if token.upper in forbidden and before != ".":
@@ -178,8 +177,8 @@ def _check_words(engine: str, tokens: Iterable[Token]) -> None:
 
 
 def check_functions(engine: str, functions: Iterable[str]) -> None:
-    """Raise ``Refused`` for a function that acts, waits, or reads what is not in the tables."""
-    rule = _rules(engine).functions
+    """Raise ``Refused`` for a function that acts, waits, or reads outside of the tables."""
+    rule = rules_of(engine).functions
     for name in functions:
         if rule.fullmatch(name.upper()):
             raise Refused(
@@ -189,7 +188,7 @@ def check_functions(engine: str, functions: Iterable[str]) -> None:
 
 
 def _check_tree(engine: str, sql: str) -> bool:
-    """Look at every node of the parsed statement; False if it cannot be parsed."""
+    """Check every node of the parsed statement. False if it cannot be parsed."""
     roots = parse(engine, sql)
     if roots is None:
         return False
@@ -237,8 +236,8 @@ def parse(engine: str, sql: str) -> list[Expr] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What ``rules.yaml`` says of one engine."""
+class StatementRules:
+    """The rules of one engine from ``rules.yaml``."""
 
     starters: frozenset[str]
     words: frozenset[str]
@@ -249,22 +248,19 @@ class Rules:
 
 
 @functools.cache
-def _rules(engine: str) -> Rules:
+def rules_of(engine: str) -> StatementRules:
     text = Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8")
     data: Mapping[str, Mapping[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)
-    every, own = data["every"], data[engine]
-    pragmas = own.get("pragmas", {})
-    return Rules(
-        frozenset(every["starters"] + own["starters"]),
-        frozenset(every["words"] + own.get("words", [])),
+    common_rules, engine_rules = data["every"], data[engine]
+    pragmas = engine_rules.get("pragmas", {})
+    return StatementRules(
+        frozenset(common_rules["starters"] + engine_rules["starters"]),
+        frozenset(common_rules["words"] + engine_rules.get("words", [])),
         frozenset(pragmas.get("named", ())),
         frozenset(pragmas.get("bare", ())),
-        _patterns(own["functions"]),
-        _patterns(own.get("volatile", ())),
+        _patterns(engine_rules["functions"]),
+        _patterns(engine_rules.get("volatile", ())),
     )
-
-
-rules_of = _rules
 
 
 def _patterns(names: Sequence[str]) -> re.Pattern[str]:

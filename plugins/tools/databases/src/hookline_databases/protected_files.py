@@ -1,4 +1,4 @@
-"""Hookline's own files, which are no database for the agent: they hold secrets and memory."""
+"""Hookline's own files, which the agent may not query: they contain secrets and memory."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-MOST = 20_000
-"""Files of a home that are compared with one that has several names."""
+MAX_COMPARED_FILES = 20_000
+"""Files of a home that are compared with a file that has hard links."""
 
 
-def is_own(file: Path, home: Path, workspace: Path) -> bool:
-    """Whether ``file`` (its links resolved) is one of Hookline's own, under whatever name.
+def is_hookline_file(file: Path, home: Path, workspace: Path) -> bool:
+    """Whether ``file`` (its links resolved) belongs to Hookline, under any name.
 
-    Those are the files of the home, and of another profile beside it, but for the folders that
-    tools work in: the workspace, and ``chats/CHANNEL/ID/work``.
+    These are the files of this home and of other profiles, except in the folders that tools work
+    in: the workspace and ``chats/CHANNEL/ID/work``.
     """
     homes = {home.resolve(), Path("~/.hookline").expanduser().resolve()}
-    if any(_holds(one, file, workspace.resolve()) for one in homes):
+    if any(_is_in_home(one, file, workspace.resolve()) for one in homes):
         return True
     if _is_home(file.parent):
         return True
-    return _has_other_names(file) and any(_same(file, one) for one in homes)
+    return _has_other_names(file) and any(_is_hard_link_into(file, one) for one in homes)
 
 
-def _holds(home: Path, file: Path, workspace: Path) -> bool:
+def _is_in_home(home: Path, file: Path, workspace: Path) -> bool:
     if not file.is_relative_to(home):
         return False
     inside = workspace.is_relative_to(home) and workspace != home
@@ -35,7 +35,7 @@ def _holds(home: Path, file: Path, workspace: Path) -> bool:
 
 
 def _is_home(folder: Path) -> bool:
-    """Another profile's home, by what lies in it."""
+    """Whether a folder is another profile's home, judged by its files."""
     return (folder / "hookline.db").is_file() and any(
         (folder / name).exists() for name in ("config.yaml", "SOUL.md", ".env", "chats", "logs")
     )
@@ -48,10 +48,10 @@ def _has_other_names(file: Path) -> bool:
         return False
 
 
-def _same(file: Path, home: Path) -> bool:
-    wanted = file.stat()
+def _is_hard_link_into(file: Path, home: Path) -> bool:
+    target = file.stat()
     return any(
-        (about.st_dev, about.st_ino) == (wanted.st_dev, wanted.st_ino) for about in _files(home)
+        (status.st_dev, status.st_ino) == (target.st_dev, target.st_ino) for status in _files(home)
     )
 
 
@@ -60,7 +60,7 @@ def _files(home: Path) -> Iterator[os.stat_result]:
     for folder, _, names in os.walk(home):
         for name in names:
             seen += 1
-            if seen > MOST:
+            if seen > MAX_COMPARED_FILES:
                 return
             try:
                 yield (Path(folder) / name).stat()

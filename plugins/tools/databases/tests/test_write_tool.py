@@ -70,7 +70,7 @@ def lost(asked: Desk) -> str:
     return asked.query(LOST).splitlines()[2]
 
 
-def test_a_write_is_shown_and_then_done_as_it_was_shown(desk: MakeDesk, url: str) -> None:
+def test_a_write_runs_as_it_was_approved(desk: MakeDesk, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
@@ -93,7 +93,7 @@ def test_one_approval_is_for_one_write(desk: MakeDesk, url: str) -> None:
     assert len(asked.h.questions) == 2
 
 
-def test_nobody_there_means_no(desk: MakeDesk, url: str) -> None:
+def test_without_a_person_a_write_is_denied(desk: MakeDesk, url: str) -> None:
     asked = desk(url, mode="write")
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
@@ -107,7 +107,7 @@ def test_a_reading_connection_does_not_write(desk: MakeDesk, url: str) -> None:
     assert not asked.h.questions
 
 
-def test_only_plain_changes_are_put_before_a_person(desk: MakeDesk, url: str) -> None:
+def test_only_plain_writes_can_be_approved(desk: MakeDesk, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once"])
     for sql in REFUSED:
         text = asked.ask("db_write", db="shop", sql=sql).text
@@ -128,7 +128,7 @@ class Meddler(Plugin[NoConfig]):
         return "Once"
 
 
-def test_another_number_of_rows_changes_nothing(desk: MakeDesk, tmp_path: Path) -> None:
+def test_a_different_number_of_rows_is_rolled_back(desk: MakeDesk, tmp_path: Path) -> None:
     import sqlite3
 
     file = made_sqlite(tmp_path / "shop.db")
@@ -168,10 +168,10 @@ def test_the_last_write_is_undone_from_its_rows(desk: MakeDesk, url: str) -> Non
     insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
     asked.ask("db_write", db="shop", sql=insert)
     assert "it was a INSERT" not in (text := asked.h.cli("db undo shop --yes").stderr)
-    assert "only an UPDATE or DELETE has a way back" in text
+    assert "only an UPDATE or DELETE can be undone" in text
 
 
-def test_structure_is_tried_where_it_can_be_and_said_where_not(desk: MakeDesk, url: str) -> None:
+def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDesk, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     sql = "CREATE TABLE parcels (id INTEGER)"
     asked.ask("db_write", db="shop", sql=sql)
@@ -183,7 +183,7 @@ def test_structure_is_tried_where_it_can_be_and_said_where_not(desk: MakeDesk, u
     assert "| 0 |" in asked.query("SELECT count(*) FROM parcels")
 
 
-def test_a_table_without_transactions_is_said_to_be_one(
+def test_a_table_without_transactions_is_named_in_the_approval(
     desk: MakeDesk, maria_server: Server
 ) -> None:
     with closing(MariaShop(maria_server, "till")) as shop:
