@@ -117,8 +117,9 @@ def test_the_check_names_a_url_that_is_none(harness: Callable[..., Harness]) -> 
     [check] = [one for name, one in h.checks() if name == "databases"]
     checked: Any = check.run()
     assert not checked.ok
-    assert "connections.far.url: the url of database far is none (it begins with 'sqlserver')" in (
-        checked.detail
+    assert (
+        "connections.far.url: the url of database far is not valid (it begins with 'sqlserver')"
+        in (checked.detail)
     )
     assert "good" not in checked.detail
 

@@ -68,7 +68,7 @@ class Hints(Plugin[NoConfig]):
         return replace(result, notes=(*result.notes, "hint " * 1_000))
 
 
-class Bench:
+class ArtifactTools:
     """Sessions over one home; each ``run`` is a turn with the given calls in one response."""
 
     def __init__(
@@ -114,12 +114,12 @@ class Bench:
 
 
 @pytest.fixture
-def make_bench(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., Bench]:
+def make_bench(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., ArtifactTools]:
     """Makes a bench with plugins and settings of its own."""
-    return lambda *outer, **config: Bench(harness, tmp_path / "home", *outer, **config)
+    return lambda *outer, **config: ArtifactTools(harness, tmp_path / "home", *outer, **config)
 
 
 @pytest.fixture
-def bench(make_bench: Callable[..., Bench]) -> Bench:
+def bench(make_bench: Callable[..., ArtifactTools]) -> ArtifactTools:
     """A bench with the default settings."""
     return make_bench()

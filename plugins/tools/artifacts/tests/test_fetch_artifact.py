@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.matrices import sampled
 
-from .conftest import MARKER, Bench
+from .conftest import MARKER, ArtifactTools
 
 TEXT = "".join(f"line {number:04} 😀\n" for number in range(5_000))  # 60,000 code points
 GO_ON = re.compile(r"go on with offset=(\d+)")
@@ -27,7 +27,7 @@ def slice_of(shown: str) -> str:
     return shown.rsplit("\n\nNote: ", 1)[0]
 
 
-def test_slices_add_up_to_the_original(bench: Bench) -> None:
+def test_slices_add_up_to_the_original(bench: ArtifactTools) -> None:
     id_ = bench.keep(TEXT)
     text, offset = "", 0
     while True:
@@ -40,7 +40,7 @@ def test_slices_add_up_to_the_original(bench: Bench) -> None:
     assert text == TEXT
 
 
-def test_a_slice_crosses_the_border_of_two_rows(bench: Bench) -> None:
+def test_a_slice_crosses_the_border_of_two_rows(bench: ArtifactTools) -> None:
     text = "".join(chr(0x4E00 + number % 20_000) for number in range(250_000))
     id_ = bench.keep(text)
     for offset in (99_990, 100_000, 199_999):
@@ -48,12 +48,12 @@ def test_a_slice_crosses_the_border_of_two_rows(bench: Bench) -> None:
         assert slice_of(shown) == text[offset : offset + 30]
 
 
-def test_a_larger_length_is_clamped(bench: Bench) -> None:
+def test_a_larger_length_is_clamped(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), length=10**30).text
     assert slice_of(shown) == TEXT[:16_000]
 
 
-def test_null_means_left_out(bench: Bench) -> None:
+def test_null_means_left_out(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), offset=None, length=None, pattern=None).text
     assert slice_of(shown) == TEXT[:16_000]
 
@@ -76,21 +76,23 @@ def test_null_means_left_out(bench: Bench) -> None:
         ({"pattern": "x" * 1_001}, "Error: the pattern is too large"),
     ],
 )
-def test_wrong_arguments_are_explained(bench: Bench, arguments: Any, complaint: str) -> None:
+def test_wrong_arguments_are_explained(
+    bench: ArtifactTools, arguments: Any, complaint: str
+) -> None:
     result = bench.fetch(bench.keep(TEXT), **arguments)
     assert not result.ok
     assert result.text.startswith(complaint)
 
 
 @pytest.mark.parametrize("id_", ["", "0123456789abcdef", "../../etc/passwd", "' OR 1=1 --", "\0"])
-def test_an_unknown_id_is_explained(bench: Bench, id_: str) -> None:
+def test_an_unknown_id_is_explained(bench: ArtifactTools, id_: str) -> None:
     bench.keep(TEXT)
     result = bench.fetch(id_)
     assert result.text.startswith("Error: there is no artifact")
     assert "call the tool again" in result.text
 
 
-def test_an_expired_text_cannot_be_fetched(bench: Bench, clock: Clock) -> None:
+def test_an_expired_text_cannot_be_fetched(bench: ArtifactTools, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
     clock.ahead(24 * 3600 - 60)
     assert bench.fetch(id_).ok
@@ -98,7 +100,7 @@ def test_an_expired_text_cannot_be_fetched(bench: Bench, clock: Clock) -> None:
     assert bench.fetch(id_).text.startswith("Error: there is no artifact")
 
 
-def test_storing_it_again_extends_its_time(bench: Bench, clock: Clock) -> None:
+def test_storing_it_again_extends_its_time(bench: ArtifactTools, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
     clock.ahead(20 * 3600)
     bench.keep(TEXT)
@@ -106,14 +108,14 @@ def test_storing_it_again_extends_its_time(bench: Bench, clock: Clock) -> None:
     assert slice_of(bench.fetch(id_).text) == TEXT[:16_000]
 
 
-def test_the_time_can_be_set(make_bench: Callable[..., Bench], clock: Clock) -> None:
+def test_the_time_can_be_set(make_bench: Callable[..., ArtifactTools], clock: Clock) -> None:
     bench = make_bench(ttl_hours=1)
     id_ = bench.keep(TEXT)
     clock.ahead(3700)
-    assert "kept for 1 hours" in bench.fetch(id_).text
+    assert "stored for 1 hours" in bench.fetch(id_).text
 
 
-def _rows(bench: Bench) -> int:
+def _rows(bench: ArtifactTools) -> int:
     database = sqlite3.connect(bench.harness.home / "hookline.db")
     (count,) = database.execute(
         "SELECT (SELECT count(*) FROM artifacts_texts) + (SELECT count(*) FROM artifacts_parts)"
@@ -122,7 +124,7 @@ def _rows(bench: Bench) -> int:
     return int(count)
 
 
-def test_the_job_deletes_what_has_expired(bench: Bench, clock: Clock) -> None:
+def test_the_job_deletes_what_has_expired(bench: ArtifactTools, clock: Clock) -> None:
     jobs: list[Job] = []
     bench.harness.plugin(Artifacts).register_jobs(jobs.append)
     bench.keep(TEXT)
@@ -133,7 +135,7 @@ def test_the_job_deletes_what_has_expired(bench: Bench, clock: Clock) -> None:
     assert _rows(bench) == 0
 
 
-def test_keeping_deletes_what_has_expired(bench: Bench, clock: Clock) -> None:
+def test_keeping_deletes_what_has_expired(bench: ArtifactTools, clock: Clock) -> None:
     bench.keep(TEXT)
     clock.ahead(25 * 3600)
     bench.keep(TEXT + "more")
@@ -143,19 +145,19 @@ def test_keeping_deletes_what_has_expired(bench: Bench, clock: Clock) -> None:
 # Searching
 
 
-def test_matching_lines_come_with_their_offsets(bench: Bench) -> None:
+def test_matching_lines_come_with_their_offsets(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), pattern=r"line 0[01]42").text
     lines = slice_of(shown).split("\n")
     assert lines == ["504: line 0042 😀", "1704: line 0142 😀"]
     assert TEXT[1704:].startswith("line 0142")
 
 
-def test_a_search_begins_at_the_offset(bench: Bench) -> None:
+def test_a_search_begins_at_the_offset(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), pattern="line 0[01]42", offset=600).text
     assert slice_of(shown) == "1704: line 0142 😀"
 
 
-def test_a_search_goes_on_where_it_stopped(bench: Bench) -> None:
+def test_a_search_goes_on_where_it_stopped(bench: ArtifactTools) -> None:
     id_ = bench.keep(TEXT)
     found: list[str] = []
     offset = 0
@@ -170,7 +172,7 @@ def test_a_search_goes_on_where_it_stopped(bench: Bench) -> None:
     assert found == [f"{n * 12}: line {n:04} 😀" for n in range(5_000) if n % 5 == 0]
 
 
-def test_every_match_in_one_long_line_is_found(bench: Bench) -> None:
+def test_every_match_in_one_long_line_is_found(bench: ArtifactTools) -> None:
     text = "".join(f"{number:04}," for number in range(10_000))
     shown = slice_of(bench.fetch(bench.keep(text), pattern="[0-9]500").text)
     for line in shown.split("\n"):
@@ -179,7 +181,7 @@ def test_every_match_in_one_long_line_is_found(bench: Bench) -> None:
     assert all(f"{n}500" in shown for n in range(10))
 
 
-def test_a_line_of_many_pieces_is_searched_to_its_end(bench: Bench) -> None:
+def test_a_line_of_many_pieces_is_searched_to_its_end(bench: ArtifactTools) -> None:
     text = "first\n" + "x" * 250_000 + "last\nvery last"
     id_ = bench.keep(text)
     shown = slice_of(bench.fetch(id_, pattern="last").text).split("\n")
@@ -190,16 +192,16 @@ def test_a_line_of_many_pieces_is_searched_to_its_end(bench: Bench) -> None:
     assert slice_of(bench.fetch(id_, pattern="last", offset=250_009).text) == shown[-1]
 
 
-def test_no_match_says_so(bench: Bench) -> None:
+def test_no_match_says_so(bench: ArtifactTools) -> None:
     assert bench.fetch(bench.keep(TEXT), pattern="nothing").text == "No line matches 'nothing'."
 
 
-def test_an_empty_pattern_means_none(bench: Bench) -> None:
+def test_an_empty_pattern_means_none(bench: ArtifactTools) -> None:
     assert slice_of(bench.fetch(bench.keep(TEXT), pattern="").text) == TEXT[:16_000]
 
 
 def test_a_pattern_that_never_ends_is_stopped(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: ArtifactTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_artifacts.search.SEARCH_TIMEOUT", 0.2)
     text = "found\n" + "a" * 5_000 + "b\n"
@@ -212,7 +214,7 @@ def test_a_pattern_that_never_ends_is_stopped(
 
 
 def test_other_calls_run_during_a_slow_search(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: ArtifactTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_artifacts.search.SEARCH_TIMEOUT", 0.2)
     id_ = bench.keep("a" * 5_000 + "b")
@@ -264,7 +266,7 @@ PAGES = [
 
 @pytest.mark.parametrize(("urls", "expected"), PAGES, ids=["own", "page", "two pages"])
 def test_a_fetched_part_has_the_origins_of_the_whole(
-    bench: Bench, urls: tuple[str, ...], expected: tuple[Origin, ...]
+    bench: ArtifactTools, urls: tuple[str, ...], expected: tuple[Origin, ...]
 ) -> None:
     bench.speak(TEXT)
     for url in urls or ("",):

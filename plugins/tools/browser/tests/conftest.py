@@ -165,7 +165,7 @@ def private() -> Iterator[Private]:
     made.close()
 
 
-class Desk:
+class BrowserChat:
     """A person whose model makes one call a turn; only the given sites may be reached."""
 
     def __init__(self, make: Callable[..., Harness], *given: Any, **options: Any) -> None:
@@ -214,9 +214,9 @@ class Desk:
 
 
 @pytest.fixture
-def make_desk(harness: Callable[..., Harness]) -> Callable[..., Desk]:
+def make_desk(harness: Callable[..., Harness]) -> Callable[..., BrowserChat]:
     """Makes desks: sites that may be reached, other plugins, and options of the harness."""
-    return lambda *given, **options: Desk(harness, *given, **options)
+    return lambda *given, **options: BrowserChat(harness, *given, **options)
 
 
 def ref_of(report: str, words: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Desk, Site, page
+from .conftest import BrowserChat, Site, page
 
 pytestmark = [
     pytest.mark.slow,
@@ -79,7 +79,7 @@ def kill(pids: Iterator[int]) -> None:
 
 
 def test_a_crash_is_an_error_and_the_next_page_opens(
-    make_desk: Callable[..., Desk], site: Site
+    make_desk: Callable[..., BrowserChat], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")
     desk = make_desk(site)
@@ -103,7 +103,7 @@ def test_a_crash_is_an_error_and_the_next_page_opens(
 
 @pytest.mark.parametrize("part", ["the process", "the process and the driver"])
 def test_no_process_survives_a_kill(
-    make_desk: Callable[..., Desk], site: Site, tmp_path: Path, part: str
+    make_desk: Callable[..., BrowserChat], site: Site, tmp_path: Path, part: str
 ) -> None:
     site.answers["/"] = page("<h1>well")
     home = tmp_path / "home"
@@ -131,7 +131,7 @@ def test_no_process_survives_a_kill(
 
 
 def test_a_browser_that_stops_answering_is_killed_with_its_folder(
-    make_desk: Callable[..., Desk], site: Site
+    make_desk: Callable[..., BrowserChat], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")
     desk = make_desk(site)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Desk, Private, Site, page
+from .conftest import BrowserChat, Private, Site, page
 from .escape_pages import ACTIVE, PASSIVE, written
 
 pytestmark = [
@@ -48,7 +48,7 @@ def serve(site: Site, private: Private) -> None:
 
 
 def test_no_page_reaches_a_private_server(
-    make_desk: Callable[..., Desk], site: Site, private: Private
+    make_desk: Callable[..., BrowserChat], site: Site, private: Private
 ) -> None:
     serve(site, private)
     desk = make_desk(site)
@@ -65,7 +65,10 @@ def test_no_page_reaches_a_private_server(
 
 
 def test_no_private_address_is_opened(
-    make_desk: Callable[..., Desk], site: Site, private: Private, monkeypatch: pytest.MonkeyPatch
+    make_desk: Callable[..., BrowserChat],
+    site: Site,
+    private: Private,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     site.answers["/redirect"] = (302, {"Location": f"http://127.0.0.1:{private.port}/"}, b"")
     site.answers["/"] = page("<h1>here")

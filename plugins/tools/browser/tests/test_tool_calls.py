@@ -14,7 +14,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Question
 
-from .conftest import Desk, Site, page, ref_of
+from .conftest import BrowserChat, Site, page, ref_of
 
 pytestmark = [
     pytest.mark.slow,
@@ -27,7 +27,7 @@ FORM = """<title>Shop</title><h1>Shop</h1><p>Quiet words.</p><a href="/more">Mor
 <label>Size <select name=c><option>One<option>Two</select></label>
 <input type=hidden name=csrf value=xyz><button name=go value=1>Send it</button>
 </form><div onclick="fetch('/buy', {method: 'POST', body: 'x'})" style="cursor:pointer">Buy</div>"""
-Make = Callable[..., Desk]
+Make = Callable[..., BrowserChat]
 
 
 def plugin(name: str) -> Any:
@@ -44,7 +44,7 @@ def shop(site: Site) -> Site:
     return site
 
 
-def filled(desk: Desk, site: Site) -> str:
+def filled(desk: BrowserChat, site: Site) -> str:
     """The shop's page, with a name and a password typed."""
     told = desk.open(f"{site.url}/")
     desk.do("type", ref=ref_of(told, '"Name"'), text="Alice\nof 1 Main St")

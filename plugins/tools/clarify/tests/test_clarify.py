@@ -14,7 +14,7 @@ Make = Callable[..., Any]
 NUMBERED = "Which colour?\n1. red\n2. dark blue\n3. Other"
 
 
-class Hands(Plugin):
+class SampleTools(Plugin):
     """A tool that acts and one that looks."""
 
     @tool
@@ -154,7 +154,7 @@ def test_it_can_ask_in_every_turn(harness: Make) -> None:
 
 def test_later_calls_that_change_something_are_refused(harness: Make) -> None:
     steps = [[calls("act"), asking("a"), calls("look"), calls("act")], calls("act"), "done"]
-    h = harness(Clarify, Hands, model=steps)
+    h = harness(Clarify, SampleTools, model=steps)
     outcome = h.send("go")
     before, asked, look, after = [result.text for result in outcome.tool_calls]
     assert (before, asked, look) == ("acted", "Asked.", "looked")
@@ -165,7 +165,7 @@ def test_later_calls_that_change_something_are_refused(harness: Make) -> None:
 
 @pytest.mark.parametrize("kind", ["agent", "scheduled", "review"])
 def test_it_is_not_offered_if_no_one_can_answer(harness: Make, kind: str) -> None:
-    h = harness(Clarify, Hands, model=[asking("a"), "never mind"])
+    h = harness(Clarify, SampleTools, model=[asking("a"), "never mind"])
     turn = h.run(h.plugin(Clarify).host.run_turn("go", kind=kind))
     assert "clarify" not in {schema.name for schema in h.model.requests[0].tools}
     assert turn.tool_calls[0].text.startswith("Error: ")

@@ -36,7 +36,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else "\n" if found[2] else "\\"
 
 
-class Desk:
+class DatabaseChat:
     """A harness whose model asks what a test says."""
 
     def __init__(self, h: Harness) -> None:
@@ -55,7 +55,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(harness: Callable[..., Harness]) -> Callable[..., Desk]:
+def desk(harness: Callable[..., Harness]) -> Callable[..., DatabaseChat]:
     """``desk(url)`` has one database, ``shop``; more settings of it by name."""
 
     def make(
@@ -64,10 +64,12 @@ def desk(harness: Callable[..., Harness]) -> Callable[..., Desk]:
         plugin: dict[str, Any] | None = None,
         answers: Sequence[str] = (),
         **shop: Any,
-    ) -> Desk:
+    ) -> DatabaseChat:
         connections = {"shop": {"url": str(url), **shop}}
         config = {"connections": connections, **(plugin or {})}
-        return Desk(harness(Databases, *others, config={"databases": config}, answers=answers))
+        return DatabaseChat(
+            harness(Databases, *others, config={"databases": config}, answers=answers)
+        )
 
     return make
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from .conftest import Desk
+from .conftest import DatabaseChat
 
 REFUSED = ("Denied: ", "Error: ")
 EVIL = Path("/tmp")
@@ -13,7 +13,7 @@ EVIL = Path("/tmp")
 
 
 def assert_nothing_changes(
-    desk: Desk, hostile: Iterable[str], state: Callable[[], object]
+    desk: DatabaseChat, hostile: Iterable[str], state: Callable[[], object]
 ) -> dict[str, str]:
     """Ask every statement: none runs, none changes ``state()``, none stops the next question."""
     before = state()
@@ -37,7 +37,7 @@ def _differing(before: object, after: object) -> str:
     return f"{old[max(place - 20, 0) : place + 80]} -> {new[max(place - 20, 0) : place + 80]}"
 
 
-def assert_all_answered(desk: Desk, ordinary: Iterable[str]) -> None:
+def assert_all_answered(desk: DatabaseChat, ordinary: Iterable[str]) -> None:
     """Ask every statement: none is refused, and none fails."""
     texts = {sql: desk.query(sql) for sql in ordinary}
     wrong = [f"{sql!r}: {text[:300]}" for sql, text in texts.items() if text.startswith(REFUSED)]

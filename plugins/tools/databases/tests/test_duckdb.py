@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from .conftest import SHOP, Desk, fingerprint, statements
+from .conftest import SHOP, DatabaseChat, fingerprint, statements
 from .suite import assert_all_answered, assert_nothing_changes
 
-MakeDesk = Callable[..., Desk]
+MakeDatabaseChat = Callable[..., DatabaseChat]
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def store(tmp_path: Path) -> Path:
     return folder / "shop.duckdb"
 
 
-def test_the_schema_has_one_line_for_each_table(desk: MakeDesk, store: Path) -> None:
+def test_the_schema_has_one_line_for_each_table(desk: MakeDatabaseChat, store: Path) -> None:
     lines = desk(f"duckdb:///{store}").ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id INTEGER PK, customer_id INTEGER FK") for line in lines)
     assert "revenue [view](order_id INTEGER, total DECIMAL(38,2))" in lines
 
 
 @pytest.mark.slow
-def test_no_hostile_statement_changes_anything(desk: MakeDesk, store: Path) -> None:
+def test_no_hostile_statement_changes_anything(desk: MakeDatabaseChat, store: Path) -> None:
     asked = desk(f"duckdb:///{store}")
     hostile = statements("hostile_every", "hostile_quotes", "hostile_duckdb")
     assert_nothing_changes(asked, hostile, lambda: fingerprint(store.parent))
@@ -44,7 +44,7 @@ def test_no_hostile_statement_changes_anything(desk: MakeDesk, store: Path) -> N
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDesk, store: Path) -> None:
+def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, store: Path) -> None:
     before = fingerprint(store.parent)
     asked = desk(f"duckdb:///{store}")
     assert_all_answered(asked, statements("ordinary_every", "ordinary_duckdb"))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from support.mariadb import Server
 
-from .conftest import Desk, statements
+from .conftest import DatabaseChat, statements
 from .servers import MariaShop
 from .suite import assert_all_answered, assert_nothing_changes
 
-MakeDesk = Callable[..., Desk]
+MakeDatabaseChat = Callable[..., DatabaseChat]
 PART = 23
 """Of so many statements the quick tests ask one."""
 
@@ -24,7 +24,7 @@ def store(maria_server: Server) -> Iterator[MariaShop]:
 
 
 @pytest.mark.slow
-def test_sample_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
+def test_sample_of_the_suites(desk: MakeDatabaseChat, store: MariaShop) -> None:
     asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_mysql", "hostile_every")[::PART]
     assert_nothing_changes(asked, [*hostile, "SELECT liar()"], store.state)
@@ -33,12 +33,12 @@ def test_sample_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
     assert text.startswith("Denied: this login is too powerful: it has ALL PRIVILEGES")
 
 
-def test_the_schema_has_one_line_for_each_table(desk: MakeDesk, store: MariaShop) -> None:
+def test_the_schema_has_one_line_for_each_table(desk: MakeDatabaseChat, store: MariaShop) -> None:
     lines = desk(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)
 
 
-def test_an_expensive_query_needs_approval(desk: MakeDesk, store: MariaShop) -> None:
+def test_an_expensive_query_needs_approval(desk: MakeDatabaseChat, store: MariaShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query(sql).startswith("Denied: ")
@@ -46,7 +46,7 @@ def test_an_expensive_query_needs_approval(desk: MakeDesk, store: MariaShop) -> 
     assert [one.preview for one in asked.h.questions] == [sql, sql]
 
 
-def test_slow_or_large_queries_are_stopped(desk: MakeDesk, store: MariaShop) -> None:
+def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: MariaShop) -> None:
     asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(
         "SELECT count(*) FROM seq_1_to_9000000 WHERE sha2(seq, 512) LIKE 'x'"
@@ -58,7 +58,7 @@ def test_slow_or_large_queries_are_stopped(desk: MakeDesk, store: MariaShop) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("login", ["reader", "owner", "root"])
 def test_no_hostile_statement_changes_anything(
-    desk: MakeDesk, store: MariaShop, login: str
+    desk: MakeDatabaseChat, store: MariaShop, login: str
 ) -> None:
     asked = desk(store.url(login), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_every", "hostile_mysql")
@@ -73,7 +73,7 @@ def test_no_hostile_statement_changes_anything(
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDesk, store: MariaShop) -> None:
+def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, store: MariaShop) -> None:
     before = store.state()
     asked = desk(store.url(store.reader))
     assert_all_answered(asked, statements("ordinary_every", "ordinary_mysql"))

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from .conftest import Desk, statements
+from .conftest import DatabaseChat, statements
 from .servers import PostgresShop, postgres_shop
 from .suite import assert_all_answered, assert_nothing_changes
 
-MakeDesk = Callable[..., Desk]
+MakeDatabaseChat = Callable[..., DatabaseChat]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ PART = 23
 """Of so many statements the quick tests ask one."""
 
 
-def test_sample_of_the_suites(desk: MakeDesk, store: PostgresShop) -> None:
+def test_sample_of_the_suites(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_postgres", "hostile_every")[::PART]
     assert_nothing_changes(asked, [*hostile, "SELECT c.gone FROM customers c"], store.state)
@@ -31,7 +31,9 @@ def test_sample_of_the_suites(desk: MakeDesk, store: PostgresShop) -> None:
     assert "superuser" in desk(store.url()).query("SELECT 1")
 
 
-def test_the_schema_has_one_line_for_each_table(desk: MakeDesk, store: PostgresShop) -> None:
+def test_the_schema_has_one_line_for_each_table(
+    desk: MakeDatabaseChat, store: PostgresShop
+) -> None:
     asked = desk(store.url(store.reader))
     lines = asked.ask("db_schema", db="shop").text.splitlines()
     assert "spend [materialized view](customer_id integer, orders bigint)" in lines
@@ -41,7 +43,7 @@ def test_the_schema_has_one_line_for_each_table(desk: MakeDesk, store: PostgresS
     )
 
 
-def test_an_expensive_query_needs_approval(desk: MakeDesk, store: PostgresShop) -> None:
+def test_an_expensive_query_needs_approval(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query("SELECT 1").startswith("| ?column? |")
@@ -52,13 +54,15 @@ def test_an_expensive_query_needs_approval(desk: MakeDesk, store: PostgresShop) 
     assert "more than 50" in asked.h.questions[0].text
 
 
-def test_without_a_person_an_expensive_query_is_denied(desk: MakeDesk, store: PostgresShop) -> None:
+def test_without_a_person_an_expensive_query_is_denied(
+    desk: MakeDatabaseChat, store: PostgresShop
+) -> None:
     asked = desk(store.url(store.reader), plugin={"max_cost": 50})
     text = asked.query("SELECT count(*) FROM orders a, orders b, orders c, orders d")
     assert text.startswith("Denied: ")
 
 
-def test_slow_or_large_queries_are_stopped(desk: MakeDesk, store: PostgresShop) -> None:
+def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(
         "SELECT count(*) FROM generate_series(1, 3000) a, generate_series(1, 30000) b"
@@ -70,13 +74,13 @@ def test_slow_or_large_queries_are_stopped(desk: MakeDesk, store: PostgresShop) 
 
 
 @pytest.mark.slow
-def test_a_giant_row_stops_the_query(desk: MakeDesk, store: PostgresShop) -> None:
+def test_a_giant_row_stops_the_query(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader))
     text = asked.query("SELECT repeat('x', id * 200000000) FROM products WHERE id = 1")
     assert "row of the result is too large" in text
 
 
-def test_waiting_for_a_lock_is_limited(desk: MakeDesk, store: PostgresShop) -> None:
+def test_waiting_for_a_lock_is_limited(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader), plugin={"lock_seconds": 0.3})
     with store.root.transaction():
         store.root.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
@@ -87,7 +91,7 @@ def test_waiting_for_a_lock_is_limited(desk: MakeDesk, store: PostgresShop) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("login", ["reader", "owner"])
 def test_no_hostile_statement_changes_anything(
-    desk: MakeDesk, store: PostgresShop, login: str
+    desk: MakeDatabaseChat, store: PostgresShop, login: str
 ) -> None:
     asked = desk(store.url(getattr(store, login)), plugin={"timeout_seconds": 2})
     assert_nothing_changes(
@@ -101,7 +105,7 @@ def test_no_hostile_statement_changes_anything(
 
 
 @pytest.mark.slow
-def test_a_superuser_login_is_always_refused(desk: MakeDesk, store: PostgresShop) -> None:
+def test_a_superuser_login_is_always_refused(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(), plugin={"timeout_seconds": 2})
     found = assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state
@@ -111,7 +115,7 @@ def test_a_superuser_login_is_always_refused(desk: MakeDesk, store: PostgresShop
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDesk, store: PostgresShop) -> None:
+def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     before = store.state()
     asked = desk(store.url(store.reader))
     assert_all_answered(asked, statements("ordinary_every", "ordinary_postgres"))

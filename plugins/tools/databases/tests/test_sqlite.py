@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Desk, fingerprint, statements
+from .conftest import DatabaseChat, fingerprint, statements
 from .suite import assert_all_answered, assert_nothing_changes
 
-MakeDesk = Callable[..., Desk]
+MakeDatabaseChat = Callable[..., DatabaseChat]
 
 
 @pytest.mark.slow
-def test_no_hostile_statement_changes_anything(desk: MakeDesk, shop: Path) -> None:
+def test_no_hostile_statement_changes_anything(desk: MakeDatabaseChat, shop: Path) -> None:
     asked = desk(f"sqlite:///{shop}")
     assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes"), lambda: fingerprint(shop.parent)
@@ -23,7 +23,7 @@ def test_no_hostile_statement_changes_anything(desk: MakeDesk, shop: Path) -> No
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDesk, shop: Path) -> None:
+def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, shop: Path) -> None:
     before = fingerprint(shop.parent)
     assert_all_answered(desk(f"sqlite:///{shop}"), statements("ordinary_every", "ordinary_sqlite"))
     assert fingerprint(shop.parent) == before

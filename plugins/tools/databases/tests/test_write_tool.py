@@ -12,10 +12,10 @@ import pytest
 from hookline_hookspecs import Context, NoConfig, Plugin, Question, hookimpl
 from support.mariadb import Server
 
-from .conftest import SHOP, Desk, made_sqlite
+from .conftest import SHOP, DatabaseChat, made_sqlite
 from .servers import MariaShop, postgres_shop
 
-MakeDesk = Callable[..., Desk]
+MakeDatabaseChat = Callable[..., DatabaseChat]
 UPDATE = "UPDATE orders SET status = 'lost' WHERE customer_id = 1"
 LOST = "SELECT count(*) AS n FROM orders WHERE status = 'lost'"
 REFUSED = [
@@ -65,12 +65,12 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
             yield shop.url(shop.owner)
 
 
-def lost(asked: Desk) -> str:
+def lost(asked: DatabaseChat) -> str:
     """How many orders have the status that the tests give."""
     return asked.query(LOST).splitlines()[2]
 
 
-def test_a_write_runs_as_it_was_approved(desk: MakeDesk, url: str) -> None:
+def test_a_write_runs_as_it_was_approved(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
@@ -84,7 +84,7 @@ def test_a_write_runs_as_it_was_approved(desk: MakeDesk, url: str) -> None:
     assert question.choices == ("Once", "Deny")
 
 
-def test_one_approval_is_for_one_write(desk: MakeDesk, url: str) -> None:
+def test_one_approval_is_for_one_write(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once", "Deny"])
     insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
     assert "1 row changed" in asked.ask("db_write", db="shop", sql=insert).text
@@ -93,13 +93,13 @@ def test_one_approval_is_for_one_write(desk: MakeDesk, url: str) -> None:
     assert len(asked.h.questions) == 2
 
 
-def test_without_a_person_a_write_is_denied(desk: MakeDesk, url: str) -> None:
+def test_without_a_person_a_write_is_denied(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write")
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
 
 
-def test_a_reading_connection_does_not_write(desk: MakeDesk, url: str) -> None:
+def test_a_reading_connection_does_not_write(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, answers=["Once"])
     text = asked.ask("db_write", db="shop", sql=UPDATE).text
     assert text.startswith("Denied: ")
@@ -107,7 +107,7 @@ def test_a_reading_connection_does_not_write(desk: MakeDesk, url: str) -> None:
     assert not asked.h.questions
 
 
-def test_only_plain_writes_can_be_approved(desk: MakeDesk, url: str) -> None:
+def test_only_plain_writes_can_be_approved(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once"])
     for sql in REFUSED:
         text = asked.ask("db_write", db="shop", sql=sql).text
@@ -128,7 +128,7 @@ class Meddler(Plugin[NoConfig]):
         return "Once"
 
 
-def test_a_different_number_of_rows_is_rolled_back(desk: MakeDesk, tmp_path: Path) -> None:
+def test_a_different_number_of_rows_is_rolled_back(desk: MakeDatabaseChat, tmp_path: Path) -> None:
     import sqlite3
 
     file = made_sqlite(tmp_path / "shop.db")
@@ -146,7 +146,7 @@ def test_a_different_number_of_rows_is_rolled_back(desk: MakeDesk, tmp_path: Pat
     assert "3 rows changed" in asked.ask("db_write", db="shop", sql=UPDATE).text
 
 
-def test_the_last_write_is_undone_from_its_rows(desk: MakeDesk, url: str) -> None:
+def test_the_last_write_is_undone_from_its_rows(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once", "Once", "Once"])
     before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
     asked.ask("db_write", db="shop", sql=UPDATE)
@@ -171,7 +171,7 @@ def test_the_last_write_is_undone_from_its_rows(desk: MakeDesk, url: str) -> Non
     assert "only an UPDATE or DELETE can be undone" in text
 
 
-def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDesk, url: str) -> None:
+def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     sql = "CREATE TABLE parcels (id INTEGER)"
     asked.ask("db_write", db="shop", sql=sql)
@@ -184,7 +184,7 @@ def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDesk, url: str) -
 
 
 def test_a_table_without_transactions_is_named_in_the_approval(
-    desk: MakeDesk, maria_server: Server
+    desk: MakeDatabaseChat, maria_server: Server
 ) -> None:
     with closing(MariaShop(maria_server, "till")) as shop:
         asked = desk(shop.url(shop.owner), mode="write", answers=["Deny", "Once"])

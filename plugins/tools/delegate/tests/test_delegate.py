@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 Make = Callable[..., Any]
 
 
-class Hands(Plugin):
+class SampleTools(Plugin):
     """Tools, one of which talks to people."""
 
     now = 0
@@ -100,7 +100,7 @@ def results(h: Any, text: str = "go", **options: Any) -> list[ToolResult]:
 
 def test_a_report_comes_back(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="count files"), "so"], count=["There are 7."])
-    h = harness(Delegate, Hands, model=model)
+    h = harness(Delegate, SampleTools, model=model)
     outcome = h.send("go")
     assert outcome.text == "so"
     assert outcome.tool_calls[0].text == "There are 7."
@@ -109,7 +109,7 @@ def test_a_report_comes_back(harness: Make) -> None:
 
 def test_its_context_is_fresh(harness: Make) -> None:
     steps = [calls("delegate", task="count files", context=" in /srv "), "so"]
-    h = harness(Delegate, Hands, model=Script(go=steps, count=["7"]))
+    h = harness(Delegate, SampleTools, model=Script(go=steps, count=["7"]))
     h.send("go and mind the secret")
     (request,) = h.model.sent("count")
     assert [m.text for m in request.messages] == ["count files\n\nWhat you need to know:\nin /srv"]
@@ -118,7 +118,9 @@ def test_its_context_is_fresh(harness: Make) -> None:
 
 
 def test_it_has_neither_delegate_nor_tools_that_reach_people(harness: Make) -> None:
-    h = harness(Delegate, Hands, model=Script(go=[calls("delegate", task="x"), "so"], x=["7"]))
+    h = harness(
+        Delegate, SampleTools, model=Script(go=[calls("delegate", task="x"), "so"], x=["7"])
+    )
     h.send("go")
     assert {t.name for t in h.model.sent("go")[0].tools} == {
         *("delegate", "touch", "look", "wait", "tell")
@@ -132,7 +134,7 @@ def test_it_cannot_call_what_it_does_not_have(harness: Make, name: str) -> None:
         go=[calls("delegate", task="x"), "so"],
         x=[calls(name, task="y", text="y"), lambda r: r.messages[-1].blocks[0].text],
     )
-    h = harness(Delegate, Hands, model=model)
+    h = harness(Delegate, SampleTools, model=model)
     assert results(h)[0].text.startswith(f"Error: unknown tool '{name}'")
 
 
@@ -152,7 +154,7 @@ def test_a_tool_that_a_plugin_adds_is_taken_out_again(harness: Make, given: list
         go=[calls("delegate", task="x", tools=given), "so"],
         x=[calls("tell", text="hi"), lambda r: r.messages[-1].blocks[0].text],
     )
-    h = harness(Injector, Hands, Delegate, model=model)
+    h = harness(Injector, SampleTools, Delegate, model=model)
     assert results(h)[0].text.startswith("Error: unknown tool 'tell'")
     assert [t.name for t in h.model.sent("x")[0].tools] == given
 
@@ -160,7 +162,7 @@ def test_a_tool_that_a_plugin_adds_is_taken_out_again(harness: Make, given: list
 @pytest.mark.parametrize("name", ["delegate", "tell", "nothing", ""])
 def test_a_tool_it_cannot_have_is_an_error(harness: Make, name: str) -> None:
     steps = [calls("delegate", task="x", tools=["look", name]), "so"]
-    h = harness(Delegate, Hands, model=Script(go=steps))
+    h = harness(Delegate, SampleTools, model=Script(go=steps))
     assert results(h)[0].text == (
         f"Error: a sub-agent has no tool {name}; it can have: look, touch, wait"
     )
@@ -189,15 +191,15 @@ def looking(count: int) -> Script:
 
 
 def test_three_run_in_parallel(harness: Make) -> None:
-    h = harness(Delegate, Hands, model=looking(7))
+    h = harness(Delegate, SampleTools, model=looking(7))
     assert [result.text for result in results(h)] == ["done"] * 7
-    assert h.plugin(Hands).most == 3
+    assert h.plugin(SampleTools).most == 3
 
 
 def test_parallel_limits_concurrent_sub_agents(harness: Make) -> None:
-    h = harness(Delegate, Hands, model=looking(3), config={"delegate": {"parallel": 1}})
+    h = harness(Delegate, SampleTools, model=looking(3), config={"delegate": {"parallel": 1}})
     results(h)
-    assert h.plugin(Hands).most == 1
+    assert h.plugin(SampleTools).most == 1
 
 
 class Guard(Plugin):
@@ -218,7 +220,7 @@ def touching(name: str) -> Script:
 
 
 def test_a_guard_sees_its_calls(harness: Make) -> None:
-    h = harness(Guard, Delegate, Hands, model=touching("secret"))
+    h = harness(Guard, Delegate, SampleTools, model=touching("secret"))
     assert results(h)[0].text == "Denied: not that one"
     assert [call.event.name for call in h.hooks["pre_tool"]] == ["delegate", "touch"]
 
@@ -228,7 +230,7 @@ def test_a_guard_sees_its_calls(harness: Make) -> None:
     [("yes", "made odd"), ("ask", "made odd"), ("no", "Denied: it is odd; nobody is there")],
 )
 def test_its_calls_need_approval(harness: Make, approve: str, text: str) -> None:
-    h = harness(Guard, Delegate, Hands, model=touching("odd"), answers=["Once"])
+    h = harness(Guard, Delegate, SampleTools, model=touching("odd"), answers=["Once"])
     assert results(h, approve=approve)[0].text.startswith(text)
 
 
@@ -271,7 +273,7 @@ def test_its_last_call_is_asked_for_an_answer(harness: Make) -> None:
     model = Script(
         go=[calls("delegate", task="x"), "so"], x=[calls("look"), calls("look"), "what I have"]
     )
-    h = harness(Delegate, Hands, model=model, config={"delegate": {"max_iterations": 3}})
+    h = harness(Delegate, SampleTools, model=model, config={"delegate": {"max_iterations": 3}})
     assert results(h)[0].text == (
         "what I have\n\nNote: it used all of its 3 model calls; the work may be unfinished"
     )
@@ -281,7 +283,7 @@ def test_its_last_call_is_asked_for_an_answer(harness: Make) -> None:
 
 def test_one_that_uses_all_its_calls_is_stopped(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[calls("look")])
-    h = harness(Delegate, Hands, model=model, config={"delegate": {"max_iterations": 3}})
+    h = harness(Delegate, SampleTools, model=model, config={"delegate": {"max_iterations": 3}})
     text = results(h)[0].text
     assert text.startswith(
         "Error: the sub-agent was stopped because it used all of its 3 model calls"
@@ -291,7 +293,7 @@ def test_one_that_uses_all_its_calls_is_stopped(harness: Make) -> None:
 
 def test_one_that_takes_too_long_is_stopped(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[calls("wait")])
-    h = harness(Delegate, Hands, model=model, config={"delegate": {"timeout": 0.05}})
+    h = harness(Delegate, SampleTools, model=model, config={"delegate": {"timeout": 0.05}})
     outcome = h.send("go")
     assert outcome.tool_calls[0].text.startswith("Error: the sub-agent was stopped after 0.05 s")
     assert outcome.text == "so"
@@ -306,12 +308,12 @@ def waiting() -> Script:
 async def _until_waiting(h: Any) -> asyncio.Task[Any]:
     await h.aopen()
     task = asyncio.ensure_future(h.asend("go"))
-    await h.plugin(Hands).entered.wait()
+    await h.plugin(SampleTools).entered.wait()
     return task
 
 
 def test_it_stops_with_its_parent_turn(harness: Make) -> None:
-    h = harness(Delegate, Hands, model=waiting())
+    h = harness(Delegate, SampleTools, model=waiting())
 
     async def stopped() -> Any:
         task = await _until_waiting(h)
@@ -329,17 +331,17 @@ def test_it_stops_with_its_parent_turn(harness: Make) -> None:
 
 def test_one_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: Any) -> None:
     home = tmp_path / "home"
-    h = harness(Delegate, Hands, model=waiting(), home=home)
+    h = harness(Delegate, SampleTools, model=waiting(), home=home)
 
     async def killed() -> None:
         await h.aopen()
         await h.channel.say("go")
-        await h.plugin(Hands).entered.wait()
+        await h.plugin(SampleTools).entered.wait()
         await h.aclose()
 
     h.run(killed())
     model = Script(go=["so"])
-    again = harness(Delegate, Hands, model=model, home=home)
+    again = harness(Delegate, SampleTools, model=model, home=home)
 
     async def taken_up() -> list[str]:
         runtime = await again.aopen()
@@ -356,6 +358,6 @@ def test_one_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: An
 def test_the_same_task_twice_at_once_is_run_once(harness: Make) -> None:
     tasks = [calls("delegate", task="look"), calls("delegate", task="look")]
     model = Script(go=[tasks, calls("delegate", task="look"), "so"], look=[calls("look"), "done"])
-    texts = [result.text for result in results(harness(Delegate, Hands, model=model))]
+    texts = [result.text for result in results(harness(Delegate, SampleTools, model=model))]
     assert texts[0] == texts[2] == "done"
     assert texts[1].startswith("Error: a sub-agent is already working on this task")

@@ -281,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-class Studio:
+class MediaTools:
     """A person whose model makes the calls a test wants."""
 
     def __init__(
@@ -357,13 +357,13 @@ def server(make_server: Callable[..., MediaServer]) -> MediaServer:
 
 
 @pytest.fixture
-def make_studio(harness: Callable[..., Harness], server: MediaServer) -> Callable[..., Studio]:
+def make_studio(harness: Callable[..., Harness], server: MediaServer) -> Callable[..., MediaTools]:
     """Makes studios; keywords are settings of the plugin, ``core`` those of core."""
-    return lambda *plugins, at=server, **more: Studio(harness, at, *plugins, **more)
+    return lambda *plugins, at=server, **more: MediaTools(harness, at, *plugins, **more)
 
 
 @pytest.fixture
-def studio(make_studio: Callable[..., Studio]) -> Studio:
+def studio(make_studio: Callable[..., MediaTools]) -> MediaTools:
     """A studio over the server."""
     return make_studio()
 

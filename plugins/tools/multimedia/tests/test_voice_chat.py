@@ -23,7 +23,7 @@ def voice() -> Any:
     return entry_points(group="hookline.plugins")["voice"].load()
 
 
-class Line:
+class VoiceChat:
     """A chat on Telegram whose person sends the same voice note again and again."""
 
     def __init__(self, studio: Any, note: Path) -> None:
@@ -51,15 +51,15 @@ class Line:
 @pytest.fixture
 def line(
     make_studio: Callable[..., Any], voice: Any, tone: Callable[[str], bytes], tmp_path: Path
-) -> Line:
+) -> VoiceChat:
     """The chat, answered with voice."""
     note = tmp_path / "file_12.oga"
     note.write_bytes(tone("opus"))
-    return Line(make_studio(voice, others={"voice": {"round_trip": True}}), note)
+    return VoiceChat(make_studio(voice, others={"voice": {"round_trip": True}}), note)
 
 
 def test_a_voice_note_is_answered_with_a_voice_note(
-    line: Line, server: Any, tone: Callable[[str], bytes]
+    line: VoiceChat, server: Any, tone: Callable[[str], bytes]
 ) -> None:
     reply = line.say("The **lamp** is on.")
     assert line.studio.harness.model.last.messages[-1].text == "turn on the lamp"
@@ -73,7 +73,7 @@ def test_a_voice_note_is_answered_with_a_voice_note(
     assert answer.duration == 0.5
 
 
-def test_a_service_without_opus_is_asked_for_another_format(line: Line, server: Any) -> None:
+def test_a_service_without_opus_is_asked_for_another_format(line: VoiceChat, server: Any) -> None:
     pytest.importorskip("av")
     server.formats = {"wav"}
     (answer,) = line.say("The lamp is on.").attachments
@@ -83,7 +83,7 @@ def test_a_service_without_opus_is_asked_for_another_format(line: Line, server: 
     assert asked == ["opus", "mp3", "wav"]
 
 
-def test_failing_services_do_not_stop_the_chat(line: Line, server: Any, canned: Any) -> None:
+def test_failing_services_do_not_stop_the_chat(line: VoiceChat, server: Any, canned: Any) -> None:
     server.canned += [canned(500, b"{}"), canned(500, b"{}")]
     reply = line.say("I did not get that.")
     assert (reply.text, reply.attachments) == ("I did not get that.", ())
@@ -92,7 +92,7 @@ def test_failing_services_do_not_stop_the_chat(line: Line, server: Any, canned: 
     assert told[1].startswith("The answer could not be spoken: The speech service failed")
 
 
-def test_a_recording_of_a_gigabyte_is_not_sent(line: Line, server: Any) -> None:
+def test_a_recording_of_a_gigabyte_is_not_sent(line: VoiceChat, server: Any) -> None:
     os.truncate(line.audio.path, 1_000_000_000)
     line.say("That was long.")
     assert server.asked("audio/transcriptions") == []

@@ -106,7 +106,7 @@ class Shop(Plugin[NoConfig]):
         return replace(result, text=result.text + self.suffix) if self.suffix else None
 
 
-class Bench:
+class CachedTools:
     """Turns over one harness."""
 
     def __init__(self, make: Callable[..., Harness], **config: Any) -> None:
@@ -128,12 +128,12 @@ class Bench:
 
 
 @pytest.fixture
-def make_bench(harness: Callable[..., Harness]) -> Callable[..., Bench]:
+def make_bench(harness: Callable[..., Harness]) -> Callable[..., CachedTools]:
     """Makes a bench with settings of its own."""
-    return lambda **config: Bench(harness, **config)
+    return lambda **config: CachedTools(harness, **config)
 
 
 @pytest.fixture
-def bench(make_bench: Callable[..., Bench]) -> Bench:
+def bench(make_bench: Callable[..., CachedTools]) -> CachedTools:
     """A bench with the default settings."""
     return make_bench()

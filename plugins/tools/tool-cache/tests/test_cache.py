@@ -9,22 +9,22 @@ import pytest
 from hookline.testing import Clock, FakeChannel, calls
 from hookline_hookspecs import Ask, Deny, ToolResult, ToolResultBlock
 
-from .conftest import MARK, Bench
+from .conftest import MARK, CachedTools
 
 
-def test_an_equal_call_is_answered_and_marked(bench: Bench) -> None:
+def test_an_equal_call_is_answered_and_marked(bench: CachedTools) -> None:
     assert bench.call("price", item="tea") == "tea costs 1"
     again = bench.call("price", item="tea")
     assert again.startswith("tea costs 1\n\n" + MARK)
     assert bench.shop.ran == 1
 
 
-def test_an_equal_call_in_the_same_turn_is_a_hit(bench: Bench) -> None:
+def test_an_equal_call_in_the_same_turn_is_a_hit(bench: CachedTools) -> None:
     texts = [result.text for result in bench.turn(*[calls("price", item="tea")] * 3)]
     assert [MARK in text for text in texts] == [False, True, True]
 
 
-def test_a_tool_that_declares_nothing_is_run_each_time(bench: Bench) -> None:
+def test_a_tool_that_declares_nothing_is_run_each_time(bench: CachedTools) -> None:
     assert bench.call("fresh", item="tea") == "tea costs 1"
     assert bench.call("fresh", item="tea") == "tea costs 2"
 
@@ -38,7 +38,7 @@ def test_a_tool_that_declares_nothing_is_run_each_time(bench: Bench) -> None:
         {"item": "tea", "cold": False},
     ],
 )
-def test_equal_arguments_are_a_hit(bench: Bench, same: dict[str, Any]) -> None:
+def test_equal_arguments_are_a_hit(bench: CachedTools, same: dict[str, Any]) -> None:
     bench.call("price", item="tea")
     assert MARK in bench.call("price", **same)
 
@@ -46,12 +46,12 @@ def test_equal_arguments_are_a_hit(bench: Bench, same: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "other", [{"item": "tea "}, {"item": "Tea"}, {"item": "tea", "size": 2}, {"item": "té"}]
 )
-def test_other_arguments_are_a_miss(bench: Bench, other: dict[str, Any]) -> None:
+def test_other_arguments_are_a_miss(bench: CachedTools, other: dict[str, Any]) -> None:
     bench.call("price", item="tea")
     assert MARK not in bench.call("price", **other)
 
 
-def test_a_result_expires_after_its_ttl(bench: Bench, clock: Clock) -> None:
+def test_a_result_expires_after_its_ttl(bench: CachedTools, clock: Clock) -> None:
     bench.call("price", item="tea")
     clock.ahead(50)
     assert f"{MARK}50 s old" in bench.call("price", item="tea")
@@ -59,18 +59,18 @@ def test_a_result_expires_after_its_ttl(bench: Bench, clock: Clock) -> None:
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_a_result_expires_if_the_clock_is_set_back(bench: Bench, clock: Clock) -> None:
+def test_a_result_expires_if_the_clock_is_set_back(bench: CachedTools, clock: Clock) -> None:
     bench.call("price", item="tea")
     clock.ahead(-3600)
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_failures_are_not_cached(bench: Bench) -> None:
+def test_failures_are_not_cached(bench: CachedTools) -> None:
     assert bench.call("failing", item="tea") == "Error: no tea for the 1. time"
     assert bench.call("failing", item="tea") == "Error: no tea for the 2. time"
 
 
-def test_the_least_recently_used_are_dropped_first(make_bench: Callable[..., Bench]) -> None:
+def test_the_least_recently_used_are_dropped_first(make_bench: Callable[..., CachedTools]) -> None:
     bench = make_bench(max_bytes=3_100)  # three results
     for number in (1, 2, 3):
         bench.call("big", number=number)
@@ -83,14 +83,14 @@ def test_the_least_recently_used_are_dropped_first(make_bench: Callable[..., Ben
 
 @pytest.mark.parametrize("room", [0, 900])
 def test_a_result_larger_than_the_cache_is_not_cached(
-    make_bench: Callable[..., Bench], room: int
+    make_bench: Callable[..., CachedTools], room: int
 ) -> None:
     bench = make_bench(max_bytes=room)
     bench.call("big", number=1)
     assert MARK not in bench.call("big", number=1)
 
 
-def test_notes_pictures_and_values_come_back(bench: Bench) -> None:
+def test_notes_pictures_and_values_come_back(bench: CachedTools) -> None:
     first = bench.turn(calls("rich"))[0]
     again = bench.turn(calls("rich"))[0]
     assert again.text.startswith("text\n\nNote: a note\n\n" + MARK)
@@ -99,7 +99,7 @@ def test_notes_pictures_and_values_come_back(bench: Bench) -> None:
     assert bench.turn(calls("rich"))[0].data == {"ran": 1}
 
 
-def test_a_hit_has_the_origins_of_the_result(bench: Bench) -> None:
+def test_a_hit_has_the_origins_of_the_result(bench: CachedTools) -> None:
     first = bench.turn(calls("page"))[0]
     again = bench.turn(calls("page"), session="another")[0]
     assert MARK in again.text
@@ -107,13 +107,13 @@ def test_a_hit_has_the_origins_of_the_result(bench: Bench) -> None:
     assert again.origins[0].source == "https://page.example"
 
 
-def test_a_value_that_is_not_json_is_not_cached(bench: Bench) -> None:
+def test_a_value_that_is_not_json_is_not_cached(bench: CachedTools) -> None:
     bench.call("odd")
     assert bench.call("odd") == "text"
     assert bench.shop.ran == 2
 
 
-def test_changes_by_other_plugins_are_not_cached(bench: Bench) -> None:
+def test_changes_by_other_plugins_are_not_cached(bench: CachedTools) -> None:
     bench.shop.suffix = "!"
     assert bench.call("price", item="tea") == "tea costs 1!"
     assert bench.call("price", item="tea").startswith("tea costs 1!\n\n")
@@ -121,31 +121,31 @@ def test_changes_by_other_plugins_are_not_cached(bench: Bench) -> None:
     assert bench.call("price", item="tea").startswith("tea costs 1\n\n")
 
 
-def test_a_denied_call_is_not_answered(bench: Bench) -> None:
+def test_a_denied_call_is_not_answered(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     bench.shop.verdict = Deny("closed")
     assert bench.call("price", item="tea") == "Denied: closed"
 
 
-def test_a_call_that_was_asked_about_is_run(bench: Bench) -> None:
+def test_a_call_that_was_asked_about_is_run(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     bench.shop.verdict = Ask("sure?")
     bench.harness.answers += ["Once"]
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_an_approval_is_asked_for_each_time(bench: Bench) -> None:
+def test_an_approval_is_asked_for_each_time(bench: CachedTools) -> None:
     bench.harness.answers += ["Once", "Deny"]
     assert bench.call("buy") == "bought 1"
     assert bench.call("buy").startswith("Denied: it costs money")
 
 
-def test_wrong_arguments_get_their_own_answer(bench: Bench) -> None:
+def test_wrong_arguments_get_their_own_answer(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     assert bench.call("price", item="tea", colour="red").startswith("Error: price has no argument")
 
 
-def test_concurrent_calls_keep_their_own_results(bench: Bench) -> None:
+def test_concurrent_calls_keep_their_own_results(bench: CachedTools) -> None:
     items = ["tea", "milk", "tea", "bread", "milk"]
     bench.turn(calls("price", item="milk"))
     bench.harness.model.steps[:] = [[calls("price", item=item) for item in items], "done"]
@@ -158,7 +158,7 @@ def test_concurrent_calls_keep_their_own_results(bench: Bench) -> None:
     ]
 
 
-def test_a_sub_agent_shares_its_parents_cache(bench: Bench) -> None:
+def test_a_sub_agent_shares_its_parents_cache(bench: CachedTools) -> None:
     bench.call("mine")
     model = bench.harness.model
     model.steps[:] = [[calls("hand_over")], [calls("mine")], "done", "done"]
@@ -166,7 +166,7 @@ def test_a_sub_agent_shares_its_parents_cache(bench: Bench) -> None:
     assert result.text.startswith("default has 1\n\n" + MARK)
 
 
-def test_a_tool_that_takes_ctx_is_cached_for_each_chat(bench: Bench) -> None:
+def test_a_tool_that_takes_ctx_is_cached_for_each_chat(bench: CachedTools) -> None:
     model, channel = bench.harness.model, bench.harness.channel
 
     async def ask(channel: FakeChannel, chat: str) -> str:

@@ -113,7 +113,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trafilatura", None)
 
 
-class Desk:
+class WebTools:
     """A person whose model makes one call a turn."""
 
     def __init__(
@@ -137,13 +137,13 @@ class Desk:
 
 
 @pytest.fixture
-def make_desk(harness: Callable[..., Harness]) -> Callable[..., Desk]:
+def make_desk(harness: Callable[..., Harness]) -> Callable[..., WebTools]:
     """Makes desks; keywords are settings of the plugin, ``core`` those of core."""
-    return lambda *plugins, **options: Desk(harness, *plugins, **options)
+    return lambda *plugins, **options: WebTools(harness, *plugins, **options)
 
 
 @pytest.fixture
-def desk(make_desk: Callable[..., Desk]) -> Desk:
+def desk(make_desk: Callable[..., WebTools]) -> WebTools:
     """A desk with the default settings that may reach loopback."""
     return make_desk()
 

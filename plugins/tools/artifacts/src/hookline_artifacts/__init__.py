@@ -1,7 +1,7 @@
 """Hookline plugin ``artifacts``: shows a part of a long result and stores all of it.
 
 Reached by the entry point ``hookline_artifacts:Artifacts``; it implements the hook ``post_tool``,
-brings the tool ``fetch_artifact`` and deletes what has expired.
+registers the tool ``fetch_artifact`` and deletes expired texts.
 """
 
 from .config import ArtifactsConfig

@@ -90,7 +90,7 @@ class ArtifactStore:
         rows = await self._storage().fetch("text_of", id=id_, now=self._now())
         if not rows:
             raise ToolError(
-                f"there is no artifact {id_!r}: a text is kept for {self._ttl / 3600:g} hours; "
+                f"there is no artifact {id_!r}: a text is stored for {self._ttl / 3600:g} hours; "
                 "call the tool again that returned it"
             )
         if (rows[0]["channel"], rows[0]["chat_id"]) != (ctx.session.channel, ctx.session.chat_id):

@@ -116,13 +116,13 @@ class GuardedProxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def admit(self, limit: int) -> ProxyPass:
-        """Return a new pass. ``limit`` is in bytes."""
+        """Create a pass. ``limit`` is in bytes."""
         new_pass = ProxyPass(secrets.token_hex(8), secrets.token_urlsafe(24), limit)
         self._passes[new_pass.name] = new_pass
         return new_pass
 
     def dismiss(self, proxy_pass: ProxyPass) -> None:
-        """Let nothing through with ``proxy_pass`` any more."""
+        """Revoke ``proxy_pass`` and cut its connections."""
         self._passes.pop(proxy_pass.name, None)
         proxy_pass.cut()
 

@@ -210,7 +210,7 @@ def _unknown(plugin: Databases, name: str) -> str:
 
 
 def _grants(location: DatabaseLocation, mode: str) -> str:
-    """SQL for whoever keeps the database; names that are no plain words are for them to quote."""
+    """SQL for the database's administrator, who has to quote unusual names."""
     database = location.display.rpartition("/")[2] or "DATABASE"
     text = query(location.engine, f"grants_{mode.replace('-', '_')}")
     return text.replace("{database}", database).strip()

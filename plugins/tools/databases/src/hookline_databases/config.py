@@ -155,8 +155,8 @@ def location_from_url(url: str, name: str) -> DatabaseLocation:
     scheme, _, rest = url.partition("://")
     engine = SCHEMES.get(scheme.lower().partition("+")[0])
     if engine is None or not rest:
-        told = f" (it begins with {scheme[:20]!r})" if re.fullmatch(r"\w{1,20}", scheme) else ""
-        raise HooklineError(f"the url of database {name} is none{told}; write {URL_FORMS}")
+        hint = f" (it begins with {scheme[:20]!r})" if re.fullmatch(r"\w{1,20}", scheme) else ""
+        raise HooklineError(f"the url of database {name} is not valid{hint}; write {URL_FORMS}")
     if engine in _FILES:
         path = unquote(rest.partition("?")[0])
         path = path[1:] if path.startswith("/") else path

@@ -107,7 +107,7 @@ def as_csv(rows: ResultRows) -> str:
 def format_schema(tables: Sequence[TableInfo], like: str) -> str:
     """One line for each table; only names if that is too long."""
     if not tables:
-        return f"There is no table like {like!r}." if like else "There are no tables."
+        return f"No table matches {like!r}." if like else "There are no tables."
     for describe in (_with_types, _with_names, _with_count):
         lines = [describe(table) for table in tables]
         if sum(map(len, lines)) + len(lines) <= SCHEMA_CHARS:

@@ -118,7 +118,7 @@ def _folder_of(paths: Paths, real: Path) -> Iterator[tuple[str, int | None]]:
 def _write_temporary(temporary: str, data: bytes, name: str, folder: int | None) -> None:
     status = _status(name, folder)
     if status is not None and not os.access(name, os.W_OK, dir_fd=folder):
-        # A rename would succeed, but whoever made the file read-only wants it to stay.
+        # A rename would succeed, but the file was made read-only on purpose.
         raise PermissionError(errno.EACCES, "the file is read-only", name)
     # Private until it gets the mode of the file that it replaces.
     handle = os.open(temporary, _CREATE, 0o666 if status is None else 0o600, dir_fd=folder)

@@ -1,7 +1,7 @@
 """The steps of a plan: parsed from a model's arguments, cleaned, and formatted for people.
 
-A text is one line without control characters, so that it is safe on any screen. Whoever shows it
-has to escape markup.
+A text is one line without control characters, so that it is safe on any screen. The caller
+escapes markup.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def engine_for(
         if is_hookline_file(address, home, workspace):
             raise Refused("this file belongs to Hookline; no tool may read or change it")
         if not address.is_file():
-            raise ToolError(f"there is no file {address}; nothing was created")
+            raise ToolError(f"{address} does not exist; nothing was created")
     try:
         if (driver := _DRIVERS.get(location.engine)) is not None:
             import_module(driver)

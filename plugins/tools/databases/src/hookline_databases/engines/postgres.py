@@ -172,9 +172,9 @@ def check_login(connection: Connection) -> None:
     """Raise ``Refused`` for a login that a READ ONLY transaction does not restrict."""
     found = connection.execute(query("postgres", "login").encode()).fetchall()
     if found:
-        told = "; ".join(str(row[0]) for row in found[:4])
+        message = "; ".join(str(row[0]) for row in found[:4])
         raise Refused(
-            f"this login is too powerful: {told}. Give the connection its own role; "
+            f"this login is too powerful: {message}. Give the connection its own role; "
             "`hookline db grants` prints one"
         )
 
@@ -279,12 +279,12 @@ def translate_errors(
                 f"another session holds a lock on this; gave up after {limits.lock_seconds:g} s. "
                 "Try again"
             ) from None
-        told = _error_text(error)
+        message = _error_text(error)
         if isinstance(error, errors.ReadOnlySqlTransaction):
             raise Refused(
-                f"PostgreSQL does not allow this in a read-only transaction: {told}"
+                f"PostgreSQL does not allow this in a read-only transaction: {message}"
             ) from None
-        raise ToolError(f"PostgreSQL: {told}") from None
+        raise ToolError(f"PostgreSQL: {message}") from None
 
 
 def _error_text(error: psycopg.Error) -> str:

@@ -40,9 +40,9 @@ def _limit_memory(gen: Waiter[T]) -> Waiter[T]:
     """Run ``gen``; raise ``ToolError`` if this process grows by a giant row meanwhile."""
     before = _resident()
     try:
-        wants = next(gen)
+        waiting_for = next(gen)
         while True:
-            wants = gen.send((yield wants))
+            waiting_for = gen.send((yield waiting_for))
             if _resident() - before > MAX_ROW_BYTES:  # libpq takes a row of up to 1 GB
                 gen.close()
                 raise ToolError(ROW_TOO_LARGE)

@@ -154,7 +154,7 @@ class Sqlite:
 
     def _open(self, limits: StatementLimits, *, alone: bool, mode: str) -> sqlite3.Connection:
         if not self._file.is_file():
-            raise ToolError(f"there is no file {self._file}; nothing was created")
+            raise ToolError(f"{self._file} does not exist; nothing was created")
         # Without a -wal file, no one uses a database in WAL mode. Opened as immutable, it gets no
         # -wal and -shm files, and its folder may be read-only.
         uri = f"file:{quote(str(self._file))}?mode={mode}" + ("&immutable=1" if alone else "")

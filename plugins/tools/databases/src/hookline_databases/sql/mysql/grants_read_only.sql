@@ -1,4 +1,4 @@
 CREATE USER hookline_reader IDENTIFIED BY '…';
 GRANT SELECT, SHOW VIEW ON {database}.* TO hookline_reader;
--- what it needs to see who waits for whom:
+-- to see which sessions wait for which:
 GRANT PROCESS ON *.* TO hookline_reader;

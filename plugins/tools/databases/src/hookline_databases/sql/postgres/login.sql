@@ -1,4 +1,4 @@
--- What the login may do that a reading one must not: one row each, in words.
+-- Rights of the login that a read-only login must not have, one row for each, in words.
 WITH me AS (SELECT * FROM pg_roles WHERE rolname = session_user)
 SELECT 'it is a superuser' FROM me WHERE rolsuper
 UNION ALL
