@@ -35,7 +35,7 @@ from time import perf_counter
 
 from hookline.io.paths import PathGuard
 from hookline_checkpoints import CheckpointsConfig
-from hookline_checkpoints.keeper import Chat, Keeper
+from hookline_checkpoints.snapshot_manager import Chat, SnapshotManager
 from measures import Bench, Samples, middle
 from run import QUICK, SAMPLES, surroundings
 from table import Row, columns, markdown
@@ -54,13 +54,13 @@ class Ours:
         self._work = work
         self._home = home
         self._paths = PathGuard(work, [], home)
-        self._keeper = Keeper(home, CheckpointsConfig())
+        self._keeper = SnapshotManager(home, CheckpointsConfig())
 
     def reset(self) -> None:
         """Be a home that has never saved anything."""
         shutil.rmtree(self._home, ignore_errors=True)
         self._home.mkdir()
-        self._keeper = Keeper(self._home, CheckpointsConfig())
+        self._keeper = SnapshotManager(self._home, CheckpointsConfig())
 
     def save(self) -> None:
         """One snapshot."""

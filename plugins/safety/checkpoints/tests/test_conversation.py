@@ -127,7 +127,7 @@ def test_the_hashes_are_offered_with_their_time_and_words(
     [
         ("", "Once", "0", "The files are back"),
         ("", "Deny", "1", "Nothing was put back. It was not approved."),
-        ("", None, "1", "Nothing was put back. Nobody could be asked"),
+        ("", None, "1", "Nothing was put back. No one could be asked"),
         (" files", "Deny", "1", "Nothing was put back."),
         (" both", "Once", "0", "Out of the conversation: 1 turn."),
         (" conversation", "Deny", "1", "Nothing was put back."),

@@ -266,7 +266,7 @@ def test_a_folder_with_too_many_files_is_not_saved_and_the_person_is_told_once(
     outcome = desk.turn("one", lambda: desk.put("x"))
     assert desk.warnings(outcome) == [
         f"No checkpoint of {desk.work}: it holds more than 5 files. It is not tried again for a "
-        "day; what is changed meanwhile cannot be rewound."
+        "day; changes until then cannot be rewound."
     ]
     assert outcome.tool_calls[0].ok
     assert desk.warnings(desk.turn("two")) == []

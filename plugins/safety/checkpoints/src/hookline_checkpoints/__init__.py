@@ -1,7 +1,7 @@
 """Hookline plugin ``checkpoints``: saves a folder before the first write of a turn.
 
-Reached by the entry point ``hookline_checkpoints:Checkpoints``; it wraps tool calls
-(``around_tool``) and brings the command ``/rewind``.
+The entry point is ``hookline_checkpoints:Checkpoints``. It wraps tool calls (``around_tool``)
+and adds the command ``/rewind``.
 """
 
 from .config import CheckpointsConfig

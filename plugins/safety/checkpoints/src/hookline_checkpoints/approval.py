@@ -1,4 +1,4 @@
-"""The question before a rewind in a chat of a network channel, as before a tool that destroys."""
+"""The approval of a rewind in a chat on a network channel."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Mapping
 from hookline_hookspecs import Context, Question, ToolCall
 
 from . import texts
-from .conversation import NOTHING, PATIENCE, Scope
-from .store import Saved
+from .conversation import ANSWER_TIMEOUT, NOTHING, Scope
+from .store import SavedSnapshot
 
 ONCE, DENY = "Once", "Deny"
 REASON = "it replaces and removes what was changed since then"
-NOBODY = f"{NOTHING} Nobody could be asked whether it may be."
+NOBODY = f"{NOTHING} No one could be asked for approval."
 REFUSED = f"{NOTHING} It was not approved."
 
 
 async def refusal(
     ctx: Context,
-    target: Saved,
+    target: SavedSnapshot,
     within: str,
     scope: Scope,
     turns: int,
     changes: Mapping[str, int] | None,
 ) -> str:
-    """Return why nothing may be put back, empty if it may.
+    """Return why nothing may be restored, or an empty text.
 
-    ``changes`` counts the files added, modified and deleted since, None where that is not known or
-    files stay; ``turns`` leave the conversation unless ``scope`` is ``files``.
+    ``changes`` counts the files added, modified and deleted since, None if unknown or if files are
+    not restored; ``turns`` are removed from the conversation unless ``scope`` is ``files``.
     """
     if ctx.approval == "yes":
         return ""
@@ -36,13 +36,13 @@ async def refusal(
     question = Question(
         f"Allow /rewind {hash_}? {REASON}",
         (ONCE, DENY),
-        preview="\n".join(_told(target, within, scope, turns, changes)),
+        preview="\n".join(_preview_lines(target, within, scope, turns, changes)),
         kind="approval",
         call=ToolCall(hash_, "rewind", {"checkpoint": hash_, "scope": scope, "path": within}),
         reason=REASON,
     )
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(ANSWER_TIMEOUT):
             answer = await ctx.ask(question)
     except TimeoutError:
         answer = None
@@ -51,10 +51,10 @@ async def refusal(
     return NOBODY if answer is None else REFUSED
 
 
-def _told(
-    target: Saved, within: str, scope: Scope, turns: int, changes: Mapping[str, int] | None
+def _preview_lines(
+    target: SavedSnapshot, within: str, scope: Scope, turns: int, changes: Mapping[str, int] | None
 ) -> list[str]:
-    """What would be done, a line each."""
+    """What would be done, one line each."""
     lines = []
     if scope != "conversation":
         folder = texts.name(str(target.folder))

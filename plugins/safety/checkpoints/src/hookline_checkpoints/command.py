@@ -1,4 +1,4 @@
-"""The command ``/rewind``: its forms, and what each of them does."""
+"""The command ``/rewind`` and its forms."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from hookline_hookspecs.channels import TERMINAL
 
 from . import rewind, texts
 from .approval import refusal
-from .conversation import HOW, NOTHING, Scope, turns_since, undo_since, wanted
+from .conversation import NOTHING, SCOPE_HINT, Scope, ask_scope, turns_since, undo_since
 from .errors import CheckpointError
-from .keeper import Chat, Keeper
-from .state import private_folder, replace_file
-from .store import Content, Saved
+from .folder_state import private_folder, replace_file
+from .snapshot_manager import Chat, SnapshotManager
+from .store import SavedSnapshot, SnapshotContent
 
-SECONDS = 300.0
-"""For a whole rewind."""
-DIFF_BYTES = 12_000
+REWIND_TIMEOUT = 300.0
+"""Seconds for a whole rewind."""
+MAX_DIFF_BYTES = 12_000
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _FORM = re.compile(
     r"(?P<diff>diff\s+)?(?P<hash>\S+)(?:\s+(?P<scope>files|conversation|both))?"
@@ -35,9 +35,10 @@ _FORM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A command that names a snapshot. ``path`` is empty for all of it; ``scope`` says what goes
-    back, None if a person is to be asked."""
+class RewindRequest:
+    """A command that names a snapshot. ``path`` is empty for all of it; ``scope`` is what to
+    restore, None if the person has to be asked.
+    """
 
     diff: bool
     prefix: str
@@ -45,8 +46,8 @@ class Asked:
     scope: Scope | None
 
 
-def parse(args: str) -> Asked | None:
-    """What was asked; None for the list. Raises ``CheckpointError`` with the right form."""
+def parse(args: str) -> RewindRequest | None:
+    """Parse a command; None for the list. Raises ``CheckpointError`` with the usage."""
     text = args.strip()
     if not text:
         return None
@@ -59,14 +60,14 @@ def parse(args: str) -> Asked | None:
         )
     path = (form["path"] or "").strip()
     scope = cast("Scope | None", form["scope"].lower() if form["scope"] else None)
-    return Asked(bool(form["diff"]), prefix, path, "files" if path else scope)
+    return RewindRequest(bool(form["diff"]), prefix, path, "files" if path else scope)
 
 
 class Rewinder:
     """Answers ``/rewind`` for one chat."""
 
-    def __init__(self, keeper: Keeper, ctx: Context) -> None:
-        self._keeper = keeper
+    def __init__(self, keeper: SnapshotManager, ctx: Context) -> None:
+        self._snapshots = keeper
         self._ctx = ctx
         self._chat = Chat(ctx.session.channel, ctx.session.chat_id)
         self._now = ctx.host.now()
@@ -77,18 +78,18 @@ class Rewinder:
         if asked is None:
             return await self._list()
         target = await self._find(asked.prefix)
-        scope = self._keeper.scope(target.folder, self._ctx.paths)
+        scope = self._snapshots.scope(target.folder, self._ctx.paths)
         if asked.diff:
-            async with asyncio.timeout(SECONDS), self._keeper.holding(target.folder):
-                present = await self._keeper.present(scope)
+            async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(target.folder):
+                present = await self._snapshots.present(scope)
                 return await self._difference(target, present.commit)
         within = _within(target.folder, asked.path)
         turns = await turns_since(self._ctx, target)
-        scope_ = asked.scope or (await wanted(self._ctx, target, turns) if turns else "files")
+        scope_ = asked.scope or (await ask_scope(self._ctx, target, turns) if turns else "files")
         refused = await self._refusal(target, within, scope_, turns) if scope_ else ""
         return refused or await self._go_back(target, within, scope_, turns)
 
-    async def _refusal(self, target: Saved, within: str, scope: Scope, turns: int) -> str:
+    async def _refusal(self, target: SavedSnapshot, within: str, scope: Scope, turns: int) -> str:
         """Why nothing is put back, empty if it may be: in other chats than the terminal's a person
         is asked first."""
         if self._ctx.channel in ("", TERMINAL):
@@ -96,9 +97,11 @@ class Rewinder:
         counts = await self._counts([target]) if scope != "conversation" else {}
         return await refusal(self._ctx, target, within, scope, turns, counts.get(target.commit))
 
-    async def _go_back(self, target: Saved, within: str, scope: Scope | None, turns: int) -> str:
+    async def _go_back(
+        self, target: SavedSnapshot, within: str, scope: Scope | None, turns: int
+    ) -> str:
         if scope is None:
-            return f"{NOTHING} {HOW.format(target.commit[: texts.HASH_CHARS])}"
+            return f"{NOTHING} {SCOPE_HINT.format(target.commit[: texts.HASH_CHARS])}"
         if scope != "files" and not turns:
             return f"{NOTHING} {texts.elsewhere(target, self._ctx.session.id)}"
         answer = [] if scope == "conversation" else [await self._rewind(target, within)]
@@ -107,7 +110,7 @@ class Rewinder:
         return "\n".join(answer)
 
     async def _list(self) -> str:
-        found = await self._keeper.of_chat(self._chat, self._now)
+        found = await self._snapshots.of_chat(self._chat, self._now)
         notes = await asyncio.to_thread(self._interruptions, found)
         if not found:
             return "There is no checkpoint in this chat yet; one is made before the first write."
@@ -115,7 +118,7 @@ class Rewinder:
         workspace = str(self._ctx.paths.workspace)
         return "\n".join([texts.listed(found, counts, workspace), *notes])
 
-    async def _counts(self, found: list[Saved]) -> Mapping[str, Mapping[str, int]]:
+    async def _counts(self, found: list[SavedSnapshot]) -> Mapping[str, Mapping[str, int]]:
         """For each commit what changed until the next of its folder, or until now."""
         newer: dict[Path, str] = {}
         pairs: dict[str, tuple[str, str]] = {}
@@ -125,20 +128,20 @@ class Rewinder:
             if newer[saved.folder]:
                 pairs[saved.commit] = (saved.root, newer[saved.folder])
             newer[saved.folder] = saved.root
-        counted = await self._keeper.store.changes(list(pairs.values()))
+        counted = await self._snapshots.store.changes(list(pairs.values()))
         return dict(zip(pairs, counted, strict=True))
 
-    async def _root_now(self, saved: Saved) -> str:
+    async def _root_now(self, saved: SavedSnapshot) -> str:
         """The tree of the folder as it is, empty where that cannot be told."""
         with suppress(CheckpointError, OSError, TimeoutError):
-            scope = self._keeper.scope(saved.folder, self._ctx.paths)
-            async with asyncio.timeout(SECONDS), self._keeper.holding(saved.folder):
-                present = await self._keeper.present(scope)
-            return await self._keeper.store.root(present.commit)
+            scope = self._snapshots.scope(saved.folder, self._ctx.paths)
+            async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(saved.folder):
+                present = await self._snapshots.present(scope)
+            return await self._snapshots.store.root(present.commit)
         return ""
 
-    async def _find(self, prefix: str) -> Saved:
-        found = await self._keeper.find(self._chat, prefix, self._now)
+    async def _find(self, prefix: str) -> SavedSnapshot:
+        found = await self._snapshots.find(self._chat, prefix, self._now)
         if not found:
             raise CheckpointError(
                 f"There is no checkpoint {prefix} in this chat; /rewind lists those there are."
@@ -148,17 +151,17 @@ class Rewinder:
             raise CheckpointError(f"{prefix} is the beginning of several: {several}")
         return found[0]
 
-    async def _difference(self, target: Saved, commit: str) -> str:
-        store = self._keeper.store
-        patch, whole = await store.difference(target.commit, commit, DIFF_BYTES)
+    async def _difference(self, target: SavedSnapshot, commit: str) -> str:
+        store = self._snapshots.store
+        patch, whole = await store.difference(target.commit, commit, MAX_DIFF_BYTES)
         old, new = await store.content(target.commit), await store.content(commit)
         return texts.difference(target, patch, whole, _mode_changes(old, new))
 
-    async def _rewind(self, target: Saved, within: str) -> str:
-        keeper = self._keeper
+    async def _rewind(self, target: SavedSnapshot, within: str) -> str:
+        keeper = self._snapshots
         scope = keeper.scope(target.folder, self._ctx.paths)
-        note = keeper.note_of(target.folder)
-        async with asyncio.timeout(SECONDS), keeper.holding(target.folder):
+        note = keeper.rewind_mark_path(target.folder)
+        async with asyncio.timeout(REWIND_TIMEOUT), keeper.holding(target.folder):
             content = await keeper.store.content(target.commit)
             about = {"title": f"/rewind {target.commit[: texts.HASH_CHARS]}", "kind": "rewind"}
             present, _ = await keeper.save(
@@ -169,7 +172,7 @@ class Rewinder:
             record = json.dumps({"target": target.commit, "undo": present.commit}).encode()
             await asyncio.to_thread(replace_file, note, record)
             try:
-                done = await rewind.carry_out(keeper.store, target.folder, present, content, work)
+                done = await rewind.apply_plan(keeper.store, target.folder, present, content, work)
             except (CheckpointError, OSError) as error:
                 hint = texts.interrupted(target.commit, present.commit)
                 raise CheckpointError(f"{error}. {hint}") from error
@@ -177,20 +180,20 @@ class Rewinder:
         await asyncio.to_thread(self._tell, texts.told(target, within, done))
         return texts.rewound(target, within, done, present.commit)
 
-    def _interruptions(self, found: list[Saved]) -> list[str]:
+    def _interruptions(self, found: list[SavedSnapshot]) -> list[str]:
         """Rewinds of this chat that did not come to their end."""
         mine = {saved.commit for saved in found}
         notes = []
         for folder in dict.fromkeys(saved.folder for saved in found):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                record = json.loads(self._keeper.note_of(folder).read_bytes())
+                record = json.loads(self._snapshots.rewind_mark_path(folder).read_bytes())
                 if record["undo"] in mine:
                     notes.append(texts.interrupted(record["target"], record["undo"]))
         return notes
 
     def _tell(self, text: str) -> None:
         """Have the model told at this chat's next turn."""
-        path = self._keeper.told_of(self._chat)
+        path = self._snapshots.notice_path(self._chat)
         with suppress(OSError):
             private_folder(path.parent)
             replace_file(path, text.encode("utf-8", "backslashreplace"))
@@ -207,7 +210,7 @@ def _within(folder: Path, path: str) -> str:
 
 
 def _require_known(
-    within: str, work: rewind.Plan, content: Content, files: Mapping[str, object]
+    within: str, work: rewind.RewindPlan, content: SnapshotContent, files: Mapping[str, object]
 ) -> None:
     """Say so if nothing of that name was saved then or is there now."""
     if not within:
@@ -215,11 +218,11 @@ def _require_known(
     known = (*content.files, *content.folders, *files)
     if not any(path == within or path.startswith(within + "/") for path in known):
         why = content.left.get(within) or content.left.get(within + "/")
-        reason = f": {rewind.WHY.get(why, why)}" if why else ""
+        reason = f": {rewind.SKIP_REASONS.get(why, why)}" if why else ""
         raise CheckpointError(f"The checkpoint does not hold {texts.name(within)}{reason}.")
 
 
-def _mode_changes(old: Content, new: Content) -> list[str]:
+def _mode_changes(old: SnapshotContent, new: SnapshotContent) -> list[str]:
     """Changes of modes that a patch does not show."""
     lines = []
     for path in sorted(old.files.keys() & new.files.keys()):

@@ -6,29 +6,29 @@ from pydantic import BaseModel, Field
 
 
 class CheckpointsConfig(BaseModel):
-    """What is saved, how much of it is kept, and for how long."""
+    """What is saved, and the limits on size and age."""
 
     max_snapshots: int = Field(20, ge=1, description="Kept for each chat and folder.")
     max_store_mb: int = Field(500, ge=1, description="Megabytes of all snapshots together.")
-    max_days: float = Field(7.0, gt=0, description="Days for which a snapshot is kept.")
-    max_file_mb: float = Field(10.0, gt=0, description="Files larger than this are left alone.")
-    max_files: int = Field(50_000, ge=1, description="A folder with more is not saved.")
+    max_days: float = Field(7.0, gt=0, description="Days that a snapshot is kept.")
+    max_file_mb: float = Field(10.0, gt=0, description="Files larger than this are skipped.")
+    max_files: int = Field(50_000, ge=1, description="A folder with more files is not saved.")
     timeout_seconds: float = Field(
-        10.0, gt=0, description="A snapshot that takes longer is given up, and the turn goes on."
+        10.0, gt=0, description="A snapshot that takes longer is aborted, and the turn goes on."
     )
     exclude: list[str] = Field(
-        default_factory=list, description="Names of further folders that are left alone, as globs."
+        default_factory=list, description="Names of further folders to skip, as globs."
     )
     keep: list[str] = Field(
-        default_factory=list, description="Names of folders that are saved although excluded."
+        default_factory=list, description="Names of folders to save although they are excluded."
     )
 
     @property
-    def max_store(self) -> int:
-        """Bytes of the store."""
+    def max_store_bytes(self) -> int:
+        """Maximum bytes of the store."""
         return self.max_store_mb * 1_000_000
 
     @property
-    def max_file(self) -> int:
-        """Bytes of a file."""
+    def max_file_bytes(self) -> int:
+        """Maximum bytes of a file."""
         return int(self.max_file_mb * 1_000_000)

@@ -1,4 +1,4 @@
-"""The conversation of a checkpoint: the turns since then, and taking them out when asked."""
+"""The turns of the conversation since a checkpoint, and how they are removed."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Literal, TypeAlias
 from hookline_hookspecs import Context, Conversations, Question
 from hookline_hookspecs.channels import TERMINAL
 
-from .store import Saved
+from .store import SavedSnapshot
 from .texts import HASH_CHARS, clock
 
 Scope: TypeAlias = Literal["files", "conversation", "both"]
-BOTH, FILES, CONVERSATION, CANCEL = (
-    "Files and conversation",
-    "Files only",
-    "Conversation only",
-    "Cancel",
-)
+BOTH = "Files and conversation"
+FILES = "Files only"
+CONVERSATION = "Conversation only"
+CANCEL = "Cancel"
 _SCOPES: dict[str, Scope] = {BOTH: "both", FILES: "files", CONVERSATION: "conversation"}
-PATIENCE = 280.0
-"""Seconds for an answer; a little less than core waits for one."""
+ANSWER_TIMEOUT = 280.0
+"""Seconds; a little less than core waits for an answer."""
 NOTHING = "Nothing was put back."
-HOW = "/rewind {} files, conversation or both does it without a question."
+SCOPE_HINT = "/rewind {} files, conversation or both does it without a question."
 
 
-async def turns_since(ctx: Context, target: Saved) -> int:
-    """Return how many turns of this session began at the checkpoint or later; 0 if it is of
-    another session, or its turn is no longer in the conversation."""
+async def turns_since(ctx: Context, target: SavedSnapshot) -> int:
+    """Return how many turns of this session started at the checkpoint or later.
+
+    It is 0 if the checkpoint is of another session or its turn is no longer in the conversation.
+    """
     if target.about.get("session") != ctx.session.id:
         return 0
     rows = await ctx.host.storage.fetch("turns", id=ctx.session.id)
@@ -36,11 +36,11 @@ async def turns_since(ctx: Context, target: Saved) -> int:
     return len(ids) - ids.index(turn) if turn in ids else 0
 
 
-async def wanted(ctx: Context, target: Saved, turns: int) -> Scope | None:
-    """Return what the person wants back, None for nothing.
+async def ask_scope(ctx: Context, target: SavedSnapshot, turns: int) -> Scope | None:
+    """Ask the person what to restore; None for nothing.
 
-    Where nobody can be asked it is the files: the command has named them. Only the terminal shows a
-    question that is no approval; one that was closed there is no yes.
+    If no one can be asked, it is the files. Only the terminal shows a question that is not an
+    approval; closing it means nothing.
     """
     if not ctx.interactive or ctx.channel != TERMINAL:
         return "files"
@@ -52,7 +52,7 @@ async def wanted(ctx: Context, target: Saved, turns: int) -> Scope | None:
         f"Without a question: /rewind {hash_} files, conversation or both",
     )
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(ANSWER_TIMEOUT):
             answer = await ctx.ask(question)
     except TimeoutError:
         return None
@@ -60,7 +60,7 @@ async def wanted(ctx: Context, target: Saved, turns: int) -> Scope | None:
 
 
 async def undo_since(ctx: Context, turns: int) -> str:
-    """Take the last ``turns`` turns out of the conversation; return the sentence that says so."""
+    """Remove the last ``turns`` turns from the conversation; return a sentence about it."""
     conversations = ctx.host.services[Conversations]
     undone = 0
     while undone < turns and await conversations.undo(ctx) is not None:

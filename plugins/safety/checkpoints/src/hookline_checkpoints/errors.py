@@ -1,4 +1,4 @@
-"""What can go wrong with a snapshot. Every text is a sentence for the person."""
+"""Errors of snapshots. Their texts are shown to people."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from hookline_hookspecs import HooklineError
 
 
 class CheckpointError(HooklineError):
-    """A snapshot could not be taken, found or put back."""
+    """A snapshot could not be taken, found or restored."""
 
 
 class GitFailed(CheckpointError):
-    """git is not there, or ended with an error; the text holds what it said."""
+    """git is missing or failed; the text quotes its error."""
 
 
 class DiskFull(GitFailed):
-    """There is no room, or no more that may be written."""
+    """The disk or quota is full."""
 
 
 class TooLarge(CheckpointError):
-    """The folder holds more than is saved."""
+    """The folder has more files or bytes than the limits allow."""

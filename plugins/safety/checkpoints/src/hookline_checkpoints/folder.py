@@ -15,17 +15,16 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from .state import Mark
+from .folder_state import FileStamp
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC
-_A_LINK = frozenset({errno.ELOOP, errno.EMLINK})
-"""What opening a link says: POSIX, and FreeBSD."""
-_OPEN = 64
-"""Handles on folders that are kept open."""
-_TRIES = 3
-_PIECE = 1_000_000
+_LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK})
+"""Errors of opening a link on POSIX and FreeBSD."""
+_MAX_OPEN_FOLDERS = 64
+_MAX_READ_ATTEMPTS = 3
+_READ_BYTES = 1_000_000
 
 
 class Folder:
@@ -48,11 +47,11 @@ class Folder:
         for handle in (*self._handles.values(), self._root):
             os.close(handle)
 
-    def mark(self, path: str) -> Mark | None:
+    def mark(self, path: str) -> FileStamp | None:
         """What is at ``path``, a link itself; None if nothing is, or no way leads there."""
         try:
             parent, name = self._at(path)
-            return Mark.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
+            return FileStamp.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -60,27 +59,27 @@ class Folder:
                 return None
             raise
 
-    def read(self, path: str, limit: int) -> tuple[Mark, bytes]:
+    def read(self, path: str, limit: int) -> tuple[FileStamp, bytes]:
         """Mark and content of a file, or a link's target; at most ``limit`` + 1 bytes.
 
         A file that is written meanwhile is read again, a few times; then what was read last is
         returned with the mark from before, so that the next look finds it changed.
         """
         parent, name = self._at(path)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_READ_ATTEMPTS):
             try:
                 handle = os.open(name, _READ, dir_fd=parent)
             except OSError as error:
-                if error.errno not in _A_LINK:
+                if error.errno not in _LINK_ERRORS:
                     raise
-                mark = Mark.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
+                mark = FileStamp.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
                 return mark, os.fsencode(os.readlink(name, dir_fd=parent))
             try:
-                before = Mark.of(os.fstat(handle))
+                before = FileStamp.of(os.fstat(handle))
                 if not stat.S_ISREG(before.mode):
                     raise OSError(errno.EINVAL, "not a regular file", path)
                 content = _content(handle, before.size, limit)
-                if Mark.of(os.fstat(handle)) == before and len(content) == before.size:
+                if FileStamp.of(os.fstat(handle)) == before and len(content) == before.size:
                     break
             finally:
                 os.close(handle)
@@ -171,7 +170,7 @@ class Folder:
         if found is None:
             parent, name = self._at(path)
             found = self._handles[path] = os.open(name, _FOLDER, dir_fd=parent)
-            while len(self._handles) > _OPEN:
+            while len(self._handles) > _MAX_OPEN_FOLDERS:
                 os.close(self._handles.popitem(last=False)[1])
         self._handles.move_to_end(path)
         return found
@@ -186,7 +185,7 @@ def _content(handle: int, expected: int, limit: int) -> bytes:
     """What can be read to the end, which should be at ``expected``; at most ``limit`` + 1 bytes."""
     content = os.read(handle, min(expected, limit) + 1)
     while 0 < len(content) <= limit and len(content) != expected:
-        more = os.read(handle, min(_PIECE, limit + 1 - len(content)))
+        more = os.read(handle, min(_READ_BYTES, limit + 1 - len(content)))
         if not more:
             break
         content += more

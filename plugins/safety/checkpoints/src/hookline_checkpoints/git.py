@@ -1,8 +1,8 @@
-"""git as a program that stores objects, and nothing else of git.
+"""Runs git, only to store objects.
 
-It is started with a repository of ours and an environment of ours, so that no setting of the
-person, of the system or of the folder reaches it: no hooks, filters, signing, credential helpers,
-``safe.directory``, and no variable named ``GIT_…``. It never sees a repository of the person's.
+It gets its own repository and environment, so that no setting of the person, the system or the
+folder applies: no hooks, filters, signing, credential helpers, ``safe.directory``, and no variable
+``GIT_…``. It never opens a repository of the person.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path
 
 from .errors import DiskFull, GitFailed
 
-OLDEST = (2, 31)
-"""``rev-list --disk-usage`` came with it."""
-FIX = f"Install git {OLDEST[0]}.{OLDEST[1]} or newer."
-_CHECK_SECONDS = 2.0
+MIN_GIT_VERSION = (2, 31)
+"""The first version with ``rev-list --disk-usage``."""
+FIX = f"Install git {MIN_GIT_VERSION[0]}.{MIN_GIT_VERSION[1]} or newer."
+_CHECK_TIMEOUT = 2.0
 _INHERITED = ("PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-_ERROR_CHARS = 300
+_MAX_ERROR_CHARS = 300
 _FULL = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "SIGXFSZ")
-"""What git says, or is killed by, when it cannot write any more."""
+"""Errors of git, or the signal, when it cannot write any more."""
 
 
 class Git:
-    """Runs git on the repository ``directory``, which need not be there yet."""
+    """Runs git on the repository ``directory``, which need not exist yet."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -92,37 +92,37 @@ async def missing_git(folder: Path) -> str:
     if shutil.which("git") is None:
         return "git is not installed"
     try:
-        async with asyncio.timeout(_CHECK_SECONDS):
+        async with asyncio.timeout(_CHECK_TIMEOUT):
             text = (await Git(folder).run("version")).decode("utf-8", "replace").strip()
     except (GitFailed, TimeoutError) as error:
         return f"git does not answer: {error or 'too slow'}"
     found = re.search(r"(\d+)\.(\d+)", text)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+    if found is None or (int(found[1]), int(found[2])) < MIN_GIT_VERSION:
         return f"{text} is too old"
     return ""
 
 
 def failure(command: str, code: int | None, errors: bytes) -> GitFailed:
-    """What to raise about git's end: a sentence with the first thing it said."""
-    sentence = _complaint(command, code, errors)
+    """The exception for a failed git, with its first error line."""
+    sentence = _error_text(command, code, errors)
     if any(sign in sentence for sign in _FULL):
         return DiskFull(f"the disk is full ({sentence})")
     return GitFailed(sentence)
 
 
-def _complaint(command: str, code: int | None, errors: bytes) -> str:
+def _error_text(command: str, code: int | None, errors: bytes) -> str:
     text = errors.decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if code is not None and code < 0:
         with suppress(ValueError):
             return f"git {command} was killed ({signal.Signals(-code).name})"
     said = next((line for line in lines if "fatal" in line or "error" in line), "")
-    said = (said or next(iter(lines), "it gave no reason"))[:_ERROR_CHARS]
+    said = (said or next(iter(lines), "it gave no reason"))[:_MAX_ERROR_CHARS]
     return f"git {command} failed: {said}"
 
 
 async def _end(process: Process) -> None:
-    """Leave neither a process nor an open pipe behind."""
+    """Kill the process if it still runs, and close its pipes."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Locks between processes, and between the chats of one: a file that is locked while it is open.
+"""File locks between processes and between the chats of one process.
 
-The kernel frees them when a process dies, so that none is ever left behind.
+The kernel releases them when a process dies.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from .state import private_folder
+from .folder_state import private_folder
 
-_EVERY = 0.01
+_RETRY_INTERVAL = 0.01
 """Seconds between two attempts."""
 
 
 @asynccontextmanager
 async def exclusive(path: Path) -> AsyncIterator[int]:
-    """Wait until nobody else holds the lock; the open file while it is held."""
+    """Hold the lock exclusively; yields the descriptor of the open file."""
     import fcntl
 
     async with _held(path, fcntl.LOCK_EX) as descriptor:
@@ -28,7 +28,7 @@ async def exclusive(path: Path) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def shared(path: Path) -> AsyncIterator[int]:
-    """Wait until nobody holds the lock exclusively; others may share it."""
+    """Hold the lock together with others; yields the descriptor of the open file."""
     import fcntl
 
     async with _held(path, fcntl.LOCK_SH) as descriptor:
@@ -47,7 +47,7 @@ async def _held(path: Path, kind: int) -> AsyncIterator[int]:
                 fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                await asyncio.sleep(_EVERY)
+                await asyncio.sleep(_RETRY_INTERVAL)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -24,104 +24,104 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_hookspecs import Checkpoints as ForGuards
+from hookline_hookspecs import Checkpoints as CheckpointService
 
 from .command import Rewinder
 from .config import CheckpointsConfig
 from .errors import CheckpointError, TooLarge
 from .git import FIX, missing_git
-from .keeper import PACKS, Chat, Keeper
+from .git_index import unsaved
 from .snapshot import has_all_of
+from .snapshot_manager import MAX_PACKS, Chat, SnapshotManager
 from .texts import title_of, undo_hint
-from .tracked import unsaved
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from .snapshot import Present
 
-HOURLY = 3600.0
-_NAMED = ("path", "file_path", "workdir", "cwd")
-"""Arguments by which tools name a file or a folder."""
+PRUNE_INTERVAL = 3600.0
+_PATH_ARGUMENTS = ("path", "file_path", "workdir", "cwd")
+"""Arguments of tools that name a file or folder."""
 NO_GIT = (
     "No files can be put back: {}. {} The conversation alone goes back with /undo, or /undo N for "
     "the last N turns; files stay."
 )
-_HOLD_SECONDS = 4.0
-"""A guard waits so long for a snapshot; its hook has five seconds."""
+_HOLD_TIMEOUT = 4.0
+"""Seconds that a guard waits for a snapshot; its hook has five."""
 
 
-class Tried:
-    """The folders of which a snapshot was taken, or tried, in this turn."""
+class SavedFolders:
+    """The folders that were saved, or tried, in this turn."""
 
     def __init__(self) -> None:
         self.folders: set[Path] = set()
 
 
 class Checkpoints(Plugin[CheckpointsConfig]):
-    """Saves a folder before the first write of a turn, and puts it back when asked."""
+    """Saves a folder before the first write of a turn, and restores it on request."""
 
-    _keeper: Keeper
+    _snapshots: SnapshotManager
 
-    _works: bool | None = None
-    """Whether git is there and new enough; None before anybody has looked."""
+    _has_git: bool | None = None
+    """Whether git is installed and new enough; None before the first check."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the service."""
-        self._keeper = Keeper(host.home, self.config)
-        host.services.provide(ForGuards, self)
+        """Provide the service ``Checkpoints``."""
+        self._snapshots = SnapshotManager(host.home, self.config)
+        host.services.provide(CheckpointService, self)
         host.signals.connect("undone", self._undone)
 
     # The service
 
     async def hold(self, ctx: Context, place: Path | None = None) -> bool:
-        """Save the workspace as it is now; True if that holds every file that git tracks in it.
+        """Save the workspace now; return whether that includes every file that git tracks in it.
 
-        With ``place`` the folder around that is saved, and all of ``place`` has to be in it.
+        With ``place``, the folder around it is saved and has to include all of ``place``.
         """
         folder = ctx.paths.workspace if place is None else _allowed_around(ctx, str(place))
         if folder is None or not await self._can_save(folder):
             return False
         try:
-            async with asyncio.timeout(_HOLD_SECONDS):
+            async with asyncio.timeout(_HOLD_TIMEOUT):
                 present = await self._take(ctx, folder)
-            ctx.stash.of(Tried).folders.add(folder)
+            ctx.stash.of(SavedFolders).folders.add(folder)
             if place is not None:
                 return has_all_of(present, place, folder)
             return not await asyncio.to_thread(unsaved, folder, present.files, present.left)
         except (TimeoutError, CheckpointError, OSError) as error:
-            self.log.info("%s was not saved at once: %s", folder, error or "it took too long")
+            self.log.info("cannot save %s before the call: %s", folder, error or "it took too long")
             return False
 
     async def _can_save(self, folder: Path) -> bool:
-        if self._works is None:
+        if self._has_git is None:
             missing = await missing_git(self.host.home)
-            self._works = not missing
+            self._has_git = not missing
             if missing:
-                self.log.info("no checkpoints are made: %s", missing)
-        return self._works and not self._keeper.is_given_up(folder, self.host.now())
+                self.log.info("checkpoints are off: %s", missing)
+        return self._has_git and not self._snapshots.is_given_up(folder, self.host.now())
 
     async def _take(self, ctx: Context, folder: Path) -> Present:
         """Take a snapshot. Raises ``CheckpointError`` and ``OSError``."""
         inbound = ctx.turn.inbound
         about = {"title": title_of(inbound.text), "turn": ctx.turn.id, "session": ctx.session.id}
         chat = Chat(ctx.session.channel, ctx.session.chat_id)
-        scope = self._keeper.scope(folder, ctx.paths)
-        async with self._keeper.holding(folder):
-            present, _ = await self._keeper.save(scope, chat, ctx.host.now(), about)
+        scope = self._snapshots.scope(folder, ctx.paths)
+        async with self._snapshots.holding(folder):
+            present, _ = await self._snapshots.save(scope, chat, ctx.host.now(), about)
         return present
 
     # After an undo
 
     def _undone(self, event: Any, ctx: Any = None) -> None:
-        """``/undo`` has taken a turn out of the conversation: its answer tells of the files."""
+        """Add to the answer of ``/undo`` how to restore the files of the turn."""
         event.notes.append(self._files_of(event.session, event.turn_id))
 
     async def _files_of(self, session: Session, turn_id: str) -> str:
         chat = Chat(session.channel, session.chat_id)
         with suppress(CheckpointError, OSError):
-            for saved in await self._keeper.of_chat(chat, self.host.now()):
+            for saved in await self._snapshots.of_chat(chat, self.host.now()):
                 if saved.about.get("turn") == turn_id:
                     return undo_hint(saved)
         return ""
@@ -132,23 +132,23 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     def around_tool(
         self, ctx: Context, call: ToolCall
     ) -> Callable[[ToolCall, Callable[[ToolCall], Awaitable[ToolResult]]], Any] | None:
-        """Save the folder before a tool that may write; reading costs nothing."""
+        """Save the folder before a tool that may write."""
         if ctx.tool is None or ctx.tool.read_only:
             return None
 
-        async def saved_before(
-            asked: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
+        async def save_and_call(
+            call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
         ) -> ToolResult:
             try:
-                await self._before_write(ctx, asked)
+                await self._before_write(ctx, call)
             except Exception as error:  # the turn goes on whatever happens here
-                self._say_once(ctx, f"No checkpoint was taken: {error or type(error).__name__}")
-            return await call_next(asked)
+                self._notify_once(ctx, f"No checkpoint was taken: {error or type(error).__name__}")
+            return await call_next(call)
 
-        return saved_before
+        return save_and_call
 
     async def _before_write(self, ctx: Context, call: ToolCall) -> None:
-        tried = ctx.stash.of(Tried).folders
+        tried = ctx.stash.of(SavedFolders).folders
         for folder in _folders(ctx, call):
             if folder in tried:
                 continue
@@ -157,34 +157,34 @@ class Checkpoints(Plugin[CheckpointsConfig]):
                 await self._save(ctx, folder)
 
     async def _save(self, ctx: Context, folder: Path) -> None:
-        """Take the turn's snapshot of ``folder``, or say why there is none."""
+        """Take the turn's snapshot of ``folder``; tell the person if it fails."""
         seconds = self.config.timeout_seconds
         try:
             async with asyncio.timeout(seconds):
                 await self._take(ctx, folder)
         except TimeoutError:
-            self._keeper.give_up(folder, self.host.now())
-            self._say_once(
+            self._snapshots.give_up(folder, self.host.now())
+            self._notify_once(
                 ctx,
                 f"No checkpoint of {folder}: it took longer than {seconds:g} s. It is not tried "
-                "again for a day; what is changed meanwhile cannot be rewound.",
+                "again for a day; changes until then cannot be rewound.",
             )
         except TooLarge as error:
-            self._keeper.give_up(folder, self.host.now())
+            self._snapshots.give_up(folder, self.host.now())
             reason = str(error).rstrip(".")
-            self._say_once(
+            self._notify_once(
                 ctx,
-                f"No checkpoint of {folder}: {reason}. It is not tried again for a day; what is "
-                "changed meanwhile cannot be rewound.",
+                f"No checkpoint of {folder}: {reason}. It is not tried again for a day; "
+                "changes until then cannot be rewound.",
             )
         except (CheckpointError, OSError) as error:
             reason = str(error).rstrip(".")
-            self._say_once(
-                ctx, f"No checkpoint of {folder}: {reason}. What is changed now cannot be rewound."
+            self._notify_once(
+                ctx, f"No checkpoint of {folder}: {reason}. Changes now cannot be rewound."
             )
 
-    def _say_once(self, ctx: Context, text: str) -> None:
-        """Tell the person a sentence, once in a session."""
+    def _notify_once(self, ctx: Context, text: str) -> None:
+        """Notify the person, once in a session."""
         self.log.warning("%s", text)
         said: set[str] = ctx.stash.session.setdefault("said", set())
         if text not in said:
@@ -193,29 +193,29 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Drop what is beyond the limits, after a turn that added something."""
-        if ctx.stash.of(Tried).folders:
-            await self._prune(PACKS)
+        """Delete snapshots beyond the limits, after a turn that added one."""
+        if ctx.stash.of(SavedFolders).folders:
+            await self._prune(MAX_PACKS)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Drop what has become too old."""
-        register(Job("prune", lambda: self._prune(1), HOURLY, at_start=True))
+        """Register the job that deletes old snapshots."""
+        register(Job("prune", lambda: self._prune(1), PRUNE_INTERVAL, at_start=True))
 
     async def _prune(self, packs: int) -> None:
         try:
-            await self._keeper.prune(self.host.now(), packs)
+            await self._snapshots.prune(self.host.now(), packs)
         except (CheckpointError, OSError) as error:
-            self.log.warning("old checkpoints could not be dropped: %s", error)
+            self.log.warning("cannot delete old checkpoints: %s", error)
 
     async def _complete_rewind(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
-        from .completing import offered
+        from .completion import completions
 
         found = await self.host.storage.fetch("chat_of", id=session_id)
         if not found:
             return []
         chat = Chat(found[0]["channel"], found[0]["chat_id"])
-        return offered(await self._keeper.of_chat(chat, self.host.now()), typed)
+        return completions(await self._snapshots.of_chat(chat, self.host.now()), typed)
 
     @command(
         "/rewind",
@@ -233,18 +233,18 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         if missing := await missing_git(self.host.home):
             return NO_GIT.format(missing, FIX)
         try:
-            return await Rewinder(self._keeper, ctx).answer(args)
+            return await Rewinder(self._snapshots, ctx).answer(args)
         except TimeoutError:
-            return "That took too long and was given up; /rewind shows how things are."
+            return "That took too long and was aborted. /rewind shows the current state."
         except (CheckpointError, OSError) as error:
             return str(error)
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """Tell the model, once, that files were put back under it."""
+        """Tell the model once that files were restored."""
         if ctx.session.parent_id is not None:
             return None
-        path = self._keeper.told_of(Chat(ctx.session.channel, ctx.session.chat_id))
+        path = self._snapshots.notice_path(Chat(ctx.session.channel, ctx.session.chat_id))
         with suppress(OSError):
             text = path.read_text("utf-8")
             path.unlink()
@@ -253,7 +253,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """git is there and new enough."""
+        """Register the check of git."""
         register(Check("git", self._check))
 
     async def _check(self) -> CheckResult:
@@ -265,10 +265,10 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
 
 def _folders(ctx: Context, call: ToolCall) -> list[Path]:
-    """The workspace, and where a call names something outside of it, the folder allowed there."""
+    """The workspace, and the allowed folders around paths outside it that a call names."""
     workspace = ctx.paths.workspace
     found = [workspace]
-    for argument in _NAMED:
+    for argument in _PATH_ARGUMENTS:
         named = call.arguments.get(argument)
         if isinstance(named, str) and named:
             folder = _allowed_around(ctx, named)
@@ -278,7 +278,7 @@ def _folders(ctx: Context, call: ToolCall) -> list[Path]:
 
 
 def _allowed_around(ctx: Context, named: str) -> Path | None:
-    """The widest folder around ``named`` that may be used; None if there is none."""
+    """The widest allowed folder around ``named``, or None."""
     try:
         place = ctx.paths.resolve(named)
     except (HooklineError, OSError, ValueError):

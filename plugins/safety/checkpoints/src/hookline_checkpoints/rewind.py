@@ -1,7 +1,7 @@
-"""Puts a folder back to a snapshot: what has to be done, and doing it.
+"""Restores a folder from a snapshot: plans the changes and applies them.
 
-The folder was saved just before, so everything that is replaced or removed can be had again; what
-has changed since then, and what could not be saved, is left as it is and told.
+The folder was saved just before, so everything that is replaced or removed can be restored. Files
+that changed since then, or could not be saved, are kept and reported.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK
 from hookline_hookspecs import crash
 
 from .folder import Folder
+from .folder_state import FileRecord
 from .snapshot import Present, git_mode
-from .state import Known
-from .store import Content, Store
+from .store import SnapshotContent, SnapshotStore
 
 _BATCH = 64
 """Files that are written between two looks at the event loop."""
-WHY = {
+SKIP_REASONS = {
     "large": "it is too large to be saved",
     "unreadable": "it cannot be read",
-    "special": "it is no ordinary file",
+    "special": "it is not a regular file",
     "git": "it belongs to a git repository",
     "own": "it is Hookline's own",
     "excluded": "it is a folder of dependencies or build results",
@@ -35,11 +35,11 @@ WHY = {
     "secret": "its name is that of a secret",
     "long": "its path is too long",
 }
-"""Why something is left alone, in words."""
+"""The reasons why something is skipped, as text."""
 
 
 @dataclass(slots=True)
-class Plan:
+class RewindPlan:
     """What has to be done, in this order; paths are relative. ``left`` says why something is not
     done."""
 
@@ -52,7 +52,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Done:
+class RewindResult:
     """What was done, and what was left as it is, with the reason."""
 
     restored: list[str] = field(default_factory=list)
@@ -60,12 +60,12 @@ class Done:
     left: dict[str, str] = field(default_factory=dict)
 
 
-def plan(present: Present, target: Content, within: str = "") -> Plan:
+def plan(present: Present, target: SnapshotContent, within: str = "") -> RewindPlan:
     """How to get from ``present`` to ``target``; ``within`` is the one file or folder to go back.
 
     What is not in the snapshot because it was left alone then is not taken for new.
     """
-    made = Plan()
+    made = RewindPlan()
     chosen = _chooser(within)
     for path in present.files:
         if chosen(path) and path not in target.files and not _covered(path, target.left):
@@ -77,7 +77,7 @@ def plan(present: Present, target: Content, within: str = "") -> Plan:
     made.make = sorted(p for p in target.folders if chosen(p) and p not in present.folders)
     for path in filter(chosen, target.files):
         if why := present.left.get(path):
-            made.left[path] = WHY.get(why, why)
+            made.left[path] = SKIP_REASONS.get(why, why)
         elif _differs(present.files.get(path), target.files[path]):
             made.write.append(path)
         elif not _is_link(target, path) and _mode(present, path) != mode_of(target, path):
@@ -89,13 +89,13 @@ def plan(present: Present, target: Content, within: str = "") -> Plan:
     return made
 
 
-def _differs(known: Known | None, wanted: tuple[int, str]) -> bool:
+def _differs(known: FileRecord | None, wanted: tuple[int, str]) -> bool:
     """True if kind or content are not the wanted ones."""
     mode, oid = wanted
     return known is None or known.oid != oid or S_IFMT(git_mode(known.mark)) != S_IFMT(mode)
 
 
-def _is_link(target: Content, path: str) -> bool:
+def _is_link(target: SnapshotContent, path: str) -> bool:
     return S_ISLNK(target.files[path][0])
 
 
@@ -103,23 +103,23 @@ def _mode(present: Present, path: str) -> int:
     return S_IMODE(present.files[path].mark.mode)
 
 
-def mode_of(target: Content, path: str) -> int:
+def mode_of(target: SnapshotContent, path: str) -> int:
     """The mode in full of a file that is no link."""
     return target.modes.get(path, target.files[path][0] & 0o7777)
 
 
-async def carry_out(
-    store: Store, folder: Path, present: Present, target: Content, work: Plan
-) -> Done:
+async def apply_plan(
+    store: SnapshotStore, folder: Path, present: Present, target: SnapshotContent, work: RewindPlan
+) -> RewindResult:
     """Do what ``work`` says; a failure of one path is told and does not stop the others.
 
     Raises:
         GitFailed: a content cannot be had; what was done before stays done.
         OSError: the folder cannot be entered.
     """
-    done = Done(left=dict(work.left))
+    done = RewindResult(left=dict(work.left))
     with Folder(folder) as at:
-        hand = _Hand(at, present, target, done)
+        hand = _FolderWriter(at, present, target, done)
         await asyncio.to_thread(hand.clear, work)
         oids = [target.files[path][1] for path in work.write]
         contents = store.blobs(oids)
@@ -137,16 +137,18 @@ async def carry_out(
     return done
 
 
-class _Hand:
+class _FolderWriter:
     """Changes the folder, one path at a time."""
 
-    def __init__(self, at: Folder, present: Present, target: Content, done: Done) -> None:
+    def __init__(
+        self, at: Folder, present: Present, target: SnapshotContent, done: RewindResult
+    ) -> None:
         self._at = at
         self._present = present
         self._target = target
         self._done = done
 
-    def clear(self, work: Plan) -> None:
+    def clear(self, work: RewindPlan) -> None:
         """Remove what came later, and make the folders that are missing."""
         for path in work.remove:
             self._attempt(path, partial(self._remove, path))
@@ -160,7 +162,7 @@ class _Hand:
         for path, content in contents:
             self._attempt(path, partial(self._write, path, content))
 
-    def finish(self, work: Plan) -> None:
+    def finish(self, work: RewindPlan) -> None:
         """Set the modes, folders last and from below, because they may forbid more work."""
         self._at.tighten()
         for path in sorted(work.modes, key=_depth, reverse=True):

@@ -17,14 +17,14 @@ from hookline_hookspecs import crash
 
 from .errors import CheckpointError, DiskFull, GitFailed, TooLarge
 from .folder import Folder
+from .folder_state import FileRecord, FileStamp, FolderState, FolderStates
 from .git import failure
-from .state import Known, Mark, State, States
-from .store import OID, PRESENT, Store
+from .store import OID, PRESENT, SnapshotStore
 from .survey import Scope, Survey, look
 
-RACY = 2_000_000_000
-"""Nanoseconds: a file that changed so shortly before it was read is read again next time, because
-a later change may bear the same time (FAT keeps two seconds; git calls such an entry racy)."""
+RACY_NANOSECONDS = 2_000_000_000
+"""A file that changed less than this before it was read is read again next time, because a later
+change may have the same time (FAT stores two seconds; git calls such an entry racy)."""
 _BATCH = 250_000
 """Bytes that are read before they are handed to git, which works on them meanwhile."""
 _DEFAULT = {0o100644: 0o644, 0o100755: 0o755}
@@ -36,13 +36,13 @@ class Present:
     """A folder as it is, saved as ``commit``. ``left`` is what the snapshot does not hold."""
 
     commit: str
-    files: Mapping[str, Known]
+    files: Mapping[str, FileRecord]
     folders: Mapping[str, int]
     left: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class SnapshotLabel:
     """What keeps a snapshot: its ref, and what is told about it. Without a label it is only what
     the folder was last seen as."""
 
@@ -68,7 +68,7 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256(text).hexdigest()[:32]
 
 
-def git_mode(mark: Mark) -> int:
+def git_mode(mark: FileStamp) -> int:
     """The mode that git keeps: a link, a program or a file."""
     if stat.S_ISLNK(mark.mode):
         return 0o120000
@@ -76,11 +76,11 @@ def git_mode(mark: Mark) -> int:
 
 
 async def take(
-    store: Store,
-    states: States,
+    store: SnapshotStore,
+    states: FolderStates,
     scope: Scope,
     *,
-    label: Label | None = None,
+    label: SnapshotLabel | None = None,
     wanted: Iterable[str] = (),
     max_bytes: int,
 ) -> Present:
@@ -98,23 +98,23 @@ async def take(
     await asyncio.to_thread(store.make)
     state = await asyncio.to_thread(states.load, key)
     if state.commit and state.commit != store.present(key):
-        state = State()  # It describes something that the store need not have any more.
+        state = FolderState()  # It describes something that the store need not have any more.
     try:
         return await _take(store, states, scope, key, state, label, wanted, max_bytes)
     except GitFailed as error:
         if not state.commit or isinstance(error, DiskFull):
             raise
     states.forget(key)
-    return await _take(store, states, scope, key, State(), label, wanted, max_bytes)
+    return await _take(store, states, scope, key, FolderState(), label, wanted, max_bytes)
 
 
 async def _take(
-    store: Store,
-    states: States,
+    store: SnapshotStore,
+    states: FolderStates,
     scope: Scope,
     key: str,
-    state: State,
-    label: Label | None,
+    state: FolderState,
+    label: SnapshotLabel | None,
     wanted: Iterable[str],
     max_bytes: int,
 ) -> Present:
@@ -125,10 +125,12 @@ async def _take(
         raise TooLarge(f"it holds more than {max_bytes // 1_000_000:,} MB")
     with Folder(scope.path) as folder:
         forced = await asyncio.to_thread(_forced, folder, survey, wanted, scope.max_file)
-        work = _Work(state, survey, forced, scope.max_file)
+        work = _SnapshotWork(state, survey, forced, scope.max_file)
         commit, tree = await _import(store, key, folder, work, label)
     usual = {path: known for path, known in work.files.items() if path not in forced}
-    after = State(commit, tree, usual, survey.folders, survey.left, survey.ignores, [*forced], seen)
+    after = FolderState(
+        commit, tree, usual, survey.folders, survey.left, survey.ignores, [*forced], seen
+    )
     await asyncio.to_thread(states.save, key, after)
     left = {path: why for path, why in survey.left.items() if path not in forced}
     return Present(commit, work.files, survey.folders, left)
@@ -136,9 +138,9 @@ async def _take(
 
 def _forced(
     folder: Folder, survey: Survey, wanted: Iterable[str], max_file: int
-) -> dict[str, Mark]:
+) -> dict[str, FileStamp]:
     """The wanted paths that the survey left out, with those above them that are no folders."""
-    found: dict[str, Mark] = {}
+    found: dict[str, FileStamp] = {}
     for path in _with_parents(wanted):
         if path in survey.files or path in survey.folders or path in found:
             continue
@@ -162,14 +164,14 @@ def _with_parents(paths: Iterable[str]) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class _Work:
+class _SnapshotWork:
     """What one snapshot has to write: the difference between the state and the survey."""
 
-    state: State
+    state: FolderState
     survey: Survey
-    forced: Mapping[str, Mark]
+    forced: Mapping[str, FileStamp]
     max_file: int
-    files: dict[str, Known] = field(default_factory=dict)
+    files: dict[str, FileRecord] = field(default_factory=dict)
 
     def gone(self) -> list[str]:
         """Paths that the tree has and the folder has not."""
@@ -178,7 +180,7 @@ class _Work:
 
     def unread(self) -> list[str]:
         """Paths to read; the others are taken over as they are known."""
-        trusted = self.state.seen - RACY
+        trusted = self.state.seen - RACY_NANOSECONDS
         unread = list(self.forced)
         for path, mark in self.survey.files.items():
             known = self.state.files.get(path)
@@ -212,7 +214,7 @@ class _Work:
         if len(content) > self.max_file:
             return self._leave(path, "large")
         oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-        self.files[path] = Known(mark, oid.hexdigest())
+        self.files[path] = FileRecord(mark, oid.hexdigest())
         if known and known.oid == oid.hexdigest() and git_mode(known.mark) == git_mode(mark):
             return b""
         head = b"M %o inline %b\ndata %d\n" % (git_mode(mark), _quoted(path), len(content))
@@ -237,7 +239,7 @@ class _Work:
 
 
 async def _import(
-    store: Store, key: str, folder: Folder, work: _Work, label: Label | None
+    store: SnapshotStore, key: str, folder: Folder, work: _SnapshotWork, label: SnapshotLabel | None
 ) -> tuple[str, str]:
     """Write the commit; its id and its tree's, which is empty without files."""
     async with store.importing(key) as process:
@@ -258,7 +260,7 @@ async def _import(
         return _ids(output)
 
 
-def _head(key: str, work: _Work, label: Label | None) -> bytes:
+def _head(key: str, work: _SnapshotWork, label: SnapshotLabel | None) -> bytes:
     """The beginning of the commit: what it is based on, and what is gone."""
     ref = label.ref if label else f"{PRESENT}/{key}"
     about = json.dumps(dict(label.about) if label else {}).encode("ascii")
@@ -274,7 +276,7 @@ def _head(key: str, work: _Work, label: Label | None) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
-def _tail(key: str, work: _Work, label: Label | None) -> bytes:
+def _tail(key: str, work: _SnapshotWork, label: SnapshotLabel | None) -> bytes:
     """The end of the commit, and the questions for its ids."""
     meta = work.meta()
     text = b'M 100644 inline meta\ndata %d\n%b\nls "tree"\n\n' % (len(meta), meta)

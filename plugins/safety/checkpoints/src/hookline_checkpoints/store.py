@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CheckpointError, GitFailed
+from .folder_state import private_folder, replace_file
 from .git import Git, failure
-from .state import private_folder, replace_file
 
 CHECKPOINTS = "refs/checkpoints"
 PRESENT = "refs/present"
@@ -58,14 +58,14 @@ _SETTINGS = """\
 """Loose objects would cost a second process for each snapshot, so each becomes a pack."""
 
 
-_LEFT_BEHIND = (
+_TEMPORARY_FILES = (
     *("*.lock", "refs/**/*.lock", "fast_import_crash_*"),
     *("objects/tmp_*", "objects/*/tmp_*", "objects/pack/.tmp-*"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedSnapshot:
     """A snapshot in the store. ``time`` is Unix time; ``about`` what was written with it."""
 
     ref: str
@@ -86,7 +86,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class SnapshotContent:
     """What a snapshot holds: git's mode and the content's id by path, and ``meta``."""
 
     files: Mapping[str, tuple[int, str]]
@@ -95,7 +95,7 @@ class Content:
     left: Mapping[str, str]
 
 
-class Store:
+class SnapshotStore:
     """The repository in ``directory``, made when it is first written to."""
 
     def __init__(self, directory: Path) -> None:
@@ -128,7 +128,7 @@ class Store:
 
     def tidy(self) -> None:
         """Remove what a git left behind that was killed; the caller is alone with the store."""
-        for pattern in _LEFT_BEHIND:
+        for pattern in _TEMPORARY_FILES:
             for path in self.directory.glob(pattern):
                 with suppress(OSError):
                     path.unlink()
@@ -150,7 +150,7 @@ class Store:
 
     # Reading
 
-    async def saved(self, chat_key: str | None = None) -> list[Saved]:
+    async def saved(self, chat_key: str | None = None) -> list[SavedSnapshot]:
         """The snapshots of a chat, or all, newest first. Raises ``GitFailed``."""
         if not (self.directory / CHECKPOINTS).is_dir():
             return []
@@ -165,7 +165,7 @@ class Store:
         output = await self.git.run("rev-parse", "--verify", f"{commit}^{{tree}}")
         return output.decode("ascii").strip()
 
-    async def content(self, commit: str) -> Content:
+    async def content(self, commit: str) -> SnapshotContent:
         """What the snapshot ``commit`` holds. Raises ``GitFailed``."""
         listed = await self.git.run("ls-tree", "-r", "-z", "--full-tree", commit)
         meta = await self.git.run("cat-file", "blob", f"{commit}:meta")
@@ -174,7 +174,7 @@ class Store:
             modes, folders, left = told["modes"], told["folders"], told["left"]
         except (ValueError, KeyError, TypeError):
             raise CheckpointError("the snapshot is damaged; choose another one") from None
-        return Content(dict(_listed(listed)), modes, folders, left)
+        return SnapshotContent(dict(_listed(listed)), modes, folders, left)
 
     async def blobs(self, oids: Sequence[str]) -> AsyncGenerator[bytes, None]:
         """The contents with these ids, in this order. Raises ``GitFailed``."""
@@ -289,11 +289,11 @@ def folder_key_of(ref: str) -> str:
     return ref.split("/")[-2]
 
 
-def _saved(line: str) -> Saved | None:
+def _saved(line: str) -> SavedSnapshot | None:
     try:
         ref, commit, root, subject = line.split("\0")
         about = json.loads(subject)
-        return Saved(ref, commit, root, int(stamp_of(ref).partition("-")[0]) / 1e6, about)
+        return SavedSnapshot(ref, commit, root, int(stamp_of(ref).partition("-")[0]) / 1e6, about)
     except (ValueError, TypeError):
         return None
 

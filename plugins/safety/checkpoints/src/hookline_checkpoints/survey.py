@@ -13,21 +13,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import rules
+from . import exclusion_rules as rules
 from .errors import TooLarge
+from .exclusion_rules import ExclusionRules, Judge
+from .folder_state import FileStamp, FolderState
 from .git import Git
-from .rules import Excluded, Judge
-from .state import Mark, State
 
-LONGEST = 3000
-"""Bytes of a relative path; longer ones cannot be reached by their whole name."""
-_LOOKED_AT = 4
-"""How many entries are looked at for each file that may be saved."""
+MAX_PATH_BYTES = 3000
+"""Bytes of a relative path; longer ones cannot be opened by their full name."""
+_MAX_ENTRIES_FACTOR = 4
+"""Entries that are examined for each file that may be saved."""
 _IGNORE_FILE = ".gitignore"
-_ASKED = frozenset({"ignored", "secret"})
-"""Reasons that hold until a ``.gitignore`` changes; the others are looked at each time."""
+_CACHED_REASONS = frozenset({"ignored", "secret"})
+"""Reasons that stay valid until a ``.gitignore`` changes; the others are checked each time."""
 
-Entry = tuple[str, Mark]
+FileEntry = tuple[str, FileStamp]
 """A path and its mark."""
 
 
@@ -40,7 +40,7 @@ class Scope:
 
     path: Path
     own: str
-    excluded: Excluded
+    excluded: ExclusionRules
     judge: Judge
     git: Git
     max_file: int
@@ -49,12 +49,12 @@ class Scope:
 
 @dataclass(slots=True)
 class Survey:
-    """What there is now. The fields are as in ``State``; ``files`` have no ids yet."""
+    """What there is now. The fields are as in ``FolderState``; ``files`` have no ids yet."""
 
-    files: dict[str, Mark] = field(default_factory=dict)
+    files: dict[str, FileStamp] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
-    ignores: dict[str, Mark] = field(default_factory=dict)
+    ignores: dict[str, FileStamp] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -65,10 +65,10 @@ class _Level:
     """
 
     below: list[tuple[str, bool]] = field(default_factory=list)
-    unknown: list[tuple[str, Mark, bool]] = field(default_factory=list)
+    unknown: list[tuple[str, FileStamp, bool]] = field(default_factory=list)
 
 
-async def look(scope: Scope, state: State) -> Survey:
+async def look(scope: Scope, state: FolderState) -> Survey:
     """Everything in the folder. Raises ``TooLarge``, ``GitFailed`` and ``OSError``."""
     survey = Survey()
     folders: list[tuple[str, bool]] = [("", not state.seen)]
@@ -90,12 +90,16 @@ class _Budget:
     def check(self, files: int, entries: int = 0) -> None:
         """Count ``entries`` more; ``files`` are all so far."""
         self._entries += entries
-        if files > self._max_files or self._entries > self._max_files * _LOOKED_AT:
+        if files > self._max_files or self._entries > self._max_files * _MAX_ENTRIES_FACTOR:
             raise TooLarge(f"it holds more than {self._max_files:,} files")
 
 
 def _scan(
-    scope: Scope, state: State, survey: Survey, folders: Sequence[tuple[str, bool]], budget: _Budget
+    scope: Scope,
+    state: FolderState,
+    survey: Survey,
+    folders: Sequence[tuple[str, bool]],
+    budget: _Budget,
 ) -> _Level:
     level = _Level()
     for folder, fresh in folders:
@@ -120,11 +124,11 @@ def _scan(
 
 def _sort(
     scope: Scope,
-    state: State,
+    state: FolderState,
     survey: Survey,
     level: _Level,
     folder: str,
-    entries: dict[str, Mark],
+    entries: dict[str, FileStamp],
     fresh: bool,
 ) -> None:
     """Put the entries of one folder where they belong, as far as that is known."""
@@ -141,7 +145,7 @@ def _sort(
         if stat.S_ISDIR(mode):
             before = left.get(path + "/", "")
             reason = _reason_against(scope, path, name, entries)
-            if reason is None and before in _ASKED:
+            if reason is None and before in _CACHED_REASONS:
                 reason = before
             if reason is not None:
                 survey.left[path + "/"] = reason
@@ -152,7 +156,7 @@ def _sort(
                 level.unknown.append((path, mark, fresh))
         else:
             reason = _reason_to_leave(scope, path, name, mark)
-            if reason is None and left.get(path) in _ASKED:
+            if reason is None and left.get(path) in _CACHED_REASONS:
                 reason = left[path]
             if reason is not None:
                 survey.left[path] = reason
@@ -162,37 +166,39 @@ def _sort(
                 level.unknown.append((path, mark, fresh))
 
 
-def _reason_against(scope: Scope, path: str, name: str, siblings: dict[str, Mark]) -> str | None:
+def _reason_against(
+    scope: Scope, path: str, name: str, siblings: dict[str, FileStamp]
+) -> str | None:
     """Why a folder is left alone whatever the person's rules say."""
     if name.lower() == ".git":
         return "git"
     if scope.excluded.folder(name, siblings):
         return "excluded"
-    if len(path) * 4 > LONGEST and len(os.fsencode(path)) > LONGEST:
+    if len(path) * 4 > MAX_PATH_BYTES and len(os.fsencode(path)) > MAX_PATH_BYTES:
         return "long"
     return "own" if path == scope.own else None
 
 
-def _reason_to_leave(scope: Scope, path: str, name: str, mark: Mark) -> str | None:
+def _reason_to_leave(scope: Scope, path: str, name: str, mark: FileStamp) -> str | None:
     """Why a file or link is left alone whatever the person's rules say."""
     if name.lower() == ".git":
         return "git"
-    if len(path) * 4 > LONGEST and len(os.fsencode(path)) > LONGEST:
+    if len(path) * 4 > MAX_PATH_BYTES and len(os.fsencode(path)) > MAX_PATH_BYTES:
         return "long"
     if stat.S_ISREG(mark.mode):
         return "large" if mark.size > scope.max_file else None
     return None if stat.S_ISLNK(mark.mode) else "special"
 
 
-def _entries(root: Path, folder: str) -> dict[str, Mark] | None:
+def _entries(root: Path, folder: str) -> dict[str, FileStamp] | None:
     """Names and marks of what is in a folder; None if it cannot be read."""
     path = os.path.join(root, folder) if folder else root  # noqa: PTH118 - called very often
-    found: dict[str, Mark] = {}
+    found: dict[str, FileStamp] = {}
     try:
         with os.scandir(path) as entries:
             for entry in entries:
                 try:
-                    found[entry.name] = Mark.of(entry.stat(follow_symlinks=False))
+                    found[entry.name] = FileStamp.of(entry.stat(follow_symlinks=False))
                 except FileNotFoundError:
                     continue  # gone since
     except OSError:
@@ -201,7 +207,7 @@ def _entries(root: Path, folder: str) -> dict[str, Mark] | None:
 
 
 async def _ask(
-    scope: Scope, survey: Survey, unknown: Sequence[tuple[str, Mark, bool]]
+    scope: Scope, survey: Survey, unknown: Sequence[tuple[str, FileStamp, bool]]
 ) -> list[tuple[str, bool]]:
     """Decide about names that were not there last time; the folders to look into."""
     if not unknown:
@@ -215,7 +221,10 @@ async def _ask(
 
 
 def _decided(
-    survey: Survey, unknown: Sequence[tuple[str, Mark, bool]], secret: set[str], ignored: set[str]
+    survey: Survey,
+    unknown: Sequence[tuple[str, FileStamp, bool]],
+    secret: set[str],
+    ignored: set[str],
 ) -> Iterator[tuple[str, bool]]:
     for path, mark, fresh in unknown:
         is_folder = stat.S_ISDIR(mark.mode)

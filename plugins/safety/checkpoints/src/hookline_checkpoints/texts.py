@@ -1,4 +1,4 @@
-"""What people read: lists of snapshots, what a rewind did, and differences."""
+"""Texts for people: lists of snapshots, results of rewinds, and differences."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from .rewind import Done
-from .store import Saved
+from .rewind import RewindResult
+from .store import SavedSnapshot
 
-SHOWN = 30
-"""Paths that are named in an answer; of more the number is told."""
+MAX_NAMED_PATHS = 30
+"""Paths that an answer names; the others are counted."""
 HASH_CHARS = 10
 TITLE_CHARS = 60
 _SPACE = re.compile(r"\s+")
@@ -20,27 +20,29 @@ USAGE = (
 )
 
 
-def clock(saved: Saved) -> str:
+def clock(saved: SavedSnapshot) -> str:
     """When a snapshot was taken, in local time."""
     return datetime.fromtimestamp(saved.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def title_of(text: str) -> str:
-    """The beginning of what a person said, in one line."""
+    """The beginning of a message, on one line."""
     line = _SPACE.sub(" ", text).strip()
     line = "".join(char for char in line if char.isprintable())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
 
 
 def name(path: str) -> str:
-    """A path as it can be shown: what does not print is written as an escape."""
+    """A path for display, with unprintable characters escaped."""
     if path.isprintable():
         return path
     escaped = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in escaped)
 
 
-def listed(found: Sequence[Saved], counts: Mapping[str, Mapping[str, int]], workspace: str) -> str:
+def listed(
+    found: Sequence[SavedSnapshot], counts: Mapping[str, Mapping[str, int]], workspace: str
+) -> str:
     """The list that ``/rewind`` shows; ``counts`` are changes by commit."""
     lines = ["Checkpoints of this chat, newest first; ± is what changed until the next. " + USAGE]
     for saved in found:
@@ -55,8 +57,8 @@ def listed(found: Sequence[Saved], counts: Mapping[str, Mapping[str, int]], work
     return "\n".join(lines)
 
 
-def rewound(target: Saved, within: str, done: Done, undo: str) -> str:
-    """What a rewind did, and how to take it back."""
+def rewound(target: SavedSnapshot, within: str, done: RewindResult, undo: str) -> str:
+    """What a rewind did, and how to undo it."""
     what = name(within) if within else "The files"
     verb = "is" if within else "are"
     restored, removed = len(set(done.restored)), len(done.removed)
@@ -74,7 +76,7 @@ def rewound(target: Saved, within: str, done: Done, undo: str) -> str:
     return "\n".join(lines)
 
 
-def elsewhere(target: Saved, session: str) -> str:
+def elsewhere(target: SavedSnapshot, session: str) -> str:
     """Why the conversation cannot go back to a checkpoint."""
     of = str(target.about.get("session", ""))
     if of and of != session:
@@ -82,8 +84,8 @@ def elsewhere(target: Saved, session: str) -> str:
     return "The turn of that checkpoint is not in this conversation."
 
 
-def undo_hint(saved: Saved) -> str:
-    """What to do about the files of a turn that was taken out of the conversation."""
+def undo_hint(saved: SavedSnapshot) -> str:
+    """How to restore the files of a turn that was removed from the conversation."""
     return (
         "The files that it changed stay as they are; "
         f"/rewind {saved.commit[:HASH_CHARS]} files puts them back."
@@ -91,14 +93,14 @@ def undo_hint(saved: Saved) -> str:
 
 
 def interrupted(target: str, undo: str) -> str:
-    """What to do about a rewind that did not come to its end."""
+    """What to do about an interrupted rewind."""
     return (
         f"A rewind was interrupted: /rewind {target[:HASH_CHARS]} completes it, "
         f"/rewind {undo[:HASH_CHARS]} undoes it."
     )
 
 
-def told(target: Saved, within: str, done: Done) -> str:
+def told(target: SavedSnapshot, within: str, done: RewindResult) -> str:
     """What the model is told at the next turn."""
     what = name(within) if within else f"The files in {name(str(target.folder))}"
     return (
@@ -109,7 +111,7 @@ def told(target: Saved, within: str, done: Done) -> str:
     )
 
 
-def difference(target: Saved, patch: str, whole: bool, modes: Sequence[str]) -> str:
+def difference(target: SavedSnapshot, patch: str, whole: bool, modes: Sequence[str]) -> str:
     """The answer of ``/rewind diff``."""
     head = f"What has changed since {clock(target)}, before “{target.title}”:"
     parts = [*modes]
@@ -123,8 +125,8 @@ def difference(target: Saved, patch: str, whole: bool, modes: Sequence[str]) -> 
 
 def _names(paths: Iterable[str]) -> str:
     names = [name(path) for path in sorted(paths)]
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - MAX_NAMED_PATHS} more" if len(names) > MAX_NAMED_PATHS else ""
+    return ", ".join(names[:MAX_NAMED_PATHS]) + more
 
 
 def _by_reason(left: Mapping[str, str]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
-"""The keeper of all snapshots: folders, chats, locks and limits around the store.
+"""Manages all snapshots: folders, chats, locks and limits around the store.
 
-Below ``home/checkpoints`` lie ``store`` (the repository), ``folders/KEY`` (what is known of each
-folder), ``told/KEY`` (what a chat's model has yet to be told) and the locks.
+``home/checkpoints`` contains ``store`` (the repository), ``folders/KEY`` (the state of each
+folder), ``told/KEY`` (the pending notice for a chat's model) and the locks.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from hookline_hookspecs import Paths
 from . import locks
 from .config import CheckpointsConfig
 from .errors import CheckpointError
-from .given_up import GivenUp
-from .rules import Excluded
-from .snapshot import Label, Present, key_of, take
-from .state import States
-from .store import PRESENT, Saved, Store, folder_key_of, new_ref
+from .exclusion_rules import ExclusionRules
+from .folder_state import FolderStates
+from .skipped_folders import SkippedFolders
+from .snapshot import Present, SnapshotLabel, key_of, take
+from .store import PRESENT, SavedSnapshot, SnapshotStore, folder_key_of, new_ref
 from .survey import Scope
 
-PACKS = 30
-"""Packs, one for each snapshot, after which they are made one; that frees what is pruned, too."""
-LABELS = 5
-"""Snapshots without any change are kept up to so many times ``max_snapshots``."""
-_TIDY_SECONDS = 2.0
+MAX_PACKS = 30
+"""Packs, one for each snapshot; more are merged, which also frees pruned objects."""
+MAX_LABELS_FACTOR = 5
+"""Snapshots without changes are kept up to this many times ``max_snapshots``."""
+_PRUNE_LOCK_TIMEOUT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Whose snapshots are meant: a channel and a chat on it."""
+    """The chat that owns snapshots."""
 
     channel: str
     chat_id: str
@@ -44,33 +44,33 @@ class Chat:
         return key_of(self.channel, self.chat_id)
 
 
-class Keeper:
+class SnapshotManager:
     """Takes, finds and prunes snapshots below ``home/checkpoints``."""
 
     def __init__(self, home: Path, config: CheckpointsConfig) -> None:
         self.home = home.resolve()
         self.root = self.home / "checkpoints"
-        self.store = Store(self.root / "store")
+        self.store = SnapshotStore(self.root / "store")
         self._config = config
-        self._states = States(self.root / "folders")
-        self._excluded = Excluded.of(config.exclude, config.keep)
-        self._given_up = GivenUp(self.root / "folders", config)
+        self._states = FolderStates(self.root / "folders")
+        self._excluded = ExclusionRules.of(config.exclude, config.keep)
+        self._given_up = SkippedFolders(self.root / "folders", config)
 
-    def note_of(self, folder: Path) -> Path:
-        """The note that a rewind of the folder has begun; it is removed at the end."""
+    def rewind_mark_path(self, folder: Path) -> Path:
+        """The file that marks a running rewind of the folder; it is removed at the end."""
         return self.root / "folders" / key_of(str(folder)) / "rewinding.json"
 
-    def told_of(self, chat: Chat) -> Path:
-        """What the chat's model has yet to be told about a rewind."""
+    def notice_path(self, chat: Chat) -> Path:
+        """The file with the pending notice about a rewind for the chat's model."""
         return self.root / "told" / chat.key
 
     def is_given_up(self, folder: Path, now: float) -> bool:
-        """True if no snapshot of the folder could be taken lately, for its size or for time."""
-        return self._given_up.is_noted(key_of(str(folder)), now)
+        """Whether the folder is skipped because it was too large or slow."""
+        return self._given_up.is_skipped(key_of(str(folder)), now)
 
     def give_up(self, folder: Path, now: float) -> None:
-        """Do not try the folder again for a day. Raises ``OSError``."""
-        self._given_up.note(key_of(str(folder)), now)
+        """Skip the folder for a day. Raises ``OSError``."""
+        self._given_up.add(key_of(str(folder)), now)
 
     def scope(self, folder: Path, paths: Paths) -> Scope:
         """What holds for a look at ``folder``. Raises ``CheckpointError`` where none is allowed."""
@@ -84,13 +84,13 @@ class Keeper:
             excluded=self._excluded,
             judge=paths.judge,
             git=self.store.git,
-            max_file=self._config.max_file,
+            max_file=self._config.max_file_bytes,
             max_files=self._config.max_files,
         )
 
     @asynccontextmanager
     async def holding(self, folder: Path) -> AsyncIterator[None]:
-        """Nobody else takes a snapshot of the folder, rewinds it or prunes the store meanwhile."""
+        """While the block runs, no one else saves or rewinds the folder or prunes the store."""
         place = self.root / "folders" / key_of(str(folder))
         async with locks.shared(self.root / "lock"), locks.exclusive(place / "lock"):
             yield
@@ -106,26 +106,28 @@ class Keeper:
         now: float,
         about: dict[str, str],
         wanted: Iterable[str] = (),
-    ) -> tuple[Present, Label]:
+    ) -> tuple[Present, SnapshotLabel]:
         """A snapshot that the chat can go back to; in a block of ``holding``.
 
         ``now`` is Unix time; ``about`` is told in lists. Raises as ``snapshot.take``.
         """
         ref = new_ref(chat.key, key_of(str(scope.path)), now)
-        label = Label(ref, {**about, "folder": str(scope.path)})
+        label = SnapshotLabel(ref, {**about, "folder": str(scope.path)})
         return await self._take(scope, label, wanted), label
 
-    async def _take(self, scope: Scope, label: Label | None, wanted: Iterable[str] = ()) -> Present:
+    async def _take(
+        self, scope: Scope, label: SnapshotLabel | None, wanted: Iterable[str] = ()
+    ) -> Present:
         return await take(
             self.store,
             self._states,
             scope,
             label=label,
             wanted=wanted,
-            max_bytes=self._config.max_store,
+            max_bytes=self._config.max_store_bytes,
         )
 
-    async def of_chat(self, chat: Chat, now: float) -> list[Saved]:
+    async def of_chat(self, chat: Chat, now: float) -> list[SavedSnapshot]:
         """The chat's snapshots, newest first, at most ``max_snapshots`` different ones of a folder.
 
         Of neighbours that are equal only the newest counts. Raises ``GitFailed``.
@@ -133,22 +135,27 @@ class Keeper:
         found = await self.store.saved(chat.key)
         return [saved for group in self._groups(found, now) for saved in group[:1]]
 
-    async def find(self, chat: Chat, prefix: str, now: float) -> list[Saved]:
+    async def find(self, chat: Chat, prefix: str, now: float) -> list[SavedSnapshot]:
         """The chat's snapshots whose id begins with ``prefix``, equal neighbours included."""
         found = await self.store.saved(chat.key)
         kept = [saved for group in self._groups(found, now) for saved in group]
         return [saved for saved in kept if saved.commit.startswith(prefix)]
 
-    def _groups(self, newest_first: Sequence[Saved], now: float) -> list[list[Saved]]:
+    def _groups(
+        self, newest_first: Sequence[SavedSnapshot], now: float
+    ) -> list[list[SavedSnapshot]]:
         """The snapshots to keep, equal neighbours of one chat and folder together."""
-        groups: list[list[Saved]] = []
-        last: dict[str, list[Saved]] = {}
+        groups: list[list[SavedSnapshot]] = []
+        last: dict[str, list[SavedSnapshot]] = {}
         distinct: dict[str, int] = {}
         kept: dict[str, int] = {}
         oldest = now - self._config.max_days * 86_400
         for saved in newest_first:
             place = saved.ref.rpartition("/")[0]
-            if saved.time < oldest or kept.get(place, 0) >= LABELS * self._config.max_snapshots:
+            if (
+                saved.time < oldest
+                or kept.get(place, 0) >= MAX_LABELS_FACTOR * self._config.max_snapshots
+            ):
                 continue
             group = last.get(place)
             if group is None or group[0].root != saved.root:
@@ -161,18 +168,18 @@ class Keeper:
             kept[place] = kept.get(place, 0) + 1
         return groups
 
-    async def prune(self, now: float, packs: int = PACKS) -> bool:
+    async def prune(self, now: float, packs: int = MAX_PACKS) -> bool:
         """Drop what is beyond the limits; free its room once there are more than ``packs`` packs,
         or the store is too large.
 
-        True if that was done; False if somebody else was at work, so that it is left for later.
+        Returns False if another process was busy, so that it has to be done later.
         Raises ``GitFailed``.
         """
         if not self.store.directory.is_dir():
             return True
         lock = locks.exclusive(self.root / "lock")
         try:
-            async with asyncio.timeout(_TIDY_SECONDS):
+            async with asyncio.timeout(_PRUNE_LOCK_TIMEOUT):
                 holding = await lock.__aenter__()
         except TimeoutError:
             return False
@@ -187,26 +194,30 @@ class Keeper:
         everything = await self.store.saved()
         kept = [saved for group in self._groups(everything, now) for saved in group]
         size, packs = await asyncio.to_thread(self.store.size)
-        if size > self._config.max_store:
+        if size > self._config.max_store_bytes:
             kept = await self._fitting(kept)
         if not kept:  # git keeps the packs of a repository that has no refs
             await asyncio.to_thread(self.store.remove)
             return
         await self._drop(everything, kept, holding)
-        if packs > most_packs or size > self._config.max_store:
+        if packs > most_packs or size > self._config.max_store_bytes:
             await self.store.free(holding)
 
-    async def _fitting(self, kept: list[Saved]) -> list[Saved]:
+    async def _fitting(self, kept: list[SavedSnapshot]) -> list[SavedSnapshot]:
         """As many of the newest snapshots as fit into the store."""
         newest_first = sorted(kept, key=lambda saved: saved.time, reverse=True)
         low, high = 0, len(newest_first)
         while low < high:
             middle = (low + high + 1) // 2
             used = await self.store.usage([one.commit for one in newest_first[:middle]])
-            low, high = (middle, high) if used <= self._config.max_store else (low, middle - 1)
+            low, high = (
+                (middle, high) if used <= self._config.max_store_bytes else (low, middle - 1)
+            )
         return newest_first[:low]
 
-    async def _drop(self, everything: Sequence[Saved], kept: Sequence[Saved], holding: int) -> None:
+    async def _drop(
+        self, everything: Sequence[SavedSnapshot], kept: Sequence[SavedSnapshot], holding: int
+    ) -> None:
         """Delete the refs of what is not kept, and of folders of which nothing is."""
         staying = {saved.ref for saved in kept}
         folders = {folder_key_of(ref) for ref in staying}

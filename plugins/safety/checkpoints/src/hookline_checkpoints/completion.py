@@ -1,10 +1,10 @@
-"""What a channel offers after ``/rewind``: hashes with time and words, then what goes back."""
+"""Completion of ``/rewind``: hashes with time and title, then what to restore."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .store import Saved
+from .store import SavedSnapshot
 from .texts import HASH_CHARS, clock
 
 SCOPES = (
@@ -15,8 +15,8 @@ SCOPES = (
 DIFF = "diff"
 
 
-def offered(found: Sequence[Saved], typed: str) -> list[tuple[str, str]]:
-    """Return ``(argument, description)`` for what is ``typed`` so far, the newest first."""
+def completions(found: Sequence[SavedSnapshot], typed: str) -> list[tuple[str, str]]:
+    """Return ``(argument, description)`` for the text ``typed`` so far, newest first."""
     *before, last = [*typed.split(), ""] if typed.endswith(" ") else typed.split() or [""]
     begun = last.casefold()
     if not before:
@@ -24,13 +24,13 @@ def offered(found: Sequence[Saved], typed: str) -> list[tuple[str, str]]:
         more = "show what has changed since one: /rewind diff HASH"
         return [*hashes, (DIFF, more)] if hashes and DIFF.startswith(begun) else hashes
     if before == [DIFF]:
-        return [(f"{DIFF} {hash_}", told) for hash_, told in _hashes(found, begun)]
+        return [(f"{DIFF} {hash_}", description) for hash_, description in _hashes(found, begun)]
     if len(before) == 1:
         return [(f"{before[0]} {name}", told) for name, told in SCOPES if name.startswith(begun)]
     return []
 
 
-def _hashes(found: Sequence[Saved], prefix: str) -> list[tuple[str, str]]:
+def _hashes(found: Sequence[SavedSnapshot], prefix: str) -> list[tuple[str, str]]:
     return [
         (saved.commit[:HASH_CHARS], f"{clock(saved)}, before “{saved.title or '(no words)'}”")
         for saved in found

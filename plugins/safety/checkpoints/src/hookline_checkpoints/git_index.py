@@ -1,6 +1,6 @@
-"""What git tracks in a folder: read from the index, because git itself is never run there.
+"""The files that git tracks in a folder, read from the index without running git.
 
-A repository's settings can make git run programs; a file's bytes cannot.
+The settings of a repository can make git run programs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _MODE = struct.Struct(">24xI")
 _FOLDERS = frozenset({0o160000, 0o040000})
 """Modes of a submodule, and of a folder in a sparse index."""
 _EXTENDED = 0x4000
-_LARGEST = 100_000_000
+_MAX_INDEX_BYTES = 100_000_000
 
 
-class Unreadable(Exception):
-    """An index that is not understood, so that nothing is known."""
+class UnreadableIndex(Exception):
+    """The index cannot be read, so the tracked files are unknown."""
 
 
 def unsaved(folder: Path, saved: Mapping[str, object], left: Iterable[str]) -> bool:
@@ -39,7 +39,7 @@ def unsaved(folder: Path, saved: Mapping[str, object], left: Iterable[str]) -> b
             for inside in found
             for path in _tracked(folder, inside)
         )
-    except (OSError, ValueError, struct.error, Unreadable):
+    except (OSError, ValueError, struct.error, UnreadableIndex):
         return True
 
 
@@ -52,8 +52,8 @@ def _tracked(folder: Path, inside: str) -> Iterator[str]:
     index = _git_folder(folder / inside) / "index"
     if not index.exists():
         return
-    if index.stat().st_size > _LARGEST:
-        raise Unreadable("it is too large")
+    if index.stat().st_size > _MAX_INDEX_BYTES:
+        raise UnreadableIndex("it is too large")
     for path in _names(index.read_bytes()):
         yield f"{inside}/{path}" if inside else path
 
@@ -65,7 +65,7 @@ def _git_folder(repository: Path) -> Path:
         return place
     sign, _, named = place.read_text("utf-8").strip().partition(" ")
     if sign != "gitdir:":
-        raise Unreadable("it is no repository")
+        raise UnreadableIndex("it is no repository")
     return repository / named
 
 
@@ -73,7 +73,7 @@ def _names(data: bytes) -> Iterator[str]:
     """The paths of an index with SHA-1 ids (gitformat-index(5)), versions 2 to 4."""
     sign, version, count = struct.unpack_from(">4sII", data)
     if sign != b"DIRC" or version not in (2, 3, 4):
-        raise Unreadable("it is no index of a version that is known")
+        raise UnreadableIndex("it is no index of a version that is known")
     at, name = 12, b""
     for _ in range(count):
         (mode,), (_, flags) = _MODE.unpack_from(data, at), _ENTRY.unpack_from(data, at)
@@ -88,11 +88,11 @@ def _names(data: bytes) -> Iterator[str]:
             name = data[start:end]
             at += (end - at + 8) // 8 * 8
         if mode == 0o040000 or not name or mode >> 12 not in (0o10, 0o12, 0o16):
-            raise Unreadable("it is sparse, or has other ids")
+            raise UnreadableIndex("it is sparse, or has other ids")
         if mode not in _FOLDERS:
             yield os.fsdecode(name)
     if data[at : at + 4] == b"link":
-        raise Unreadable("it is split")
+        raise UnreadableIndex("it is split")
 
 
 def _offset(data: bytes, at: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""What a snapshot leaves alone: folders that can be made again, secrets, and what is ignored.
+"""What a snapshot skips: folders that can be rebuilt, secrets, and ignored files.
 
-The names of folders are ``excluded.yaml``; what is secret is asked of ``host.paths``; what the
-folder's own ``.gitignore`` files ignore is asked of git.
+The folder names are in ``excluded.yaml``; ``host.paths`` decides which names are secret, and git
+which files the ``.gitignore`` files of the folder ignore.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Judge = Callable[[str], "str | None"]
 """Why a path may not be used, or None (``host.paths.judge``)."""
 _BATCH_CHARS = 3000
 """Characters of the paths that are judged together; a path has at most 4,096."""
-_NOWHERE = "hookline-checkpoints-judge"
-"""A folder that is not there, below which names are judged as text alone."""
+_MISSING_FOLDER = "hookline-checkpoints-judge"
+"""A folder that does not exist, so that only the names below it are judged."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
+class ExclusionRules:
     """Names of folders, as regular expressions over names in lower case.
 
     ``decided`` remembers for each name whether ``always`` holds it: a match takes 10 µs.
@@ -42,7 +42,7 @@ class Excluded:
     decided: dict[str, bool]
 
     @classmethod
-    def of(cls, exclude: Sequence[str], keep: Sequence[str]) -> Excluded:
+    def of(cls, exclude: Sequence[str], keep: Sequence[str]) -> ExclusionRules:
         """The packaged names with a person's own."""
         data = _data()
         return cls(
@@ -93,7 +93,7 @@ def secrets(judge: Judge, folder: Path, paths: Sequence[str]) -> set[str]:
     a path is refused if any part of it is; a batch that is refused is judged in halves.
     """
     found: set[str] = set()
-    base = f"{folder}/{_NOWHERE}"
+    base = f"{folder}/{_MISSING_FOLDER}"
     pending = list(_batches(paths))
     while pending:
         batch = pending.pop()

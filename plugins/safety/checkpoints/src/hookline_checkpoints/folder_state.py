@@ -1,6 +1,6 @@
-"""What is known of a folder from the last time: its files with their marks and contents' ids.
+"""The last known state of a folder: its files with their stamps and content ids.
 
-It is a cache, kept as JSON beside the store: where it is missing or does not fit, everything is
+It is a cache, stored as JSON next to the store. If it is missing or does not match, everything is
 read again.
 """
 
@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 VERSION = 1
 OID_CHARS = 40
-REMEMBERED = 4
+MAX_CACHED_STATES = 4
 """Folders whose state stays in memory."""
 
 
-class Mark(NamedTuple):
+class FileStamp(NamedTuple):
     """What changes when a file does: ``st_mode``, bytes, nanoseconds, nanoseconds, inode."""
 
     mode: int
@@ -33,20 +33,20 @@ class Mark(NamedTuple):
     inode: int
 
     @classmethod
-    def of(cls, stat: os.stat_result) -> Mark:
+    def of(cls, stat: os.stat_result) -> FileStamp:
         """The mark of what ``lstat`` or ``fstat`` says."""
         return cls(stat.st_mode, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
 
 
-class Known(NamedTuple):
+class FileRecord(NamedTuple):
     """A saved file: its mark, and the id of its content in the store, 40 hexadecimal digits."""
 
-    mark: Mark
+    mark: FileStamp
     oid: str
 
 
 @dataclass(slots=True)
-class State:
+class FolderState:
     """A folder as it was last seen. Paths are relative, with ``/``.
 
     ``commit`` holds it in the store and ``tree`` its files (empty if there are none). ``left`` says
@@ -57,10 +57,10 @@ class State:
 
     commit: str = ""
     tree: str = ""
-    files: dict[str, Known] = field(default_factory=dict)
+    files: dict[str, FileRecord] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
-    ignores: dict[str, Mark] = field(default_factory=dict)
+    ignores: dict[str, FileStamp] = field(default_factory=dict)
     stale: list[str] = field(default_factory=list)
     seen: int = 0
 
@@ -75,7 +75,7 @@ class State:
         return json.dumps(data, separators=(",", ":")).encode("ascii")
 
     @classmethod
-    def decode(cls, text: bytes) -> State:
+    def decode(cls, text: bytes) -> FolderState:
         """Raises ``ValueError`` for what is none, or another version's."""
         try:
             version, *columns = json.loads(text)
@@ -83,8 +83,11 @@ class State:
                 raise ValueError("another version")
             commit, tree, paths, marks, oids, folders, left, ignores, stale, seen = columns
             rows = zip(paths, _marks(marks), range(0, len(oids), OID_CHARS), strict=True)
-            known = {path: Known(Mark(*row), oids[at : at + OID_CHARS]) for path, row, at in rows}
-            ignoring = {path: Mark(*row) for path, row in ignores.items()}
+            known = {
+                path: FileRecord(FileStamp(*row), oids[at : at + OID_CHARS])
+                for path, row, at in rows
+            }
+            ignoring = {path: FileStamp(*row) for path, row in ignores.items()}
         except (TypeError, ValueError, LookupError, AttributeError) as error:
             raise ValueError(f"no state of a folder: {error}") from None
         return cls(commit, tree, known, folders, left, ignoring, stale, seen)
@@ -92,37 +95,37 @@ class State:
 
 def _marks(numbers: list[int]) -> Iterator[tuple[int, ...]]:
     """The numbers of one mark after the other."""
-    columns = [numbers[start :: len(Mark._fields)] for start in range(len(Mark._fields))]
+    columns = [numbers[start :: len(FileStamp._fields)] for start in range(len(FileStamp._fields))]
     return zip(*columns, strict=True)
 
 
-class States:
+class FolderStates:
     """The states of folders, by the folder's key, in files ``KEY/state.json`` below ``root``."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._loaded: OrderedDict[str, tuple[Mark, State]] = OrderedDict()
+        self._loaded: OrderedDict[str, tuple[FileStamp, FolderState]] = OrderedDict()
 
-    def load(self, key: str) -> State:
+    def load(self, key: str) -> FolderState:
         """The state of a folder, an empty one if none is kept."""
         path = self._path(key)
         try:
-            mark = Mark.of(path.stat())
+            mark = FileStamp.of(path.stat())
             remembered = self._loaded.get(key)
             if remembered is not None and remembered[0] == mark:
                 return remembered[1]
-            return State.decode(path.read_bytes())
+            return FolderState.decode(path.read_bytes())
         except (OSError, ValueError):
-            return State()
+            return FolderState()
 
-    def save(self, key: str, state: State) -> None:
+    def save(self, key: str, state: FolderState) -> None:
         """Keep a state, in memory and on disk. Raises ``OSError``."""
         path = self._path(key)
         private_folder(path.parent)
         replace_file(path, state.encode())
-        self._loaded[key] = (Mark.of(path.stat()), state)
+        self._loaded[key] = (FileStamp.of(path.stat()), state)
         self._loaded.move_to_end(key)
-        while len(self._loaded) > REMEMBERED:
+        while len(self._loaded) > MAX_CACHED_STATES:
             self._loaded.popitem(last=False)
 
     def forget(self, key: str) -> None:
