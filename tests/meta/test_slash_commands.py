@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -14,13 +14,18 @@ from hookline_hookspecs import Audience
 from meta.tree import ROOT, dists
 
 
-def slash_commands() -> Iterator[tuple[str, ast.Call]]:
-    """Place and decorator or constructor call of each slash command in the sources."""
+@cache
+def slash_commands() -> dict[str, ast.Call]:
+    """The decorator or constructor call of each slash command in the sources, by its place."""
     sources = [ROOT / "core", *(dist.source for dist in dists()), ROOT / "examples"]
-    for file in (file for source in sources for file in sorted(source.rglob("*.py"))):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and _is_slash_command(node, file):
-                yield f"{file.relative_to(ROOT)}:{node.lineno}", node
+    return {
+        f"{file.relative_to(ROOT)}:{node.lineno}": node
+        for source in sources
+        for file in sorted(source.rglob("*.py"))
+        if re.search(r"\b[cC]ommand\(", text := file.read_text("utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and _is_slash_command(node, file)
+    }
 
 
 def _is_slash_command(call: ast.Call, file: Path) -> bool:
@@ -30,15 +35,13 @@ def _is_slash_command(call: ast.Call, file: Path) -> bool:
     return is_named and str(call.args[0].value).startswith("/")
 
 
-COMMANDS = dict(slash_commands())
-
-
-@pytest.mark.parametrize("place", COMMANDS)
-def test_slash_command_declares_its_audience(place: str) -> None:
-    declared = {word.arg: word.value for word in COMMANDS[place].keywords}
-    audience = declared.get("audience")
-    assert isinstance(audience, ast.Constant), f"{place}: add audience=… to the command"
-    assert audience.value in get_args(Audience)
+def test_slash_command_declares_its_audience() -> None:
+    assert slash_commands()
+    for place, call in slash_commands().items():
+        declared = {word.arg: word.value for word in call.keywords}
+        audience = declared.get("audience")
+        assert isinstance(audience, ast.Constant), f"{place}: add audience=… to the command"
+        assert audience.value in get_args(Audience), place
 
 
 @pytest.mark.parametrize("audience", ["turn", "session", "operator"])
@@ -47,7 +50,7 @@ def test_page_lists_the_commands_of_an_audience(audience: str) -> None:
     (row,) = re.findall(rf"^\| `{audience}` \| (.*?) \|", page, re.MULTILINE)
     declared = {
         str(call.args[0].value)
-        for place, call in COMMANDS.items()
+        for place, call in slash_commands().items()
         if isinstance(call.args[0], ast.Constant) and not place.startswith("examples")
         for word in call.keywords
         if word.arg == "audience"
