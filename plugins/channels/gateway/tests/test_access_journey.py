@@ -134,7 +134,9 @@ def test_the_installation_is_changed_in_the_terminal_alone(
 
 
 @pytest.mark.slow
-def test_wrong_lists_are_told_and_let_nobody_in(gateways: Gateways, platform: Platform) -> None:
+def test_invalid_access_lists_are_reported_and_admit_no_one(
+    gateways: Gateways, platform: Platform
+) -> None:
     lists = {"admins": ["webhook:*", "eve", 7], "allow": "webhook:*", "admin": ["webhook:eve"]}
     gateways.configure(platform, access=lists)
     process, lines = gateways.start("there is no admin yet")

@@ -303,7 +303,7 @@ def returned(plugin: Quarry) -> None:
         (returned, "its background work quarry:greet, quarry:listen is over"),
     ],
 )
-def test_health_notices_that_nobody_listens(
+def test_health_notices_that_the_listener_is_gone(
     harness: Make, capsys: Any, act: Callable[[Quarry], None], why: str
 ) -> None:
     async def story(h: Any) -> Any:

@@ -191,7 +191,9 @@ def test_a_signal_before_it_is_ready_ends_it_well(gateways: Gateways) -> None:
     assert end(process)[0] == 0
 
 
-def test_nobody_else_takes_the_home_while_it_drains(gateways: Gateways, platform: Platform) -> None:
+def test_a_second_gateway_is_refused_while_the_first_drains(
+    gateways: Gateways, platform: Platform
+) -> None:
     gateways.configure(platform, SLOW, gateway={"drain": 3000})
     process, _ = gateways.start()
     assert gateways.say("m1") == 202

@@ -34,7 +34,7 @@ def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> N
     play(story)
 
 
-def test_the_stream_tells_a_turn_as_the_store_has_it(play: Any) -> None:
+def test_the_stream_matches_the_stored_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")
@@ -70,7 +70,7 @@ def test_the_stream_tells_a_turn_as_the_store_has_it(play: Any) -> None:
     play(story)
 
 
-def test_each_end_is_told_although_the_next_message_waits(play: Any) -> None:
+def test_each_turn_has_an_end_event_although_the_next_message_waits(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, ids = new(), [new() for _ in range(4)]
         await owner.say(session, "hello")

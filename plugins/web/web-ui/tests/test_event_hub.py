@@ -122,7 +122,7 @@ def test_an_answer_of_50000_words_is_whole(play: Any) -> None:
     play(story)
 
 
-def test_what_was_told_of_other_chats_says_nothing_of_a_new_one(play: Any) -> None:
+def test_events_of_other_chats_do_not_affect_a_new_one(play: Any) -> None:
     """A browser has one stream: it knows of later events than the chat that it turns to."""
 
     async def story(owner: Person) -> None:
@@ -220,7 +220,7 @@ def test_pieces_that_come_fast_are_told_together() -> None:
     asyncio.run(story())
 
 
-def test_a_reader_that_stalls_holds_nobody_up(play: Any, gateway: Gateway) -> None:
+def test_a_stalled_reader_delays_no_one(play: Any, gateway: Gateway) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")

@@ -106,7 +106,7 @@ def test_a_branch_is_a_chat_of_ones_own_and_leaves_the_first_alone(play: Any) ->
     play(story)
 
 
-def test_an_approval_is_answered_once_by_whose_chat_it_is(play: Any) -> None:
+def test_an_approval_is_answered_once_by_the_owner_of_the_chat(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         session = new()
         await owner.say(session, "remove it")
@@ -189,7 +189,7 @@ def test_a_question_that_ends_a_turn_is_answered_by_a_press(play: Any) -> None:
     play(story)
 
 
-def test_files_are_had_by_whose_they_are(play: Any) -> None:
+def test_files_are_served_to_their_owner_only(play: Any) -> None:
     async def story(owner: Person, mia: Person, ben: Person) -> None:
         session, file = new(), new()
         put = {"content": b"col\n1\n"}

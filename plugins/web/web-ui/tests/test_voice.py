@@ -16,7 +16,7 @@ WAV = (
 WAV += b"data" + struct.pack("<I", 0)
 
 
-def test_what_is_said_is_heard_and_what_is_answered_can_be_had(play: Any) -> None:
+def test_a_voice_message_is_transcribed_and_an_answer_can_be_read_aloud(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         state = await owner.get("/state")
         assert state["voice"] == {"listen": False, "speak": False}  # nobody offers it

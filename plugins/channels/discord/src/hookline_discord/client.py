@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 SUPPRESS_EMBEDS, EPHEMERAL, ADMINISTRATOR = 1 << 2, 1 << 6, 1 << 3
 SETTLE_SECONDS = 5.0
-"""For all servers to be told of."""
+"""For Discord to report all servers after a login."""
 NONCE_SECONDS = 120.0
-"""For which a repeated nonce surely makes no second message: "the past few minutes"
+"""Within which a repeated nonce makes no second message: "the past few minutes"
 (discord.com/developers/docs/resources/message#create-message)."""
 LATE = 60.0
-"""Seconds that clocks may differ, and beyond which an edit is not waited for."""
+"""Seconds that clocks may differ; an edit is not delayed for longer."""
 PAGE = 100
 SILENT: Json = {"allowed_mentions": {"parse": [], "replied_user": False}}
-"""In everything that is sent: it pings nobody."""
+"""Part of every message, so that it pings no one."""
 Read: TypeAlias = Callable[[Json, str], InboundEvent | Inbound | None]
 """Reads an event of a chat."""
 
@@ -53,7 +53,7 @@ class DiscordClient(kit.PollingClient):
         self._config = config
         self._receiver = DiscordReceiver(config)
         self._awaited: set[str] = set()
-        """Servers that are still to be told of."""
+        """Servers that Discord has not reported yet."""
         self._settled = asyncio.Event()
         self._people = kit.PrivateChats(host)
         self.limits = Limits(
@@ -76,7 +76,7 @@ class DiscordClient(kit.PollingClient):
 
     @kit.lazy_client
     def _connection(self) -> Connection:
-        """What talks to Discord."""
+        """The connection to Discord."""
         with warnings.catch_warnings():  # the library imports what Python 3.13 lacks
             warnings.simplefilter("ignore", DeprecationWarning)
             from .connection import Connection
@@ -114,7 +114,7 @@ class DiscordClient(kit.PollingClient):
         await self._connection.client()
 
     async def listen(self, receive: kit.ReceiveCallback) -> None:
-        """Begin to receive; all servers are known then, or have had their time."""
+        """Start receiving; returns once all servers are known, or after a timeout."""
         self._settled.clear()
         await super().listen(receive)
         with suppress(TimeoutError):
@@ -122,7 +122,7 @@ class DiscordClient(kit.PollingClient):
                 await self._settled.wait()
 
     async def receive_once(self, receive: kit.ReceiveCallback) -> None:
-        """One session, or a part of one."""
+        """Run one session, or a part of one."""
         await self._connection.once()
 
     async def probe(self) -> None:
@@ -130,8 +130,8 @@ class DiscordClient(kit.PollingClient):
         await self._connection.probe()
 
     def _ready(self, data: Json) -> None:
-        """A session that is no resume. What was missed is read back before anything new of a chat;
-        and for all chats, once the servers have told theirs."""
+        """Handle a new session. Missed messages of a chat are read before new ones, and those of
+        all chats once the servers have reported them."""
         self._receiver.me = data["user"]["id"]
         self._awaited = {one["id"] for one in data.get("guilds") or ()}
         if self._settled.is_set() and self.receive is not None:
@@ -144,7 +144,7 @@ class DiscordClient(kit.PollingClient):
         self._settle({data["id"]})
 
     def _settle(self, told: set[str]) -> None:
-        """Servers are known, or have had their time."""
+        """Record servers as known, or as timed out."""
         was, self._awaited = bool(self._awaited), self._awaited - told
         if was and not self._awaited and self._settled.is_set() and self.receive is not None:
             self.receive.reconnected()
@@ -152,15 +152,15 @@ class DiscordClient(kit.PollingClient):
             self._settled.set()
 
     def _reading(self, read: Read) -> Callable[[Json], object]:
-        """What has an event read and stored, one begun after the other, in their order."""
+        """Return a handler that reads and stores events, started in their order."""
         return lambda data: self.host.spawn(self._hear(read, data), "store")
 
     async def _hear(self, read: Read, data: Json) -> None:
-        """Have an event stored, and a press or command acknowledged: Discord waits 3 s for it."""
+        """Store an event, and acknowledge a press or command: Discord allows 3 s for it."""
         assert self.receive is not None
         try:
             is_new = await kit.receive_event(self.receive, self._read(read, data), self.host.log)
-        except Exception as error:  # it is found by catching up; a press shows that it failed
+        except Exception as error:  # catching up will find it; a press shows the failure
             self.host.log.warning("cannot store an event: %s", error)
             return
         if "token" in data and is_new is not None:
@@ -175,7 +175,7 @@ class DiscordClient(kit.PollingClient):
         return await self._in_thread(found) if isinstance(found, InboundEvent) else found
 
     def _message(self, data: Json, chat: str) -> InboundEvent | None:
-        """A message; one that is nothing for the bot need not be read back."""
+        """Parse a message. One that is not for the bot is marked as read."""
         found = self._receiver.message(data, chat)
         if found is None and self.receive is not None:
             self.host.spawn(self.receive.skip(chat, data["id"]), "skip")
@@ -194,7 +194,7 @@ class DiscordClient(kit.PollingClient):
             self.host.log.info("cannot acknowledge an interaction: %s", error)
 
     async def _in_thread(self, arrival: InboundEvent) -> InboundEvent:
-        """The message in a thread that begins with it, where config wants that."""
+        """Move a message to a new thread that starts with it, if config says so."""
         inbound = arrival.inbound
         if not self._config.threads or inbound.private or inbound.thread:
             return arrival
@@ -210,7 +210,7 @@ class DiscordClient(kit.PollingClient):
     # Catching up
 
     async def list_chats(self) -> Sequence[str]:
-        """Every channel and open thread, and every private chat that was ever heard of."""
+        """Return every channel, open thread and known private chat."""
         return [*self._receiver.places, *await self._people.all()]
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
@@ -363,7 +363,7 @@ class DiscordClient(kit.PollingClient):
         return same if self.host.now() - since > NONCE_SECONDS else None
 
     async def show_typing(self, chat: str) -> None:
-        """Show for 10 s that somebody writes."""
+        """Show the typing indicator for 10 s."""
         await self._ask("POST", f"/channels/{await self._place(chat)}/typing")
 
     async def react(self, chat: str, message_id: str, emoji: str) -> str:

@@ -4,7 +4,7 @@ The line is enclosed in ⟦ and ⟧, starts with the person's id, and has the na
 themselves, in quotation marks:
 
     ⟦telegram:222 "Ann"⟧
-    ⟦telegram:222 "Ann", forwarded from "MessageChanges" (telegram:-1001)⟧
+    ⟦telegram:222 "Ann", forwarded from "News" (telegram:-1001)⟧
     ⟦telegram:222 "Ann", quoting "Bob" (telegram:7): "what they wrote"⟧
 
 These brackets are removed from everything that people write.
@@ -24,8 +24,8 @@ from hookline_hookspecs.parts import is_command
 
 OPEN, CLOSE = "⟦", "⟧"
 QUOTED = "quoted from "
-"""Before the author, in the source of the origin that a channel gives a quoted message of somebody
-else (``Inbound.origins``)."""
+"""Prefix of the author in an origin's source, which channels set for a quoted message of another
+person (``Inbound.origins``)."""
 MAX_NAME_CHARS, MAX_ID_CHARS, MAX_QUOTE_CHARS = 40, 120, 300
 """Characters of a name, of an id, and of a quoted text that are shown."""
 COMMANDS_FOR_THE_MODEL = frozenset({"/steer"})
@@ -44,7 +44,7 @@ known, an id in round brackets, which no name has."""
 def with_author(inbound: Inbound) -> Inbound:
     """The message as the model reads it: with an author line where it needs one.
 
-    It needs one in a chat that others read, and if it is forwarded or quotes somebody. A command
+    It needs one in a chat with others, and if it is forwarded or quotes another person. A command
     stays as it is, unless it is forwarded: then it is not a command.
     """
     line = _line(inbound)
@@ -78,10 +78,10 @@ def _line(inbound: Inbound) -> str:
     return f"{OPEN}{''.join(parts)}{CLOSE}"
 
 
-def _author(told: str) -> str:
+def _author(label: str) -> str:
     """Another author, as the line names them."""
-    found = _AUTHOR.fullmatch(told)
-    name, id_ = (found[1], found[2]) if found is not None else (told, "")
+    found = _AUTHOR.fullmatch(label)
+    name, id_ = (found[1], found[2]) if found is not None else (label, "")
     shown = shown_name(name)
     parts = [f'"{shown}"' if shown else "", f"({shown_id(id_)})" if id_ else ""]
     return " ".join(part for part in parts if part) or "somebody"

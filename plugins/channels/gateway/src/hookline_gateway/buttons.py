@@ -66,21 +66,21 @@ class Questions:
             self._authors.popitem(last=False)
 
     def received(self, inbound: Inbound) -> None:
-        """A message is read_health; :meth:`settled` once it needs no more work."""
+        """Record a message as being processed, until :meth:`settled`."""
         self._under_way[_chat(inbound), inbound.message_id] = None
         while len(self._under_way) > MAX_CHATS:
             self._under_way.popitem(last=False)
 
     def settled(self, inbound: Inbound) -> None:
-        """A message needs no more work."""
+        """Record that a message needs no further work."""
         self._under_way.pop((_chat(inbound), inbound.message_id), None)
 
     def shown(self, reply: Reply) -> Awaitable[None] | None:
-        """A reply was delivered; remember what it asks."""
+        """Remember the question of a delivered reply."""
         if not reply.choices or not reply.delivered:
             return None
         if not self._host.services[WorkDistribution].sends(reply.session.channel):
-            return None  # whoever has sent it keeps what it asks
+            return None  # the process that has sent it stores the question
         chat = (reply.session.channel, reply.session.chat_id)
         found = self._authors.get((chat, reply.in_reply_to or ""))
         person, is_kept, within = found if found is not None else (reply.person, True, "")
@@ -88,7 +88,7 @@ class Questions:
         asked = ShownQuestion(
             [*reply.delivered], choices, person, kept=is_kept, conversation=within
         )
-        self._under_way[chat, reply.id] = None  # a press may be there already, and waits
+        self._under_way[chat, reply.id] = None  # a press may have arrived already, and waits
         return self._remember(chat, reply.id, asked)
 
     async def _remember(self, chat: Chat, reply_id: str, asked: ShownQuestion) -> None:
@@ -99,10 +99,10 @@ class Questions:
         await self._keep(chat)
 
     async def answered(self, inbound: Inbound) -> Inbound | Deny | None:
-        """The message with the words that it chose, a refusal, or None where it answers nothing.
+        """Return a message with the chosen text, a refusal, or None if it answers nothing.
 
-        A press answers the question that it belongs to, once, for who was asked. In a chat that
-        others read, a number does so for who was asked last, as core does it elsewhere.
+        A press answers its question once, for the person who was asked. In a chat with others, a
+        number answers the person's last question; elsewhere core does that.
         """
         chat, target = _chat(inbound), inbound.target or inbound.reply_to or ""
         open_ = await self._of(chat)
@@ -121,7 +121,7 @@ class Questions:
         ]
         if not mine or inbound.forwarded:
             return None
-        for one in mine:  # any message of who was asked is the answer
+        for one in mine:  # any message of the person who was asked is an answer
             one.ended_by = inbound.message_id
         await self._keep(chat)
         if is_private_chat(inbound):
@@ -143,7 +143,7 @@ class Questions:
         return inbound
 
     async def _awaited(self, inbound: Inbound, chat: Chat, target: str) -> ShownQuestion | None:
-        """The question, if it was shown and core is about to tell so."""
+        """Wait for a question that was delivered but is not recorded yet; None if there is none."""
         key, ends = (chat, inbound.message_id), asyncio.get_running_loop().time() + PRESS_TIMEOUT
         while asyncio.get_running_loop().time() < ends:
             if (found := _with_id(self._asked.get(chat, []), target)) is not None:
@@ -178,7 +178,7 @@ class Questions:
 
 
 def _is_open(question: ShownQuestion, inbound: Inbound) -> bool:
-    """True too for the message that answered it, which is read_health again after a crash."""
+    """Whether a question is open; also for the message that answered it, repeated after a crash."""
     return question.ended_by in ("", inbound.message_id)
 
 
@@ -187,7 +187,7 @@ def _with_id(asked: list[ShownQuestion], id_: str) -> ShownQuestion | None:
 
 
 def _chosen(question: ShownQuestion, text: str) -> str:
-    """The choice that a number stands for, else ``text``."""
+    """Return the choice with a number, else ``text``."""
     number = text.strip().rstrip(".")
     if not (number.isascii() and number.isdecimal()) or len(number) > 9:
         return text
@@ -200,7 +200,7 @@ def _chat(inbound: Inbound) -> Chat:
 
 
 def _conversation(inbound: Inbound) -> str:
-    """The session that a message names, which leads to its successors; empty if it names none."""
+    """Return the first session of a message's conversation; empty if it names none."""
     return _SUCCESSOR.sub("", inbound.session_id or "")
 
 

@@ -32,7 +32,7 @@ class CannotStart(HooklineError):
 
 
 class ChannelEnded(Exception):
-    """A channel has ended although nobody stopped it; the text says how."""
+    """A channel ended without being stopped; the text says why."""
 
 
 class ChannelRunner:
@@ -106,7 +106,7 @@ class ChannelRunner:
             write_line(f"hookline: channel {channel.name} is this gateway's now")
 
     async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
-        """Tell when a channel ends that nobody has stopped: it says so, or its work is over."""
+        """Report a channel that ends without being stopped, or whose background work fails."""
         why = "it has nothing more to receive"
         ends = [asyncio.ensure_future(channel.wait())]
         if spawned:
@@ -164,8 +164,8 @@ async def _over(tasks: Set[asyncio.Task[Any]]) -> None:
     for task in tasks:
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            told = str(error) or type(error).__name__
-            raise ChannelEnded(f"its background work {task.get_name()} failed: {told}")
+            reason = str(error) or type(error).__name__
+            raise ChannelEnded(f"its background work {task.get_name()} failed: {reason}")
     names = ", ".join(sorted(task.get_name() for task in tasks))
     raise ChannelEnded(f"its background work {names} is over")
 

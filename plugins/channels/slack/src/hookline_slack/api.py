@@ -40,13 +40,17 @@ _ERRORS = kit.ErrorClassifier(_FACTS["errors"])
 
 
 class Api:
-    """The Web API with both tokens. ``skew`` is by how many seconds Slack's clock is ahead,
-    ``scopes`` what Slack has told of the bot's, ``connected`` when, by Slack's clock, the last
-    socket was opened."""
+    """The Web API with both tokens.
+
+    Attributes:
+        skew: the seconds that Slack's clock is ahead.
+        scopes: the bot's scopes, from the last answer.
+        connected: when the last socket was opened, by Slack's clock.
+    """
 
     def __init__(self, config: SlackConfig, bot_token: str, app_token: str) -> None:
         quiet = logging.getLogger("hookline.slack.sdk")
-        quiet.setLevel(logging.CRITICAL)  # what goes wrong is raised
+        quiet.setLevel(logging.CRITICAL)  # errors are raised
         self._bot_token, self._app_token = bot_token, app_token
         self.session = aiohttp.ClientSession(timeout=REQUEST_TIMEOUT, trust_env=True)
         self._web = AsyncWebClient(
@@ -56,8 +60,8 @@ class Api:
         self.scopes: frozenset[str] = frozenset()
 
     async def ask(self, method: str, **fields: Any) -> Json:
-        """Ask for a method, by its name in the library. Raises the kit's errors; no text of them
-        holds a token."""
+        """Call a method, by its name in the library. Raises the kit's errors, never with a token
+        in their text."""
         if method == "apps_connections_open":
             fields = {"app_token": self._app_token}
         try:
@@ -67,8 +71,8 @@ class Api:
         except (aiohttp.ClientError, OSError) as error:
             raise kit.connection_error("Slack", error) from None
         self.scopes = frozenset(answer.headers.get("x-oauth-scopes", "").split(","))
-        if told := answer.headers.get("Date"):
-            self.skew = parsedate_to_datetime(told).timestamp() - time.time()
+        if date := answer.headers.get("Date"):
+            self.skew = parsedate_to_datetime(date).timestamp() - time.time()
         found: Json = answer.data
         return found
 
@@ -77,13 +81,15 @@ class Api:
         await self.session.close()
 
     async def upload(self, url: str, content: bytes) -> None:
-        """The second step of sending a file; nobody sees it yet."""
+        """Upload a file's content, the second step of sending it; it is not visible yet."""
         async with self.session.post(url, data=content, timeout=FILE_TIMEOUT) as answer:
             _check(answer)
 
     async def download(self, file: Json) -> AsyncIterator[bytes]:
-        """The bytes of a file, by what ``files.info`` says of it. Without leave Slack answers with
-        a page to sign in, under 200."""
+        """Yield the bytes of a file, given the answer of ``files.info``.
+
+        Without permission Slack answers with a sign-in page and status 200.
+        """
         url = str(file["url_private_download"])
         if not self._is_slacks(url):
             raise kit.ChatGone("a file is kept elsewhere, where the bot's token must not go")
@@ -94,14 +100,17 @@ class Api:
                 page = await answer.read()
                 if len(page) != int(kit.get_in(file, "size", default=0)):
                     raise kit.PermissionDenied(missing_scope("files:read"))
-                yield page  # a page that a person has sent
+                yield page  # an HTML file that a person has sent
                 return
             async for chunk in answer.content.iter_any():
                 yield chunk
 
     async def respond(self, url: str, text: str) -> None:
-        """Answer a command where the bot is no member, by the address that came with it; its
-        person alone sees that (docs.slack.dev/interactivity/handling-user-interaction)."""
+        """Answer a command in a channel without the bot, at the address that came with it.
+
+        Only its author sees the answer
+        (docs.slack.dev/interactivity/handling-user-interaction).
+        """
         if not self._is_slacks(url):
             raise kit.ChatGone("a command came with a strange address for its answer")
         body = {"response_type": "ephemeral", "text": text}

@@ -31,20 +31,20 @@ MIN_EDIT_INTERVAL = 1.2
 """Seconds between two edits in the workspace: 50 a minute
 (docs.slack.dev/reference/methods/chat.update)."""
 REORDER_SECONDS = 0.05
-"""Seconds that an event waits for those before it: two sockets are not read in the order in which
-Slack has written to them."""
+"""Seconds that an event waits for earlier ones, because two sockets are not read in the order in
+which Slack has written to them."""
 STREAM_SECONDS = 240.0
-"""After which a stream goes on in another: Slack ends one after about 306 s."""
+"""After which a new stream is started: Slack ends one after about 306 s."""
 PAGE = 200
 SHARE_TIMEOUT = 20.0
-"""Until a file stands in its channel: Slack shares it some time after it has said ok."""
+"""Seconds for a file to appear in its channel: Slack shares it some time after its answer."""
 CLOCK_SKEW = 60.0
-"""Seconds that are looked back further, for clocks that differ."""
+"""Seconds added when searching back, for clocks that differ."""
 CLOCK_PRECISION = 2.0
-"""Seconds by which Slack's clock may be misjudged: it tells whole ones."""
+"""Seconds of error for Slack's clock, which has whole seconds."""
 DAY = 86_400.0
 EVENT = "hookline_reply"
-"""The type of the metadata in which a message's token is."""
+"""Type of the metadata with a message's token."""
 NO_PREVIEWS = {"unfurl_links": False, "unfurl_media": False}
 CHATS = "public_channel,private_channel,mpim,im"
 
@@ -62,7 +62,7 @@ class SlackClient(kit.ListeningClient):
         self._pressed: kit.BoundedDict[str, Json] = kit.BoundedDict()
         self._streams: kit.BoundedDict[str, str] = kit.BoundedDict()
         self._commands: kit.BoundedDict[str, str] = kit.BoundedDict()
-        """Where a command is answered that was typed in a channel that the bot is not in."""
+        """Where to answer a command that was typed in a channel without the bot."""
         self._locks = ChatLocks()
         self._waiting: dict[str, list[Any]] = defaultdict(list)
         self.limits = kit.Limits(

@@ -87,7 +87,7 @@ class TelegramClient(kit.PollingClient):
         from .api import Moved
 
         if _CHAT.fullmatch(chat) is None:
-            raise kit.ChatGone(f"{chat!r} is no chat of Telegram")
+            raise kit.ChatGone(f"{chat!r} is not a Telegram chat")
         try:
             return await api.ask(method, chat_id=int(place), **parameters)
         except Moved as moved:
@@ -142,7 +142,7 @@ class TelegramClient(kit.PollingClient):
             )
 
     async def show_typing(self, chat: str) -> None:
-        """Show for 5 s that somebody writes."""
+        """Show the typing indicator for 5 s."""
         thread = chat.partition(":")[2] or None
         await self._in(chat, "SendChatAction", action="typing", message_thread_id=thread)
 

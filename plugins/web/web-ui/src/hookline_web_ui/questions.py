@@ -216,7 +216,7 @@ class Questions:
         return button.label
 
     def is_over(self, who: Identity, id_: str) -> Problem:
-        """Return what is told of a question that is not open any more."""
+        """Return the error for a question that is closed."""
         over = self._over.get(id_)
         if over is None or not is_mine(who, over.chat):
             return Problem(404, "not_found", "Question not found, or already closed.")
