@@ -28,7 +28,7 @@ from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
 from hookline.sessions.context import detached_context
 from hookline_hookspecs import Job
-from hookline_session_search.tokens import query as prepared
+from hookline_session_search.tokens import parse_query as prepared
 
 WORDS, CHARACTERS = 30_000, 2_500
 """Different words, and different Chinese characters."""

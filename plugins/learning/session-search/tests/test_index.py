@@ -13,7 +13,7 @@ import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Context, ContextBlock, Inspection, Job, Plugin, Turn, hookimpl, tool
 from hookline_session_search import SessionSearch
-from hookline_session_search.index import BATCH
+from hookline_session_search.index import BATCH_MESSAGES
 
 Make = Callable[..., Harness]
 SHADOWS = ("content", "data", "docsize", "idx")
@@ -173,7 +173,7 @@ def test_what_another_process_says_meanwhile_is_found_at_once(talk: Any, harness
 
 def test_two_processes_index_the_same_without_a_clash(talk: Any, talk_in: Any) -> None:
     talk.say("first")
-    fill(talk.h.home, 3 * BATCH)
+    fill(talk.h.home, 3 * BATCH_MESSAGES)
     other = talk_in(talk.h.home)
     other.h.runtime  # noqa: B018 - opens it
 
@@ -194,10 +194,10 @@ def test_old_messages_are_filled_in_the_newest_first(harness: Make, talk_in: Any
     before = harness(_Other, model=["noted"])
     before.send("the plugin is not there yet", session="old")
     before.close()
-    fill(before.home, 30 * BATCH)
+    fill(before.home, 30 * BATCH_MESSAGES)
     talk = talk_in(before.home)
     talk.say("now it is there", session="new")
-    assert talk.found(f"message {30 * BATCH - 1}")  # at once
+    assert talk.found(f"message {30 * BATCH_MESSAGES - 1}")  # at once
     index_all(talk.h)
     assert talk.found("not there yet") == ["the plugin is not there yet"]
     assert len(talk.found("message 0")) == 1
@@ -207,7 +207,7 @@ def test_until_that_is_done_a_note_says_so(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("early", session="old")
     before.close()
-    fill(before.home, 60 * BATCH)
+    fill(before.home, 60 * BATCH_MESSAGES)
     talk = talk_in(before.home)
     result = talk.search("message")
     assert "Note: older messages are still being indexed" in result.text
@@ -219,7 +219,7 @@ def test_it_fills_on_in_the_background_by_itself(harness: Make, talk_in: Any) ->
     before = harness(_Other, model=["noted"])
     before.send("early", session="old")
     before.close()
-    fill(before.home, 25 * BATCH)
+    fill(before.home, 25 * BATCH_MESSAGES)
     talk = talk_in(before.home)
     talk.say("hello", session="new")
 
@@ -315,8 +315,8 @@ def test_only_conversations_of_people_are_searched(harness: Make, talk_in: Any) 
 def test_batches_of_any_size_leave_no_gap(
     talk: Any, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    monkeypatch.setattr("hookline_session_search.index.BATCH", batch)
-    monkeypatch.setattr("hookline_session_search.index.BATCH_CHARS", 5)
+    monkeypatch.setattr("hookline_session_search.index.BATCH_MESSAGES", batch)
+    monkeypatch.setattr("hookline_session_search.index.MAX_BATCH_CHARS", 5)
     talk.h.runtime  # noqa: B018 - makes the tables
     fill(talk.h.home, 12, "a", "early {}")
     talk.say("now")
@@ -329,7 +329,7 @@ def test_batches_of_any_size_leave_no_gap(
 def test_turns_do_not_write_the_index_and_a_search_misses_nothing(
     talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_session_search.plugin.DELAY", 1000.0)
+    monkeypatch.setattr("hookline_session_search.plugin.INDEX_DELAY", 1000.0)
     talk.search("anything")  # makes the tables
     storage = type(talk.h.plugin(SessionSearch).host.storage)
     transact, written = storage.transact, []

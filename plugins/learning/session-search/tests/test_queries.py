@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from hookline_session_search.snippet import WIDTH, snippet
-from hookline_session_search.tokens import MOST_WORDS, folded, query, stored
+from hookline_session_search.snippet import SNIPPET_CHARS, snippet
+from hookline_session_search.tokens import MAX_WORDS, fold, index_text, parse_query
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.matrices import sampled
@@ -83,14 +83,14 @@ def talk_of_texts(talk: Any) -> Any:
 def test_whatever_is_typed_is_answered(talk: Any, typed: str) -> None:
     talk.say("something else entirely")
     result = talk.search(typed)
-    assert result.ok or "holds nothing to look for" in result.text
+    assert result.ok or "has no words" in result.text
     assert "something else" not in result.text
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "\n\t", "\u200b", "\ufe0f"])
 def test_nothing_to_look_for_is_said(talk: Any, typed: str) -> None:
     result = talk.search(typed)
-    assert result.text == "Error: the query holds nothing to look for; write a word"
+    assert result.text == "Error: the query has no words"
 
 
 def test_punctuation_alone_is_looked_for_if_there_is_nothing_else(talk: Any) -> None:
@@ -101,11 +101,11 @@ def test_punctuation_alone_is_looked_for_if_there_is_nothing_else(talk: Any) -> 
 
 
 def test_of_a_long_query_the_first_words_count_and_a_note_says_so(talk: Any) -> None:
-    words = [f"word{n}" for n in range(MOST_WORDS + 10)]
-    talk.say(" ".join(words[:MOST_WORDS]))
+    words = [f"word{n}" for n in range(MAX_WORDS + 10)]
+    talk.say(" ".join(words[:MAX_WORDS]))
     result = talk.search(" ".join(words))
     assert len(result.data) == 1
-    assert f"only its first {MOST_WORDS} words were looked for" in result.text
+    assert f"only its first {MAX_WORDS} words were used" in result.text
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +130,12 @@ def table() -> Any:
 @example("´ ¨x ﷺ", None)
 def test_every_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None:
     table.execute("DELETE FROM session_search_texts")
-    table.execute("INSERT INTO session_search_texts (rowid, text) VALUES (1, ?)", (stored(text),))
+    table.execute(
+        "INSERT INTO session_search_texts (rowid, text) VALUES (1, ?)", (index_text(text),)
+    )
     words = text.split()
     picked = words if data is None else data.draw(st.lists(st.sampled_from(words or [""])))
-    match = query(" ".join(picked)).match
+    match = parse_query(" ".join(picked)).match
     if match:
         sql = "SELECT rowid FROM session_search_texts WHERE session_search_texts MATCH ?"
         assert table.execute(sql, (match,)).fetchall() == [(1,)]
@@ -141,15 +143,15 @@ def test_every_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None
 
 @given(st.text(max_size=300), st.text(max_size=20))
 def test_a_snippet_is_a_bounded_line_of_the_text(text: str, typed: str) -> None:
-    line = snippet(text, query(typed).words)
+    line = snippet(text, parse_query(typed).words)
     assert "\n" not in line
-    assert len(line) <= WIDTH + 2
+    assert len(line) <= SNIPPET_CHARS + 2
     assert line.strip("…") in " ".join(text.split()) or "…" in text
 
 
 @given(st.text(max_size=100))
 def test_folding_twice_changes_nothing(text: str) -> None:
-    assert folded(folded(text)) == folded(text)
+    assert fold(fold(text)) == fold(text)
 
 
 @pytest.mark.parametrize("word", ["needle", "nadel-öhr", "針", "🎉", "a@b.example"])
@@ -160,7 +162,7 @@ def test_the_snippet_is_the_window_around_the_match(talk: Any, word: str) -> Non
     assert f"here is the {word} at last" in line
     assert line.startswith("…")
     assert line.endswith("…")
-    assert len(line) <= WIDTH + 2
+    assert len(line) <= SNIPPET_CHARS + 2
 
 
 def test_the_window_holds_most_of_what_was_looked_for(talk: Any) -> None:

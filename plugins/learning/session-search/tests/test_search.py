@@ -121,7 +121,9 @@ def test_limit_and_its_bounds(talk: Any) -> None:
     assert len(talk.search("wombat", limit=7).data) == 7
     assert len(talk.search("wombat", limit=1000).data) == 20
     for bad in ({"limit": 0}, {"limit": -3}, {"around": -1}):
-        assert talk.search("wombat", **bad).text == "Error: limit is 1 to 20 and around 0 to 5"
+        assert (
+            talk.search("wombat", **bad).text == "Error: limit must be 1 to 20, and around 0 to 5"
+        )
 
 
 def test_an_answer_is_bounded(talk: Any) -> None:
@@ -129,7 +131,7 @@ def test_an_answer_is_bounded(talk: Any) -> None:
         talk.say(f"wombat {number} " + "word " * 200)
     text = talk.search("wombat", limit=20, around=5).text
     assert len(text) < 18_000
-    assert "more messages left out; ask for fewer]" in text
+    assert "more messages omitted; reduce limit]" in text
 
 
 def test_since(talk: Any, clock: Clock) -> None:
@@ -160,8 +162,10 @@ def test_a_bad_since_gets_a_sentence(talk: Any, since: str) -> None:
 
 def test_nothing_found_is_said(talk: Any) -> None:
     talk.say("the wombat digs")
-    assert talk.search("kangaroo").text == "No message of this chat holds all of that."
-    assert talk.search("kangaroo", scope="all").text == "No message of any chat holds all of that."
+    assert talk.search("kangaroo").text == "No message of this chat contains all of that."
+    assert (
+        talk.search("kangaroo", scope="all").text == "No message of any chat contains all of that."
+    )
 
 
 def test_the_schema_is_small_and_stays(talk: Any) -> None:

@@ -1,4 +1,4 @@
-"""Finds the best matching messages and renders them for a model."""
+"""Finds the best matching messages, and renders them for a model."""
 
 from __future__ import annotations
 
@@ -11,76 +11,84 @@ from typing import Any
 from hookline_hookspecs import Origin, SemanticIndex, Storage, fuse
 from hookline_hookspecs.storage import Row
 
-from .index import AT_ONCE, Index, chat_number
+from .index import MAX_BATCHES_PER_SEARCH, MessageIndex, chat_number
 from .snippet import shortened, snippet
-from .tokens import Query
+from .tokens import SearchQuery
 
-CORPUS, ALIKE = "sessions", 0.6
-"""What messages are called where texts are compared by meaning, and the likeness that one needs."""
-NEIGHBOUR = 200
-"""Characters shown of a message around a hit."""
-EVERY = 2**62
-"""Above the number of every message."""
-MOST_CHARS = 16_000
-"""Characters of a whole answer."""
+CORPUS = "sessions"
+"""The name of the corpus of messages in semantic search."""
+MIN_SIMILARITY = 0.6
+"""Similarity from which a message is found by its meaning."""
+NEIGHBOUR_CHARS = 200
+"""Characters shown of a message before or after a hit."""
+AFTER_LAST = 2**62
+"""Higher than the number of any message."""
+MAX_ANSWER_CHARS = 16_000
+"""Characters of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is searched: ``chat`` (channel and chat id; None is all), messages from ``since`` (Unix
-    time), at most ``limit`` of them, none of the turn ``but_turn``, which has ``own`` messages."""
+class SearchRequest:
+    """A search.
 
-    query: Query
+    ``chat`` is channel and chat id, None for all chats; ``since`` is Unix time in seconds. Messages
+    of the turn ``skip_turn``, which has ``own`` messages, are not returned.
+    """
+
+    query: SearchQuery
     text: str
     chat: tuple[str, str] | None
     since: float = 0.0
     limit: int = 5
-    but_turn: str = ""
+    skip_turn: str = ""
     own: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The messages, best first; ``complete`` unless older ones are not indexed yet."""
+class SearchResult:
+    """The messages, best first; ``complete`` is false while older ones are not indexed yet."""
 
     rows: Sequence[Row]
     complete: bool
 
 
 async def search(
-    storage: Storage, index: Index, wanted: Wanted, likeness: SemanticIndex | None = None
-) -> Found:
-    """Return the best matches by BM25, newer ones first among equals; with ``likeness``, fused with
-    the messages that are most like the query."""
-    rows = await _rows(storage, wanted)
+    storage: Storage,
+    index: MessageIndex,
+    request: SearchRequest,
+    semantic: SemanticIndex | None = None,
+) -> SearchResult:
+    """Return the best matches by BM25, newer ones first among equals; with ``semantic``, fused with
+    the messages nearest in meaning."""
+    rows = await _rows(storage, request)
     if rows[0]["behind"] or rows[0]["older"]:
         await index.catch_up_with_new()
-        await index.catch_up(AT_ONCE)
-        rows = await _rows(storage, wanted)
-    by_words = [row for row in rows if row["text"] and row["turn_id"] != wanted.but_turn]
-    hits = by_words if likeness is None else await _fused(storage, by_words, wanted, likeness)
-    return Found(hits[: wanted.limit], not rows[0]["older"])
+        await index.catch_up(MAX_BATCHES_PER_SEARCH)
+        rows = await _rows(storage, request)
+    by_words = [row for row in rows if row["text"] and row["turn_id"] != request.skip_turn]
+    hits = by_words if semantic is None else await _fused(storage, by_words, request, semantic)
+    return SearchResult(hits[: request.limit], not rows[0]["older"])
 
 
 async def _fused(
-    storage: Storage, hits: Sequence[Row], wanted: Wanted, likeness: SemanticIndex
+    storage: Storage, hits: Sequence[Row], request: SearchRequest, semantic: SemanticIndex
 ) -> Sequence[Row]:
-    """The hits and what is like the query, in one ranking."""
-    scope = None if wanted.chat is None else "\n".join(wanted.chat)
-    most = wanted.limit + wanted.own
-    near = await likeness.nearest(CORPUS, wanted.text, scope=scope, limit=most)
-    alike = [key for key, one in near.items() if one >= ALIKE]
+    """Return the hits fused with the messages nearest in meaning."""
+    scope = None if request.chat is None else "\n".join(request.chat)
+    most = request.limit + request.own
+    near = await semantic.nearest(CORPUS, request.text, scope=scope, limit=most)
+    alike = [key for key, one in near.items() if one >= MIN_SIMILARITY]
     if not alike:
         return hits
     places = [(session, int(seq)) for session, _, seq in (key.rpartition("/") for key in alike)]
     rows = await storage.fetch(
         "placed",
         places=json.dumps(places),
-        since=wanted.since,
-        channel=wanted.chat and wanted.chat[0],
-        chat_id=wanted.chat and wanted.chat[1],
+        since=request.since,
+        channel=request.chat and request.chat[0],
+        chat_id=request.chat and request.chat[1],
     )
-    by_key = {_key(row): row for row in rows if row["turn_id"] != wanted.but_turn}
+    by_key = {_key(row): row for row in rows if row["turn_id"] != request.skip_turn}
     meant = [key for key in alike if key in by_key]
     by_key |= {_key(row): row for row in hits}
     return [by_key[key] for key in fuse(map(_key, hits), meant)]
@@ -90,27 +98,29 @@ def _key(row: Row) -> str:
     return f"{row['session_id']}/{row['seq']}"
 
 
-async def _rows(storage: Storage, wanted: Wanted) -> Sequence[Row]:
-    most = wanted.limit + wanted.own
-    chat = None if wanted.chat is None else chat_number(*wanted.chat)
-    both = {"query": wanted.query.match, "wanted": wanted.query.wanted}
-    return await storage.fetch("search", **both, since=wanted.since, chat=chat, most=most)
+async def _rows(storage: Storage, request: SearchRequest) -> Sequence[Row]:
+    most = request.limit + request.own
+    chat = None if request.chat is None else chat_number(*request.chat)
+    both = {"query": request.query.match, "wanted": request.query.wanted}
+    return await storage.fetch("search", **both, since=request.since, chat=chat, most=most)
 
 
 @dataclass(slots=True)
-class Shown:
-    """The hits as text, as data for programs, and where the messages came from."""
+class RenderedHits:
+    """The hits as text, as data for programs, and the origins of the messages."""
 
     text: str = ""
     data: list[dict[str, Any]] = field(default_factory=list)
     origins: tuple[Origin, ...] = ()
 
 
-async def shown(storage: Storage, found: Found, words: Sequence[str], around: int) -> Shown:
-    """Render the hits; cut off when too long."""
+async def render_hits(
+    storage: Storage, found: SearchResult, words: Sequence[str], around: int
+) -> RenderedHits:
+    """Render the hits, up to MAX_ANSWER_CHARS."""
     parts: list[str] = []
-    all_ = Shown()
-    data = all_.data
+    rendered = RenderedHits()
+    data = rendered.data
     spans: dict[str, tuple[int, int]] = {}
     chars = 0
     for row in found.rows:
@@ -118,32 +128,33 @@ async def shown(storage: Storage, found: Found, words: Sequence[str], around: in
         lines, last = await _lines(storage, row, piece, around)
         part = "\n".join([_heading(row), *lines])
         chars += len(part)
-        if parts and chars > MOST_CHARS:
-            parts.append(f"[{len(found.rows) - len(data)} more messages left out; ask for fewer]")
+        if parts and chars > MAX_ANSWER_CHARS:
+            parts.append(f"[{len(found.rows) - len(data)} more messages omitted; reduce limit]")
             break
         parts.append(part)
         names = ("session_id", "seq", "role", "created", "title", "channel", "chat_id")
         data.append({**{name: row[name] for name in names}, "snippet": piece})
         _widen(spans, row, last, around)
-    all_.origins = await _origins(storage, spans)
-    all_.text = "\n\n".join(parts)
-    return all_
+    rendered.origins = await _origins(storage, spans)
+    rendered.text = "\n\n".join(parts)
+    return rendered
 
 
 def _widen(spans: dict[str, tuple[int, int]], row: Row, last: int, around: int) -> None:
-    """Add to a session's span the messages that a hit, and its neighbours up to ``last``, are from.
+    """Extend a session's span by the messages that a hit, and its neighbours up to ``last``, are
+    made from.
 
-    A person's message is theirs; what the agent wrote was made from all that the session had read,
-    and a title from the whole of it.
+    A person's message stands alone; the agent's are made from all earlier messages, and a title
+    from all messages.
     """
     alone = row["role"] == "user" and not around and not row["title"]
-    first, last = row["seq"] if alone else 0, EVERY if row["title"] else last
+    first, last = row["seq"] if alone else 0, AFTER_LAST if row["title"] else last
     known = spans.get(row["session_id"], (first, last))
     spans[row["session_id"]] = (min(first, known[0]), max(last, known[1]))
 
 
 async def _origins(storage: Storage, spans: Mapping[str, tuple[int, int]]) -> tuple[Origin, ...]:
-    """Where the messages in the spans came from."""
+    """Return the origins of the messages in the spans."""
     found: dict[Origin, None] = {}
     for session_id, (first, last) in spans.items():
         rows = await storage.fetch("origins", session_id=session_id, first=first, last=last)
@@ -157,7 +168,7 @@ def _heading(row: Row) -> str:
 
 
 async def _lines(storage: Storage, row: Row, piece: str, around: int) -> tuple[list[str], int]:
-    """Return the hit between the messages before and after it, and the number of the last one."""
+    """Return the hit with the messages before and after it, and the number of the last one."""
     hit = f"> {row['role']}: {piece}"
     if not around:
         return [hit], row["seq"]
@@ -169,7 +180,7 @@ async def _lines(storage: Storage, row: Row, piece: str, around: int) -> tuple[l
 
 
 def _neighbour(row: Row) -> str:
-    return f"  {row['role']}: {shortened(row['text'], 0, NEIGHBOUR)}"
+    return f"  {row['role']}: {shortened(row['text'], 0, NEIGHBOUR_CHARS)}"
 
 
 def _when(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Parses how far back a search goes: an age or a day."""
+"""Parses the argument ``since`` of a search: an age or a day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AGE = re.compile(r"(\d{1,6})\s*([hdwmy])", re.IGNORECASE)
 _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400, "m": 30 * 86400, "y": 365 * 86400}
 
 
-def moment(text: str | None, now: float) -> float:
+def parse_since(text: str | None, now: float) -> float:
     """Return Unix time in seconds; 0 for None or an empty text. Days are in the host's local time.
 
     Raises:
@@ -26,6 +26,6 @@ def moment(text: str | None, now: float) -> float:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise ToolError(
-            f"since={text[:60]!r} is no date; write a day such as 2026-01-31, or an age such as "
+            f"since={text[:60]!r} is not a date; write a day such as 2026-01-31, or an age such as "
             "12h, 7d, 3w, 6m (months) or 1y"
         ) from None
