@@ -70,10 +70,8 @@ class CoreInspection:
             return {}
         plugin, settings = status.plugin, effective(self._engine.loaded).get("plugins", {})
         tools = [(tool.name, tool_json(tool.schema)) for tool in status.tools if not tool.deferred]
-        commands, schema = (
-            [one.name for one in status.commands],
-            _schema(plugin.config_class) if plugin else {},
-        )
+        commands = [one.name for one in status.commands]
+        schema = _schema(plugin.config_class) if plugin else {}
         return {
             "tools": tools,
             "commands": commands,
@@ -155,13 +153,10 @@ def _problems(plugins: Plugins) -> tuple[list[str], list[str]]:
 
 
 def _row(name: str, one: PluginStatus) -> dict[str, Any]:
-    kind, hooks = (
-        "standard" if one.entry.standard else "third-party",
-        hooks_of(one.plugin) if one.plugin else [],
-    )
+    hooks = hooks_of(one.plugin) if one.plugin else []
     return {
         "name": name,
-        "kind": kind,
+        "kind": "standard" if one.entry.standard else "third-party",
         "state": one.state,
         "reason": one.reason,
         "hooks": hooks,

@@ -61,9 +61,8 @@ def plugin_task(work: Coroutine[Any, Any, Any], name: str | None = None) -> asyn
     if not asyncio.iscoroutine(work):
         raise TypeError(f"expected a coroutine, got {work!r}")
     task = asyncio.get_running_loop().create_task(_contain_exit(work), name=name)
-    task.add_done_callback(
-        lambda _: work.close()
-    )  # a task cancelled before its first step leaves it open
+    # A task that is cancelled before its first step leaves its coroutine open.
+    task.add_done_callback(lambda _: work.close())
     return task
 
 

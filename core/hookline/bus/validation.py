@@ -32,7 +32,7 @@ def _field_checks(kind: Any) -> tuple[tuple[str, TypeCheck, str], ...]:
         (
             field.name,
             _type_check(hints[field.name]),
-            field.type if isinstance(field.type, str) else field.type.__name__,
+            field.type if isinstance(field.type, str) else _name(field.type),
         )
         for field in fields(kind)
     )
@@ -74,9 +74,14 @@ def _tuple_check(arguments: tuple[Any, ...]) -> TypeCheck:
 
 def unexpected_type(value: object, *expected: Any) -> TypeError:
     """Return the error for a ``value`` that is none of ``expected``, types or descriptions."""
-    names = [getattr(kind, "__name__", str(kind)) for kind in expected]
+    names = [_name(kind) for kind in expected]
     *first, last = [*names, "None"]
     return TypeError(f"expected {', '.join(first)} or {last}, got {type(value).__name__}")
+
+
+def _name(kind: Any) -> str:
+    """A type's name; a union and a description have none and stand for themselves."""
+    return str(getattr(kind, "__name__", kind))
 
 
 def type_error(value: object, *kinds: type) -> TypeError | None:

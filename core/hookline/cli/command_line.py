@@ -49,9 +49,8 @@ class CoreCommandLine:
         try:
             self._loaded = load(find_home(), environment())
         except ConfigError as error:
-            self._loaded = load(
-                Path(__file__).parent, {}
-            )  # the defaults: this folder has no config
+            # The defaults: this folder has no config.
+            self._loaded = load(Path(__file__).parent, {})
             self._invalid = self.config_error = error
         self._stamp = _config_stamp()
         self._runtime: Runtime | None = None

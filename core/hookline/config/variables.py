@@ -66,9 +66,8 @@ def _key(values: object, parts: list[str]) -> Key:
     while waiting:
         part = waiting.pop(0)
         written = values if isinstance(values, dict) else {}
-        if (
-            key == ("plugins",) and waiting
-        ):  # one of several plugins of a kind, such as telegram:work
+        # One of several plugins of a kind, such as telegram:work.
+        if key == ("plugins",) and waiting:
             both = f"{part}:{waiting[0]}"
             if any(_as_variable(name) == both for name in written):
                 part, waiting = both, waiting[1:]

@@ -247,9 +247,8 @@ class Dispatcher:
                 lane.waiting_task = None
                 lane.is_cancelled = False
             again = True
-            self._outbox.direct.pop(
-                inbox_id, None
-            )  # a turn that is resumed leaves its reply in the outbox
+            # A turn that is resumed leaves its reply in the outbox.
+            self._outbox.direct.pop(inbox_id, None)
             await asyncio.sleep(STORE_PAUSE)
 
     async def _process_in_session(

@@ -158,7 +158,7 @@ class Plugins:
         found = True
         while found:
             found = False
-            for status in self.statuses.values():
+            for status in [*self.statuses.values()]:
                 if status.plugin is None or status.state != "on":
                     continue
                 on = {one.entry.kind for one in self.statuses.values() if one.state == "on"}

@@ -161,10 +161,8 @@ class Sessions:
 
     def _expired(self, state: SessionState) -> bool:
         limits, now = self._engine.config.session, clock.now()
-        idle, age = (
-            now - state.last_used,
-            0.0 if state.record.id in self._reopened else now - state.record.created,
-        )
+        idle = now - state.last_used
+        age = 0.0 if state.record.id in self._reopened else now - state.record.created
         return state.record.kind == "chat" and (
             idle > limits.idle_hours * 3600 or age > limits.max_days * 86400
         )
@@ -360,9 +358,8 @@ class Sessions:
     async def reopen(self, session_id: str) -> None:
         """Make a session its chat's current one again, however old it is."""
         self._reopened.add(session_id)
-        if (row := await self._engine.journal.session(session_id)) is not None and not row[
-            "system"
-        ]:  # archived
+        row = await self._engine.journal.session(session_id)
+        if row is not None and not row["system"]:  # an archived session has no prompt yet
             await self._engine.journal.refreeze(
                 session_id, await build_prompt(self._engine, await self._read(row))
             )
