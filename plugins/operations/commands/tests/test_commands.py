@@ -279,7 +279,7 @@ def test_export_writes_markdown_or_json(harness: Make) -> None:
     assert text.startswith("# A look\n\nSession `test`, started ")
     assert "## You\n\nHave a look\n\n## Hookline\n\n**look**" in text
     assert "```\nseen\n```\n\nSeen it.\n" in text
-    assert "exists already" in h.send("/export").text
+    assert "already exists" in h.send("/export").text
     assert "notes/talk.jsonl" in h.send("/export notes/talk.jsonl").text
     lines = (h.workspace / "notes" / "talk.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["role"] for line in lines] == [
@@ -474,7 +474,7 @@ def test_a_command_whose_plugin_is_off_says_how_to_get_it(harness: Make, typed: 
     answer = h.send(typed).text
     assert "the plugin checkpoints is off" in answer
     assert "`hookline plugins enable checkpoints`" in answer
-    assert "The conversation alone goes back with /undo" in answer
+    assert "To undo only the conversation, use /undo" in answer
     assert h.send("/nothing").text.startswith("Unknown command /nothing")
     assert h.model.requests == []
 

@@ -148,11 +148,9 @@ def test_a_session_is_renamed_and_deleted(h: Harness, site: PageClient) -> None:
 
 
 def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: PageClient) -> None:
-    terminal_columns = (
-        "id, channel, chat_id, model, system, tools, workspace, parts, created, updated"
-    )
+    columns = "id, channel, chat_id, model, system, tools, workspace, parts, created, updated"
     many = (
-        f"INSERT INTO sessions ({terminal_columns}) "
+        f"INSERT INTO sessions ({columns}) "
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
         "SELECT 'many-' || i, 'web', 'mia', 'm', '', '[]', '', '[]', i, i FROM n"
     )

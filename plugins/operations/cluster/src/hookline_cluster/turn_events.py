@@ -198,7 +198,7 @@ async def receive_questions(host: Host, is_remote: Callable[[str], bool]) -> Non
 
 
 def encode_payload(payload_data: Mapping[str, Any]) -> str:
-    """``told`` as JSON that fits into a payload; a ``text`` that does not is cut."""
+    """The data as JSON that fits into a payload; a ``text`` that does not fit is cut."""
     text = json.dumps(payload_data, ensure_ascii=False, separators=(",", ":"))
     while (
         more := len(text.encode("utf-8", "replace")) - MAX_PAYLOAD_BYTES

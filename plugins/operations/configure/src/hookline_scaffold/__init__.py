@@ -1,6 +1,6 @@
 """``hookline plugins new NAME``: a ready repository for a plugin.
 
-The command is in ``command``, what makes a name good in ``naming``, the files in ``templates``.
+The command is in ``command``, the rules for names in ``names``, the files in ``templates``.
 """
 
 from __future__ import annotations

@@ -176,8 +176,8 @@ def test_a_bad_name_is_refused_with_a_sentence(new: New, here: Path, name: str, 
 def test_a_plugin_of_hookline_is_taken_though_not_installed(
     new: New, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    derive_names = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
-    monkeypatch.setattr("hookline_scaffold.names.requires", lambda dist: derive_names)
+    requirements = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
+    monkeypatch.setattr("hookline_scaffold.names.requires", lambda dist: requirements)
     done = new("gardening")
     assert done.exit_code == 2
     assert "'gardening' is one of Hookline's own plugins" in done.stderr

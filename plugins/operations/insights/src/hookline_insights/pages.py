@@ -146,7 +146,7 @@ class InsightsPage:
             for kind, ends in found.turns.items()
             for stop, number in ends.items()
         ]
-        positions = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
+        channels = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
         dated = f"Prices as of {found.prices_date}." if found.prices_date else ""
         return [
             Table(columns, models, "Models", "No model calls."),
@@ -154,7 +154,7 @@ class InsightsPage:
             Table(["Tool", "Calls", "Failed", "Failure rate"], tools, "Tools", "No tool calls."),
             Table(["Skill", "Uses"], skills, "Skills", "No skills used."),
             Table(["Kind", "Ended with", "Turns"], turns, "Turns"),
-            Table(["Channel", "Sessions", "Turns"], positions, "Channels"),
+            Table(["Channel", "Sessions", "Turns"], channels, "Channels"),
             *_learnt(found.learnt),
         ]
 

@@ -93,7 +93,7 @@ def read_list(text: str, name: str) -> PriceList:
     """Read a list; ``name`` is its name in errors.
 
     Raises:
-        BadPrices: it is not a list of prices.
+        InvalidPriceList: it is not a list of prices.
     """
     import yaml
 

@@ -54,7 +54,7 @@ def parse_days(text: str | int | None) -> int:
     """Parse a number of days; an empty text gives :data:`DEFAULT_DAYS`.
 
     Raises:
-        BadDays: it is not a whole number from 1 to :data:`MAX_DAYS`.
+        InvalidDays: it is not a whole number from 1 to :data:`MAX_DAYS`.
     """
     words = str(text if text is not None else "").strip()
     if not words:

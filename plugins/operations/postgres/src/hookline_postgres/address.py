@@ -66,9 +66,8 @@ def parse_address(url: str, home: Path) -> DatabaseAddress:
     query = urlencode([(name, value) for name, value in given if name != "schema"])
     try:
         parameters = conninfo_to_dict(urlunsplit(parts._replace(query=query)))
-        if (
-            "@" in f"{parameters.get('host')}{parameters.get('dbname')}"
-        ):  # the rest of a password with an @
+        # An @ here is the rest of a password that has one.
+        if "@" in f"{parameters.get('host')}{parameters.get('dbname')}":
             raise ValueError
     except (ProgrammingError, ValueError):
         raise StoreError(

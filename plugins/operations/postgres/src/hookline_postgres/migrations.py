@@ -34,9 +34,8 @@ def migrate(connection: PgConnection, component: str, steps: Sequence[Migration]
     """Apply pending migrations, each in a transaction. Raises ``StoreError``."""
     for step in due(connection, component, steps):
         with _transaction(connection):
-            if step in due(
-                connection, component, steps
-            ):  # not applied by another process in the meantime
+            # Another process may have applied it in the meantime.
+            if step in due(connection, component, steps):
                 _apply(connection, component, step)
 
 

@@ -81,7 +81,7 @@ def _contents(root: Any, line: CommandLine) -> dict[str, Any]:
         values = core.effective()
     points = {point.name: point for point in entry_points(group=GROUP)}
     plugins = {name: _summary(point) for name, point in sorted(points.items())}
-    drivers = {point.name for kind in ("providers", "stores", "services")
+    drivers = {point.name for kind in ("providers", "stores")
              for point in entry_points(group=f"hookline.{kind}")}  # fmt: skip
     known = sorted(known_plugins() - set(plugins) - drivers)
     data = yaml.load(

@@ -164,9 +164,9 @@ class InternalPages:
             )
             for spec in HOOKS.values()
         ]
-        terminal_columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
+        columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
         told = "Where plugins take part in a turn. Decorated tools and commands need no hook."
-        return View("Hooks", [Table(terminal_columns, rows)], told)
+        return View("Hooks", [Table(columns, rows)], told)
 
     # Traces
 

@@ -96,12 +96,14 @@ class SessionPages:
                 more=paging.link(len(rows)),
             )
         )
-        message = "All conversations on all channels." if who.is_operator else "Your conversations."
-        return View("Sessions", parts, message)
+        subtitle = (
+            "All conversations on all channels." if who.is_operator else "Your conversations."
+        )
+        return View("Sessions", parts, subtitle)
 
     async def _row(self, row: Mapping[str, Any]) -> Row:
         spent = await money(self._host, row["id"])
-        message = Prices.of(self._host).format(spent) if row["tokens"] else ""
+        cost = Prices.of(self._host).format(spent) if row["tokens"] else ""
         where = f"{row['channel']}:{row['chat']}"
         actions = [Action("Open", build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
         actions.append(_delete_action(row))
@@ -110,7 +112,7 @@ class SessionPages:
             where,
             row["turns"],
             row["tokens"] or 0,
-            message,
+            cost,
             Timestamp(row["updated"]),
         ]
         return Row(cells, actions)
@@ -262,8 +264,8 @@ def _pattern(words: str) -> str:
 
 
 def _contains_all(text: str | None, words: str) -> bool:
-    wrap = (text or "").casefold()
-    return all(word in wrap for word in words.casefold().split())
+    folded = (text or "").casefold()
+    return all(word in folded for word in words.casefold().split())
 
 
 def _snippet(text: str, words: str) -> str:

@@ -135,7 +135,7 @@ class TurnView:
             parts.append(Chart("Tokens by tier", list(tiers), series, unit="tokens"))
             parts.append(tokens_by_plugin(found["by_plugin"]))
         prices = Prices.of(self._host)
-        terminal_columns = [
+        columns = [
             "When",
             "Model",
             "For",
@@ -159,7 +159,7 @@ class TurnView:
             )
             for row in calls
         ]
-        parts.append(Table(terminal_columns, cells, "Model calls", "No model calls."))
+        parts.append(Table(columns, cells, "Model calls", "No model calls."))
         return parts
 
 
