@@ -32,7 +32,7 @@ TITLES = {
     "host": "Host and context",
     "channels": "Channels",
     "services": "Signals and services",
-    "offers": "Services of plugins",
+    "optional_services": "Services of plugins",
     "people": "People and roles",
     "web": "Web pages, routes and the web server",
     "storage": "Storage",
