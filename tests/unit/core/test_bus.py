@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 from typing import Any
 
 import pytest
@@ -127,6 +127,18 @@ async def test_collect_leaves_out_what_is_of_the_wrong_type(bus: Bus) -> None:
     assert [failure.plugin for failure in heard] == ["a", "b"]
     assert "str" in heard[0].reason
     assert "ContextBlock" in heard[0].reason
+
+
+async def test_a_field_whose_annotation_is_a_type_is_checked(bus: Bus) -> None:
+    # as in a module without `from __future__ import annotations`
+    noted = make_dataclass(
+        "Noted", [("note", str | None, None)], bases=(ContextBlock,), frozen=True
+    )
+    good, bad = noted("t", "text", note="n"), noted("t", "text", note=7)
+    heard = failures(bus)
+    bus.register("a", implementing("pre_prompt", lambda: [good, bad]), 0)
+    assert await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock) == [("a", good)]
+    assert "field note of Noted: expected str | None, got int" in heard[0].reason
 
 
 async def test_pipeline_gives_each_step_the_output_of_the_one_before(bus: Bus) -> None:
