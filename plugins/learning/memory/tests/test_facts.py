@@ -1,4 +1,4 @@
-"""FactStore: remembered, recalled by themselves and on demand, merged, faded, forgotten."""
+"""Facts: remembered, recalled by themselves and on demand, merged, faded, forgotten."""
 
 from __future__ import annotations
 

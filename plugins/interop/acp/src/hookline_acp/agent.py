@@ -82,7 +82,7 @@ class EditorAgent:
         self._sessions = sessions
         self._mode = mode
         self.unsaved: UnsavedChanges | None = None
-        """Set to offer reading files, if the editor does."""
+        """Told at ``initialize`` whether the editor offers ``fs/read_text_file``."""
         self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -54,7 +54,7 @@ class StdioTransport:
     Args:
         incoming: the descriptor to read until it ends.
         outgoing: the descriptor to write to; a slow reader blocks nothing.
-        max_line_bytes: bytes of the max_line_bytes accepted line.
+        max_line_bytes: bytes of the longest accepted line.
     """
 
     def __init__(self, incoming: int, outgoing: int, max_line_bytes: int = MAX_LINE_BYTES) -> None:

@@ -29,7 +29,7 @@ class Bomb(Plugin):
 
 
 class Aimed(Plugin):
-    """A tool with a target to."""
+    """A tool whose call names a target."""
 
     @tool(approval="it explodes")
     def explode(self, where: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 WIDTH = 79
 MAX_NAMED_ITEMS = 8
 """Items named for one kind and reason; further ones are only counted."""
-PROGRAM_NAMES: Mapping[str, str] = {
+KIND_NAMES: Mapping[str, str] = {
     "note": "notes",
     "user": "user profiles",
     "document": "documents",
@@ -30,9 +30,9 @@ PLAIN = ("planned", "migrated")
 def format_report(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
     """Return the report of a plan or an import."""
     lines = [heading, ""]
-    lines += _event_counts(rows)
-    left = [row for row in rows if row["kind"] not in PROGRAM_NAMES]
-    reasons = [row for row in rows if row["kind"] in PROGRAM_NAMES and _has_something_to_say(row)]
+    lines += _count_lines(rows)
+    left = [row for row in rows if row["kind"] not in KIND_NAMES]
+    reasons = [row for row in rows if row["kind"] in KIND_NAMES and _has_something_to_say(row)]
     if reasons:
         lines += ["", *_grouped_lines(reasons)]
     if left:
@@ -45,7 +45,7 @@ def format_report(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
 def format_undo(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
     """Return the report of an undo."""
     lines = [heading, ""]
-    for kind, name in PROGRAM_NAMES.items():
+    for kind, name in KIND_NAMES.items():
         of_kind = [row for row in rows if row["kind"] == kind]
         gone = sum(row["state"] == "planned" for row in of_kind)
         if of_kind:
@@ -57,13 +57,13 @@ def format_undo(rows: Sequence[Mapping[str, Any]], heading: str) -> str:
     return "\n".join(lines)
 
 
-def _event_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for kind, name in PROGRAM_NAMES.items():
+def _count_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for kind, name in KIND_NAMES.items():
         found = [row["state"] for row in rows if row["kind"] == kind]
         counts = [f"{found.count(state):,} {state}" for state in STATES if state in found]
         if counts:
             yield from _wrap(f"  {name:<18}{', '.join(counts)}", " " * 20)
-    if not any(row["kind"] in PROGRAM_NAMES for row in rows):
+    if not any(row["kind"] in KIND_NAMES for row in rows):
         yield "  nothing found"
 
 
@@ -78,7 +78,7 @@ def _grouped_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         groups.setdefault((row["state"], row["kind"], row["reason"]), []).append(row)
     order = {state: number for number, state in enumerate(reversed(STATES))}
     for (state, kind, reason), found in sorted(groups.items(), key=lambda one: order[one[0][0]]):
-        name = PROGRAM_NAMES.get(kind, kind).partition(",")[0]
+        name = KIND_NAMES.get(kind, kind).partition(",")[0]
         many = f" ({len(found):,})" if len(found) > 1 else ""
         yield from _wrap(f"{state}, {name}{many}: {reason}", "  ")
         places = list(dict.fromkeys(map(_item_place, found)))

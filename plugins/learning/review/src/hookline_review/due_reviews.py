@@ -79,7 +79,7 @@ class ReviewRecords:
             self._process = ProcessLock(self._host.storage)
         return self._process
 
-    # SessionCounts
+    # Counts
 
     def begin(self, session_id: str) -> None:
         """Start the counts of a new session."""

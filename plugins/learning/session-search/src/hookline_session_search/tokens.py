@@ -64,7 +64,7 @@ def _as_token(match: re.Match[str]) -> str:
     kind = unicodedata.category(char)
     if kind == "Cf":  # invisible
         return " "
-    # An accent or a vowel char belongs to its letter.
+    # An accent or a vowel sign belongs to its letter.
     return char if kind[0] == "M" else f" {char} "
 
 

@@ -127,7 +127,7 @@ class Curator:
 
         Raises:
             ProviderError: the model could not be asked.
-            InvalidChange: no narrative that fits could be new_text.
+            InvalidChange: no narrative that fits could be written.
         """
         room = self._config.max_chars - len(join_lines(present.profile.kept)) - 1
         if room < MIN_NARRATIVE_CHARS:

@@ -90,7 +90,7 @@ class MigrationSource(ABC):
 
     def report_only(self, kind: str, place: str, outcome: Outcome) -> SourceEntry:
         """Return an entry that is only reported."""
-        return SourceEntry(self.item(kind, f"reported {place}", place, {}), outcome)
+        return SourceEntry(self.item(kind, f"told {place}", place, {}), outcome)
 
     def notes(self, path: str, texts: Sequence[str], chat: str = "") -> Iterator[SourceEntry]:
         """Yield a note for each text."""
