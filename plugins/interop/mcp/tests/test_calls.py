@@ -92,7 +92,7 @@ def test_errors_pass_pre_read_without_hidden_characters(house: Any) -> None:
 def test_an_endless_answer_is_reported(house: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("hookline_mcp.stdio.MAX_LINE_BYTES", 200_000)
     house.serve("small", house.tool("all", "huge"))
-    output = "it sent a message of more than 200,000 bytes; stopped. It may have been executed"
+    output = "it was stopped after a message of more than 200,000 bytes. The call may have been"
     assert output in house.call("mcp__small__all").text
 
 
@@ -167,7 +167,7 @@ def test_a_failing_server_is_not_restarted_forever(house: Any) -> None:
         ({"command": sys.executable, "args": ["-c", "raise SystemExit('no key')"]}, "no key"),
         pytest.param(
             {"command": sys.executable, "args": ["-c", "print('hi'*10**8)"]},
-            "it sent a message of more than 16,777,216 bytes; stopped",
+            "it was stopped after a message of more than 16,777,216 bytes",
             marks=pytest.mark.slow,
         ),
     ],

@@ -117,9 +117,9 @@ async def _receive(
                 continue
             await received.send(SessionMessage(message))
         if stray >= MAX_STRAY_LINES:
-            errors.fault = f"it wrote {MAX_STRAY_LINES:,} lines that are not messages; stopped"
+            errors.fault = f"it was stopped after {MAX_STRAY_LINES:,} lines that are not messages"
     except ValueError:
-        errors.fault = f"it sent a message of more than {MAX_LINE_BYTES:,} bytes; stopped"
+        errors.fault = f"it was stopped after a message of more than {MAX_LINE_BYTES:,} bytes"
     except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass
     finally:

@@ -152,8 +152,8 @@ class ToolCaller:
             raise ToolError(f"MCP server {name} failed: {reason}")
         reason = await _screen_reason(ctx, name, reason)
         return ToolOutput(
-            f"Interrupted: MCP server {name} failed during the call: {reason}. It may have been "
-            "executed; find out before you call it again.",
+            f"Interrupted: MCP server {name} failed during the call: {reason}. The call may "
+            "have been executed; find out before you repeat it.",
             ok=False,
         )
 

@@ -45,7 +45,7 @@ def split_path(path: str) -> tuple[str, ...]:
     if path.startswith(("/", "~")) or ".." in parts or not parts:
         raise BadPath(f"{path!r} leads out of the skill's folder; name a file inside it")
     if len(parts) > MAX_DEPTH:
-        raise BadPath(f"{path!r} has more than {MAX_DEPTH} parts")
+        raise BadPath(f"{path!r} is more than {MAX_DEPTH} folders deep")
     return parts
 
 
