@@ -63,7 +63,7 @@ class NotePlan:
             self._change(file, "replace", entries.index(after), before)
 
     def check_room(self) -> None:
-        """Raise ``Full`` if a file has grown beyond its limit."""
+        """Raise ``NotesFull`` if a file has grown beyond its limit."""
         for file, entries in self.entries.items():
             chars = chars_of(entries)
             old = self.before[file].notes
