@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points, metadata
 from pathlib import Path
@@ -209,11 +209,17 @@ def source_of(module: str) -> str:
         doc = sys.modules[module].__doc__ or ""
         works = getattr(sys.modules[module], "WORKS_WHEN_OFF", False)
         return f'"""{doc}"""\nWORKS_WHEN_OFF = {works}\n'
-    name, path, loader, origin = "", None, None, ""
+    name, loader, origin = "", None, ""
+    path: Sequence[str] | None = None
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
-        specs = (finder.find_spec(name, path) for finder in sys.meta_path)
-        spec = next((found for found in specs if found is not None), None)
+        try:
+            specs = (finder.find_spec(name, path) for finder in sys.meta_path)
+            spec = next((found for found in specs if found is not None), None)
+        except KeyError:  # a folder without __init__.py is looked for in its imported parent
+            folders = [Path(place, part) for place in path or ()]
+            path = [str(folder) for folder in folders if folder.is_dir()]
+            continue
         if spec is None:
             return ""
         path, loader, origin = spec.submodule_search_locations, spec.loader, spec.origin or ""

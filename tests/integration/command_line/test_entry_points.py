@@ -75,6 +75,23 @@ def test_help_shows_a_first_line_and_imports_no_module(machine: Machine, site: S
     assert "Not shown" not in helped.out
 
 
+def test_help_shows_a_module_of_a_folder_without_init(machine: Machine, site: Site) -> None:
+    package = site.path / "dist_count"
+    package.joinpath("more").mkdir(parents=True)
+    package.joinpath("__init__.py").write_text(PLUGIN, "utf-8")
+    package.joinpath("more", "commands.py").write_text(COMMANDS.lstrip(), "utf-8")
+    site.metadata(
+        "count",
+        b"[hookline.plugins]\ncount = dist_count:One\n"
+        b"[hookline.commands]\ncount = dist_count.more.commands:app\n",
+    )
+    machine.config("plugins: {}\n")  # so that the package is not imported
+    helped = machine.run("--help")
+    assert (helped.code, helped.err) == (0, "")
+    machine.config("plugins: {count: true}\n")
+    assert "Count what is stored." in machine.run("--help").out
+
+
 def test_a_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
