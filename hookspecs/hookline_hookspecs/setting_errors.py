@@ -23,6 +23,7 @@ _WORDS = (
     ("a valid integer", "a whole number"),
     ("a valid boolean", "true or false"),
     ("a valid ", "a "),
+    ("^(greater|less) than", r"a number \1 than"),
     (r"String should match pattern '\^https\?://.*", "an address such as https://example.org"),
     ("String should match pattern '(.*)'", r"text that matches \1"),
     ("^(String|List|Dictionary) should have (.*?)( after validation.*)?$", r"\2"),
@@ -35,27 +36,27 @@ def setting_errors(error: ValidationError, values: object, base: Key = ()) -> di
     Pydantic reports one error for each type of a union; they become one text. Secrets are masked.
     """
     texts: dict[Key, str] = {}
+    expectations: dict[Key, list[str]] = {}
     for fault in error.errors(include_url=False, include_context=False):
-        key, value, wanted = base, cast(Any, values), fault["msg"]
+        key, value, message = base, cast(Any, values), fault["msg"]
         for part in fault["loc"]:
             try:
                 value = value[part]
             except (LookupError, TypeError):  # the part names a type of a union
                 continue
             key = (*key, str(part))
-        for pattern, ours in _WORDS:
-            wanted = re.sub(pattern, ours, wanted)
+        for pattern, replacement in _WORDS:
+            message = re.sub(pattern, replacement, message)
         if fault["type"] == "missing":
             texts[*key, str(fault["loc"][-1])] = MISSING
-        elif key in texts:
-            texts[key] = f"{texts[key][:-1]} or {wanted}."
-        elif fault["type"] == "value_error" and not wanted.startswith("wanted "):
+        elif fault["type"] == "value_error" and not message.startswith("expected "):
             # A plugin's own sentence, which may quote the value already.
-            is_named = isinstance(value, dict | list) or str(value) in wanted
-            texts[key] = f"{'' if is_named else f'found {quoted(value, key)}; '}{wanted}."
+            is_named = isinstance(value, dict | list) or str(value) in message
+            texts[key] = f"{'' if is_named else f'found {quoted(value, key)}; '}{message}."
         else:
-            wanted = wanted.removeprefix("wanted ")
-            texts[key] = f"found {quoted(value, key)}, wanted {wanted}."
+            expected = expectations.setdefault(key, [])
+            expected.append(message.removeprefix("expected "))
+            texts[key] = f"expected {' or '.join(expected)}, got {quoted(value, key)}."
     return texts
 
 

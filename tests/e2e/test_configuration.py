@@ -144,8 +144,8 @@ def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
             f"hookline: {path}:4: providers.local.driver: no provider 'antropic' is installed; did "
             "you mean anthropic?",
             "hookline: plugin weather is not on: not installed (hookline plugins enable weather)",
-            f"hookline: plugin files is not on: {path}:7: plugins.files: found 7, wanted true, "
-            "false or a mapping of settings.",
+            f"hookline: plugin files is not on: {path}:7: plugins.files: expected true, "
+            "false or a mapping of settings, got 7.",
         ]
     )
 

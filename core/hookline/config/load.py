@@ -134,7 +134,7 @@ def _entry(key: Key, plugins: dict[str, Any], source: ConfigSource) -> PluginEnt
     on = _SWITCH.get(on.lower(), on) if isinstance(on, str) else on
     errors = [text for at, text in source.faults.items() if at[:2] == key]
     if not isinstance(on, bool | None) and not errors:
-        errors = [source.wrong(key, on, "true, false or a mapping of settings.")]
+        errors = [source.wrong(key, on, "true, false or a mapping of settings")]
     return PluginEntry(
         name=key[1],
         enabled=on is not False and not errors,

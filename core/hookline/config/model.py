@@ -16,12 +16,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 _HOST_NAME = re.compile(r"(\*\.)?([\w-]+\.)*[\w-]*[^\W\d][\w-]*\.?")
 
 
-def _text(pattern: str, wanted: str) -> AfterValidator:
-    """Validate that all of a text matches `pattern`; the error says what is `wanted`."""
+def _text(pattern: str, expected: str) -> AfterValidator:
+    """Validate that all of a text matches `pattern`; the error says what is `expected`."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text, re.S):
-            raise ValueError(f"wanted {wanted}")
+            raise ValueError(f"expected {expected}")
         return text
 
     return AfterValidator(check)
@@ -33,8 +33,9 @@ def _host(text: str) -> str:
         if not _HOST_NAME.fullmatch(host):
             ipaddress.ip_network(host.strip("[]"), strict=False)
     except ValueError:
-        wanted = "wanted a host, *.host, IP address or CIDR, with or without :port, and no scheme"
-        raise ValueError(wanted) from None
+        raise ValueError(
+            "expected a host, *.host, IP address or CIDR, with or without :port, and no scheme"
+        ) from None
     return text
 
 

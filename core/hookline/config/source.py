@@ -53,9 +53,9 @@ class ConfigSource:
         """`text` about `key`, after the place that set it."""
         return sentence(self.path, self.lines, key, text)
 
-    def wrong(self, key: Key, value: object, wanted: str) -> str:
-        """A sentence about a `value` at `key` that is not what is `wanted`."""
-        return self.sentence(key, f"found {quoted(value, key)}, wanted {wanted}")
+    def wrong(self, key: Key, value: object, expected: str) -> str:
+        """A sentence about a `value` at `key` that is not what is `expected`."""
+        return self.sentence(key, f"expected {expected}, got {quoted(value, key)}.")
 
     def check(
         self, model: type[M], values: Mapping[str, object], key: Key = ()

@@ -96,4 +96,4 @@ def _tolerated(checked: object, written: object, key: Key) -> Iterator[tuple[Key
         for name in filter(checked.__contains__, written):
             yield from _tolerated(checked[name], written[name], (*key, str(name)))
     elif type(checked) in (int, float) and _NO_NUMBER.fullmatch(str(written)):
-        yield key, f"found {quoted(written, key)}, wanted a number without leading zeros."
+        yield key, f"expected a number without leading zeros, got {quoted(written, key)}."

@@ -73,8 +73,9 @@ def test_a_plugin_that_is_neither_switch_nor_mapping_is_off_and_says_why(
     entry = result.plugins["memory"]
     assert not entry.enabled
     assert entry.error is not None
-    assert entry.error.startswith(f"{tmp_path / 'config.yaml'}:3: plugins.memory: found ")
-    assert "wanted true, false or a mapping" in entry.error
+    assert entry.error.startswith(
+        f"{tmp_path / 'config.yaml'}:3: plugins.memory: expected true, false or a mapping"
+    )
 
 
 def test_the_words_yes_and_off_are_text_where_text_is_wanted(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_numbers(tmp_path: Path, scalar: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "found", "wanted"),
+    ("line", "found", "expected"),
     [
         ("max_iterations: 012", '"012"', "without leading zeros"),
         ("max_iterations: true", "true", "a number"),
@@ -129,13 +130,14 @@ def test_numbers(tmp_path: Path, scalar: str, value: float) -> None:
         ("plugins: [memory]", "a list", "a mapping"),
     ],
 )
-def test_a_bad_core_value_names_file_line_key_found_and_wanted(
-    tmp_path: Path, line: str, found: str, wanted: str
+def test_a_bad_core_value_names_file_line_key_expected_and_found(
+    tmp_path: Path, line: str, found: str, expected: str
 ) -> None:
     message = refused(tmp_path, f"# first\n{line}\n")
     assert message.startswith(f"{tmp_path / 'config.yaml'}:2: {line.split(':')[0]}")
-    assert f"found {found}, wanted " in message
-    assert wanted in message
+    assert ": expected " in message
+    assert expected in message
+    assert message.endswith(f", got {found}.")
     assert message.count("\n") == 0
 
 
@@ -352,11 +354,13 @@ def test_a_setting_by_variable_leaves_a_plugin_that_is_off_off(tmp_path: Path) -
 
 def test_faults_in_variables_name_the_variable(tmp_path: Path) -> None:
     message = refused(tmp_path, "max_iterations: 3\n", {"HOOKLINE_MAX_ITERATIONS": "x"})
-    assert message == 'HOOKLINE_MAX_ITERATIONS: max_iterations: found "x", wanted a whole number.'
+    assert message == 'HOOKLINE_MAX_ITERATIONS: max_iterations: expected a whole number, got "x".'
     message = refused(tmp_path, "operator_message: a\n", {"HOOKLINE_OPERATOR_MESSAGE": "Note: x"})
-    assert message.startswith("HOOKLINE_OPERATOR_MESSAGE: operator_message: found a mapping")
+    assert message.startswith(
+        "HOOKLINE_OPERATOR_MESSAGE: operator_message: expected text (put it in quotes), got a"
+    )
     message = refused(tmp_path, "", {"HOOKLINE_TRACE__X": "1"})
-    assert message.startswith("HOOKLINE_TRACE__X: trace: found a mapping, wanted true or false")
+    assert message.startswith("HOOKLINE_TRACE__X: trace: expected true or false, got a mapping")
 
 
 def test_a_variable_for_an_endless_key_is_left_out(tmp_path: Path) -> None:
@@ -426,7 +430,7 @@ def test_secrets_are_gathered_and_never_stand_in_a_sentence(tmp_path: Path) -> N
     assert "sk-1" not in repr(result)
     message = refused(tmp_path, "providers: {openai: {api_key: 12345678}}")
     assert "12345678" not in message
-    assert "found ********, wanted text" in message
+    assert "expected text (put it in quotes), got ********" in message
 
 
 def is_told(outcome: object) -> bool:

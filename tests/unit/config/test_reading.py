@@ -119,7 +119,7 @@ def test_checked_values_fit_the_model_and_errors_name_line_and_key(tmp_path: Pat
 
     place = tmp_path / "config.yaml"
     assert caught.value.problems == (
-        f'{place}:3: plugins.one.count: found "many", wanted a whole number.',
+        f'{place}:3: plugins.one.count: expected a whole number, got "many".',
         f"{place}:4: plugins.one.ration: unknown key; did you mean ratio?",
     )
     assert (limits.count, warnings) == (1, list(caught.value.problems[1:]))

@@ -47,7 +47,7 @@ class Memory(BaseModel):
     @classmethod
     def _known(cls, name: str) -> str:
         if name == "y":
-            raise ValueError("wanted any name but y")
+            raise ValueError("expected any name but y")
         return name
 
 
@@ -94,18 +94,21 @@ def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("    notes_max_chars: 0\n", ":3: {0}.notes_max_chars: found 0, wanted greater than 0."),
+        (
+            "    notes_max_chars: 0\n",
+            ":3: {0}.notes_max_chars: expected a number greater than 0, got 0.",
+        ),
         (
             "    notes_max_chars: 0900\n",
-            ':3: {0}.notes_max_chars: found "0900", wanted a number without leading zeros.',
+            ':3: {0}.notes_max_chars: expected a number without leading zeros, got "0900".',
         ),
         (
             "    rules:\n    - match: 3\n",
-            ":4: {0}.rules.0.match: found 3, wanted text (put it in quotes).",
+            ":4: {0}.rules.0.match: expected text (put it in quotes), got 3.",
         ),
         ("    rules:\n    - limit: 3\n", ":4: {0}.rules.0.match: is missing."),
-        ("    either: x\n", ':3: {0}.either: found "x", wanted a whole number or true or false.'),
-        ("    name: y\n", ':3: {0}.name: found "y", wanted any name but y.'),
+        ("    either: x\n", ':3: {0}.either: expected a whole number or true or false, got "x".'),
+        ("    name: y\n", ':3: {0}.name: expected any name but y, got "y".'),
         ("    code: AB\n", ':3: {0}.code: found "AB"; write it in small letters.'),
         (
             "    fallback: {match: a, limit: 9}\n",
@@ -113,11 +116,11 @@ def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> 
         ),
         (
             "    address: x.org\n",
-            ':3: {0}.address: found "x.org", wanted an address such as https://example.org.',
+            ':3: {0}.address: expected an address such as https://example.org, got "x.org".',
         ),
-        ("    letters: A1\n", ':3: {0}.letters: found "A1", wanted text that matches ^[a-z]+$.'),
-        ("    few: [a, b, c]\n", ":3: {0}.few: found a list, wanted at most 2 items."),
-        ("    token: 123\n", ":3: {0}.token: found ********, wanted text (put it in quotes)."),
+        ("    letters: A1\n", ':3: {0}.letters: expected text that matches ^[a-z]+$, got "A1".'),
+        ("    few: [a, b, c]\n", ":3: {0}.few: expected at most 2 items, got a list."),
+        ("    token: 123\n", ":3: {0}.token: expected text (put it in quotes), got ********."),
     ],
 )
 def test_a_bad_value_is_told_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:

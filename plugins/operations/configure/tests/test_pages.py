@@ -156,9 +156,9 @@ def test_nothing_typed_changes_nothing(site: PageClient, path: Path) -> None:
     ("field", "value", "told"),
     [
         ("notes_max_chars", "many", "'many' is not a number."),
-        ("notes_max_chars", "-4", "Found -4, wanted greater than"),
-        ("log_days", "0", "Found 0, wanted greater than"),
-        ("recall_threshold", "3", "Found 3, wanted less than"),
+        ("notes_max_chars", "-4", "Expected a number greater than"),
+        ("log_days", "0", "Expected a number greater than"),
+        ("recall_threshold", "3", "Expected a number less than"),
     ],
 )
 def test_a_wrong_value_comes_back_beside_its_field(

@@ -101,12 +101,12 @@ def test_a_link_stays_a_link(line: RunCli, path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("max_iterations", "many", "wanted a whole number"),
+        ("max_iterations", "many", "expected a whole number"),
         ("max_iterations", "012", "without leading zeros"),
         ("model", "no-slash", "provider/model"),
         ("model", "[a", "not YAML"),
         ("model", "{a: 1, a: 2}", "written twice"),
-        ("network", "3", "wanted a mapping"),
+        ("network", "3", "expected a mapping"),
         ("workspace", "${UNSET}", "UNSET is not set"),
         ("session", "null", "edit the file by hand"),
         ("a..b", "1", "not a key"),
@@ -157,7 +157,7 @@ def test_a_setting_that_its_plugin_refuses_is_not_written(line: RunCli, path: Pa
         assert (done.exit_code, done.stdout) == (2, "")
         assert key in done.stderr
         assert path.read_text() == WRITTEN
-    told = 'plugins.memory.notes_max_chars: found "lots", wanted a whole number.\n'
+    told = 'plugins.memory.notes_max_chars: expected a whole number, got "lots".\n'
     assert line("config", "set", "plugins.memory.notes_max_chars", "lots").stderr.endswith(told)
 
 
@@ -204,7 +204,7 @@ def test_an_unknown_key_that_is_like_no_other_is_written_with_a_warning(
 
 def test_what_switches_a_plugin_off_is_written_with_a_warning(line: RunCli, path: Path) -> None:
     warning = line("config", "set", "plugins.web", "12").stderr
-    assert "wanted true, false or a mapping" in warning
+    assert "expected true, false or a mapping" in warning
     assert "web: 12" in path.read_text()
 
 
