@@ -58,12 +58,12 @@ class Terminal(Plugin[TerminalConfig]):
 
         return await shell_context(ctx, runs)
 
-    @command("/expand", audience="everyone", immediate=True, category="TerminalConversation")
+    @command("/expand", audience="everyone", immediate=True, category="Conversation")
     def expand(self, _ctx: Context, _args: str) -> str:
         """Show all of the last result that was folded (Ctrl-O); again, of the one before."""
         return "/expand works in the terminal chat only."
 
-    @command("/copy", audience="everyone", immediate=True, category="TerminalConversation")
+    @command("/copy", audience="everyone", immediate=True, category="Conversation")
     def copy(self, _ctx: Context, _args: str) -> str:
         """Copy the last answer to the clipboard, or its last block of code: /copy code."""
         return "/copy works in the terminal chat only."

@@ -39,7 +39,7 @@ def parse_body(body: bytes) -> WebhookMessage:
     data = _object(body)
     ids = {name: _id(name, data) for name in ("id", "chat", "user")}
     if len(quote(ids["chat"], safe="")) > MAX_FILE_NAME_BYTES:
-        raise InvalidBody('"chat" is too long; percent-reply_body it may have 255 characters')
+        raise InvalidBody('"chat" is too long; percent-encoded it may have 255 characters')
     text = _string("text", data)
     if not text.strip():
         raise InvalidBody('"text" is blank')

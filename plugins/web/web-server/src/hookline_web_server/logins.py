@@ -1,4 +1,4 @@
-"""NewLogin codes, which work once, and the browsers that are signed in.
+"""Login codes, which work once, and the browsers that are signed in.
 
 Only SHA-256 digests of codes and tokens are stored. Both have 128 bits or more and cannot be
 guessed.

@@ -156,7 +156,7 @@ class SharedLiveTurns(LiveTurns):
 
 
 class PageOutput(Protocol):
-    """PageOutput replies and ends of turns; implemented by ``Pages``."""
+    """Shows replies and ends of turns; implemented by ``Pages``."""
 
     async def send(self, reply: Reply) -> str:
         """Show a reply."""

@@ -1,7 +1,7 @@
 -- A goal of the chat (`channel`, `chat_id`) of `user_id`. `kind` is goal, worked on in the chat's
 -- session, or background, in a session of its own. `address` is JSON: how its messages are sent.
 -- `state` is active, paused, over (a budget is used up), blocked, done or cleared; `reason` why.
--- `round` numbers the turns ever turn_started, `turns`, `tokens`, `dollars` and `seconds` are what counts
+-- `round` numbers the turns ever begun, `turns`, `tokens`, `dollars` and `seconds` are what counts
 -- against the budget. `idle` are turns in a row that called no tool, `unjudged` those that could not
 -- be judged; `denied` is JSON, the calls that were denied. `process` works on it in the background;
 -- `told` is 0 while a report waits to be sent.

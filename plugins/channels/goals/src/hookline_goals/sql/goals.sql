@@ -73,7 +73,7 @@ WHERE id = :id AND state IN ('paused', 'over', 'blocked');
 UPDATE goals_goals SET process = :process WHERE id = :id AND process = :was AND state = 'active';
 
 -- name: skip!
--- The turn `round` was turn_started by a process that died; the next one goes on from it.
+-- The turn `round` was begun by a process that died; the next one goes on from it.
 UPDATE goals_goals SET round = round + 1, turns = turns + 1
 WHERE id = :id AND round = :round AND state = 'active';
 

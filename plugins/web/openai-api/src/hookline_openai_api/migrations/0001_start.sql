@@ -8,7 +8,7 @@ CREATE TABLE openai_api_keys (
     created DOUBLE PRECISION NOT NULL
 );
 
--- Owners of sessions. `head` is the chained SHA-256 of the client's messages.
+-- Whose a session is. `head` is the SHA-256 chain of its messages as the client has them.
 CREATE TABLE openai_api_sessions (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -17,8 +17,8 @@ CREATE TABLE openai_api_sessions (
 );
 CREATE INDEX openai_api_sessions_head ON openai_api_sessions (owner, head);
 
--- Requests. `id` is the message's id, `request` the parameters that the answer repeats, `log` the
--- entries of the answer, both JSON; `retry` is the SHA-256 of the Idempotency-Key or null.
+-- Requests. `id` is the id of the message, `request` what the answer repeats of the request, `log`
+-- the answer as it came, as JSON; `retry` is the SHA-256 of the Idempotency-Key, null without one.
 CREATE TABLE openai_api_runs (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
