@@ -112,7 +112,7 @@ def test_a_stopped_turn_takes_its_question_away(screen: Callable, script: Script
     chat.type("go\r")
     chat.wait_for(LIST)
     chat.interrupt()
-    chat.wait_for("→ timed out")
+    chat.wait_for("→ closed without an answer")
     chat.settle()
     assert LIST not in chat.text
     chat.type("hello\r")

@@ -276,7 +276,7 @@ class InteractiveChat:
             future.cancel()
             raise
         if future.done():
-            self._say("  → timed out", DIM)
+            self._say("  → closed without an answer", DIM)
         else:
             future.set_result(answer)
             self._say(answer_line(answer), DIM)

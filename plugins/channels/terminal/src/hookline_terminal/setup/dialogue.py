@@ -69,7 +69,7 @@ def key_error(text: str) -> str | None:
     if any(character in "'\"`" for character in text):
         return "A key contains no quotes. Paste only the key."
     if not (text.isascii() and text.isprintable()):
-        return "A key contains no such characters. Paste only the key."
+        return "A key contains only visible ASCII characters. Paste only the key."
     return None
 
 
