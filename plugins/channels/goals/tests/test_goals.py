@@ -242,7 +242,7 @@ def test_nobody_else_gets_a_report(make_home: Make) -> None:
         report = await home.told()
         id_ = report.split()[1]
         answer = await home.say(f"/goal report {id_}", chat="other", user="eve")
-        assert "no goal here" in answer or answer.startswith("Goal ")
+        assert "has no goal" in answer or answer.startswith("Goal ")
         return answer
 
     assert "secret" not in home.run(life())

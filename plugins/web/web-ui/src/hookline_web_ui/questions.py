@@ -17,8 +17,8 @@ from hookline_hookspecs.web import Identity, Problem
 from .live_turns import LiveTurns
 from .session_owner import CHANNEL, Chat, is_mine, owner
 
-MAX_CLOSED_QUESTIONS = 2048
-"""Closed questions that are remembered."""
+MAX_QUESTIONS = 2048
+"""Open questions, and as many closed ones, that are remembered."""
 APPROVAL_TIMEOUT = 290.0
 """Seconds after which an approval counts as refused."""
 
@@ -143,7 +143,7 @@ class Questions:
 
     def _show(self, made: OpenQuestion, turn: str | None) -> None:
         self._open[made.id], made.turn = made, turn
-        while len(self._open) > MAX_CLOSED_QUESTIONS:
+        while len(self._open) > MAX_QUESTIONS:
             self._open.popitem(last=False)
         to = f"{CHANNEL}:{owner(made.chat)}"
         self._live.tell_question(made.session, made.chat, turn, made.told, to)
@@ -153,7 +153,7 @@ class Questions:
         if (made := self._open.pop(id_, None)) is None:
             return
         self._over[made.id] = ClosedQuestion(made.chat, by, choice)
-        while len(self._over) > MAX_CLOSED_QUESTIONS:
+        while len(self._over) > MAX_QUESTIONS:
             self._over.popitem(last=False)
         fields = {"question": made.id, "choice": choice or None, "by": by or None}
         self._live.tell(made.session, made.chat, "answered", wide=True, fields=fields)
