@@ -128,3 +128,7 @@ RIGHT = signature(KEY, b"body")
 )
 def test_a_signature_is_spelt_in_one_way(given_: list[str]) -> None:
     assert not is_signed(KEY, b"body", given_)
+
+
+def test_without_a_secret_no_signature_is_valid() -> None:
+    assert not is_signed(b"", b"body", [signature(b"", b"body")])
