@@ -6,8 +6,11 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from hookline_browser.chat_context import ChatContext
+from hookline_browser.config import BrowserConfig
 from hookline_browser.proxy import GuardedProxy, ProxyPass
 from hookline_hookspecs import HooklineError, Refused
 from hypothesis import given
@@ -95,6 +98,17 @@ async def test_proxy_rejects_requests_without_a_pass() -> None:
         proxy.dismiss(pass_)
         assert b" 407 " in await asked(proxy, f"{head}{login(pass_)}\r\n")
     assert hosts.dialled == [("a.example", 80)]
+
+
+async def test_a_closed_context_has_no_pass_any_more(tmp_path: Path) -> None:
+    async with town() as (hosts, proxy, pass_):
+        context = ChatContext(BrowserConfig(), proxy, tmp_path)
+        context.revoke_proxy_pass()  # a context that was never opened has none
+        context.proxy_pass = pass_
+        context.revoke_proxy_pass()
+        head = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
+        assert b" 407 " in await asked(proxy, f"{head}{login(pass_)}\r\n")
+    assert hosts.dialled == []
 
 
 async def test_a_login_follows_on_the_same_connection() -> None:

@@ -4,7 +4,7 @@ CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERE
 CREATE TABLE order_items (order_id INTEGER NOT NULL REFERENCES orders(id), product_id INTEGER NOT NULL REFERENCES products(id), quantity INTEGER NOT NULL, price DECIMAL(10,2) NOT NULL, PRIMARY KEY (order_id, product_id));
 CREATE INDEX orders_by_customer ON orders(customer_id);
 INSERT INTO customers VALUES (1,'Ada','London','GB','2024-01-05'),(2,'Björn','Malmö','SE','2024-02-11'),(3,'陳大文','台北','TW','2024-03-20'),(4,'Dörte','Köln','DE','2024-05-01'),(5,'Eve; DROP TABLE customers','Paris','FR','2025-01-01');
-INSERT INTO products VALUES (1,'Lamp',39.90,'home',12),(2,'DatabaseChat',249.00,'office',3),(3,'Chair',119.50,'office',8),(4,'Mug',7.25,'home',120),(5,'Pen',1.10,'office',900);
+INSERT INTO products VALUES (1,'Lamp',39.90,'home',12),(2,'Desk',249.00,'office',3),(3,'Chair',119.50,'office',8),(4,'Mug',7.25,'home',120),(5,'Pen',1.10,'office',900);
 INSERT INTO orders VALUES (1,1,'2025-03-01 10:00:00','paid',NULL),(2,1,'2025-03-09 12:30:00','open','call first'),(3,2,'2025-04-02 08:15:00','paid','-- not a comment'),(4,3,'2025-04-20 19:45:00','cancelled','/* nor this */'),(5,4,'2025-05-05 05:05:05','paid','it''s fine');
 INSERT INTO order_items VALUES (1,1,2,39.90),(1,4,6,7.25),(2,2,1,249.00),(3,3,4,119.50),(3,5,10,1.10),(4,2,1,249.00),(5,4,2,7.25),(5,5,3,1.10);
 CREATE VIEW revenue AS SELECT o.id AS order_id, SUM(i.quantity * i.price) AS total FROM orders o JOIN order_items i ON i.order_id = o.id GROUP BY o.id;

@@ -27,10 +27,12 @@ WARNING_SHARE = 0.8
 """From this share of a limit on, the signal is sent and the sums are read before every call."""
 REFRESH_SECONDS = 60.0
 """Seconds after which the sums are read again."""
+SIGNALLED_KEY = "told"
+"""The stored value that says which signals were sent today."""
 
 
 def billable_tokens(usage: Usage) -> int:
-    """The tokens that count: fresh and cached input, output, and a tenth of the cache reads."""
+    """The tokens that count: input and output, and of the cache reads a tenth."""
     return usage.input - usage.cache_read + usage.output + usage.cache_read // CACHE_READ_DIVISOR
 
 
@@ -92,14 +94,14 @@ class Ledger:
             return False
         self._signalled.add(name)
         stored = {"day": state.day, "names": sorted(self._signalled)}
-        await self._open().kv.set("signalled", stored)
+        await self._open().kv.set(SIGNALLED_KEY, stored)
         return True
 
     async def _read(self, day: date, now: float) -> None:
         rows = await self._open().fetch("usage_by_chat", since=_midnight(day))
         if day != self._day:
             self._used.clear()
-            stored = await self._open().kv.get("signalled", {})
+            stored = await self._open().kv.get(SIGNALLED_KEY, {})
             is_today = stored.get("day") == day.isoformat()
             self._signalled = set(stored.get("names", ())) if is_today else set()
             self._day = day

@@ -74,7 +74,7 @@ class ChatContext(ChatScope):
 
     def revoke_proxy_pass(self) -> None:
         """Stop the context's network access."""
-        if hasattr(self, "pass_"):
+        if hasattr(self, "proxy_pass"):
             self._proxy.dismiss(self.proxy_pass)
 
     def tab(self, session_id: str) -> BrowserTab | None:

@@ -6,8 +6,8 @@ SELECT s.channel, s.chat_id,
 FROM usage u LEFT JOIN sessions s ON s.id = u.session_id
 WHERE u.created >= :since GROUP BY s.channel, s.chat_id;
 
--- Tokens by model and by thousands of prompt tokens, because some models charge more for long prompts.
--- With `channel` null: all chats together.
+-- Tokens by model and by thousands of prompt tokens, because some models charge more for long
+-- prompts. With `channel` null: all chats together.
 -- name: usage_by_model
 SELECT u.model, (u.input - 1) / 1000 AS thousands, SUM(u.input) AS input,
        SUM(u.cache_read) AS cache_read, SUM(u.cache_write) AS cache_write,

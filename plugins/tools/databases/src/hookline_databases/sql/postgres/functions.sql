@@ -1,5 +1,5 @@
 -- Functions of these names that PostgreSQL calls volatile: name, whether the server or an extension
--- provides it, whether it can be called like a column of a row.
+-- provides it, whether it can be written like a column of a row.
 SELECT p.proname,
   p.pronamespace = 'pg_catalog'::regnamespace
     OR EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'),
