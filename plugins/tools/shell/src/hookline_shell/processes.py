@@ -74,7 +74,7 @@ def _group_exists(pid: int) -> bool:
 
 
 async def end_processes(pid: int, mark: str) -> None:
-    """End the command's processes: SIGTERM, up to :data:`GRACE` seconds, SIGKILL.
+    """End the command's processes: SIGTERM, up to :data:`TERM_TIMEOUT` seconds, SIGKILL.
 
     It is completed even if the calling task is cancelled.
     """
