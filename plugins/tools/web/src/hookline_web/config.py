@@ -20,7 +20,7 @@ class WebConfig(BaseModel):
     )
     max_chars: int = Field(200_000, ge=1_000, description="Characters of a result.")
     cache_seconds: int = Field(
-        900, ge=0, description="Seconds that the plugin tool-cache may keep a result."
+        900, ge=0, description="Seconds that the plugin tool-cache may keep a result; 0: none."
     )
     robots: bool = Field(True, description="Obey robots.txt.")
     robots_seconds: int = Field(
