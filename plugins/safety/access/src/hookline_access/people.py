@@ -27,7 +27,7 @@ MAX_ID_BYTES = 1_000
 ASKED = "asked to be let in"
 """A log entry that anyone can cause. At most half of the log holds such entries."""
 WRONG_CODE = "sent a wrong claim code"
-"""A log entry that anyone can cause, too."""
+"""A log entry that anyone can cause, like :data:`ASKED`."""
 
 
 def claim_message_id(inbound: Inbound) -> str:

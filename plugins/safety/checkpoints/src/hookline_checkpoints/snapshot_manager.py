@@ -169,8 +169,8 @@ class SnapshotManager:
         return groups
 
     async def prune(self, now: float, packs: int = MAX_PACKS) -> bool:
-        """Drop what is beyond the limits; free its room once there are more than ``packs`` packs,
-        or the store is too large.
+        """Drop snapshots beyond the limits; free their space once there are more than ``packs``
+        packs, or the store is too large.
 
         Returns False if another process was busy, so that it has to be done later.
         Raises ``GitFailed``.

@@ -20,7 +20,7 @@ class OsvConfig(BaseModel):
         30.0, gt=0, le=300, description="Seconds for one check with all its pages."
     )
     max_pages: int = Field(10, ge=1, description="Pages of an answer that are fetched.")
-    max_shown: int = Field(15, ge=1, description="Advisories that the model reads.")
+    max_shown: int = Field(15, ge=1, description="Advisories that the model reads, worst first.")
     cache_seconds: float = Field(
         3600.0, ge=0, description="Seconds for which an equal check may come from the cache."
     )
