@@ -25,6 +25,7 @@ session:
 """
 
 
+@pytest.mark.slow
 def test_config_path_prints_the_file(machine: Machine, tmp_path: Path) -> None:
     assert machine.run("config", "path").out == f"{machine.home / 'config.yaml'}\n"
     other = tmp_path / "other home"

@@ -24,6 +24,7 @@ PASSWORD = "s3cret-canary"
 URL = f"postgresql://reader:{PASSWORD}@127.0.0.1:1/shop"
 
 
+@pytest.mark.slow
 def test_a_url_with_a_password_goes_into_the_vault(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:

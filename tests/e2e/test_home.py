@@ -103,6 +103,7 @@ def test_a_home_that_may_not_be_written_is_told_in_a_sentence(talking: Machine) 
     assert is_sentence(done.err)
 
 
+@pytest.mark.slow
 def test_home_is_found_without_environment_variables(talking: Machine) -> None:
     model = talking.env.pop("HOOKLINE_MODEL")
     inherited = {k: v for k, v in talking.environment().items() if k == "PYTHONPATH"}

@@ -44,6 +44,7 @@ def squeezed(types: list[str]) -> list[str]:
     return [t for at, t in enumerate(types) if at == 0 or types[at - 1] != t]
 
 
+@pytest.mark.slow
 def test_a_turn_with_tools(machine: Machine) -> None:
     model = machine.script(
         {"text": "I look.", "tools": [CALL, {"name": "glob", "arguments": {"pattern": "*"}}]},
@@ -72,6 +73,7 @@ def test_a_turn_with_tools(machine: Machine) -> None:
     assert "Grüße" in done.out
 
 
+@pytest.mark.slow
 def test_a_provider_error(machine: Machine) -> None:
     model = machine.script({"fault": "auth"})
     done = machine.run("run", "look", "--model", model, "--json")

@@ -40,6 +40,7 @@ def test_list_shows_the_newest_first(stored: Machine) -> None:
     assert "My voyage" in stored.run("sessions", "list").out
 
 
+@pytest.mark.slow
 def test_export_show_and_search_find_every_message(stored: Machine) -> None:
     exported = stored.messages("first")
     assert [m["role"] for m in exported] == ["user", "assistant", "user", "assistant"]

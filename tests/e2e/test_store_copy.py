@@ -99,6 +99,7 @@ def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
     assert "already" in moving.run("store", "copy", postgres_url, "sqlite").out
 
 
+@pytest.mark.slow
 def test_copied_store_can_be_worked_with(moving: Machine, postgres_url: str) -> None:
     assert moving.run("store", "copy", "sqlite", postgres_url).code == 0
     (moving.home / "hookline.db").rename(moving.home / "hookline.db.old")
@@ -116,6 +117,7 @@ def test_copied_store_can_be_worked_with(moving: Machine, postgres_url: str) -> 
     assert is_sentence(older.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nth", [1, 9])
 def test_a_copy_that_was_killed_goes_on_and_nobody_works_on_half_of_it(
     moving: Machine, postgres_url: str, nth: int
@@ -135,6 +137,7 @@ def test_a_copy_that_was_killed_goes_on_and_nobody_works_on_half_of_it(
     assert moving.run("run", "hello", env={"HOOKLINE_STORE": postgres_url}).code == 0
 
 
+@pytest.mark.slow
 def test_store_copy_refuses_while_another_process_works(moving: Machine, postgres_url: str) -> None:
     ready = {"name": "write_file", "arguments": {"path": "ready", "content": "x"}}
     slow = moving.script({"tools": [ready]}, {"text": "late", "delay": 60}, name="slow.yaml")

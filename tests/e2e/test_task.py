@@ -117,6 +117,7 @@ def test_runs_of_one_session_share_a_conversation(machine: Machine, serve: Serve
     assert json.dumps(later["messages"][-1], ensure_ascii=False).count("And before?") == 1
 
 
+@pytest.mark.slow
 @WIRES
 def test_the_first_request_of_a_fresh_session_is_small(machine: Machine, serve: Serve) -> None:
     wire = serve(["hello"])
@@ -128,6 +129,7 @@ def test_the_first_request_of_a_fresh_session_is_small(machine: Machine, serve: 
     assert 100 < wire.prompt_tokens(0) < FIRST_REQUEST_TOKENS
 
 
+@pytest.mark.slow
 def test_a_run_with_anthropic_is_quiet_on_stderr(machine: Machine, whole: None) -> None:
     wire = anthropic(["hello"])
     with wire.server:

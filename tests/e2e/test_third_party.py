@@ -87,6 +87,7 @@ def states(machine: Machine) -> dict[str, str]:
     return {row["name"]: row["state"] for row in machine.run("plugins", "list", "--json").json}
 
 
+@pytest.mark.slow
 def test_third_party_plugin_works_when_named_and_is_gone_when_not(
     machine: Machine, outside: Path
 ) -> None:

@@ -24,6 +24,7 @@ def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_second_process_on_a_session_waits_for_the_first(machine: Machine) -> None:
     first = held(machine, "s")
     model = machine.script({"when": "second", "text": "second answer"})

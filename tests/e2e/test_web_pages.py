@@ -91,6 +91,7 @@ def links(page: str) -> list[tuple[str, str]]:
     return re.findall(r'<a href="([^"]+)"[^>]*><span>([^<]+)</span>', nav)
 
 
+@pytest.mark.slow
 def test_the_operator_finds_every_page_in_its_order(h: Harness) -> None:
     async def story(client: httpx2.AsyncClient, _site: Any) -> None:
         found = links((await client.get("/sessions", headers=HTML)).text)
@@ -108,6 +109,7 @@ def test_the_operator_finds_every_page_in_its_order(h: Harness) -> None:
     told(h, story)
 
 
+@pytest.mark.slow
 def test_looking_at_every_page_changes_no_byte(h: Harness) -> None:
     async def story(client: httpx2.AsyncClient, _site: Any) -> None:
         found = links((await client.get("/sessions", headers=HTML)).text)

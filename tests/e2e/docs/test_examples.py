@@ -142,6 +142,7 @@ def _outcomes(report: Path) -> Iterator[tuple[str, list[str]]]:
     yield from cases.items()
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_first_plugin_pass(folder: Path) -> None:
     tests = [place for place in _files(FIRST) if place.startswith("tests/")]
     assert ran(folder, *tests) == {place: [] for place in tests}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.machine import Machine
 from support.site_packages import Site
 
@@ -65,6 +66,7 @@ def install(site: Site, name: str, *entries: str, commands: str = COMMANDS) -> N
     site.metadata(name, f"{text}\n".encode())
 
 
+@pytest.mark.slow
 def test_help_shows_a_first_line_and_imports_no_module(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
@@ -92,6 +94,7 @@ def test_help_shows_a_module_of_a_folder_without_init(machine: Machine, site: Si
     assert "Count what is stored." in machine.run("--help").out
 
 
+@pytest.mark.slow
 def test_a_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
@@ -116,6 +119,7 @@ def test_a_command_of_a_plugin_that_is_off_says_so(machine: Machine, site: Site)
     assert "Count what is stored." not in machine.run("--help").out
 
 
+@pytest.mark.slow
 def test_a_command_can_work_while_its_plugin_is_off(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app", commands=f"{COMMANDS}\nWORKS_WHEN_OFF = True\n")
     machine.config("plugins: {}\n")
@@ -128,6 +132,7 @@ def test_a_command_can_work_while_its_plugin_is_off(machine: Machine, site: Site
     assert "plugin count is not on: config.yaml switches it off" in refused.err
 
 
+@pytest.mark.slow
 def test_packages_can_share_a_group(machine: Machine, site: Site) -> None:
     install(site, "count", "words count = early")
     install(site, "print", "words print = early", "doctor deep = early")
@@ -142,6 +147,7 @@ def test_packages_can_share_a_group(machine: Machine, site: Site) -> None:
     assert "--offline" in machine.run("doctor", "--help").out  # a command cannot become a group
 
 
+@pytest.mark.slow
 def test_two_packages_with_one_command_are_both_named(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     install(site, "other", "count = early")
@@ -157,6 +163,7 @@ def test_two_packages_with_one_command_are_both_named(machine: Machine, site: Si
     assert (alone.out, "warning" in alone.err) == ("False True\n", False)
 
 
+@pytest.mark.slow
 def test_a_broken_module_fails_only_its_own_command(machine: Machine, site: Site) -> None:
     machine.env["HOOKLINE_STRICT"] = "0"
     install(site, "count", "count = app", commands='"""Count."""\nimport nothing_of_this_name\n')

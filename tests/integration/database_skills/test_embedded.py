@@ -33,6 +33,7 @@ def duck(practice: Make, tmp_path: Path) -> Practice:
     return practice(f"duckdb:///{tmp_path}/prod.duckdb")
 
 
+@pytest.mark.slow
 def test_sqlite_slow_statement(sqlite: Practice) -> None:
     told = sqlite.follow("Why is this query slow on prod?", "db-slow-sql", [SLOW])
     assert "SCAN orders" in told[SLOW]

@@ -52,6 +52,7 @@ def test_database_skills_are_valid_and_cover_each_engine() -> None:
         assert there == set(ENGINES)
 
 
+@pytest.mark.slow
 def test_a_question_brings_the_right_skill(home: Harness) -> None:
     asked = [(name, text) for name in NAMES for text in QUESTIONS[name]]
     assert len(asked) >= 24

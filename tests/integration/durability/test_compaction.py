@@ -279,6 +279,7 @@ def play(seed: int, size: int, says: list[str]) -> None:
             world.harness.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(**SESSIONS)
 def test_every_request_is_valid_and_nothing_that_matters_is_lost(

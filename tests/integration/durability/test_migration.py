@@ -53,6 +53,7 @@ def test_a_newer_database_is_refused_and_untouched(used: Computer) -> None:
     assert not (used.home / "backups").exists()
 
 
+@pytest.mark.slow
 def test_an_older_database_is_backed_up_and_migrated(used: Computer) -> None:
     change(used, OLDER)
     assert [message["role"] for message in used.exported("s")] == ["user", "assistant"]

@@ -18,6 +18,7 @@ def notes(words: str | None) -> Said:
     return "Noted." if words is None else [("append", {"line": words})]
 
 
+@pytest.mark.slow
 def test_processes_on_one_session_do_not_interleave_turns(computer: Computer) -> None:
     names = ["first", "second", "third", "fourth"]
     with serving("anthropic", notes) as wire:

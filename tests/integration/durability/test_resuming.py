@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hookline.turn.resume import MAX_RESUMES, RESUMED_TOO_OFTEN
 from support.machine import Machine
 
 
+@pytest.mark.slow
 def test_a_turn_that_was_resumed_three_times_ends_with_an_error(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     machine = Machine(tmp_path / "home", tmp_path / "work")

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
 from hookline.testing.channel import FakeChannel
@@ -45,6 +46,7 @@ async def test_two_runtimes_find_each_others_sessions(tmp_path: Path) -> None:
         assert await said(other, "f") == "5"
 
 
+@pytest.mark.slow
 async def test_two_runtimes_answer_each_message_once_and_in_order(tmp_path: Path) -> None:
     async with serving(tmp_path) as one, serving(tmp_path) as other:
         recover = other._runtime.gateway_host.recover

@@ -233,6 +233,7 @@ LATE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LATE)
 def test_failed_plugin_leaves_nothing_registered(machine: Machine, site: Site, case: str) -> None:
     site.dist("good", "good")
@@ -310,6 +311,7 @@ def test_metadata_that_is_garbage(machine: Machine, site: Site, entry_points: by
     runs(machine)
 
 
+@pytest.mark.slow
 def test_dists_with_one_plugin_name_are_refused_and_named(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     site.dist("bad", "bad", plugin())
@@ -416,6 +418,7 @@ def test_duplicate_commands_name_both_plugins(machine: Machine, site: Site) -> N
     )
 
 
+@pytest.mark.slow
 def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP, before="import nothing_of_this_name"))
     machine.config(CONFIG)

@@ -155,6 +155,7 @@ async def test_a_task_that_clings_does_not_keep_the_app_from_closing(
         await asyncio.wait([task])
 
 
+@pytest.mark.slow
 async def test_a_task_that_clings_does_not_keep_a_plugin_from_being_switched_off(
     harness: Make,
 ) -> None:

@@ -226,6 +226,7 @@ def test_a_tool_with_a_wrong_result(harness: Make, value: Callable[[Any], Any]) 
     assert works(h)
 
 
+@pytest.mark.slow
 def test_every_field_of_what_hooks_answer_is_tried_with_none(harness: Make) -> None:
     """No ``None`` in a field that may not be None gets past the bus, whichever field it is."""
     for kind, hook in ((ModelRequest, "pre_model"), (Reply, "pre_reply")):

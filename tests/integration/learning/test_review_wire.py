@@ -93,6 +93,7 @@ def test_review_on_the_openai_wire_replays_the_same_bytes(machine: Machine) -> N
     assert review.json.get("prompt_cache_key") == turn.json.get("prompt_cache_key")
 
 
+@pytest.mark.slow
 def test_a_review_is_unseen_and_leaves_the_session_as_it_was(machine: Machine) -> None:
     fake = openai_server
     machine.env["HOOKLINE_MODEL"] = "openai/gpt-5"

@@ -112,6 +112,7 @@ def to_the_last_message(request: Any) -> bytes:
     return raw[:-2]
 
 
+@pytest.mark.slow
 def test_a_conversation_is_titled_and_reviewed_with_one_request_each(sent: list[Any]) -> None:
     assert [purpose(one) for one in sent] == ALL
 

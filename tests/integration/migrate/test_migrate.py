@@ -18,6 +18,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(one): b"" if one.name.endswith("-shm") else one.read_bytes() for one in files}
 
 
+@pytest.mark.slow
 def test_a_home_of_hermes_is_planned_moved_and_found(desk: Desk) -> None:
     running = homes.hermes(desk)
     before = snapshot(desk.old)
@@ -165,6 +166,7 @@ def test_a_home_of_nanobot(desk: Desk) -> None:
     assert desk.texts() == []
 
 
+@pytest.mark.slow
 def test_a_data_folder_of_microclaw(desk: Desk) -> None:
     homes.microclaw(desk)
     rows = desk.rows("apply", "microclaw", "--only session")

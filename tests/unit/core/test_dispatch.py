@@ -263,6 +263,7 @@ async def test_a_message_whose_claim_failed_with_the_store_is_claimed_by_the_nex
     assert texts(second.channel) == ["second", "second"]
 
 
+@pytest.mark.slow
 async def test_a_reply_that_another_process_sends_is_left_to_it(two: Any) -> None:
     first, second = two
     first.model.go_on.set()

@@ -201,6 +201,7 @@ def test_context_is_replayed_while_the_cache_is_warm_and_dropped_when_it_is_cold
     assert contexts == [False] * 4 + [True, False, True]
 
 
+@pytest.mark.slow
 def test_a_process_killed_in_the_middle_of_a_rewrite_leaves_the_old_history(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -546,12 +546,14 @@ def test_an_installed_plugin_is_on_only_when_config_names_it(site: Computer) -> 
     assert not {"idle_tool", "off_tool"} & set(found["tools"])
 
 
+@pytest.mark.slow
 def test_a_named_plugin_that_is_not_installed_is_missing(site: Computer) -> None:
     state, reason = site.load("plugins: {nowhere: true}\n")["states"]["nowhere"]
     assert state == "missing"
     assert "hookline plugins enable nowhere" in reason
 
 
+@pytest.mark.slow
 def test_duplicate_plugin_names_are_refused_and_dists_named(site: Computer) -> None:
     site.dist("first", "greeter")
     site.dist("second", "greeter")
@@ -575,6 +577,7 @@ BROKEN_IMPORTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "words"), BROKEN_IMPORTS.values(), ids=BROKEN_IMPORTS)
 def test_an_import_that_fails_leaves_the_app_running(site: Computer, body: str, words: str) -> None:
     site.dist("broken", "broken", body)
@@ -585,6 +588,7 @@ def test_an_import_that_fails_leaves_the_app_running(site: Computer, body: str, 
     assert states["good"] == ["on", ""]
 
 
+@pytest.mark.slow
 def test_third_party_plugins_are_called_in_the_order_of_config(site: Computer) -> None:
     for name in ("a", "b", "c"):
         site.dist(name, name)

@@ -398,6 +398,7 @@ def test_a_turn_that_is_taken_up_after_a_crash(taken_up: Any) -> None:
     assert FIRED.count("start_of_turn") == 2
 
 
+@pytest.mark.slow
 def test_the_end_of_a_turn_that_is_taken_up_fires_too(taken_up: Any) -> None:
     assert FIRED.count("end_of_turn") == 2
 

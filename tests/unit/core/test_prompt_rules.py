@@ -251,6 +251,7 @@ def keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
         check(story)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 @settings(max_examples=15)
 @given(ops=st.lists(OPS, min_size=2, max_size=9))

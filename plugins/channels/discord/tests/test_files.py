@@ -80,6 +80,7 @@ def talk(harness: Callable[..., Harness], api: DiscordApi) -> Iterator[Callable[
         one.harness.run(one.channel.stop())
 
 
+@pytest.mark.slow
 def test_what_people_send_is_seen_and_heard(talk: Any, api: DiscordApi) -> None:
     one = talk(Hears)
     one.ask("a picture", "got it", "lit", "no file")
@@ -111,6 +112,7 @@ def test_an_address_that_has_expired_is_asked_for_anew(talk: Any, api: DiscordAp
     assert "text/plain, 5 bytes" in one.harness.model.last.messages[-1].blocks[0].text
 
 
+@pytest.mark.slow
 def test_a_recording_is_a_bubble_and_a_file_where_that_is_refused(
     talk: Any, api: DiscordApi, tmp_path: Path
 ) -> None:
@@ -173,6 +175,7 @@ def test_each_conversation_may_have_a_thread(talk: Any, api: DiscordApi) -> None
     assert one.do(api.find, "fourth").chat == again.id
 
 
+@pytest.mark.slow
 def test_the_agent_reacts_and_begins_a_thread(talk: Any, api: DiscordApi) -> None:
     one = talk()
     room = api.channel(api.guild())

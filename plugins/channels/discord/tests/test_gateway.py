@@ -84,6 +84,7 @@ def test_the_menu_is_set_once(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: press in api.rest.answered)
 
 
+@pytest.mark.slow
 def test_markdown_becomes_discords(api: DiscordApi, chat: int) -> None:
     api.say(chat, "list")
     shown = api.find("Head", chat)
@@ -150,6 +151,7 @@ def test_a_strangers_press_in_a_server_changes_nothing(api: DiscordApi, chat: in
     api.wait(lambda: not question.buttons)
 
 
+@pytest.mark.slow
 def test_a_server_is_answered_where_it_speaks_to_the_bot(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)

@@ -51,6 +51,7 @@ def started(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., tu
     return make
 
 
+@pytest.mark.slow
 def test_what_people_send_reaches_the_model(started: Any, feishu: Feishu) -> None:
     h, channel = started()
     chat = feishu.room(ANN)

@@ -83,6 +83,7 @@ def test_a_message_is_answered_and_acknowledged(feishu: Feishu, chat: str) -> No
     assert any(call.path.endswith(f"{said.id}/reactions") for call in feishu.calls)
 
 
+@pytest.mark.slow
 def test_what_feishu_tells_of_a_message_reaches_the_turn(
     feishu: Feishu, gateways: Gateways, chat: str, person: str
 ) -> None:

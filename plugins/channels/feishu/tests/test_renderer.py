@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 
+import pytest
 from hookline_channelkit import next_piece
 from hookline_feishu.client import LIMITS
 from hookline_feishu.renderer import card_content, escape_text, post_content, render, to_json
@@ -24,6 +25,7 @@ PARTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, max_size=60).map("".join), st.integers(1, 400))
 @example("\n" * 400 + "x", 1)
 @example("```\nx\n```| a | b |\n|--|--|\n", 4)

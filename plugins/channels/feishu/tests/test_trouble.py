@@ -115,6 +115,7 @@ def test_without_cards_an_answer_grows_by_edits_that_are_counted(
     assert feishu.cards == {}
 
 
+@pytest.mark.slow
 def test_what_was_sent_and_never_confirmed_stands_once(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_card_whose_message_was_not_confirmed_goes_on_growing(
     assert not any(card.is_streaming for card in feishu.cards.values() if card.bound)
 
 
+@pytest.mark.slow
 def test_tokens_that_end_and_rates_are_waited_for(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:

@@ -18,6 +18,7 @@ from hookline_hookspecs import CheckResult
 from .conftest import PATIENCE, Gateways, Platform, end
 
 
+@pytest.mark.slow
 def test_health_follows_the_life_of_a_gateway(gateways: Gateways) -> None:
     gateways.configure()
     code, said, _ = gateways.run("health")

@@ -191,6 +191,7 @@ def test_a_signal_before_it_is_ready_ends_it_well(gateways: Gateways) -> None:
     assert end(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_second_gateway_is_refused_while_the_first_drains(
     gateways: Gateways, platform: Platform
 ) -> None:

@@ -109,6 +109,7 @@ def line_with(stream: Any, part: str) -> str:
         timer.cancel()
 
 
+@pytest.mark.slow
 def test_jobs_from_the_command_line(hookline: Installation) -> None:
     added = hookline.json("cron", "add", "every day 9:00", "Send the letter.")
     job = added["id"]

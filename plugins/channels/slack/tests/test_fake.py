@@ -158,6 +158,7 @@ async def test_a_file_wants_the_token_and_three_steps(slack: Slack) -> None:
     assert await refused(slack, "files_completeUploadExternal", **done) == "file_not_found"
 
 
+@pytest.mark.slow
 async def test_sockets_of_the_library(slack: Slack) -> None:
     opened = await web(slack).apps_connections_open(app_token=APP_TOKEN)
     clients, heard = [], []

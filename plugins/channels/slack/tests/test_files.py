@@ -250,6 +250,7 @@ def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
     assert "chat.startStream" not in {c.method for c in slack.calls if c.error}
 
 
+@pytest.mark.slow
 def test_reactions_out(talk: Any, slack: Slack) -> None:
     one = talk()
     ts = slack.say(ROOM, "x")["ts"]

@@ -81,6 +81,7 @@ def test_a_message_is_answered_and_acknowledged(slack: Slack, dm: str) -> None:
     assert slack.texts(dm) == ["hello back"]
 
 
+@pytest.mark.slow
 def test_in_a_channel_a_mention_begins_a_thread(slack: Slack, channel: str) -> None:
     slack.say(channel, "nothing for it")
     asked = slack.say(channel, f"<@{BOT}> hello there")
@@ -187,6 +188,7 @@ def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> N
     slack.find("answered", dm)
 
 
+@pytest.mark.slow
 def test_a_command_between_two_people_is_answered_in_private_and_takes_no_approvals_away(
     slack: Slack, dm: str
 ) -> None:

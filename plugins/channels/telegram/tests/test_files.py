@@ -104,6 +104,7 @@ def paths(home: Path) -> list[Path]:
     return sorted(path for path in (home / "media").rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_a_photo_is_seen_in_its_largest_size(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("a picture")
@@ -196,6 +197,7 @@ def test_a_voice_note_is_answered_with_a_voice_note(
     assert (voice.data, voice.thread, voice.duration) == (opus(), None, 3)
 
 
+@pytest.mark.slow
 def test_files_go_out_in_their_native_form(talk: Any, api: BotApi, tmp_path: Path) -> None:
     one = talk()
     files = {"a.png": png(), "b.txt": b"words", "c.oga": opus(), "d.png": b"no picture"}

@@ -71,6 +71,7 @@ def chat(api: BotApi, gateways: Gateways, request: pytest.FixtureRequest) -> int
     return made
 
 
+@pytest.mark.slow
 def test_a_message_is_answered_and_confirmed(api: BotApi, chat: int) -> None:
     api.say(chat, "hello there")
     shown = api.find("hello back", chat)
@@ -80,6 +81,7 @@ def test_a_message_is_answered_and_confirmed(api: BotApi, chat: int) -> None:
     assert any(c.method == "sendChatAction" and c.params["chat_id"] == str(chat) for c in api.calls)
 
 
+@pytest.mark.slow
 def test_what_telegram_tells_of_a_message_reaches_the_turn(
     api: BotApi, gateways: Gateways, chat: int
 ) -> None:
@@ -149,6 +151,7 @@ def test_long_texts_come_in_pieces_that_hold_everything(api: BotApi, chat: int, 
         assert [whole.count(f"bold {n} <tag> & code <{n}> 🙂") for n in range(12)] == [30] * 12
 
 
+@pytest.mark.slow
 def test_a_press_answers_a_question_once_and_the_buttons_go(api: BotApi, chat: int) -> None:
     api.say(chat, "ask")
     question = api.find("Which one?", chat)
@@ -175,6 +178,7 @@ def test_a_number_that_stands_above_the_question_does_not_answer_it(api: BotApi,
     assert "red it is" not in api.texts(chat)
 
 
+@pytest.mark.slow
 def test_an_admin_approves_with_a_button_and_nobody_else(api: BotApi, chat: int) -> None:
     api.say(BOSS, "hello there")
     api.find("hello back", BOSS)
@@ -190,6 +194,7 @@ def test_an_admin_approves_with_a_button_and_nobody_else(api: BotApi, chat: int)
     api.wait(lambda: not question.buttons)
 
 
+@pytest.mark.slow
 def test_a_group_is_answered_where_it_speaks_to_the_bot(api: BotApi, chat: int) -> None:
     group = -chat
     api.room(group)
@@ -230,6 +235,7 @@ def test_a_group_that_moves_keeps_its_name(api: BotApi, chat: int) -> None:
     api.find(f"in chat {old}", new)
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_last_message_is_answered_and_others_are_not(api: BotApi, chat: int) -> None:
     first = api.say(chat, "hello there")
     api.find("hello back", chat)
@@ -284,6 +290,7 @@ def test_who_has_blocked_the_bot_holds_up_nobody(api: BotApi, chat: int) -> None
     assert len(api.texts(chat)) == 1
 
 
+@pytest.mark.slow
 def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
     _, told = gateways.run("doctor")
     assert "the bot is @hookline_bot" in told

@@ -114,6 +114,7 @@ def test_the_picker_searches_shows_and_goes_there(server: OpenAIServer, chat: Ch
     assert _texts(server.requests[-1].json)[0] == "apples"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_the_command_line_goes_on_with_a_session(
     server: OpenAIServer, chat: Chat, work: Path, columns: int

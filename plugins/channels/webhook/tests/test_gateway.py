@@ -13,6 +13,7 @@ import pytest
 from .conftest import PATIENCE, Gateways, ReplyServer, end, message, signed
 
 
+@pytest.mark.slow
 def test_a_message_is_answered_and_sigterm_ends_with_0(
     gateways: Gateways, replies: ReplyServer
 ) -> None:

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 Make = Callable[..., Harness]
 
 
+@pytest.mark.slow
 def test_an_unreachable_collector_fails_no_turn(
     harness: Make, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -87,6 +87,7 @@ async def test_catch_up_recovers_after_a_store_failure(
     assert sorted(platform.texts("c")) == ["one!", "three!", "two!"]
 
 
+@pytest.mark.slow
 async def test_catch_up_retries_a_failed_history(away: Town, platform: Platform) -> None:
     faults: list[Any] = [ConnectionError("away"), ConnectionError("away")]
     platform.history_fault = lambda _: faults.pop() if faults else None

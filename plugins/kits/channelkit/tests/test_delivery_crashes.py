@@ -200,6 +200,7 @@ async def refusals(platform: Platform, number: int) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 async def test_stream_appears_below_replies_of_a_dead_process(
     platform: Platform, town: Any
 ) -> None:

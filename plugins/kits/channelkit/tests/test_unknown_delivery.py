@@ -58,6 +58,7 @@ async def test_tokens_differ_by_part(town: Any, sure: Platform) -> None:
     assert len(set(tokens)) == len(tokens)
 
 
+@pytest.mark.slow
 async def test_failed_lookup_is_retried(town: Any, sure: Platform) -> None:
     sure.faults = {1: "no answer", 2: "away"}
     one = await town(sure, {"": "the answer"}, stream=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -62,8 +63,12 @@ async def told(server: Server, most: int = 2) -> tuple[str, list[Delta]]:
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
+    sleep_for, own = asyncio.sleep, threading.get_ident()
 
     async def sleep(seconds: float) -> None:
+        if threading.get_ident() != own:  # a server's thread
+            await sleep_for(seconds)
+            return
         found.append(seconds)
 
     monkeypatch.setattr(retries.asyncio, "sleep", sleep)

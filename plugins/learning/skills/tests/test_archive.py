@@ -104,6 +104,7 @@ def test_contents_of_versions_that_are_gone_are_forgotten(make_bench: Callable[.
     assert len(bench.harness.run(storage.fetch("blobs"))) == 1
 
 
+@pytest.mark.slow
 def test_the_commands(bench: Bench, hookline: Run) -> None:
     with closing(bench.harness):
         bench.write("by-hand", "Written by a person.")
@@ -131,6 +132,7 @@ def test_the_commands(bench: Bench, hookline: Run) -> None:
     assert "no skill 'nothing'" in missing.stderr
 
 
+@pytest.mark.slow
 def test_the_slash_commands_need_no_model(bench: Bench, hookline: Run) -> None:
     with closing(bench.harness):
         bench.write("deploy-shop", SHOP)

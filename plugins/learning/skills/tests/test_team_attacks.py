@@ -139,6 +139,7 @@ def test_odd_names_and_entries_are_named_and_left_alone(crew: Crew) -> None:
     assert "rejected.json is not accepted" in said
 
 
+@pytest.mark.slow
 def test_while_the_store_is_away_what_is_known_holds(crew: Crew) -> None:
     crew.bare.rename(crew.bare.with_name("away"))
     crew.cid.restart()
@@ -149,6 +150,7 @@ def test_while_the_store_is_away_what_is_known_holds(crew: Crew) -> None:
     assert "1 skill of the team" in crew.cid.doctor()
 
 
+@pytest.mark.slow
 def test_an_impostor_cannot_propose_in_another_s_name(crew: Crew) -> None:
     """Ben could then approve his own words, as Ann's."""
     crew.ben.write("other", "1. Mine.\n")

@@ -60,6 +60,7 @@ def wire(
         yield Wire(f"git+{server.url}", log, refuse)
 
 
+@pytest.mark.slow
 def test_a_repository_elsewhere_holds_the_team_s_skills(
     wire: Wire, tmp_path: Path, harness: Callable[..., Harness]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from .conftest import Cluster
 
 
+@pytest.mark.slow
 def test_a_gateway_receives_a_worker_works_and_the_gateway_sends(cluster: Cluster) -> None:
     gateway = cluster.start("gateway", "gateway", "--no-turns")
     assert cluster.post("gateway", "m1") == 202

@@ -172,6 +172,7 @@ def test_a_script_is_one_that_its_shell_reads(shop: Shop, shell: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_offers_what_fits(shop: Shop, shell: str) -> None:
     (session,) = json.loads(shop.hookline("sessions", "list", "--json"))
@@ -252,6 +253,7 @@ def test_the_commands_of_a_plugin_that_is_off_are_not_offered(own: Shop) -> None
     assert own.offers("plugins", "enable", "ins") == ["insights", "inspect"]
 
 
+@pytest.mark.slow
 def test_a_config_that_is_wrong_takes_no_command_away(own: Shop) -> None:
     (own.home / "config.yaml").write_text("plugins: [\n")
     assert "doctor" in own.offers("")
@@ -273,6 +275,7 @@ def test_an_answer_imports_next_to_nothing(shop: Shop) -> None:
         assert len(modules) < 60
 
 
+@pytest.mark.slow
 def test_a_table_that_is_old_is_renewed(own: Shop) -> None:
     lock = Path(f"{own.table()}.lock")
     (own.home / "config.yaml").write_text("plugins: {inspect: false, insights: true}\n")
@@ -309,6 +312,7 @@ def test_a_damaged_table_answers_nothing(own: Shop, written: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_what_others_have_named_does_no_harm(own: Shop) -> None:
     """A session's id and title may come from a chat."""
     with closing(sqlite3.connect(own.home / "hookline.db")) as store:
@@ -320,6 +324,7 @@ def test_what_others_have_named_does_no_harm(own: Shop) -> None:
     assert not (own.folder / "harm").exists()
 
 
+@pytest.mark.slow
 def test_the_shell_has_to_be_named(shop: Shop) -> None:
     command = [sys.executable, "-m", "hookline", "completion"]
     done = subprocess.run(command, env=shop.env, cwd=shop.folder, capture_output=True, text=True)
@@ -327,6 +332,7 @@ def test_the_shell_has_to_be_named(shop: Shop) -> None:
     assert "hookline completion bash|zsh|fish" in done.stderr
 
 
+@pytest.mark.slow
 def test_help_tells_how_to_install_it_in_one_line(shop: Shop) -> None:
     lines = [line.strip() for line in shop.hookline("completion", "--help").splitlines()]
     for shell in SHELLS:

@@ -172,6 +172,7 @@ def test_a_wrong_value_comes_back_beside_its_field(
     assert path.read_text() == WRITTEN
 
 
+@pytest.mark.slow
 def test_two_people_do_not_write_over_each_other(site: PageClient, path: Path) -> None:
     first = review(site, "memory", notes_max_chars="3000")
     path.write_text(WRITTEN.replace("idle_hours: 24", "idle_hours: 12"))
@@ -188,6 +189,7 @@ def test_two_people_do_not_write_over_each_other(site: PageClient, path: Path) -
     assert "notes_max_chars: 3000" in text
 
 
+@pytest.mark.slow
 def test_a_change_waits_although_the_server_asks_for_routes_again(
     site: PageClient, configured: Harness, path: Path
 ) -> None:
@@ -207,6 +209,7 @@ def test_a_change_is_confirmed_by_who_made_it(site: PageClient) -> None:
         site.post("/plugins/titles/confirm", token(view))
 
 
+@pytest.mark.slow
 def test_a_secret_is_written_and_never_shown(site: PageClient, path: Path) -> None:
     path.write_text(WRITTEN.replace("${KEY}", SECRET).replace("${BOT:-none}", "123:telegram-token"))
     view = site.get("/plugins/telegram")
@@ -253,6 +256,7 @@ def test_a_plugin_is_switched_off_at_once_and_on_again(
             site.post(f"/plugins/{name}/disable")
 
 
+@pytest.mark.slow
 def test_switching_off_is_live(harness: Make) -> None:
     h = harness(Configure, Probe, config={"configure": {}, "probe": {}})
     site = PageClient(h)

@@ -80,6 +80,7 @@ def test_a_value_is_read_back_as_it_was_set(line: RunCli, path: Path) -> None:
     assert "${KEY}" in path.read_text()
 
 
+@pytest.mark.slow
 def test_a_file_is_made_where_there_is_none(line: RunCli, path: Path) -> None:
     path.unlink()
     line("config", "set", "model", "openai/b")
@@ -216,6 +217,7 @@ def test_a_mapping_is_merged(line: RunCli, path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_switching_a_plugin_off_and_on_keeps_its_settings(line: RunCli, path: Path) -> None:
     off = line("plugins", "disable", "memory")
     assert (off.exit_code, off.stdout) == (0, f"memory is off in {path}\n")
@@ -250,6 +252,7 @@ def test_who_needs_a_plugin_that_is_switched_off_is_told(line: RunCli, path: Pat
     assert "need" not in both.stderr
 
 
+@pytest.mark.slow
 def test_what_a_plugin_requires_is_switched_on_with_it(line: RunCli, path: Path) -> None:
     done = line("plugins", "enable", "web-ui", "openai-api")
     assert done.exit_code == 0

@@ -126,7 +126,7 @@ def test_plugins_are_listed_with_what_they_do(
     monkeypatch.setattr(plugin_listing, "distribution", distribution)
     lines = harness(Inspect, Notes).cli("plugins list").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("titles ")]
-    assert row.split(maxsplit=2)[1:] == ["off", "names a conversation after the second message."]
+    assert row.split(maxsplit=2)[1:] == ["off", "gives a session a title after the second message."]
     assert lines[-1] == "Not installed: telegram. To install: hookline plugins enable NAME"
 
 
@@ -365,8 +365,8 @@ def test_a_message_cannot_break_a_line_or_steer_the_terminal(harness: Make, run:
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_a_reader_that_has_seen_enough_is_no_error(encoding: str, tmp_path: Path) -> None:
     script = (
-        "from hookline_inspect.output import out, out_json\n"
-        "for _ in range(20000): out('✓ grüße'); out_json({'a': '✓😀'})"
+        "from hookline_inspect.output import print_json, print_text\n"
+        "for _ in range(20000): print_text('✓ grüße'); print_json({'a': '✓😀'})"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script],

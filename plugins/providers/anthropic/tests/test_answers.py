@@ -19,6 +19,7 @@ from .conftest import MakeTalk
 BOTH = pytest.mark.parametrize("stream", [True, False])
 
 
+@pytest.mark.slow
 @BOTH
 async def test_all_kinds_of_blocks_are_read(talk: MakeTalk, stream: bool) -> None:
     reply = Reply(

@@ -298,6 +298,7 @@ def test_an_invalid_limit_switches_the_plugin_off_with_a_reason(
     assert "daily_tokens" in reason
 
 
+@pytest.mark.slow
 def test_run_over_the_limit_exits_with_1_and_the_reason(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "plugins:\n  budget: {daily_tokens_per_chat: 1}\n", "utf-8"

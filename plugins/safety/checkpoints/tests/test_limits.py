@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import Clock, FakeChannel, calls
 from hookline_checkpoints import Checkpoints
 from hookline_hookspecs import Context, Job, Plugin, tool
@@ -80,6 +81,7 @@ def test_the_oldest_are_dropped_after_seven_days(desk: Desk, clock: Clock) -> No
     assert (desk.work / "a").read_text() == "1"
 
 
+@pytest.mark.slow
 def test_the_store_stays_within_its_size(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_store_mb": 1})
     contents = [os.urandom(300_000) for _ in range(8)]
@@ -116,6 +118,7 @@ def git_hash(text: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_many_turns_leave_few_files_in_the_store(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_snapshots": 2})
     for number in range(40):

@@ -85,6 +85,7 @@ def module_desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
         harness.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(before=steps, turns=st.lists(steps, min_size=1, max_size=3), chosen=st.integers(0, 2))
 @example([("write", "a", b"one\n")], [[("delete", "a"), ("write", "a/c", b"one\n")]], 0)

@@ -127,6 +127,7 @@ def test_a_removed_secret_is_gone(home: Path, harness: Callable[..., Harness]) -
         opened.run(opened.plugin(VaultPlugin).secrets.use("bot/token"))
 
 
+@pytest.mark.slow
 def test_a_vault_without_its_key_can_be_used_again_once_it_is_empty(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_vault_without_its_key_can_be_used_again_once_it_is_empty(
     assert secret.get_secret_value() == "the new value"
 
 
+@pytest.mark.slow
 def test_rekey_keeps_the_secrets_readable(home: Path, harness: Callable[..., Harness]) -> None:
     before = (home / "vault.key").read_bytes()
     opened = harness(VaultPlugin, home=home)

@@ -33,6 +33,7 @@ def test_sample_of_the_suites(desk: MakeDatabaseChat, store: MariaShop) -> None:
     assert text.startswith("Denied: this login is too powerful: it has ALL PRIVILEGES")
 
 
+@pytest.mark.slow
 def test_the_schema_has_one_line_for_each_table(desk: MakeDatabaseChat, store: MariaShop) -> None:
     lines = desk(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)

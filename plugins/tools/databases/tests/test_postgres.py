@@ -23,6 +23,7 @@ PART = 23
 """Of so many statements the quick tests ask one."""
 
 
+@pytest.mark.slow
 def test_sample_of_the_suites(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_postgres", "hostile_every")[::PART]

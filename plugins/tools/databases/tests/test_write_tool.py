@@ -70,6 +70,7 @@ def lost(asked: DatabaseChat) -> str:
     return asked.query(LOST).splitlines()[2]
 
 
+@pytest.mark.slow
 def test_a_write_runs_as_it_was_approved(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
@@ -146,6 +147,7 @@ def test_a_different_number_of_rows_is_rolled_back(desk: MakeDatabaseChat, tmp_p
     assert "3 rows changed" in asked.ask("db_write", db="shop", sql=UPDATE).text
 
 
+@pytest.mark.slow
 def test_the_last_write_is_undone_from_its_rows(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once", "Once", "Once"])
     before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
@@ -183,6 +185,7 @@ def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat, url
     assert "| 0 |" in asked.query("SELECT count(*) FROM parcels")
 
 
+@pytest.mark.slow
 def test_a_table_without_transactions_is_named_in_the_approval(
     desk: MakeDatabaseChat, maria_server: Server
 ) -> None:

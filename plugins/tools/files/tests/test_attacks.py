@@ -318,6 +318,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "full"])
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, how):
     path = tmp_path / "a.txt"

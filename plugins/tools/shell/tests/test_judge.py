@@ -32,14 +32,17 @@ def test_the_corpora_are_large() -> None:
     assert not set(ORDINARY) & {*DENIED, *STOPPED}
 
 
+@pytest.mark.slow
 def test_ordinary_commands_pass(verdict: Judge) -> None:
     assert [command for command in ORDINARY if verdict(command) is not None] == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_undone_is_denied(verdict: Judge) -> None:
     assert [command for command in DENIED if not isinstance(verdict(command), Deny)] == []
 
 
+@pytest.mark.slow
 def test_what_a_person_should_see_is_stopped(verdict: Judge) -> None:
     assert [command for command in STOPPED if verdict(command) is None] == []
 

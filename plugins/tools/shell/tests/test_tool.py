@@ -110,6 +110,7 @@ async def test_output_within_the_limit_is_whole(
     assert result.text == "\n".join(map(str, range(1, 1501))) + "\n[exit code 0]"
 
 
+@pytest.mark.slow
 async def test_a_large_flood_is_kept_within_memory(shell: Shell, ctx: Any) -> None:
     tracemalloc.start()
     try:
@@ -122,6 +123,7 @@ async def test_a_large_flood_is_kept_within_memory(shell: Shell, ctx: Any) -> No
     assert peak < 20_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -151,6 +151,7 @@ def test_speech_with_a_service(home: Served, beside: Beside) -> None:
         client.audio.speech.create(model="tts-1", voice="alloy", input=" ")
 
 
+@pytest.mark.slow
 def test_without_a_service_there_is_no_speech(served: Served) -> None:
     client = served.client()
     with pytest.raises(NotFoundError, match="plugins enable multimedia"):

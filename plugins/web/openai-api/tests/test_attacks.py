@@ -127,6 +127,7 @@ def test_other_content_types_are_refused_on_loopback_too(served: Served) -> None
         refused(answer, 415, "application/json")
 
 
+@pytest.mark.slow
 def test_unknown_paths_and_keys_are_refused(served: Served) -> None:
     embeddings = {"model": "hookline", "input": "x"}
     assert (
@@ -162,6 +163,7 @@ def test_unusual_texts_are_answered(served: Served, text: str) -> None:
     assert answer.json()["choices"][0]["message"]["content"]
 
 
+@pytest.mark.slow
 def test_only_sha256_of_a_key_is_stored(served: Served) -> None:
     secret = served.new_key("quiet")
     for path in served.home.rglob("*"):

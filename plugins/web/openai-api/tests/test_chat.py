@@ -27,6 +27,7 @@ def ask(served: Served, *said: str, **options: Any) -> Any:
     return served.client().chat.completions.create(model="hookline", messages=messages, **options)
 
 
+@pytest.mark.slow
 def test_an_answer_with_its_usage(served: Served) -> None:
     done = ask(served, "say one two")
     assert done.choices[0].message.content == "one two"
@@ -171,6 +172,7 @@ def test_a_failing_model_is_an_error_that_is_not_retried(served: Served) -> None
     assert len(served.model.requests) - before == 2
 
 
+@pytest.mark.slow
 def test_light_stores_nothing(served: Served) -> None:
     known = served.run("sessions", "list", "--json")[1]
     done = served.client().chat.completions.create(
@@ -190,6 +192,7 @@ def test_light_stores_nothing(served: Served) -> None:
     assert served.run("sessions", "list", "--json")[1] == known
 
 
+@pytest.mark.slow
 def test_an_abandoned_stream_is_stopped_and_others_finish(served: Served) -> None:
     stream = ask(served, "count 2000", stream=True, extra_headers={"X-Hookline-Session": "cut"})
     for chunk in stream:
@@ -229,6 +232,7 @@ def test_an_approval_without_a_reachable_admin_is_refused(served: Served) -> Non
     assert done.choices[0].message.content == "You said: sudo it"
 
 
+@pytest.mark.slow
 def test_a_revoked_key_stops_working_at_once(served: Served) -> None:
     key = served.new_key("bob")
     client = served.client(key)

@@ -27,6 +27,7 @@ def events_of(served: Served, method: str, path: str, body: Any = None) -> list[
     return [json.loads(line.removeprefix("data: ")) for line in lines]
 
 
+@pytest.mark.slow
 def test_an_answer(served: Served) -> None:
     done = served.client().responses.create(
         model="hookline", input="say hello you", instructions="Be kind.", metadata={"a": "b"}
@@ -107,6 +108,7 @@ def test_a_response_continues_the_previous_one(served: Served) -> None:
         )
 
 
+@pytest.mark.slow
 def test_an_older_response_continues_in_a_branch(served: Served) -> None:
     client = served.client()
 
@@ -169,6 +171,7 @@ def test_a_conversation_is_a_session_by_name(served: Served) -> None:
     assert "remember me" in json.dumps(served.asked("say do you"))
 
 
+@pytest.mark.slow
 def test_deleted_and_unstored_responses_are_not_found(served: Served) -> None:
     client = served.client()
     kept = client.responses.create(model="hookline", input="say keep")
@@ -198,6 +201,7 @@ def test_background_responses(served: Served) -> None:
         client.responses.create(model="hookline", input="x", background=True, store=False)
 
 
+@pytest.mark.slow
 def test_a_broken_stream_is_resumed(served: Served) -> None:
     client = served.client()
     stream = client.responses.create(

@@ -25,6 +25,7 @@ def words_of(answer: httpx2.Response) -> str:
     return words
 
 
+@pytest.mark.slow
 def test_an_idempotency_key_is_one_turn(served: Served) -> None:
     first = served.post("/chat/completions", body_of("say once"), Idempotency_Key="k1")
     again = served.post("/chat/completions", body_of("say once"), Idempotency_Key="k1")
@@ -37,6 +38,7 @@ def test_an_idempotency_key_is_one_turn(served: Served) -> None:
     assert served.post("/chat/completions", body_of("x"), Idempotency_Key="").status_code == 400
 
 
+@pytest.mark.slow
 def test_a_retry_joins_the_run_under_way(served: Served) -> None:
     def send(count: str) -> httpx2.Response:
         body = body_of("count 30")
@@ -60,6 +62,7 @@ def test_a_retry_of_a_stream_replays_it(served: Served) -> None:
     assert _data(again) == _data(first)
 
 
+@pytest.mark.slow
 def test_a_stream_that_was_stopped_is_not_replayed(served: Served) -> None:
     body = body_of("count 40", stream=True)
     headers = {"Authorization": f"Bearer {served.key}", "Idempotency-Key": "cut"}

@@ -21,6 +21,7 @@ def post(served: Served, said: list[str], key: str = "", **headers: str) -> tupl
     return answer.headers["X-Hookline-Session"], words
 
 
+@pytest.mark.slow
 def test_a_chat_is_found_again_by_its_messages(served: Served) -> None:
     said = ["say one"]
     session, words = post(served, said)
@@ -77,6 +78,7 @@ def test_headers_name_the_chat(served: Served) -> None:
     assert post(served, ["say else webui"], X_OpenWebUI_Chat_Id="xyz")[0] != chat
 
 
+@pytest.mark.slow
 def test_sessions_of_other_keys_are_not_found(served: Served) -> None:
     post(served, ["say private"], X_Hookline_Session="of-ann")
     served.run("run", "say terminal", "--session", "of-the-terminal", "--no-wait")

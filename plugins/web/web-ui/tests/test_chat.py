@@ -34,6 +34,7 @@ def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> N
     play(story)
 
 
+@pytest.mark.slow
 def test_the_stream_matches_the_stored_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
@@ -90,6 +91,7 @@ def test_each_turn_has_an_end_event_although_the_next_message_waits(play: Any) -
     play(story)
 
 
+@pytest.mark.slow
 def test_a_reload_at_every_tenth_delta_loses_and_doubles_nothing(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
@@ -122,6 +124,7 @@ def test_a_reload_at_every_tenth_delta_loses_and_doubles_nothing(play: Any) -> N
     play(story)
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_where_it_broke_off(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
@@ -184,6 +187,7 @@ def test_messages_wait_for_their_turn_and_a_stop_ends_one(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.slow
 def test_what_is_steered_is_said_into_the_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()

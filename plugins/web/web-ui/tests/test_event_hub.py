@@ -220,6 +220,7 @@ def test_pieces_that_come_fast_are_told_together() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_a_stalled_reader_delays_no_one(play: Any, gateway: Gateway) -> None:
     async def story(owner: Person) -> None:
         session = new()

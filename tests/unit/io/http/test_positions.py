@@ -241,6 +241,7 @@ class Listener:
             writer.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_as_a_redirect(kind):
     """The first server is one that the operator allows; where it leads is judged anew."""
@@ -319,6 +320,7 @@ def test_public_addresses_are_allowed(url):
     assert GuardedHttp(NetworkPolicy()).judge(url) is None
 
 
+@pytest.mark.slow
 async def test_public_names_are_reached():
     """Each name, on the listener's port, is resolved to loopback, which the operator allows."""
     async with Listener() as listener:

@@ -74,6 +74,7 @@ def test_on_a_terminal_the_answer_is_rendered(home: Path, serve: Any, columns: i
     assert "trying again in 1 s" in text.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_piped_output_is_bare_and_waits_go_to_stderr(home: Path, serve: Any) -> None:
     server = serve(busy("0.2"), ANSWER, busy("0.2"), ANSWER)
     options: dict[str, Any] = {"cwd": home, "env": environment(home, server), "text": True}

@@ -139,7 +139,7 @@ def test_tools_of_other_plugins_are_called(serve: Serve) -> None:
     odd = served.call("session_search", query='harbour" OR 1=1; DROP TABLE messages --*')
     assert "No message" in odd or "port" in odd
     assert "session port" in served.call("session_search", query="harbour", limit=10**9)
-    assert "Nothing is known" in served.call("memory_recall", query="tea")
+    assert "No facts about" in served.call("memory_recall", query="tea")
 
 
 def test_a_new_message_is_an_event_once(serve: Serve) -> None:

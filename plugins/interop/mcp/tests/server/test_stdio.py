@@ -41,6 +41,7 @@ def environment(home: Path) -> dict[str, str]:
     return os.environ | {"HOOKLINE_HOME": str(home), "KEY_OF_MINE": SECRET}
 
 
+@pytest.mark.slow
 def test_an_editor_starts_it_and_asks_the_agent(home: Path) -> None:
     words = ["-m", "hookline", "mcp", "serve"]
     server = StdioServerParameters(command=sys.executable, args=words, env=environment(home))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .conftest import Place
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_installed_and_switched_on(place: Place) -> None:
     place.core()
     place.wheel()
@@ -52,6 +53,7 @@ def test_what_cannot_be_had_fails_as_an_install_does(place: Place) -> None:
     assert place.desk.switched() == ""
 
 
+@pytest.mark.slow
 def test_a_misspelt_name_is_never_handed_over(place: Place) -> None:
     """Neither the shelf nor an index is asked for it, whoever has put something there."""
     place.core()

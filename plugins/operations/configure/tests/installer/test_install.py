@@ -72,6 +72,7 @@ def test_without_a_terminal_nothing_is_done(with_pip: Desk) -> None:
     assert not (with_pip.home / "plugins.lock").exists()
 
 
+@pytest.mark.slow
 def test_anything_but_yes_is_no(with_uv: Desk) -> None:
     wheel = with_uv.plugin("asked", metadata="Requires-Dist: acme-helper\n")
     with_uv.wheel("acme-helper")
@@ -108,6 +109,7 @@ def test_an_upgrade_and_a_downgrade_are_shown(with_uv: Desk) -> None:
     assert with_uv.version("acme-shift") == "3.0"
 
 
+@pytest.mark.slow
 def test_hookline_is_not_replaced_by_the_way(desk: Desk) -> None:
     desk.wheel("hookline", "99")
     wheel = desk.plugin("newer", metadata="Requires-Dist: hookline>=99\n")
@@ -155,6 +157,7 @@ def test_what_would_break_may_be_risked_on_a_terminal(with_uv: Desk) -> None:
     assert with_uv.version("acme-shelf") == "2.0"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_ends_with_the_words_of_the_tool(desk: Desk) -> None:
     wheel = desk.plugin("lonely", metadata="Requires-Dist: acme-nowhere>=5\n")
     done = desk.plugins("install", wheel, "--yes")

@@ -58,6 +58,7 @@ def test_one_that_cannot_come_back_does_not_keep_the_others(
     with_uv.remove("acme_source")
 
 
+@pytest.mark.slow
 def test_a_lock_cannot_smuggle_an_option_in(with_uv: Desk) -> None:
     with_uv.record("acme-evil", "1", "--index-url=http://127.0.0.1:1/", [])
     done = with_uv.plugins("install", "--yes")
@@ -65,6 +66,7 @@ def test_a_lock_cannot_smuggle_an_option_in(with_uv: Desk) -> None:
     assert "would be an option of pip" in done.err
 
 
+@pytest.mark.slow
 def test_with_nothing_recorded_there_is_nothing_to_do(with_nothing: Desk) -> None:
     done = with_nothing.plugins("install")
     assert done.code == 0

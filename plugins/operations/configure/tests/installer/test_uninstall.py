@@ -37,6 +37,7 @@ def test_what_another_needs_stays(with_uv: Desk) -> None:
     assert with_uv.version("acme-base") is None
 
 
+@pytest.mark.slow
 def test_it_asks_first(with_uv: Desk) -> None:
     with_uv.put(with_uv.plugin("stays"), recorded="acme-stays")
     assert with_uv.plugins("uninstall", "stays").code == 2
@@ -56,6 +57,7 @@ def test_an_unknown_name_is_said_to_be_one(with_uv: Desk) -> None:
         assert "unknown plugin" in done.err
 
 
+@pytest.mark.slow
 def test_hookline_itself_stays(with_uv: Desk) -> None:
     done = with_uv.plugins("uninstall", "hookline", "--yes")
     assert done.code == 2

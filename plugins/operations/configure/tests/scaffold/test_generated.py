@@ -52,6 +52,7 @@ def run(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("check", "--no-cache"), ("format", "--check", "--no-cache")])
 def test_lint_and_format_are_clean_for_every_name(repositories: Path, words: tuple[str]) -> None:
     assert run(repositories, "ruff", *words, ".")

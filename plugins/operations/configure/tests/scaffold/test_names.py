@@ -6,6 +6,7 @@ import keyword
 import re
 import tomllib
 
+import pytest
 from hookline_scaffold.kinds import KINDS
 from hookline_scaffold.names import InvalidPluginName, PluginNames, derive_names
 from hookline_scaffold.repository import FILES, render
@@ -23,6 +24,7 @@ def tried(text: str) -> PluginNames | InvalidPluginName:
         return refused
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(), NEARLY))
 @example("z-z")
 @example("c" * 63)

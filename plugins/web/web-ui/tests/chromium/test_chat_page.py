@@ -13,6 +13,7 @@ New = Callable[..., Window]
 PLACE = "document.querySelector('article[data-role=assistant]').getBoundingClientRect().top"
 
 
+@pytest.mark.slow
 def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
     one = window().open()
     one.say("hello")
@@ -31,6 +32,7 @@ def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
     assert one.page.get_by_role("link", name="hello").count() == 1  # the list of recent chats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["/help", "/resume"])
 def test_a_command_in_a_new_chat_is_answered_once(window: New, command: str) -> None:
     one = window().open()
@@ -50,6 +52,7 @@ def test_a_command_in_a_new_chat_is_answered_once(window: New, command: str) -> 
     assert one.log.inner_text() == shown
 
 
+@pytest.mark.slow
 def test_an_answer_to_a_question_stands_once(window: New) -> None:
     one = window().open()
     for said, press in (("ask me", "Yes"), ("ask me", "")):
@@ -77,6 +80,7 @@ def test_the_end_of_a_turn_moves_nothing(window: New) -> None:
     assert answer.is_visible()
 
 
+@pytest.mark.slow
 def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) -> None:
     one = window().open()
     one.say("remove it")
@@ -91,6 +95,7 @@ def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) 
     assert one.page.get_by_role("link", name="remove it").count() == 1
 
 
+@pytest.mark.slow
 def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")
@@ -110,6 +115,7 @@ def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) 
     assert one.log.get_by_role("article").count() == 0
 
 
+@pytest.mark.slow
 def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     for each, said in ((one, "of the owner"), (other, "of another")):
@@ -126,6 +132,7 @@ def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
     assert recent.get_by_role("link", name="of another", exact=True).count() == 1
 
 
+@pytest.mark.slow
 def test_a_person_with_many_chats_reaches_them_all(window: New) -> None:
     one = window().open()
     one.page.evaluate("""async () => {
@@ -181,6 +188,7 @@ def test_the_keyboard_stays_at_a_chat_while_the_list_is_drawn(window: New) -> No
     assert one.page.evaluate("document.activeElement.textContent") == "hello"
 
 
+@pytest.mark.slow
 def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")
@@ -203,6 +211,7 @@ def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
     assert one.log.inner_text() == shown
 
 
+@pytest.mark.slow
 def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
     one = window(360, 640).open()
     one.say("remove it")
@@ -228,6 +237,7 @@ def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
     one.button("Stop").click()
 
 
+@pytest.mark.slow
 def test_of_two_browsers_one_answers(window: New) -> None:
     one = window().open()
     one.say("remove it")
@@ -253,6 +263,7 @@ def test_of_two_browsers_one_answers(window: New) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:
     one = window(360, 640, has_touch=True, is_mobile=True).open()
     one.say("remove it")
@@ -348,6 +359,7 @@ def test_everything_with_the_keyboard_alone(window: New) -> None:
     one.until("() => document.activeElement === document.querySelector('.composer textarea')")
 
 
+@pytest.mark.slow
 def test_two_tabs_show_the_same_by_one_stream(window: New) -> None:
     one = window().open()
     one.say("hello")

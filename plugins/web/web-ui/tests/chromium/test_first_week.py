@@ -81,6 +81,7 @@ def attach(one: Window, *files: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_picture_stands_once_and_a_path_nowhere(window: New, tmp_path: Path) -> None:
     note = tmp_path / "note.txt"
     note.write_text("milk")
@@ -98,6 +99,7 @@ def test_a_picture_stands_once_and_a_path_nowhere(window: New, tmp_path: Path) -
         one.settled()
 
 
+@pytest.mark.slow
 def test_a_message_is_edited_with_its_files(window: New, tmp_path: Path) -> None:
     note = tmp_path / "list.txt"
     note.write_text("milk")
@@ -121,6 +123,7 @@ def test_a_message_is_edited_with_its_files(window: New, tmp_path: Path) -> None
     assert "attached file" not in one.page.locator("main").inner_text()
 
 
+@pytest.mark.slow
 def test_a_chat_that_begins_with_a_picture_has_its_name(window: New, tmp_path: Path) -> None:
     one = window().open()
     attach(one, picture(tmp_path / "holiday.png"))
@@ -149,6 +152,7 @@ def test_a_file_is_taken_wherever_it_is_dropped(window: New) -> None:
     one.button("Remove dropped.txt").wait_for()
 
 
+@pytest.mark.slow
 def test_a_new_chat_keeps_what_was_begun(window: New) -> None:
     one = window().open()
     one.box.fill("half a thought")
@@ -244,6 +248,7 @@ def test_what_is_asked_is_seen_in_a_low_window(window: New, size: tuple[int, int
             one.settled()
 
 
+@pytest.mark.slow
 def test_a_login_that_is_over_is_told_and_leads_back(window: New) -> None:
     one = window(name="ben").open()
     one.say("hello")
@@ -348,6 +353,7 @@ def test_the_keyboard_is_in_the_message_after_stop(window: New) -> None:
     assert one.box.evaluate("box => box === document.activeElement")
 
 
+@pytest.mark.slow
 def test_a_job_that_is_added_on_the_page_answers_there(window: New) -> None:
     one = window().open()
     one.say("hello")
