@@ -277,7 +277,7 @@ def test_a_full_disk_leaves_every_file_as_it_was(
 KILLED = """
 import sys
 from pathlib import Path
-from hookline_skills.editor import place
+from hookline_skills.folders import place_folder
 from hookline_skills.safe_files import write_bytes
 root = Path(sys.argv[1])
 print("ready", flush=True)

@@ -164,7 +164,7 @@ def test_what_was_proposed_since_one_looked_is_not_approved_unseen(crew: Crew) -
     crew.ben.do("review")
     crew.ann.write("ship-it", BODY + "4. And more.\n")
     crew.ann.do("propose ship-it")
-    assert "since you looked" in crew.ben.fails("review --approve ship-it")
+    assert "since you last looked" in crew.ben.fails("review --approve ship-it")
     assert crew.cid.log("ship-it") == [(1, "rejected"), (2, "proposed")]
     crew.ben.do("review --approve ship-it@2")
     assert "And more" in crew.cid.loaded("ship-it")
@@ -215,7 +215,7 @@ def test_a_reviewer_s_own_version_is_not_brought_back_by_himself(crew: Crew) -> 
     crew.ann.write("ship-it", BODY.replace("Ship it.", "Ship it at night."))
     crew.ann.do("propose ship-it --onto 1")
     crew.ben.do("review --approve ship-it")
-    assert "another reviewer decides" in crew.ben.do("rollback ship-it")
+    assert "another reviewer must approve" in crew.ben.do("rollback ship-it")
     assert "at night" in crew.cid.loaded("ship-it")
     crew.cid.do("review --approve ship-it")
     assert "at night" not in crew.cid.loaded("ship-it")
@@ -235,7 +235,7 @@ def test_the_agent_s_change_of_a_team_s_skill_is_a_draft(crew: Crew) -> None:
     assert "Migrate" in crew.ann.loaded("ship-it")
     assert "Loaded here: version 2." in crew.cid.do("log ship-it")
     refused = crew.cid.call("skill_manage", action="delete", name="ship-it")
-    assert "only a reviewer revokes it" in refused.text
+    assert "only a reviewer can revoke it" in refused.text
 
 
 @pytest.mark.slow
@@ -245,7 +245,7 @@ def test_changes_in_different_places_are_joined(crew: Crew) -> None:
         patch = {"old_string": old, "new_string": new}
         assert member.call("skill_manage", action="patch", name="ship-it", **patch).ok
         member.do("propose ship-it")
-    assert "say which: ship-it@2 by ann, ship-it@3 by cid" in crew.ben.fails(
+    assert "choose one: ship-it@2 by ann, ship-it@3 by cid" in crew.ben.fails(
         "review --approve ship-it"
     )
     crew.ben.do("review --approve ship-it@3")
@@ -289,7 +289,7 @@ def test_a_reviewer_takes_over_and_another_approves(crew: Crew) -> None:
     text = (folder / SKILL).read_text("utf-8")
     (folder / SKILL).write_text(text.replace("Look.", "Look twice."), "utf-8")
     crew.ben.do("propose ship-it")
-    assert "yourself" in crew.ben.fails("review --approve ship-it@2")
+    assert "you proposed it" in crew.ben.fails("review --approve ship-it@2")
     crew.cid.do("review --approve ship-it@2")
     assert "Look twice." in crew.ann.do("log ship-it --version 2")
 

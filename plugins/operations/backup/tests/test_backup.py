@@ -51,9 +51,9 @@ def test_secrets_are_kept_only_on_request(home: Home, homes: Homes) -> None:
     home.run("create", "--encrypt")
     file = next(home.folder.glob("backups/*.age"))
     assert b"sk-1" not in file.read_bytes()
-    assert "is whole" in home.run("verify", str(file))
+    assert "is intact" in home.run("verify", str(file))
     given_passphrase(home, "wrong")
-    assert "not opened by this passphrase" in home.run("verify", str(file), code=1)
+    assert "wrong passphrase" in home.run("verify", str(file), code=1)
     given_passphrase(home, "")
     assert "a passphrase is needed" in home.run("restore", str(file), code=1)
 

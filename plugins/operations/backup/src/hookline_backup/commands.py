@@ -14,13 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from hookline_hookspecs import Store
+from hookline_hookspecs import CommandError, Store
 from hookline_hookspecs.cli import command_line, with_plugin
 
 from .archive import (
@@ -248,7 +249,10 @@ def _release(home: Path) -> None:
 def _passphrase_of(file: Path) -> str | None:
     if not is_encrypted(file):
         return None
-    return os.environ.get(ENVIRONMENT_VARIABLE) or _ask_passphrase(f"Passphrase of {file.name}: ")
+    env: Mapping[str, str] = os.environ
+    with suppress(CommandError):  # without a config that can be read there is no .env either
+        env = command_line().plugin().host.env
+    return env.get(ENVIRONMENT_VARIABLE) or _ask_passphrase(f"Passphrase of {file.name}: ")
 
 
 def _new_passphrase(env: Mapping[str, str]) -> str:
