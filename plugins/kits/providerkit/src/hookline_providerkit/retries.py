@@ -53,8 +53,8 @@ class Retries:
     ) -> T:
         """Await ``once(headers)`` until it does not fail temporarily, and return its result.
 
-        When a wait begins, ``sink`` gets a :class:`Delta` of the kind ``waiting``. ``once`` must
-        not show anything to a person: the caller reads the stream afterwards.
+        When a wait begins, ``sink`` gets a :class:`Delta` of the kind ``waiting``. ``once`` only
+        opens the stream: the caller reads it afterwards, so that no text is shown twice.
 
         Args:
             once: sends the request with these ``headers``, which hold the number of the retry.

@@ -137,7 +137,7 @@ const end = (steps) => steps.reduce((most, m) => Math.max(most, (m.start ?? 0) +
 /** @param {{part: any, level: number}} props */
 function TimelineView({ part, level }) {
   const whole = Math.max(end(part.steps), 1);
-  const draw = (/** @type {any} */ moment) => html`<${TimelineStep} ...${{ step, whole }} />`;
+  const draw = (/** @type {any} */ step) => html`<${TimelineStep} ...${{ step, whole }} />`;
   const rest = part.steps.slice(FOLD);
   return html`<section class="part">
     ${heading(part.title, level)}
