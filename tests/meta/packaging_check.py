@@ -22,7 +22,7 @@ from meta.place import CheckFailed, Place, expect
 from meta.tree import ROOT, Dist, dists, needed, normal, root_pyproject, tracked_files
 
 WORKERS = 2
-REFUSES = {"cluster": "it needs a store that processes share"}
+REFUSES = {"cluster": "it needs a shared store"}
 """What a plugin says for which SQLite, the store here, is none."""
 IMPORT = "import importlib, sys; importlib.import_module(sys.argv[1])"
 LOAD = (
