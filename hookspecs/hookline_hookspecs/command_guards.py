@@ -17,6 +17,7 @@ class CommandGuard(Protocol):
 
     def refusal(self, arguments: Sequence[str]) -> str | None:
         """Why ``hookline ARGUMENTS`` may not run in this process, as a sentence; None if it may."""
+        raise NotImplementedError
 
     def before_runtime(self, config: Path, secrets: Container[str]) -> Mapping[str, str]:
         """Prepare this process for turns, before a runtime is opened.

@@ -39,7 +39,7 @@ class CoreCommandLine:
     Attributes:
         catalog: the commands.
         running: the command that runs.
-        config_error: what is wrong with the config, until somebody has been told.
+        config_error: what is wrong with the config, until it has been shown.
     """
 
     def __init__(self) -> None:

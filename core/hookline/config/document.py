@@ -77,7 +77,7 @@ def read_text(path: Path, faults: list[str]) -> str:
     except NotADirectoryError:
         fault = f"the home {path.parent} is no folder; choose another --home."
     except OSError as error:
-        fault = f"{path}: cannot be read: {error.strerror}; mend that, or move it away."
+        fault = f"{path}: cannot be read: {error.strerror}. Fix that, or move the file away."
     faults.append(fault)
     return ""
 

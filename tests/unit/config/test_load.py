@@ -235,7 +235,7 @@ NO_TEXT: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a link to itself": (
         lambda path: path.symlink_to(path.name),
-        "cannot be read: Too many levels of symbolic links; mend that, or move it away.",
+        "cannot be read: Too many levels of symbolic links. Fix that, or move the file away.",
     ),
     "binary": (
         lambda path: path.write_bytes(b"\x7fELF\x00\xff\xfe"),

@@ -73,7 +73,7 @@ def _names(data: bytes) -> Iterator[str]:
     """The paths of an index with SHA-1 ids (gitformat-index(5)), versions 2 to 4."""
     sign, version, count = struct.unpack_from(">4sII", data)
     if sign != b"DIRC" or version not in (2, 3, 4):
-        raise UnreadableIndex("it is no index of a version that is known")
+        raise UnreadableIndex("unknown version of the index file")
     at, name = 12, b""
     for _ in range(count):
         (mode,), (_, flags) = _MODE.unpack_from(data, at), _ENTRY.unpack_from(data, at)

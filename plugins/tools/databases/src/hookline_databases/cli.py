@@ -141,7 +141,7 @@ async def undo(
         )
     key = undo_key(name, plugin.location(name))
     if (data := await plugin.host.storage.kv.get(key)) is None:
-        message = f"there is no write to {name[:40]} that can be undone"
+        message = f"no write to {name[:40]} that can be undone"
         raise CommandError(message, FAILED)
     record = undo_record_from(data)
     if record.why:
