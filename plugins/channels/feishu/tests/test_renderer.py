@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 
 import pytest
 from hookline_channelkit import next_piece
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from .contents import RICH, check, check_card
 
+CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+"""Code in a line and blocks of it: between two equally long runs of backticks."""
 PARTS = st.sampled_from(
     [
         *("<at id=all></at>", "<b>", "&lt;", "&", '"', "\\", " ", "word", "🙂", "漢字", "\x00"),
@@ -53,11 +56,11 @@ def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
 
 
 @given(st.lists(PARTS, max_size=30).map("".join))
+@example("<at id=all></at>```\nx\n```\n[x](https://e.org/?d=S)```\nx\n```<at id=all></at>")
 def test_nobody_is_called_and_no_address_is_a_link(text: str) -> None:
     rendered = render(text)
-    outside = "".join(rendered.split("`")[::2]) if rendered.count("`") % 2 == 0 else ""
     assert "<at" not in rendered
-    assert "](http" not in outside
+    assert "](http" not in CODE.sub("", rendered)
     assert html.unescape(escape_text(text)) == text
 
 
