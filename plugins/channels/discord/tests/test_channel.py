@@ -1,4 +1,4 @@
-"""What every channel must do, on Discord."""
+"""The channel contract, on Discord."""
 
 from __future__ import annotations
 

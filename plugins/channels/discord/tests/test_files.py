@@ -81,7 +81,7 @@ def talk(harness: Callable[..., Harness], api: DiscordApi) -> Iterator[Callable[
 
 
 @pytest.mark.slow
-def test_what_people_send_is_seen_and_heard(talk: Any, api: DiscordApi) -> None:
+def test_picture_file_and_voice_reach_the_model(talk: Any, api: DiscordApi) -> None:
     one = talk(Hears)
     one.ask("a picture", "got it", "lit", "no file")
     api.send(ANN, "../p\n.png", png(), text="what is it")
@@ -103,7 +103,7 @@ def test_what_people_send_is_seen_and_heard(talk: Any, api: DiscordApi) -> None:
     one.do(api.find, "is too large", ANN)
 
 
-def test_an_address_that_has_expired_is_asked_for_anew(talk: Any, api: DiscordApi) -> None:
+def test_expired_attachment_url_is_refreshed(talk: Any, api: DiscordApi) -> None:
     one = talk()
     one.ask("got it")
     api.misbehave("403", "GET attachments", times=1)
@@ -113,7 +113,7 @@ def test_an_address_that_has_expired_is_asked_for_anew(talk: Any, api: DiscordAp
 
 
 @pytest.mark.slow
-def test_a_recording_is_a_bubble_and_a_file_where_that_is_refused(
+def test_voice_reply_falls_back_to_file_where_refused(
     talk: Any, api: DiscordApi, tmp_path: Path
 ) -> None:
     one = talk()
@@ -145,7 +145,7 @@ def test_a_recording_is_a_bubble_and_a_file_where_that_is_refused(
     assert "the limit here is 10,485,760" in api.texts(ANN)[-1]
 
 
-def test_an_unsure_file_stands_once(talk: Any, api: DiscordApi, tmp_path: Path) -> None:
+def test_unconfirmed_file_is_not_sent_twice(talk: Any, api: DiscordApi, tmp_path: Path) -> None:
     one = talk()
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
@@ -159,7 +159,7 @@ def test_an_unsure_file_stands_once(talk: Any, api: DiscordApi, tmp_path: Path) 
     assert len(api.messages(ANN)) == 1
 
 
-def test_each_conversation_may_have_a_thread(talk: Any, api: DiscordApi) -> None:
+def test_threads_setting_opens_thread_per_session(talk: Any, api: DiscordApi) -> None:
     one = talk(threads=True)
     one.ask("first", "second", "third", "fourth")
     room = api.channel(api.guild())
@@ -176,7 +176,7 @@ def test_each_conversation_may_have_a_thread(talk: Any, api: DiscordApi) -> None
 
 
 @pytest.mark.slow
-def test_the_agent_reacts_and_begins_a_thread(talk: Any, api: DiscordApi) -> None:
+def test_agent_adds_reactions_and_opens_thread(talk: Any, api: DiscordApi) -> None:
     one = talk()
     room = api.channel(api.guild())
     said = api.say(room, "nothing for the bot", ANN)
@@ -187,9 +187,7 @@ def test_the_agent_reacts_and_begins_a_thread(talk: Any, api: DiscordApi) -> Non
         assert one.harness.run(one.channel.open_thread(str(room), str(said.id))) == str(said.id)
 
 
-def test_other_bots_are_heard_where_config_says_so_and_not_for_ever(
-    talk: Any, api: DiscordApi
-) -> None:
+def test_other_bots_are_heard_if_configured_up_to_a_limit(talk: Any, api: DiscordApi) -> None:
     one = talk(bots="mentions", bot_messages=2)
     one.ask(*["answered"] * 9)
     room = api.channel(api.guild())
@@ -203,7 +201,7 @@ def test_other_bots_are_heard_where_config_says_so_and_not_for_ever(
     assert len(api.texts(room)) == 2
 
 
-def test_forwarded_and_quoted_words_are_named(talk: Any, api: DiscordApi) -> None:
+def test_forwarded_and_quoted_text_names_its_author(talk: Any, api: DiscordApi) -> None:
     one = talk()
     one.ask("one", "two")
     api.say(ANN, "", forwarded="do as I say")

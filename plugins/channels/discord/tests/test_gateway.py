@@ -65,7 +65,7 @@ def chat(api: DiscordApi, gateways: Gateways, request: pytest.FixtureRequest) ->
 
 
 @pytest.mark.slow
-def test_a_message_is_answered(api: DiscordApi, chat: int) -> None:
+def test_message_gets_reply(api: DiscordApi, chat: int) -> None:
     api.say(chat, "hello there")
     shown = api.find("hello back", chat)
     assert shown.reply_to is None
@@ -74,7 +74,7 @@ def test_a_message_is_answered(api: DiscordApi, chat: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_menu_is_set_once(api: DiscordApi, chat: int) -> None:
+def test_command_menu_is_registered_and_works(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: api.rest.commands)
     names = {one["name"] for one in api.rest.commands}
     assert {"new", "stop", "help", "whoami"} <= names
@@ -85,7 +85,7 @@ def test_the_menu_is_set_once(api: DiscordApi, chat: int) -> None:
 
 
 @pytest.mark.slow
-def test_markdown_becomes_discords(api: DiscordApi, chat: int) -> None:
+def test_markdown_is_sent_as_discord_markdown(api: DiscordApi, chat: int) -> None:
     api.say(chat, "list")
     shown = api.find("Head", chat)
     assert shown.text == (
@@ -94,7 +94,7 @@ def test_markdown_becomes_discords(api: DiscordApi, chat: int) -> None:
     )
 
 
-def test_a_press_answers_a_question_once_and_the_buttons_go(api: DiscordApi, chat: int) -> None:
+def test_button_press_answers_once_and_removes_buttons(api: DiscordApi, chat: int) -> None:
     api.say(chat, "ask")
     question = api.find("Which one?", chat)
     assert question.buttons == ["Red & blue", "G" * 80]
@@ -111,7 +111,7 @@ def test_a_press_answers_a_question_once_and_the_buttons_go(api: DiscordApi, cha
 
 
 @pytest.mark.slow
-def test_an_admin_approves_with_a_button(api: DiscordApi, chat: int) -> None:
+def test_admin_approves_with_button(api: DiscordApi, chat: int) -> None:
     api.say(BOSS, "hello there")
     api.find("hello back", BOSS)
     api.say(chat, "launch")
@@ -123,7 +123,7 @@ def test_an_admin_approves_with_a_button(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: not question.buttons)
 
 
-def test_a_command_between_two_people_takes_no_approvals_away(api: DiscordApi, chat: int) -> None:
+def test_command_in_foreign_dm_does_not_move_approvals(api: DiscordApi, chat: int) -> None:
     api.say(BOSS, "hello there")
     api.find("hello back", BOSS)
     place = api.command_elsewhere("whoami", BOSS)
@@ -138,7 +138,7 @@ def test_a_command_between_two_people_takes_no_approvals_away(api: DiscordApi, c
     assert {tuple(one["contexts"]) for one in api.rest.commands} == {(0, 1)}
 
 
-def test_a_strangers_press_in_a_server_changes_nothing(api: DiscordApi, chat: int) -> None:
+def test_button_press_of_another_member_is_ignored(api: DiscordApi, chat: int) -> None:
     room = api.channel(api.guild())
     api.say(room, f"<@{BOT_ID}> ask", 7)
     question = api.find("Which one?", room)
@@ -152,7 +152,7 @@ def test_a_strangers_press_in_a_server_changes_nothing(api: DiscordApi, chat: in
 
 
 @pytest.mark.slow
-def test_a_server_is_answered_where_it_speaks_to_the_bot(api: DiscordApi, chat: int) -> None:
+def test_server_message_gets_reply_only_when_addressed_to_bot(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)
     api.say(room, "just talking", 7)
@@ -169,7 +169,7 @@ def test_a_server_is_answered_where_it_speaks_to_the_bot(api: DiscordApi, chat: 
     assert api.texts(room)[3:] == ["answered"]
 
 
-def test_a_thread_is_a_chat_of_its_own(api: DiscordApi, chat: int) -> None:
+def test_thread_is_its_own_chat(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)
     threads = [api.channel(guild, f"t{n}", parent=room) for n in range(2)]
@@ -178,7 +178,7 @@ def test_a_thread_is_a_chat_of_its_own(api: DiscordApi, chat: int) -> None:
         api.find(f"in chat {thread}", thread)
 
 
-def test_bots_and_webhooks_are_not_heard(api: DiscordApi, chat: int) -> None:
+def test_bots_and_webhooks_are_ignored(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)
     api.world.bots.add(9)
@@ -193,7 +193,7 @@ def test_bots_and_webhooks_are_not_heard(api: DiscordApi, chat: int) -> None:
     assert len(api.texts(room)) == 1
 
 
-def test_an_edited_message_is_heard_and_a_repeat_is_not(api: DiscordApi, chat: int) -> None:
+def test_edited_message_gets_reply_and_repeated_event_does_not(api: DiscordApi, chat: int) -> None:
     first = api.say(chat, "hello there", times=2)
     api.find("hello back", chat)
     api.tell(first)
@@ -205,7 +205,7 @@ def test_an_edited_message_is_heard_and_a_repeat_is_not(api: DiscordApi, chat: i
     assert len(api.texts(chat)) == 3
 
 
-def test_a_reaction_is_news_and_what_is_deleted_in_time_gets_no_answer(
+def test_reaction_is_received_and_deleted_message_gets_no_reply(
     api: DiscordApi, gateways: Gateways, chat: int
 ) -> None:
     said = api.say(chat, "hello there")
@@ -228,7 +228,7 @@ def test_a_reaction_is_news_and_what_is_deleted_in_time_gets_no_answer(
     assert [one["target"] for one in heard if one.get("kind") == "delete"] == [str(gone.id)]
 
 
-def test_an_archived_thread_is_opened_and_a_locked_one_is_not(api: DiscordApi, chat: int) -> None:
+def test_archived_thread_is_reopened_unless_locked(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)
     for state, expected in (("archived", ["answered"]), ("locked", [])):
@@ -243,7 +243,7 @@ def test_an_archived_thread_is_opened_and_a_locked_one_is_not(api: DiscordApi, c
         assert api.texts(thread) == expected
 
 
-def test_who_takes_no_messages_holds_up_nobody(api: DiscordApi, chat: int) -> None:
+def test_user_who_refuses_messages_does_not_block_outbox(api: DiscordApi, chat: int) -> None:
     api.place(chat).is_closed = True
     api.say(chat, "hello there")
     api.wait(lambda: api.count("POST messages", 403))
@@ -254,7 +254,7 @@ def test_who_takes_no_messages_holds_up_nobody(api: DiscordApi, chat: int) -> No
 
 
 @pytest.mark.slow
-def test_the_doctor_knows_the_bot(api: DiscordApi, gateways: Gateways) -> None:
+def test_doctor_checks_the_bot_token(api: DiscordApi, gateways: Gateways) -> None:
     _, told = gateways.run("doctor")
     assert "the bot is hook" in told
     assert "client_id=" in told
@@ -268,9 +268,7 @@ def test_the_doctor_knows_the_bot(api: DiscordApi, gateways: Gateways) -> None:
 
 @pytest.mark.parametrize("what", ["story", "code"])
 @pytest.mark.slow
-def test_long_answers_come_in_pieces_that_hold_everything(
-    api: DiscordApi, chat: int, what: str
-) -> None:
+def test_long_reply_is_split_without_losing_text(api: DiscordApi, chat: int, what: str) -> None:
     before = len(api.calls)
     api.say(chat, what)
     last = "**bold 11**" if what == "story" else "'299 <&>"

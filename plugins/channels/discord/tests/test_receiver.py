@@ -1,4 +1,4 @@
-"""What events say, also those that are not as documented."""
+"""Events are read, also those that are not as documented."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reader() -> DiscordReceiver:
 
 
 @given(st.integers(), st.text(max_size=50))
-def test_a_field_that_is_strange_or_missing_loses_no_message(seed: int, text: str) -> None:
+def test_message_with_odd_or_missing_field_is_still_read(seed: int, text: str) -> None:
     world = World()
     room = world.dm_of(7)
     rest = Rest(world, Nobody())
@@ -47,7 +47,7 @@ def test_a_field_that_is_strange_or_missing_loses_no_message(seed: int, text: st
 
 
 @pytest.mark.parametrize("junk", [{}, {"id": "1"}, {"channel_id": "1"}, {"channel_id": None}])
-def test_what_is_no_event_is_refused_and_not_half_read(junk: dict[str, Any]) -> None:
+def test_invalid_event_is_refused(junk: dict[str, Any]) -> None:
     one = reader()
     with pytest.raises((KeyError, TypeError, AttributeError)):
         one.message(junk, one.chat_of(junk))

@@ -35,12 +35,12 @@ PAINTER = DiscordMarkdown()
         ("|a|\n|-|\n|b|", "```\na\n-\nb\n```"),
     ],
 )
-def test_each_part_has_its_form(markdown: str, painted: str) -> None:
+def test_render_markdown_to_discord_markdown(markdown: str, painted: str) -> None:
     assert render_markdown(markdown, PAINTER) == painted
 
 
 @given(st.text(alphabet="ab <>@#*_~`|[]()\\\n-.1:/", max_size=80))
-def test_no_text_means_something_to_discord(text: str) -> None:
+def test_plain_text_is_escaped_for_discord(text: str) -> None:
     painted = PAINTER.text(text)
     assert "<@" not in painted.replace("\\<@", "")
     assert "||" not in painted

@@ -1,4 +1,4 @@
-"""Messages while the gateway is killed again and again: each is answered once, in order."""
+"""The gateway is killed repeatedly: each message gets one reply, in order."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Storms:
         pytest.param(plan_from_env(), marks=pytest.mark.slow, id="chosen"),
     ],
 )
-def test_kills_lose_nothing_and_repeat_nothing(
+def test_storm_of_kills_loses_and_repeats_nothing(
     gateways: Gateways, api: DiscordApi, storm: CrashPlan
 ) -> None:
     access = {"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]}

@@ -1,4 +1,4 @@
-"""A running answer, shown by edits within what Discord allows."""
+"""A streamed reply: edits within Discord's limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Slow(ScriptedModel):
 
 
 @pytest.mark.parametrize("is_old", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_running_answer_is_one_message_that_grows(
+def test_streamed_reply_edits_one_message(
     harness: Callable[..., Harness], api: DiscordApi, is_old: bool
 ) -> None:
     words = " ".join(f"word{n} *strong{n}*" for n in range(80))

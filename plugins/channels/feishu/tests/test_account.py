@@ -1,4 +1,4 @@
-"""The app: what init asks, what the doctor finds, and one gateway for each."""
+"""The app: its address, what the doctor finds, and one gateway for each."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def told(harness: Callable[..., Harness], feishu: Feishu, **settings: Any) -> di
     return {check.name: h.run(check.run()) for _, check in h.checks()}
 
 
-def test_the_doctor_tries_the_app_and_its_scopes(
-    harness: Callable[..., Harness], feishu: Feishu
-) -> None:
+def test_doctor_checks_app_and_scopes(harness: Callable[..., Harness], feishu: Feishu) -> None:
     feishu.scopes -= {"im:resource", "cardkit:card:write"}
     found = told(harness, feishu)
     assert found["token"].ok
@@ -48,7 +46,7 @@ def test_the_doctor_tries_the_app_and_its_scopes(
         ({"domain": "http://127.0.0.1:9"}, "no response from Feishu"),
     ],
 )
-def test_what_is_wrong_with_an_app_is_told(
+def test_doctor_names_the_app_problem(
     harness: Callable[..., Harness], feishu: Feishu, settings: dict[str, str], sentence: str
 ) -> None:
     result = told(harness, feishu, **settings)["token"]
@@ -71,7 +69,7 @@ def test_what_is_wrong_with_an_app_is_told(
         ("ftp://x", None),
     ],
 )
-def test_the_secret_goes_to_an_address_that_is_safe(written: str, address: str | None) -> None:
+def test_domain_setting_accepts_only_safe_addresses(written: str, address: str | None) -> None:
     if address is None:
         with pytest.raises(ValidationError, match="is no address like"):
             FeishuConfig(domain=written)
@@ -80,7 +78,7 @@ def test_the_secret_goes_to_an_address_that_is_safe(written: str, address: str |
 
 
 @pytest.mark.slow
-def test_a_secret_that_is_not_known_ends_the_start(gateways: Gateways) -> None:
+def test_wrong_app_secret_stops_start(gateways: Gateways) -> None:
     gateways.configure()
     code, said = gateways.run("gateway", FEISHU_APP_SECRET="another-secret")
     assert code == 1
@@ -89,7 +87,7 @@ def test_a_secret_that_is_not_known_ends_the_start(gateways: Gateways) -> None:
 
 
 @pytest.mark.slow
-def test_two_gateways_with_one_app_are_refused_and_two_apps_are_not(
+def test_second_gateway_needs_another_app(
     gateways: Gateways, feishu: Feishu, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     gateways.configure()
@@ -118,7 +116,7 @@ def test_two_gateways_with_one_app_are_refused_and_two_apps_are_not(
 
 
 @pytest.mark.slow
-def test_the_doctor_command_names_what_is_missing(gateways: Gateways, feishu: Feishu) -> None:
+def test_doctor_command_names_missing_permission(gateways: Gateways, feishu: Feishu) -> None:
     feishu.scopes.discard("im:message.group_msg")
     gateways.configure()
     code, said = gateways.run("doctor", "--json")

@@ -1,4 +1,4 @@
-"""What every channel must do, on Feishu."""
+"""The channel contract, on Feishu."""
 
 from __future__ import annotations
 

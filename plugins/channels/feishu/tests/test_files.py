@@ -52,7 +52,7 @@ def started(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., tu
 
 
 @pytest.mark.slow
-def test_what_people_send_reaches_the_model(started: Any, feishu: Feishu) -> None:
+def test_picture_and_file_reach_the_model(started: Any, feishu: Feishu) -> None:
     h, channel = started()
     chat = feishu.room(ANN)
     feishu.send(chat, "image", png())
@@ -66,9 +66,7 @@ def test_what_people_send_reaches_the_model(started: Any, feishu: Feishu) -> Non
     h.run(channel.stop())
 
 
-def test_a_voice_message_is_heard_and_answered_in_voice(
-    started: Any, feishu: Feishu, tmp_path: Path
-) -> None:
+def test_voice_message_gets_a_voice_reply(started: Any, feishu: Feishu, tmp_path: Path) -> None:
     Voices.recording = tmp_path / "answer.ogg"
     Voices.recording.write_bytes(opus(2))
     h, channel = started(Voices)
@@ -82,7 +80,9 @@ def test_a_voice_message_is_heard_and_answered_in_voice(
     h.run(channel.stop())
 
 
-def test_files_go_out_in_feishus_own_forms(started: Any, feishu: Feishu, tmp_path: Path) -> None:
+def test_outgoing_files_use_feishu_message_types(
+    started: Any, feishu: Feishu, tmp_path: Path
+) -> None:
     contents = {"a.png": png(), "b.pdf": b"%PDF-1.7 x", "c.txt": b"text", "d.txt": b"",
                 "e.ogg": opus(3)}  # fmt: skip
     for name, data in contents.items():

@@ -73,7 +73,7 @@ def chat(feishu: Feishu, gateways: Gateways, person: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_message_is_answered_and_acknowledged(feishu: Feishu, chat: str) -> None:
+def test_message_gets_reply_and_reaction(feishu: Feishu, chat: str) -> None:
     said = feishu.say(chat, "hello there")
     shown = feishu.find("hello back", chat)
     assert (shown.type, shown.parent) == ("post", "")
@@ -84,7 +84,7 @@ def test_a_message_is_answered_and_acknowledged(feishu: Feishu, chat: str) -> No
 
 
 @pytest.mark.slow
-def test_what_feishu_tells_of_a_message_reaches_the_turn(
+def test_message_fields_reach_the_turn(
     feishu: Feishu, gateways: Gateways, chat: str, person: str
 ) -> None:
     said = feishu.say(chat, "hello there")
@@ -100,7 +100,7 @@ def test_what_feishu_tells_of_a_message_reaches_the_turn(
     assert quoting["reply_to"] == first.id
 
 
-def test_long_texts_come_in_pieces_that_hold_everything(feishu: Feishu, chat: str) -> None:
+def test_long_reply_is_split_without_losing_text(feishu: Feishu, chat: str) -> None:
     feishu.say(chat, "story")
     feishu.wait(lambda: any("bold 11" in text for text in feishu.texts(chat)))
     feishu.wait(lambda: not any(card.is_streaming for card in feishu.cards.values()))
@@ -111,7 +111,7 @@ def test_long_texts_come_in_pieces_that_hold_everything(feishu: Feishu, chat: st
     assert not [call for call in feishu.calls if call.code == 230025]
 
 
-def test_more_tables_than_a_card_takes_come_in_several(feishu: Feishu, chat: str) -> None:
+def test_tables_over_card_limit_are_split_into_several_cards(feishu: Feishu, chat: str) -> None:
     feishu.say(chat, "tables")
     feishu.find("the end", chat)
     texts = feishu.texts(chat)
@@ -120,7 +120,7 @@ def test_more_tables_than_a_card_takes_come_in_several(feishu: Feishu, chat: str
     assert not [call for call in feishu.calls if call.code == 230099]
 
 
-def test_a_press_answers_a_question_once_and_the_buttons_go(feishu: Feishu, chat: str) -> None:
+def test_button_press_answers_once_and_removes_buttons(feishu: Feishu, chat: str) -> None:
     person = next(iter(feishu.rooms[chat].people))
     feishu.say(chat, "ask")
     question = feishu.find("Which one?", chat)
@@ -138,9 +138,7 @@ def test_a_press_answers_a_question_once_and_the_buttons_go(feishu: Feishu, chat
     assert feishu.texts(chat).count("red it is") == 1
 
 
-def test_an_admin_who_has_never_written_approves_with_a_button_and_nobody_else(
-    feishu: Feishu, chat: str
-) -> None:
+def test_only_admin_approves_with_button_even_without_prior_chat(feishu: Feishu, chat: str) -> None:
     boss = feishu.room(BOSS)
     feishu.say(chat, "launch")
     question = feishu.find("sudo true", boss)
@@ -155,7 +153,7 @@ def test_an_admin_who_has_never_written_approves_with_a_button_and_nobody_else(
     feishu.find("hello back", boss)
 
 
-def test_a_group_is_answered_where_it_names_the_bot(feishu: Feishu, chat: str) -> None:
+def test_group_message_gets_reply_only_when_it_mentions_bot(feishu: Feishu, chat: str) -> None:
     person = next(iter(feishu.rooms[chat].people))
     group = feishu.group("Friends", person)
     feishu.say(group, "just talking", person)
@@ -169,7 +167,7 @@ def test_a_group_is_answered_where_it_names_the_bot(feishu: Feishu, chat: str) -
     assert len(feishu.shown(group)) == 2
 
 
-def test_a_thread_is_a_chat_of_its_own(feishu: Feishu, gateways: Gateways, chat: str) -> None:
+def test_thread_is_its_own_chat(feishu: Feishu, gateways: Gateways, chat: str) -> None:
     person = next(iter(feishu.rooms[chat].people))
     group = feishu.group("Friends", person)
     root = feishu.say(group, "@_user_1 hello there", person, at=[("Hook", BOT)])
@@ -180,7 +178,9 @@ def test_a_thread_is_a_chat_of_its_own(feishu: Feishu, gateways: Gateways, chat:
     assert _inbox(gateways, f"{group}:{root.thread}")[0]["parent"] == group
 
 
-def test_what_is_done_to_messages_is_news(feishu: Feishu, gateways: Gateways, chat: str) -> None:
+def test_reactions_and_deletions_are_received(
+    feishu: Feishu, gateways: Gateways, chat: str
+) -> None:
     person = next(iter(feishu.rooms[chat].people))
     said = feishu.say(chat, "hello there")
     shown = feishu.find("hello back", chat)
@@ -193,7 +193,7 @@ def test_what_is_done_to_messages_is_news(feishu: Feishu, gateways: Gateways, ch
     assert told == {("reaction", "👍", shown.id), ("delete", "", said.id)}
 
 
-def test_what_others_wrote_is_told_as_theirs(
+def test_quoted_and_merged_messages_name_their_author(
     feishu: Feishu, gateways: Gateways, chat: str, person: str
 ) -> None:
     group = feishu.group("Friends", person)
@@ -215,7 +215,7 @@ def test_what_others_wrote_is_told_as_theirs(
     assert whole["text"] == "(feishu:ou_bob): wisdom of @Eve"
 
 
-def test_events_that_nobody_wants_are_acknowledged(feishu: Feishu, gateways: Gateways) -> None:
+def test_unhandled_events_are_acknowledged(feishu: Feishu, gateways: Gateways) -> None:
     strange = [
         feishu.event("im.message.message_read_v1", {"reader": {}}),
         feishu.event("im.message.receive_v1", {}),
@@ -227,7 +227,7 @@ def test_events_that_nobody_wants_are_acknowledged(feishu: Feishu, gateways: Gat
     feishu.wait(lambda: all(push.is_done for push in strange if push))
 
 
-def test_a_message_that_does_not_say_where_it_was_written_is_not_taken_for_private(
+def test_message_without_chat_type_is_not_treated_as_private(
     feishu: Feishu, gateways: Gateways
 ) -> None:
     group = feishu.group("quiet", ANN)

@@ -1,4 +1,4 @@
-"""What texts become: nothing that Feishu would act on, and never more than it takes."""
+"""Rendered text is escaped and within Feishu's size limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PARTS = st.sampled_from(
 @example("\n" * 400 + "x", 1)
 @example("```\nx\n```| a | b |\n|--|--|\n", 4)
 @settings(max_examples=40)
-def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
+def test_every_piece_is_within_message_size_limit(text: str, times: int) -> None:
     text, start = text * times, 0
     while start < len(text):
         piece = next_piece(text, LIMITS, start)
@@ -57,14 +57,14 @@ def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
 
 @given(st.lists(PARTS, max_size=30).map("".join))
 @example("<at id=all></at>```\nx\n```\n[x](https://e.org/?d=S)```\nx\n```<at id=all></at>")
-def test_nobody_is_called_and_no_address_is_a_link(text: str) -> None:
+def test_render_escapes_mentions_and_links(text: str) -> None:
     rendered = render(text)
     assert "<at" not in rendered
     assert "](http" not in CODE.sub("", rendered)
     assert html.unescape(escape_text(text)) == text
 
 
-def test_the_dialect() -> None:
+def test_render_markdown_to_feishu_markdown() -> None:
     markdown = (
         "# Head\n\n*one* **two** ~~three~~ `a*b` 2 * 3 <x>\n\n- a\n- b\n\n1. c\n\n> said\n\n---\n"
     )

@@ -1,4 +1,4 @@
-"""Messages in a storm of kills and broken connections: every one is answered once, in order."""
+"""Kills and broken connections: each message gets one reply, in order."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def play(gateways: Gateways, feishu: Feishu, messages: int, kills: int, chats: i
 
 
 @pytest.mark.slow
-def test_a_gateway_that_is_killed_answers_everything_once_and_in_order(
+def test_killed_gateway_sends_each_reply_once_and_in_order(
     gateways: Gateways, feishu: Feishu
 ) -> None:
     steps = [{"when": f"m{n}$", "text": f"answer m{n}", "repeat": True} for n in range(6)]
@@ -184,12 +184,12 @@ def test_a_gateway_that_is_killed_answers_everything_once_and_in_order(
 
 
 @pytest.mark.slow
-def test_a_small_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
+def test_small_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
     play(gateways, feishu, messages=44, kills=11, chats=4)
 
 
 @pytest.mark.slow
-def test_a_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
+def test_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
     """``HOOKLINE_STORM=long``: 2,040 messages and 60 kills."""
     if plan_from_env() is LONG_PLAN:
         play(gateways, feishu, messages=2040, kills=60, chats=40)

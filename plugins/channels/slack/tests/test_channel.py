@@ -1,4 +1,4 @@
-"""What every channel must do, on Slack."""
+"""The channel contract, on Slack."""
 
 from __future__ import annotations
 

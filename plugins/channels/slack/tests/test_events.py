@@ -1,4 +1,4 @@
-"""What events say, whatever is in them; and what is written can do no harm."""
+"""Events are read, texts are escaped, payloads stay within Slack's limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = st.text(st.sampled_from("a<>&!@#[]()*_`~|\n :;/.é🙂"), max_size=60) | 
 
 @settings(max_examples=40)
 @given(TEXT)
-def test_what_is_written_mentions_nobody_and_stays(text: str) -> None:
+def test_rendered_text_has_no_pings_and_keeps_its_words(text: str) -> None:
     shown = rendered(text)
     assert PINGS.findall(shown) == []
     back = shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
@@ -32,7 +32,7 @@ def test_what_is_written_mentions_nobody_and_stays(text: str) -> None:
 
 @settings(max_examples=40)
 @given(TEXT.filter(str.strip), st.booleans())
-def test_a_payload_is_one_that_slack_takes(text: str, rich: bool) -> None:
+def test_payload_is_within_slack_limits(text: str, rich: bool) -> None:
     post = SendOptions(rich=rich, choices=(Choice("A" * 100), Choice("b", "B & <C>", "danger")))
     fields = payload_of(rendered(text) if rich else text, post)
     checked_text(fields)
@@ -44,7 +44,7 @@ def test_a_payload_is_one_that_slack_takes(text: str, rich: bool) -> None:
 
 @settings(max_examples=40)
 @given(TEXT, TEXT)
-def test_what_people_write_is_read_as_they_saw_it(before: str, after: str) -> None:
+def test_received_text_is_unescaped(before: str, after: str) -> None:
     sent = events.escaped(before) + "<https://a.org|a.org>" + events.escaped(after)
     assert events.plain(sent, ME) == (before + "https://a.org" + after).strip().lstrip(" ,:\n") or (
         before.strip() != before or after.strip() != after or "\n" in before + after
@@ -63,12 +63,12 @@ def test_what_people_write_is_read_as_they_saw_it(before: str, after: str) -> No
         ("a &lt;b&gt; &amp;amp;", "a <b> &amp;"),
     ],
 )
-def test_texts(sent: str, text: str) -> None:
+def test_message_text_drops_mention_and_reads_commands(sent: str, text: str) -> None:
     event = {"channel": "D1", "ts": "1.000001", "user": "U1", "text": sent}
     assert events.message(event, ME).inbound.text == text
 
 
-def test_shared_words_are_anothers_and_no_command() -> None:
+def test_shared_message_names_its_author_and_runs_no_command() -> None:
     shared = {"is_share": True, "author_id": "U2", "author_name": "Carl (x)", "text": "!stop now"}
     event = {"channel": "D1", "ts": "1.000001", "user": "U1", "text": "", "attachments": [shared]}
     found = events.message(event, ME).inbound
@@ -81,7 +81,7 @@ def test_shared_words_are_anothers_and_no_command() -> None:
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32))
-def test_strange_fields_lose_nothing(seed: int) -> None:
+def test_message_with_odd_fields_is_still_read(seed: int) -> None:
     event = {
         "channel": "C1",
         "ts": "5.000001",
@@ -96,7 +96,7 @@ def test_strange_fields_lose_nothing(seed: int) -> None:
     assert found.files[0].ref == "F1"
 
 
-def test_previews_and_own_edits_are_no_news() -> None:
+def test_link_previews_and_own_edits_are_ignored() -> None:
     message = {"ts": "1.000001", "user": "U1", "text": "hi"}
     event = {"channel": "D1", "subtype": "message_changed", "message": message}
     assert events.change(event | {"previous_message": message | {"attachments": []}}, ME) is None
@@ -109,7 +109,7 @@ def test_previews_and_own_edits_are_no_news() -> None:
     assert (found[1].inbound.kind, found[1].inbound.text) == ("delete", "")
 
 
-def test_the_manifest_has_what_is_asked_for() -> None:
+def test_manifest_holds_all_needed_scopes() -> None:
     manifest = data("manifest.json")
     granted = manifest["oauth_config"]["scopes"]["bot"]
     assert set(data("scopes.json")) | {"commands", "assistant:write"} == set(granted)
@@ -120,7 +120,7 @@ def test_the_manifest_has_what_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "xapp-1", "xoxb-1 2", "xoxb-é"])
-def test_what_is_no_bot_token(token: str) -> None:
+def test_invalid_bot_token_is_explained_without_showing_it(token: str) -> None:
     bot_token = TOKENS["bot_token"]
     told = bot_token.problem(token, "slack") or ""
     assert "SLACK_BOT_TOKEN" in told

@@ -1,4 +1,4 @@
-"""The fake refuses what Slack refuses; Slack's own library is what talks to it."""
+"""The fake Slack refuses what Slack refuses; Slack's own library calls it."""
 
 from __future__ import annotations
 
@@ -71,11 +71,13 @@ def actions(count: int = 1, label: str = "x", value: str = "1") -> dict[str, Any
         ({"text": "x", "channel": "C0NONE"}, "channel_not_found"),
     ],
 )
-async def test_what_is_over_a_limit(slack: Slack, fields: dict[str, Any], error: str) -> None:
+async def test_fake_refuses_payloads_over_limits(
+    slack: Slack, fields: dict[str, Any], error: str
+) -> None:
     assert await refused(slack, "chat_postMessage", **{"channel": ROOM, **fields}) == error
 
 
-async def test_tokens_and_scopes(slack: Slack) -> None:
+async def test_fake_checks_tokens_and_scopes(slack: Slack) -> None:
     assert await refused(slack, "auth_test", "xoxb-none") == "invalid_auth"
     assert await refused(slack, "auth_test", APP_TOKEN) == "not_allowed_token_type"
     opened = {"app_token": BOT_TOKEN}
@@ -90,7 +92,7 @@ async def test_tokens_and_scopes(slack: Slack) -> None:
         slack.granted |= {"chat:write"}
 
 
-async def test_a_text_alone_drops_the_blocks(slack: Slack) -> None:
+async def test_fake_update_with_text_only_drops_blocks(slack: Slack) -> None:
     client = web(slack)
     sent = await client.chat_postMessage(channel=ROOM, text="one", blocks=[section("one")])
     await client.chat_update(channel=ROOM, ts=sent["ts"], text="two")
@@ -98,7 +100,7 @@ async def test_a_text_alone_drops_the_blocks(slack: Slack) -> None:
     assert ("blocks" in shown, "edited" in shown) == (False, True)
 
 
-async def test_streams_end(slack: Slack) -> None:
+async def test_fake_stream_ends(slack: Slack) -> None:
     client = web(slack)
     root = slack.say(ROOM, "hi")["ts"]
     who = {"recipient_user_id": "U0ANN", "recipient_team_id": "T0TEAM"}
@@ -115,7 +117,7 @@ async def test_streams_end(slack: Slack) -> None:
     assert await refused(slack, "chat_appendStream", **told, markdown_text="b") == late
 
 
-async def test_replies_are_absent_from_history(slack: Slack) -> None:
+async def test_fake_history_leaves_out_thread_replies(slack: Slack) -> None:
     client = web(slack)
     root = slack.say(ROOM, "root")["ts"]
     reply = slack.say(ROOM, "reply", thread=root)["ts"]
@@ -127,7 +129,7 @@ async def test_replies_are_absent_from_history(slack: Slack) -> None:
     assert [one["ts"] for one in replies["messages"]] == [root, reply]
 
 
-async def test_rates_with_retry_after() -> None:
+async def test_fake_sends_429_with_retry_after() -> None:
     slack = Slack(paced=True)
     slack.room(ROOM, "U0ANN")
     try:
@@ -143,7 +145,7 @@ async def test_rates_with_retry_after() -> None:
         slack.close()
 
 
-async def test_a_file_wants_the_token_and_three_steps(slack: Slack) -> None:
+async def test_fake_file_needs_token_and_three_steps(slack: Slack) -> None:
     id_ = slack.file(b"\x89PNG", "a.png", "image/png")
     url = slack.files[id_]["url_private_download"]
     async with aiohttp.ClientSession() as session:
@@ -159,7 +161,7 @@ async def test_a_file_wants_the_token_and_three_steps(slack: Slack) -> None:
 
 
 @pytest.mark.slow
-async def test_sockets_of_the_library(slack: Slack) -> None:
+async def test_fake_sockets_work_with_slack_sdk(slack: Slack) -> None:
     opened = await web(slack).apps_connections_open(app_token=APP_TOKEN)
     clients, heard = [], []
 

@@ -102,7 +102,7 @@ def talk(harness: Callable[..., Harness], slack: Slack) -> Iterator[Callable[...
         one.harness.run(one.channel.stop())
 
 
-def test_files_come_in_with_the_token(talk: Any, slack: Slack) -> None:
+def test_files_are_downloaded_with_the_token(talk: Any, slack: Slack) -> None:
     one = talk(max_bytes=1000)
     one.ask("seen", "too large", "never")
     slack.say(DM, "what is it", files=(slack.file(PNG, "a.png", "image/png"),))
@@ -113,7 +113,7 @@ def test_files_come_in_with_the_token(talk: Any, slack: Slack) -> None:
     assert {path.read_bytes() for path in one.saved} == {PNG}
 
 
-def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
+def test_sign_in_page_is_not_saved_as_file(talk: Any, slack: Slack) -> None:
     slack.granted -= {"files:read"}
     one = talk()
     one.ask("hm")
@@ -125,7 +125,7 @@ def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])
-def test_a_page_that_a_person_sends_is_a_file(talk: Any, slack: Slack, is_allowed: bool) -> None:
+def test_html_file_of_a_person_is_saved(talk: Any, slack: Slack, is_allowed: bool) -> None:
     page = b"<!DOCTYPE html><html><body>Sign in</body></html>"
     slack.granted -= set() if is_allowed else {"files:read"}
     one = talk()
@@ -144,7 +144,7 @@ def test_a_page_that_a_person_sends_is_a_file(talk: Any, slack: Slack, is_allowe
         "nonsense",
     ],
 )
-def test_the_token_goes_to_slacks_own_servers_alone(talk: Any, slack: Slack, place: str) -> None:
+def test_token_is_sent_only_to_slack_servers(talk: Any, slack: Slack, place: str) -> None:
     one = talk()
     one.ask("hm")
     id_ = slack.file(PNG, "a.png", "image/png")
@@ -154,7 +154,9 @@ def test_the_token_goes_to_slacks_own_servers_alone(talk: Any, slack: Slack, pla
     assert one.saved == []
 
 
-def test_voice_in_and_a_file_out(talk: Any, slack: Slack, tmp_path: Path) -> None:
+def test_voice_clip_is_transcribed_and_answered_with_file(
+    talk: Any, slack: Slack, tmp_path: Path
+) -> None:
     Voices.recording = tmp_path / "answer.mp3"
     Voices.recording.write_bytes(b"ID3" + bytes(50))
     one = talk(Voices)
@@ -167,7 +169,9 @@ def test_voice_in_and_a_file_out(talk: Any, slack: Slack, tmp_path: Path) -> Non
     assert name == "answer.mp3"
 
 
-def test_a_file_stands_once_whatever_happens(talk: Any, slack: Slack, tmp_path: Path) -> None:
+def test_file_is_posted_once_in_thread_with_escaped_text(
+    talk: Any, slack: Slack, tmp_path: Path
+) -> None:
     one = talk()
     path = tmp_path / "report.txt"
     path.write_text("words")
@@ -183,7 +187,9 @@ def test_a_file_stands_once_whatever_happens(talk: Any, slack: Slack, tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["drop", "fatal_error", "never shared", "upload"])
-def test_an_unsure_file_stands_once(talk: Any, slack: Slack, tmp_path: Path, kind: str) -> None:
+def test_unconfirmed_file_is_not_sent_twice(
+    talk: Any, slack: Slack, tmp_path: Path, kind: str
+) -> None:
     one = talk()
     path = tmp_path / "report.txt"
     path.write_text("words")
@@ -203,7 +209,7 @@ def test_an_unsure_file_stands_once(talk: Any, slack: Slack, tmp_path: Path, kin
     assert slack.texts(DM)[0] == "text"
 
 
-def test_a_message_is_edited_found_and_removed(talk: Any, slack: Slack) -> None:
+def test_client_edits_finds_and_deletes_message(talk: Any, slack: Slack) -> None:
     one = talk()
     client, run = one.channel.client, one.harness.run
     post = SendOptions(token="t" * 24, rich=True)
@@ -222,7 +228,7 @@ def test_a_message_is_edited_found_and_removed(talk: Any, slack: Slack) -> None:
         run(client.edit_message(DM, made, "three", post))
 
 
-def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
+def test_native_stream_is_started_appended_and_found(talk: Any, slack: Slack) -> None:
     one = talk(native_streams=True)
     client, run = one.channel.client, one.harness.run
     one.ask("answered")
@@ -251,7 +257,7 @@ def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
 
 
 @pytest.mark.slow
-def test_reactions_out(talk: Any, slack: Slack) -> None:
+def test_client_reacts_and_opens_private_chat_and_thread(talk: Any, slack: Slack) -> None:
     one = talk()
     ts = slack.say(ROOM, "x")["ts"]
     channel, run = one.channel, one.harness.run
@@ -265,7 +271,7 @@ def test_reactions_out(talk: Any, slack: Slack) -> None:
 
 
 @pytest.mark.parametrize("bots", ["none", "mentions"])
-def test_other_bots(talk: Any, slack: Slack, bots: str) -> None:
+def test_other_bots_are_heard_only_if_configured(talk: Any, slack: Slack, bots: str) -> None:
     one = talk(bots=bots, groups="always")
     one.ask("heard", "heard")
     slack.say(ROOM, "noise", "U0ROBOT", bot_id="B0OTHER", subtype="bot_message")
@@ -276,7 +282,7 @@ def test_other_bots(talk: Any, slack: Slack, bots: str) -> None:
     assert len(slack.texts(ROOM)) == (2 if bots == "mentions" else 1)
 
 
-def test_two_bots_that_answer_each_other_come_to_an_end(talk: Any, slack: Slack) -> None:
+def test_bot_replies_to_another_bot_at_most_10_times(talk: Any, slack: Slack) -> None:
     one = talk(bots="mentions")
     one.ask(*["heard"] * 30)
     for number in range(14):

@@ -73,7 +73,7 @@ def channel(slack: Slack, gateways: Gateways, request: pytest.FixtureRequest) ->
 
 
 @pytest.mark.slow
-def test_a_message_is_answered_and_acknowledged(slack: Slack, dm: str) -> None:
+def test_message_gets_one_reply_and_is_acknowledged(slack: Slack, dm: str) -> None:
     slack.say(dm, "hello there")
     shown = slack.find("hello back", dm)
     assert "thread_ts" not in shown
@@ -82,7 +82,7 @@ def test_a_message_is_answered_and_acknowledged(slack: Slack, dm: str) -> None:
 
 
 @pytest.mark.slow
-def test_in_a_channel_a_mention_begins_a_thread(slack: Slack, channel: str) -> None:
+def test_mention_in_channel_starts_thread(slack: Slack, channel: str) -> None:
     slack.say(channel, "nothing for it")
     asked = slack.say(channel, f"<@{BOT}> hello there")
     shown = slack.find("hello back", channel)
@@ -98,9 +98,7 @@ def test_in_a_channel_a_mention_begins_a_thread(slack: Slack, channel: str) -> N
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
-def test_a_mention_that_comes_twice_is_answered_once(
-    slack: Slack, channel: str, order: str
-) -> None:
+def test_mention_received_twice_gets_one_reply(slack: Slack, channel: str, order: str) -> None:
     slack.mentions_twice = order
     try:
         slack.say(channel, f"<@{BOT}> hello there")
@@ -113,7 +111,7 @@ def test_a_mention_that_comes_twice_is_answered_once(
     assert sorted(slack.texts(channel)) == ["answered", "hello back"]
 
 
-def test_nothing_that_the_model_writes_mentions_or_leaks(slack: Slack, dm: str) -> None:
+def test_reply_pings_nobody_and_loads_no_url(slack: Slack, dm: str) -> None:
     slack.say(dm, "leak")
     shown = slack.find(URL, dm)
     assert "<!channel>" in words_of(shown)
@@ -123,7 +121,7 @@ def test_nothing_that_the_model_writes_mentions_or_leaks(slack: Slack, dm: str) 
 
 
 @pytest.mark.slow
-def test_long_texts_come_in_pieces_that_hold_everything(slack: Slack, dm: str) -> None:
+def test_long_reply_is_split_without_losing_text(slack: Slack, dm: str) -> None:
     slack.say(dm, "story")
     slack.wait(lambda: any("bold 23" in text for text in slack.texts(dm)))
     pieces = slack.texts(dm)
@@ -132,7 +130,7 @@ def test_long_texts_come_in_pieces_that_hold_everything(slack: Slack, dm: str) -
         assert sum(text.count(f"**bold {n}**") for text in pieces) == 30
 
 
-def test_a_question_has_buttons_that_work_once(slack: Slack, dm: str) -> None:
+def test_question_buttons_work_once(slack: Slack, dm: str) -> None:
     slack.say(dm, "ask")
     question = slack.find("Which one?", dm)
     assert [len(one["text"]["text"]) <= 75 for one in buttons_of(question)] == [True] * 2
@@ -145,7 +143,7 @@ def test_a_question_has_buttons_that_work_once(slack: Slack, dm: str) -> None:
     assert slack.sockets.lost == []
 
 
-def test_an_admin_approves_by_a_button(slack: Slack, dm: str) -> None:
+def test_admin_approves_with_button(slack: Slack, dm: str) -> None:
     slack.say("D0BOSS", "hello there", BOSS)
     slack.find("hello back", "D0BOSS")
     slack.say(dm, "launch")
@@ -154,7 +152,7 @@ def test_an_admin_approves_by_a_button(slack: Slack, dm: str) -> None:
     slack.find("finished", dm)
 
 
-def test_events_that_say_nothing_are_left_out(slack: Slack, dm: str) -> None:
+def test_irrelevant_events_are_ignored(slack: Slack, dm: str) -> None:
     odd = [
         {"type": "message", "channel": dm},
         {"type": "message", "channel": dm, "ts": "x", "user": "U1", "text": None},
@@ -178,7 +176,7 @@ def test_events_that_say_nothing_are_left_out(slack: Slack, dm: str) -> None:
     assert slack.texts(dm) == ["hello back"]
 
 
-def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> None:
+def test_commands_work_with_exclamation_mark_and_slash(slack: Slack, dm: str, channel: str) -> None:
     person = f"U{dm[1:]}"
     slack.say(dm, "!whoami", person)
     slack.find(person, dm)
@@ -189,7 +187,7 @@ def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> N
 
 
 @pytest.mark.slow
-def test_a_command_between_two_people_is_answered_in_private_and_takes_no_approvals_away(
+def test_command_in_foreign_dm_gets_private_reply_and_moves_no_approvals(
     slack: Slack, dm: str
 ) -> None:
     slack.say("D0BOSS", "hello there", BOSS)
@@ -204,9 +202,7 @@ def test_a_command_between_two_people_is_answered_in_private_and_takes_no_approv
     assert slack.texts("D0PAIR") == []
 
 
-def test_a_command_in_a_channel_without_the_bot_is_answered_to_its_person_alone(
-    slack: Slack,
-) -> None:
+def test_command_in_channel_without_bot_gets_private_reply(slack: Slack) -> None:
     slack.room("C0FOREIGN", BOSS, is_member=False)
     slack.command("C0FOREIGN", "/hookline", "whoami", BOSS)
     slack.wait(lambda: [one for one in slack.whispers if f"slack:{BOSS}" in one[2]])
@@ -214,14 +210,14 @@ def test_a_command_in_a_channel_without_the_bot_is_answered_to_its_person_alone(
     assert slack.texts("C0FOREIGN") == []
 
 
-def test_slacks_own_stop_button(slack: Slack, channel: str) -> None:
+def test_slack_stop_button_stops_turn(slack: Slack, channel: str) -> None:
     asked = slack.say(channel, f"<@{BOT}> endless")
     slack.wait(lambda: (channel, asked["ts"]) in slack.status)
     slack.stop(channel, asked["ts"])
     slack.find("topped", channel)
 
 
-def test_edits_and_deletions_are_news(slack: Slack, gateways: Gateways, dm: str) -> None:
+def test_edits_and_deletions_are_received(slack: Slack, gateways: Gateways, dm: str) -> None:
     said = slack.say(dm, "ask")
     slack.find("Which one?", dm)
     slack.edit(dm, said, "corrected")
@@ -237,9 +233,7 @@ def test_edits_and_deletions_are_news(slack: Slack, gateways: Gateways, dm: str)
     assert ("delete", f"{dm}:{other['ts']}") in kinds
 
 
-def test_what_slack_tells_of_a_message_reaches_the_turn(
-    slack: Slack, gateways: Gateways, channel: str
-) -> None:
+def test_message_fields_reach_the_turn(slack: Slack, gateways: Gateways, channel: str) -> None:
     asked = slack.say(channel, f"<@{BOT}> see <https://a.org|a.org> &amp; <@U0BOSS|boss>")
     answer = slack.find("answered", channel)
     slack.react(channel, answer["ts"], "+1")

@@ -1,4 +1,4 @@
-"""Messages in streams while gateways are killed, at every named point and while nobody runs."""
+"""Gateways are killed while messages arrive: each message gets one reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .conftest import Gateways, end
 from .fake_slack import BOT, Slack
 
 
-class Town(Gateways):
+class NumberedChats(Gateways):
     """Chats by number: direct messages, channels, and threads that the bot takes part in."""
 
     def prepare(self) -> None:
@@ -43,34 +43,34 @@ class Town(Gateways):
 
 
 @pytest.fixture
-def town(tmp_path: Path, slack: Slack) -> Iterator[Town]:
+def numbered_chats(tmp_path: Path, slack: Slack) -> Iterator[NumberedChats]:
     slack.sockets.ack_seconds = 1.0
     slack.mentions_twice, slack.is_strange, slack.repeats = "after", True, 0.2
-    made = Town(tmp_path, slack)
+    made = NumberedChats(tmp_path, slack)
     made.prepare()
     yield made
     made.close()
 
 
-def configure(town: Town, storm: CrashPlan) -> None:
+def configure(numbered_chats: NumberedChats, storm: CrashPlan) -> None:
     """A home whose gateway has run once: before the first start nobody has written to it."""
-    town.configure(storm.script, access={"allow": ["slack:*"]}, slack={"stream": True})
-    assert end(town.start()) == 0
+    numbered_chats.configure(storm.script, access={"allow": ["slack:*"]}, slack={"stream": True})
+    assert end(numbered_chats.start()) == 0
 
 
 @pytest.mark.slow
-def test_a_short_storm_loses_nothing(town: Town) -> None:
+def test_short_storm_loses_nothing(numbered_chats: NumberedChats) -> None:
     storm = CrashPlan(messages=24, kills=2, chats=6, max_life=3.0)
-    configure(town, storm)
-    run_crash_test(town, storm).check()
+    configure(numbered_chats, storm)
+    run_crash_test(numbered_chats, storm).check()
 
 
 @pytest.mark.slow
-def test_a_storm_loses_nothing(town: Town) -> None:
+def test_storm_loses_and_repeats_nothing(numbered_chats: NumberedChats) -> None:
     storm = plan_from_env()
-    configure(town, storm)
-    report = run_crash_test(town, storm)
+    configure(numbered_chats, storm)
+    report = run_crash_test(numbered_chats, storm)
     print(report)
     report.check()
     assert report.marked == []
-    assert storm is not SHORT_PLAN or town.api.sockets.refused == []
+    assert storm is not SHORT_PLAN or numbered_chats.api.sockets.refused == []

@@ -1,4 +1,4 @@
-"""What every channel must do, on Telegram."""
+"""The channel contract, on Telegram."""
 
 from __future__ import annotations
 

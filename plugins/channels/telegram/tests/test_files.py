@@ -105,7 +105,7 @@ def paths(home: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_a_photo_is_seen_in_its_largest_size(talk: Any, api: BotApi) -> None:
+def test_photo_reaches_model_in_its_largest_size(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("a picture")
     api.send(ANN, "photo", png(), caption="what is it")
@@ -119,7 +119,7 @@ def test_a_photo_is_seen_in_its_largest_size(talk: Any, api: BotApi) -> None:
     assert saved.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_document_keeps_its_name_and_escapes_nowhere(talk: Any, api: BotApi) -> None:
+def test_document_is_saved_in_media_folder_despite_path_in_its_name(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("got it")
     api.send(ANN, "document", b"hello", name="../../notes\n.txt")
@@ -131,7 +131,7 @@ def test_a_document_keeps_its_name_and_escapes_nowhere(talk: Any, api: BotApi) -
     assert saved.read_bytes() == b"hello"
 
 
-def test_an_album_that_comes_bit_by_bit_is_whole(talk: Any, api: BotApi) -> None:
+def test_album_received_in_parts_keeps_all_pictures(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("an album", "the rest", "and more")  # one turn, unless the parts come very late
     for size in (2, 3, 4):
@@ -143,7 +143,7 @@ def test_an_album_that_comes_bit_by_bit_is_whole(talk: Any, api: BotApi) -> None
     assert [type(block).__name__ for block in seen].count("ImageBlock") == 3
 
 
-def test_an_album_in_one_batch_is_one_turn(talk: Any, api: BotApi) -> None:
+def test_album_in_one_batch_is_one_turn(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("an album")
     messages = [
@@ -159,7 +159,9 @@ def test_an_album_in_one_batch_is_one_turn(talk: Any, api: BotApi) -> None:
 
 
 @pytest.mark.parametrize("claimed", [31_000_000, None])
-def test_who_sends_too_large_a_file_is_told_so(talk: Any, api: BotApi, claimed: int | None) -> None:
+def test_too_large_file_is_refused_with_a_reply(
+    talk: Any, api: BotApi, claimed: int | None
+) -> None:
     one = talk(max_bytes=1000)
     one.ask("I see")
     api.send(ANN, "document", b"x" * 2000, name="big.bin", caption="look", size=claimed or 0)
@@ -172,7 +174,7 @@ def test_who_sends_too_large_a_file_is_told_so(talk: Any, api: BotApi, claimed: 
     assert paths(one.harness.home) == []
 
 
-def test_a_file_that_telegram_does_not_give_out_loses_no_words(talk: Any, api: BotApi) -> None:
+def test_failed_download_keeps_the_caption(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("I see")
     api.download_limit = 1
@@ -182,7 +184,7 @@ def test_a_file_that_telegram_does_not_give_out_loses_no_words(talk: Any, api: B
     assert one.harness.model.last.messages[-1].text.startswith("look")
 
 
-def test_a_voice_note_is_answered_with_a_voice_note(
+def test_voice_note_gets_a_voice_note_back(
     talk: Any, api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "answer.oga").write_bytes(opus())
@@ -198,7 +200,9 @@ def test_a_voice_note_is_answered_with_a_voice_note(
 
 
 @pytest.mark.slow
-def test_files_go_out_in_their_native_form(talk: Any, api: BotApi, tmp_path: Path) -> None:
+def test_outgoing_files_use_their_native_message_kind(
+    talk: Any, api: BotApi, tmp_path: Path
+) -> None:
     one = talk()
     files = {"a.png": png(), "b.txt": b"words", "c.oga": opus(), "d.png": b"no picture"}
     for name, data in files.items():
@@ -217,9 +221,7 @@ def test_files_go_out_in_their_native_form(talk: Any, api: BotApi, tmp_path: Pat
     assert shown[2].name == "b.txt"
 
 
-def test_a_picture_that_telegram_refuses_goes_as_a_document(
-    talk: Any, api: BotApi, tmp_path: Path
-) -> None:
+def test_refused_photo_is_sent_as_document(talk: Any, api: BotApi, tmp_path: Path) -> None:
     one = talk()
     bad = b"\x89PNG\r\n\x1a\n" + bytes(20)
     (tmp_path / "a.png").write_bytes(bad)
@@ -229,7 +231,7 @@ def test_a_picture_that_telegram_refuses_goes_as_a_document(
     assert (shown.kind, shown.data) == ("document", bad)
 
 
-def test_the_token_is_in_no_record_however_much_is_logged(
+def test_bot_token_is_never_logged(
     talk: Any, api: BotApi, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -72,7 +72,7 @@ def chat(api: BotApi, gateways: Gateways, request: pytest.FixtureRequest) -> int
 
 
 @pytest.mark.slow
-def test_a_message_is_answered_and_confirmed(api: BotApi, chat: int) -> None:
+def test_message_gets_reply_and_is_confirmed(api: BotApi, chat: int) -> None:
     api.say(chat, "hello there")
     shown = api.find("hello back", chat)
     assert (shown.kind, shown.reply_to, shown.thread) == ("text", None, None)
@@ -82,9 +82,7 @@ def test_a_message_is_answered_and_confirmed(api: BotApi, chat: int) -> None:
 
 
 @pytest.mark.slow
-def test_what_telegram_tells_of_a_message_reaches_the_turn(
-    api: BotApi, gateways: Gateways, chat: int
-) -> None:
+def test_message_fields_reach_the_turn(api: BotApi, gateways: Gateways, chat: int) -> None:
     said = api.say(chat, "ask")
     question = api.find("Which one?", chat)
     api.press(question, "Red & blue", chat)
@@ -104,14 +102,14 @@ def test_what_telegram_tells_of_a_message_reaches_the_turn(
     assert (message["sender"], message["sent"]) == ("Ann", said["date"])
 
 
-def test_the_menu_shows_commands_that_exist(api: BotApi, chat: int) -> None:
+def test_command_menu_lists_enabled_commands(api: BotApi, chat: int) -> None:
     api.wait(lambda: api.commands)
     names = [one["command"] for one in api.commands]
     assert {"new", "stop", "help", "whoami"} <= set(names)
     assert "skills" not in names  # the plugin is off
 
 
-def test_markdown_becomes_telegrams_html(api: BotApi, chat: int) -> None:
+def test_markdown_is_sent_as_telegram_html(api: BotApi, chat: int) -> None:
     api.say(chat, "list")
     shown = api.find("Head", chat)
     assert {kind for kind, _, _ in shown.entities} == {"bold", "italic", "text_link", "blockquote"}
@@ -121,7 +119,7 @@ def test_markdown_becomes_telegrams_html(api: BotApi, chat: int) -> None:
 
 @pytest.mark.parametrize("is_refused", [False, True])
 @pytest.mark.slow
-def test_an_address_in_an_answer_is_not_asked_for(api: BotApi, chat: int, is_refused: bool) -> None:
+def test_link_in_reply_loads_no_preview(api: BotApi, chat: int, is_refused: bool) -> None:
     refuse: Any = api.refuse_markup
     if is_refused:  # then it goes as plain text
         refuse.add(chat)
@@ -135,7 +133,7 @@ def test_an_address_in_an_answer_is_not_asked_for(api: BotApi, chat: int, is_ref
 
 @pytest.mark.parametrize("what", ["story", "code"])
 @pytest.mark.slow
-def test_long_texts_come_in_pieces_that_hold_everything(api: BotApi, chat: int, what: str) -> None:
+def test_long_reply_is_split_without_losing_text(api: BotApi, chat: int, what: str) -> None:
     api.say(chat, what)
     last = "bold 11" if what == "story" else "'399 <&>"
     api.wait(lambda: any(last in text.casefold() for text in api.texts(chat)))
@@ -152,7 +150,7 @@ def test_long_texts_come_in_pieces_that_hold_everything(api: BotApi, chat: int, 
 
 
 @pytest.mark.slow
-def test_a_press_answers_a_question_once_and_the_buttons_go(api: BotApi, chat: int) -> None:
+def test_button_press_answers_once_and_removes_buttons(api: BotApi, chat: int) -> None:
     api.say(chat, "ask")
     question = api.find("Which one?", chat)
     assert question.buttons == ["Red & blue", "G" * 80]
@@ -168,7 +166,7 @@ def test_a_press_answers_a_question_once_and_the_buttons_go(api: BotApi, chat: i
     assert len(api.texts(chat)) == 3
 
 
-def test_a_number_that_stands_above_the_question_does_not_answer_it(api: BotApi, chat: int) -> None:
+def test_number_sent_before_question_does_not_answer_it(api: BotApi, chat: int) -> None:
     api.say(chat, "ask")
     early = api.message(chat, text="1")
     question = api.find("Which one?", chat)
@@ -179,7 +177,7 @@ def test_a_number_that_stands_above_the_question_does_not_answer_it(api: BotApi,
 
 
 @pytest.mark.slow
-def test_an_admin_approves_with_a_button_and_nobody_else(api: BotApi, chat: int) -> None:
+def test_only_admin_approves_with_button(api: BotApi, chat: int) -> None:
     api.say(BOSS, "hello there")
     api.find("hello back", BOSS)
     api.say(chat, "launch")
@@ -195,7 +193,7 @@ def test_an_admin_approves_with_a_button_and_nobody_else(api: BotApi, chat: int)
 
 
 @pytest.mark.slow
-def test_a_group_is_answered_where_it_speaks_to_the_bot(api: BotApi, chat: int) -> None:
+def test_group_message_gets_reply_only_when_addressed_to_bot(api: BotApi, chat: int) -> None:
     group = -chat
     api.room(group)
     api.say(group, "just talking", 7)
@@ -213,7 +211,7 @@ def test_a_group_is_answered_where_it_speaks_to_the_bot(api: BotApi, chat: int) 
     assert api.texts(group)[3:] == ["answered"]
 
 
-def test_a_topic_is_a_chat_of_its_own(api: BotApi, chat: int) -> None:
+def test_forum_topic_is_its_own_chat(api: BotApi, chat: int) -> None:
     group = -(10**12) - chat
     api.room(group, is_forum=True)
     for thread in (11, 22):
@@ -224,7 +222,7 @@ def test_a_topic_is_a_chat_of_its_own(api: BotApi, chat: int) -> None:
     api.wait(lambda: any(one.thread is None for one in api.messages(group)))
 
 
-def test_a_group_that_moves_keeps_its_name(api: BotApi, chat: int) -> None:
+def test_migrated_group_keeps_its_chat_id(api: BotApi, chat: int) -> None:
     old, new = -chat - 10**7, -(10**12) - chat - 10**7
     for one in (old, new):
         api.room(one)
@@ -236,7 +234,7 @@ def test_a_group_that_moves_keeps_its_name(api: BotApi, chat: int) -> None:
 
 
 @pytest.mark.slow
-def test_an_edit_of_the_last_message_is_answered_and_others_are_not(api: BotApi, chat: int) -> None:
+def test_only_edit_of_last_message_gets_reply(api: BotApi, chat: int) -> None:
     first = api.say(chat, "hello there")
     api.find("hello back", chat)
     api.edit(first, "hello there")  # something else has changed: a link's preview, say
@@ -250,7 +248,7 @@ def test_an_edit_of_the_last_message_is_answered_and_others_are_not(api: BotApi,
     assert len(api.texts(chat)) == 4
 
 
-def test_bots_and_posts_of_channels_are_not_heard(api: BotApi, chat: int) -> None:
+def test_bots_and_channel_posts_are_ignored(api: BotApi, chat: int) -> None:
     for sender in (BOT, person(9, is_bot=True)):
         api.say(chat, "hello there", sender=sender)
     api.deliver("message", {"message_id": 1, "date": 1, "chat": {"id": chat, "type": "channel"}})
@@ -264,14 +262,14 @@ def test_bots_and_posts_of_channels_are_not_heard(api: BotApi, chat: int) -> Non
 @pytest.mark.parametrize(
     ("said", "heard"), [("/start", "/new"), ("/start hello there", "hello back")]
 )
-def test_start_asks_for_help_or_stands_for_its_words(
+def test_start_command_shows_help_or_runs_its_argument(
     api: BotApi, chat: int, said: str, heard: str
 ) -> None:
     api.say(chat, said)
     api.find(heard, chat)
 
 
-def test_markup_that_is_refused_goes_as_plain_text(api: BotApi, chat: int) -> None:
+def test_refused_markup_is_sent_as_plain_text(api: BotApi, chat: int) -> None:
     refuse: Any = api.refuse_markup
     refuse.add(chat)
     api.say(chat, "list")
@@ -280,7 +278,7 @@ def test_markup_that_is_refused_goes_as_plain_text(api: BotApi, chat: int) -> No
     assert len(api.texts(chat)) == 1
 
 
-def test_who_has_blocked_the_bot_holds_up_nobody(api: BotApi, chat: int) -> None:
+def test_user_who_blocked_bot_does_not_block_outbox(api: BotApi, chat: int) -> None:
     api.room(chat, is_blocked=True)
     api.say(chat, "hello there")
     api.wait(lambda: [c for c in api.calls if c.method == "sendMessage" and c.status == 403])
@@ -291,7 +289,7 @@ def test_who_has_blocked_the_bot_holds_up_nobody(api: BotApi, chat: int) -> None
 
 
 @pytest.mark.slow
-def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
+def test_doctor_checks_the_bot_token(gateways: Gateways) -> None:
     _, told = gateways.run("doctor")
     assert "the bot is @hookline_bot" in told
     stranger = "4242:AAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -301,13 +299,13 @@ def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
     assert "the token looks valid; not tried offline" in told
 
 
-def test_a_second_process_does_not_start(gateways: Gateways) -> None:
+def test_second_gateway_on_one_home_exits_1(gateways: Gateways) -> None:
     process: subprocess.Popen[bytes] = gateways.spawn("gateway")
     assert process.wait(timeout=120) == 1
 
 
 @pytest.mark.slow
-def test_a_stranger_s_file_is_not_fetched(tmp_path: Path) -> None:
+def test_file_of_unknown_person_is_not_downloaded(tmp_path: Path) -> None:
     api = BotApi()
     api.room(ANN)
     api.room(BOSS)

@@ -1,4 +1,4 @@
-"""Whatever a model writes, Telegram can read it."""
+"""Markdown as Telegram's HTML."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PIECES = st.sampled_from(
 @example("```word \n**")
 @example("> a\n> > b\n\n**`x`**")
 @example("[a `b`](http://x.y/\"'<>&)")
-def test_it_is_always_readable_and_loses_no_word(markdown: str) -> None:
+def test_rendered_html_parses_and_keeps_every_word(markdown: str) -> None:
     parsed = parse(render_markdown(markdown, TelegramHtml()), "HTML")
     letters = re.sub(r"[^a-z🙂é]", "", html.unescape(parsed.text))
     # What stands behind the marks of a code fence names its language and is not shown.
@@ -76,5 +76,5 @@ def test_it_is_always_readable_and_loses_no_word(markdown: str) -> None:
         ("~~gone~~", "<s>gone</s>"),
     ],
 )
-def test_its_dialect(markdown: str, wanted: str) -> None:
+def test_render_markdown_to_telegram_html(markdown: str, wanted: str) -> None:
     assert render_markdown(markdown, TelegramHtml()) == wanted

@@ -1,4 +1,4 @@
-"""Gateways die again and again: every message is answered, in order, and once or with a mark."""
+"""Gateways are killed repeatedly: each message gets one reply, in order; a repeat is marked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Telegrams:
 
 
 @pytest.mark.slow
-def test_a_storm_of_kills(gateways: Gateways, api: BotApi) -> None:
+def test_storm_of_kills_loses_and_repeats_nothing(gateways: Gateways, api: BotApi) -> None:
     """``HOOKLINE_STORM=long``: 2,000 messages and 60 kills."""
     much = replace(plan_from_env(), finds=False)
     gateways.configure(much.script, access=EVERYBODY)

@@ -11,7 +11,7 @@ from .discord_api import DiscordApi
 
 
 @pytest.mark.slow
-def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
+def test_two_bots_have_own_chats_and_one_bot_one_gateway(
     gateways: Gateways, api: DiscordApi, tmp_path: Path
 ) -> None:
     other = DiscordApi()
@@ -39,7 +39,7 @@ def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
 
 
 @pytest.mark.slow
-def test_two_entries_with_one_bot_are_told_so(gateways: Gateways, api: DiscordApi) -> None:
+def test_two_channels_with_same_bot_stop_start(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure(**{"discord:home": {"api_url": api.api_url, "token": api.token}})
     code, said = gateways.run("gateway")
     assert code == 1

@@ -21,7 +21,7 @@ def other() -> Iterator[BotApi]:
 
 
 @pytest.mark.slow
-def test_each_bot_answers_its_own_chats_and_people_are_the_same(
+def test_two_bots_have_own_chats_and_share_people(
     gateways: Gateways, api: BotApi, other: BotApi
 ) -> None:
     work = {"base_url": other.base_url, "base_file_url": other.base_file_url, "poll_seconds": 1}
@@ -51,7 +51,7 @@ def test_each_bot_answers_its_own_chats_and_people_are_the_same(
 
 
 @pytest.mark.slow
-def test_the_variable_is_the_token_of_the_bare_name_alone(gateways: Gateways) -> None:
+def test_token_variable_applies_only_to_channel_without_suffix(gateways: Gateways) -> None:
     gateways.configure(telegram=None, **{"telegram:work": {}})
     _, said = gateways.run("doctor", "--offline")
     assert "FAIL telegram:work: token: plugins.telegram:work.token is missing" in said

@@ -1,4 +1,4 @@
-"""What a gateway knows of a channel after a restart: how far it was read, and who wrote what."""
+"""What a gateway knows after a restart: how far a channel was read, and who wrote what."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ DAY = "90000"
 
 
 @pytest.mark.slow
-def test_what_is_said_to_others_is_not_read_again(gateways: Gateways, api: DiscordApi) -> None:
+def test_channel_messages_not_for_bot_are_not_read_again_after_restart(
+    gateways: Gateways, api: DiscordApi
+) -> None:
     gateways.configure(access={"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]})
     room = api.channel(api.guild())
     gateway = gateways.start()
@@ -37,7 +39,7 @@ def test_what_is_said_to_others_is_not_read_again(gateways: Gateways, api: Disco
 
 
 @pytest.mark.slow
-def test_messages_from_before_a_restart_are_known_when_they_are_taken_away(
+def test_deletion_after_restart_names_the_message_author(
     gateways: Gateways, api: DiscordApi
 ) -> None:
     gateways.configure(access={"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]})

@@ -1,4 +1,4 @@
-"""What the service and the network do to a bot; nothing is lost and nothing said twice."""
+"""Failures of Feishu and the network, and streamed cards: nothing is lost or sent twice."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def talk(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., Talk]
     return make
 
 
-def test_a_running_answer_is_one_card_that_grows(talk: Callable[..., Talk], feishu: Feishu) -> None:
+def test_streamed_reply_updates_one_card(talk: Callable[..., Talk], feishu: Feishu) -> None:
     async def story(t: Talk) -> None:
         feishu.say(t.chat, "hello")
         await t.find("strong59")
@@ -99,7 +99,7 @@ def test_a_running_answer_is_one_card_that_grows(talk: Callable[..., Talk], feis
 
 
 @pytest.mark.slow
-def test_without_cards_an_answer_grows_by_edits_that_are_counted(
+def test_streamed_reply_without_card_scope_edits_at_most_20_times(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:
     feishu.scopes.discard("cardkit:card:write")
@@ -116,9 +116,7 @@ def test_without_cards_an_answer_grows_by_edits_that_are_counted(
 
 
 @pytest.mark.slow
-def test_what_was_sent_and_never_confirmed_stands_once(
-    talk: Callable[..., Talk], feishu: Feishu
-) -> None:
+def test_unconfirmed_message_is_not_sent_twice(talk: Callable[..., Talk], feishu: Feishu) -> None:
     feishu.faults = [Fault("drop", "POST .*/im/v1/messages$"), Fault("502", "POST .*/messages$")]
 
     async def story(t: Talk) -> None:
@@ -134,7 +132,7 @@ def test_what_was_sent_and_never_confirmed_stands_once(
 
 
 @pytest.mark.slow
-def test_a_card_whose_message_was_not_confirmed_goes_on_growing(
+def test_streamed_card_continues_after_unconfirmed_send(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:
     feishu.faults = [Fault("drop", "POST .*/im/v1/messages$")]
@@ -150,7 +148,7 @@ def test_a_card_whose_message_was_not_confirmed_goes_on_growing(
 
 
 @pytest.mark.slow
-def test_tokens_that_end_and_rates_are_waited_for(
+def test_expired_tokens_and_rate_limits_are_handled(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:
     async def story(t: Talk) -> None:
@@ -168,7 +166,7 @@ def test_tokens_that_end_and_rates_are_waited_for(
     assert t.texts == ["one", "two", "three"]
 
 
-def test_a_card_that_is_refused_goes_out_plain(talk: Callable[..., Talk], feishu: Feishu) -> None:
+def test_refused_card_is_sent_as_plain_text(talk: Callable[..., Talk], feishu: Feishu) -> None:
     feishu.refuse_md = True
 
     async def story(t: Talk) -> None:
@@ -178,7 +176,7 @@ def test_a_card_that_is_refused_goes_out_plain(talk: Callable[..., Talk], feishu
     talk(["**bold** <at id=all></at>"]).run(story)
 
 
-def test_events_are_pushed_again_until_they_are_stored(
+def test_event_is_acknowledged_only_after_it_is_stored(
     talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     t = talk()
@@ -207,7 +205,7 @@ def test_events_are_pushed_again_until_they_are_stored(
     assert t.texts == ["one"]
 
 
-def test_what_was_written_while_nobody_listened_is_answered_in_order(
+def test_messages_sent_while_offline_get_replies_in_order(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:
     group = feishu.group("Friends", ANN)
@@ -235,7 +233,7 @@ def test_what_was_written_while_nobody_listened_is_answered_in_order(
 
 
 @pytest.mark.slow
-def test_a_group_that_the_bot_has_left_holds_nothing_up(
+def test_group_that_bot_left_does_not_block_catchup(
     talk: Callable[..., Talk], feishu: Feishu, caplog: pytest.LogCaptureFixture
 ) -> None:
     group = feishu.group("Friends", ANN)
@@ -255,9 +253,7 @@ def test_a_group_that_the_bot_has_left_holds_nothing_up(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["half-open", "mute", "shut"])
-def test_a_dead_connection_is_noticed_and_renewed(
-    talk: Callable[..., Talk], feishu: Feishu, how: str
-) -> None:
+def test_dead_connection_is_replaced(talk: Callable[..., Talk], feishu: Feishu, how: str) -> None:
     async def story(t: Talk) -> None:
         feishu.say(t.chat, "first")
         await t.find("got first")
@@ -284,7 +280,7 @@ def test_a_dead_connection_is_noticed_and_renewed(
 
 
 @pytest.mark.slow
-def test_an_answer_to_an_event_that_comes_too_late_does_no_harm(
+def test_late_event_acknowledgement_causes_no_second_reply(
     talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     t = talk()
@@ -311,7 +307,7 @@ def test_an_answer_to_an_event_that_comes_too_late_does_no_harm(
 
 
 @pytest.mark.slow
-def test_a_card_goes_on_in_another_before_feishu_closes_it(
+def test_streamed_reply_starts_new_card_before_card_expires(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:
     words = " ".join(f"word{n}" for n in range(250))
@@ -329,9 +325,7 @@ def test_a_card_goes_on_in_another_before_feishu_closes_it(
 
 
 @pytest.mark.slow
-def test_a_card_that_feishu_has_closed_still_becomes_the_answer(
-    talk: Callable[..., Talk], feishu: Feishu
-) -> None:
+def test_closed_card_still_shows_the_reply(talk: Callable[..., Talk], feishu: Feishu) -> None:
     t = talk(Slow([WORDS * 2]))
 
     async def story(t: Talk) -> None:
@@ -346,7 +340,7 @@ def test_a_card_that_feishu_has_closed_still_becomes_the_answer(
 
 
 @pytest.mark.slow
-def test_what_was_sent_an_hour_ago_is_looked_for(
+def test_message_sent_an_hour_ago_is_found_and_not_repeated(
     talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feishu.faults = [Fault("drop", "POST .*/im/v1/messages$"), Fault("502", "POST .*/messages$", 2)]

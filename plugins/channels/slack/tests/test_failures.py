@@ -1,4 +1,4 @@
-"""Broken connections, refusals and deaths: everything is answered once, in order."""
+"""Broken connections, errors and kills: each message gets one reply, in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def say(slack: Slack, numbers: range, channel: str = "D0ANN", **more: Any) -> No
 
 
 @pytest.mark.slow
-def test_what_was_written_meanwhile_is_answered_in_order(slack: Slack, gateways: Gateways) -> None:
+def test_messages_sent_while_offline_get_replies_in_order(slack: Slack, gateways: Gateways) -> None:
     gateways.configure(numbered(12))
     gateway = gateways.start()
     root = slack.say("C0ROOM", f"<@{BOT}> m0")["ts"]
@@ -59,7 +59,7 @@ def test_what_was_written_meanwhile_is_answered_in_order(slack: Slack, gateways:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["drop", "502", "garbage", "fatal_error", "hang up"])
-def test_an_unsure_message_stands_once(slack: Slack, gateways: Gateways, kind: str) -> None:
+def test_unconfirmed_message_is_not_sent_twice(slack: Slack, gateways: Gateways, kind: str) -> None:
     gateways.configure(numbered(2))
     gateways.start()
     slack.misbehave(kind, "chat.postMessage")
@@ -69,7 +69,7 @@ def test_an_unsure_message_stands_once(slack: Slack, gateways: Gateways, kind: s
 
 
 @pytest.mark.slow
-def test_sockets_that_end_lose_nothing(slack: Slack, gateways: Gateways) -> None:
+def test_closing_sockets_lose_no_message(slack: Slack, gateways: Gateways) -> None:
     slack.sockets.ack_seconds = 1.0
     gateways.configure(numbered(16))
     gateways.start()
@@ -91,7 +91,7 @@ def test_sockets_that_end_lose_nothing(slack: Slack, gateways: Gateways) -> None
 
 
 @pytest.mark.slow
-def test_a_thread_begun_without_a_connection_is_read_before_what_comes_of_it_next(
+def test_thread_started_while_offline_is_read_before_newer_replies(
     slack: Slack, gateways: Gateways
 ) -> None:
     """Slack may send the message that the thread hangs on again minutes later."""
@@ -111,7 +111,7 @@ def test_a_thread_begun_without_a_connection_is_read_before_what_comes_of_it_nex
 
 
 @pytest.mark.slow
-def test_a_half_open_socket_is_noticed(slack: Slack, gateways: Gateways) -> None:
+def test_half_open_socket_is_replaced(slack: Slack, gateways: Gateways) -> None:
     gateways.configure(numbered(8))
     gateways.start()
     say(slack, range(4))
@@ -124,7 +124,9 @@ def test_a_half_open_socket_is_noticed(slack: Slack, gateways: Gateways) -> None
 
 
 @pytest.mark.slow
-def test_late_acknowledgements_and_trouble_of_the_web_api(slack: Slack, gateways: Gateways) -> None:
+def test_late_acknowledgements_and_web_api_errors_repeat_nothing(
+    slack: Slack, gateways: Gateways
+) -> None:
     slack.sockets.ack_seconds = 0.0005
     gateways.configure(numbered(8))
     gateways.start()
@@ -148,7 +150,9 @@ def test_late_acknowledgements_and_trouble_of_the_web_api(slack: Slack, gateways
 
 
 @pytest.mark.slow
-def test_without_a_network_it_begins_and_goes_on(slack: Slack, gateways: Gateways) -> None:
+def test_gateway_starts_without_network_and_connects_later(
+    slack: Slack, gateways: Gateways
+) -> None:
     gateways.configure(numbered(1))
     slack.misbehave("hang up", "apps.connections.open", times=4)
     gateways.start()
@@ -161,7 +165,9 @@ def test_without_a_network_it_begins_and_goes_on(slack: Slack, gateways: Gateway
 @pytest.mark.parametrize(
     "name", ["SLACK_BOT_TOKEN", pytest.param("SLACK_APP_TOKEN", marks=pytest.mark.slow)]
 )
-def test_a_wrong_token_is_told_with_its_mend(slack: Slack, gateways: Gateways, name: str) -> None:
+def test_wrong_token_stops_start_and_names_the_fix(
+    slack: Slack, gateways: Gateways, name: str
+) -> None:
     gateways.configure()
     wrong = {"SLACK_BOT_TOKEN": "xoxb-none", "SLACK_APP_TOKEN": "xapp-none"}[name]
     code, told = gateways.run("doctor", **{name: wrong})
@@ -174,7 +180,7 @@ def test_a_wrong_token_is_told_with_its_mend(slack: Slack, gateways: Gateways, n
 
 
 @pytest.mark.slow
-def test_missing_scopes_are_named_with_their_mend(slack: Slack, gateways: Gateways) -> None:
+def test_missing_scopes_are_named_with_the_fix(slack: Slack, gateways: Gateways) -> None:
     slack.granted -= {"im:history", "files:read"}
     gateways.configure()
     code, told = gateways.run("doctor")
@@ -190,7 +196,7 @@ def test_missing_scopes_are_named_with_their_mend(slack: Slack, gateways: Gatewa
 
 
 @pytest.mark.slow
-def test_two_gateways_with_one_app_are_refused(slack: Slack, gateways: Gateways) -> None:
+def test_second_gateway_with_same_app_is_refused(slack: Slack, gateways: Gateways) -> None:
     gateways.configure()
     gateways.start()
     home = gateways.folder / "other"
@@ -201,7 +207,7 @@ def test_two_gateways_with_one_app_are_refused(slack: Slack, gateways: Gateways)
 
 
 @pytest.mark.slow
-def test_two_bots_of_one_gateway(slack: Slack, gateways: Gateways) -> None:
+def test_two_bots_in_one_gateway_have_own_chats(slack: Slack, gateways: Gateways) -> None:
     home = Slack(bot="xoxb-home-a-secret", app="xapp-home-a-secret")
     ours = {"api_url": slack.api_url, "bot_token": BOT_TOKEN, "app_token": APP_TOKEN}
     theirs = {"api_url": home.api_url, "bot_token": "xoxb-home-a-secret"}
@@ -225,7 +231,9 @@ POINTS = ("before-part", "after-part", "after-keep", "mid-catch-up")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
-def test_a_death_at_every_point(slack: Slack, gateways: Gateways, point: str) -> None:
+def test_kill_at_every_point_loses_and_repeats_nothing(
+    slack: Slack, gateways: Gateways, point: str
+) -> None:
     gateways.configure(numbered(6))
     end(gateways.start())
     say(slack, range(3))
@@ -239,7 +247,7 @@ def test_a_death_at_every_point(slack: Slack, gateways: Gateways, point: str) ->
 
 
 @pytest.mark.slow
-def test_an_admin_who_never_wrote_is_asked(slack: Slack, gateways: Gateways) -> None:
+def test_admin_without_prior_chat_gets_pairing_request(slack: Slack, gateways: Gateways) -> None:
     slack.room("D0BOSS", BOSS)
     gateways.configure()
     gateways.start()

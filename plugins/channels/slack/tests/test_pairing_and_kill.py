@@ -1,4 +1,4 @@
-"""The story of a bot on Slack: claimed, a stranger let in, a death in the middle of an answer."""
+"""A pairing request answered by button, and a gateway killed while it streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNTED = " ".join(f"number{n}" for n in range(200))
 
 
 @pytest.mark.slow
-def test_the_first_admin_lets_somebody_in_by_a_button(slack: Slack, gateways: Gateways) -> None:
+def test_first_admin_accepts_pairing_request_with_button(slack: Slack, gateways: Gateways) -> None:
     gateways.configure(ECHO, access={})
     gateways.start()
     gateways.says("there is no admin yet")
@@ -41,7 +41,7 @@ def test_the_first_admin_lets_somebody_in_by_a_button(slack: Slack, gateways: Ga
 
 @pytest.mark.slow
 @pytest.mark.parametrize("native", [False, True])
-def test_a_death_in_the_middle_of_an_answer_leaves_one_answer(
+def test_kill_while_streaming_leaves_one_reply(
     slack: Slack, gateways: Gateways, native: bool
 ) -> None:
     gateways.configure(slack={"native_streams": native}, openai={})

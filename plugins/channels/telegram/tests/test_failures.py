@@ -1,4 +1,4 @@
-"""What the service and the network do to a bot; nothing is lost and nothing said twice."""
+"""Failures of Telegram, the network and the gateway: nothing is lost, nothing is sent twice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARK = "(may be a repeat)\n"
 
 
 @pytest.mark.slow
-def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
+def test_gateway_waits_out_api_errors(gateways: Gateways, api: BotApi) -> None:
     gateways.configure()
     api.webhook = "https://example.org/hook"
     gateway = gateways.start()
@@ -56,7 +56,7 @@ def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_gateway_with_the_same_bot_is_refused(
+def test_second_gateway_with_same_bot_is_refused(
     gateways: Gateways, api: BotApi, tmp_path: Path
 ) -> None:
     """On another home; it can have the bot once the first has ended."""
@@ -77,7 +77,7 @@ def test_a_second_gateway_with_the_same_bot_is_refused(
 
 
 @pytest.mark.slow
-def test_floods_are_kept_below_the_limit(gateways: Gateways, api: BotApi) -> None:
+def test_sending_stays_below_flood_limit(gateways: Gateways, api: BotApi) -> None:
     gateways.configure(access=EVERYBODY)
     api.flood = (1.0, 1)
     chats = range(1000, 1010)
@@ -93,7 +93,7 @@ def test_floods_are_kept_below_the_limit(gateways: Gateways, api: BotApi) -> Non
 
 
 @pytest.mark.slow
-def test_a_line_that_breaks_after_a_message_was_sent_gives_a_marked_repeat(
+def test_dropped_connection_after_send_repeats_message_with_mark(
     gateways: Gateways, api: BotApi
 ) -> None:
     gateways.configure()
@@ -113,7 +113,7 @@ POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream"]
 @pytest.mark.parametrize(
     "point", ["after-send", *(pytest.param(point, marks=pytest.mark.slow) for point in POINTS)]
 )
-def test_a_kill_loses_nothing_and_says_nothing_twice(
+def test_kill_loses_nothing_and_repeats_nothing(
     gateways: Gateways, api: BotApi, point: str
 ) -> None:
     # A reply that is on its way when the process dies is marked when it is sent again.
@@ -133,7 +133,7 @@ def test_a_kill_loses_nothing_and_says_nothing_twice(
 
 
 @pytest.mark.slow
-def test_a_kill_while_a_message_is_sent_gives_a_marked_one(gateways: Gateways, api: BotApi) -> None:
+def test_kill_while_sending_repeats_message_with_mark(gateways: Gateways, api: BotApi) -> None:
     gateways.configure()
     api.misbehave("silent", "sendMessage", times=1)
     victim = gateways.start()
@@ -160,7 +160,7 @@ WORK = {
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.slow
-def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
+def test_partial_message_of_killed_gateway_becomes_the_reply(
     gateways: Gateways, api: BotApi, number: int
 ) -> None:
     gateways.configure(WORK, shell={}, telegram={"edit_every": 0.3})
@@ -189,7 +189,7 @@ def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
         ("4242:AAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "Telegram rejected telegram.token"),
     ],
 )
-def test_a_bad_token_ends_the_start_with_a_sentence(
+def test_bad_token_stops_start_with_an_error_sentence(
     gateways: Gateways, token: str, sentence: str
 ) -> None:
     gateways.configure()
@@ -200,9 +200,7 @@ def test_a_bad_token_ends_the_start_with_a_sentence(
 
 
 @pytest.mark.slow
-def test_without_a_network_it_begins_and_goes_on_when_there_is_one(
-    gateways: Gateways, api: BotApi
-) -> None:
+def test_gateway_starts_without_network_and_connects_later(gateways: Gateways, api: BotApi) -> None:
     gateways.configure()
     api.misbehave("refuse", times=4)
     api.say(ANN, "hello")
@@ -224,7 +222,7 @@ class Slow(ScriptedModel):
 
 
 @pytest.mark.parametrize("stream", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_running_answer_is_one_message_that_grows(
+def test_streamed_reply_edits_one_message(
     harness: Callable[..., Harness], api: BotApi, stream: bool
 ) -> None:
     words = " ".join(f"word{n} *strong{n}*" for n in range(100))

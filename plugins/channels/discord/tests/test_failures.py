@@ -1,4 +1,4 @@
-"""What Discord and the network do to a bot; nothing is lost and nothing said twice."""
+"""Failures of Discord, the network and the gateway: nothing is lost, nothing is sent twice."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ def whoami(api: DiscordApi, chat: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_line_that_breaks_is_resumed_and_nothing_is_sent_twice(
-    gateways: Gateways, api: DiscordApi
-) -> None:
+def test_broken_connection_is_resumed_without_repeats(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure()
     gateway = gateways.start()
     api.say(ANN, "one")
@@ -48,7 +46,7 @@ def test_a_line_that_breaks_is_resumed_and_nothing_is_sent_twice(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("drop",), ("502-done", "502", "refuse", "429")])
-def test_an_unsure_send_stands_once(
+def test_unconfirmed_message_is_not_sent_twice(
     gateways: Gateways, api: DiscordApi, kinds: tuple[str, ...]
 ) -> None:
     gateways.configure()
@@ -64,7 +62,9 @@ def test_an_unsure_send_stands_once(
 
 
 @pytest.mark.slow
-def test_what_was_said_meanwhile_is_answered_in_order(gateways: Gateways, api: DiscordApi) -> None:
+def test_messages_sent_while_offline_get_replies_in_order(
+    gateways: Gateways, api: DiscordApi
+) -> None:
     gateways.configure(access=EVERYBODY)
     guild = api.guild()
     rooms = [api.channel(guild, f"r{n}") for n in range(3)]
@@ -100,7 +100,7 @@ def test_what_was_said_meanwhile_is_answered_in_order(gateways: Gateways, api: D
 
 
 @pytest.mark.slow
-def test_a_refused_session_is_not_asked_for_at_once(gateways: Gateways, api: DiscordApi) -> None:
+def test_refused_session_is_not_retried_at_once(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure()
     api.gateway.refuse_sessions = True
     gateway = gateways.start()
@@ -115,7 +115,7 @@ def test_a_refused_session_is_not_asked_for_at_once(gateways: Gateways, api: Dis
 
 
 @pytest.mark.slow
-def test_a_half_open_line_is_noticed(gateways: Gateways, api: DiscordApi) -> None:
+def test_half_open_connection_is_replaced(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure()
     gateway = gateways.start()
     api.say(ANN, "hello")
@@ -132,7 +132,7 @@ POINTS = ["after-send", "after-receive", "after-commit:2", "before-reply", "mid-
 
 
 @pytest.mark.parametrize("point", [pytest.param(point, marks=pytest.mark.slow) for point in POINTS])
-def test_a_kill_loses_nothing_and_says_nothing_twice(
+def test_kill_loses_nothing_and_repeats_nothing(
     gateways: Gateways, api: DiscordApi, point: str
 ) -> None:
     gateways.configure(ECHO)
@@ -156,7 +156,7 @@ def test_a_kill_loses_nothing_and_says_nothing_twice(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, pytest.param(300.0, marks=pytest.mark.slow)])
-def test_a_kill_while_a_message_is_sent_leaves_one(
+def test_kill_while_sending_leaves_one_message(
     gateways: Gateways, api: DiscordApi, seconds: float
 ) -> None:
     # With and without the nonce, which Discord forgets after a while.
@@ -183,7 +183,7 @@ def test_a_kill_while_a_message_is_sent_leaves_one(
         ("MTIzNDU2Nzg5MDEyMzQ1Njc4.GhTest.another-secret-that-nobody-knows", "Discord rejected"),
     ],
 )
-def test_a_bad_token_ends_the_start_with_a_sentence(
+def test_bad_token_stops_start_with_an_error_sentence(
     gateways: Gateways, api: DiscordApi, token: str, sentence: str
 ) -> None:
     gateways.configure()
@@ -195,7 +195,9 @@ def test_a_bad_token_ends_the_start_with_a_sentence(
 
 
 @pytest.mark.slow
-def test_without_the_intent_it_reads_what_mentions_it(gateways: Gateways, api: DiscordApi) -> None:
+def test_mentions_are_read_without_message_content_intent(
+    gateways: Gateways, api: DiscordApi
+) -> None:
     gateways.configure(access=EVERYBODY)
     api.world.message_content = False
     guild = api.guild()
@@ -217,7 +219,7 @@ def test_without_the_intent_it_reads_what_mentions_it(gateways: Gateways, api: D
 
 
 @pytest.mark.slow
-def test_without_a_network_it_begins_and_goes_on_when_there_is_one(
+def test_gateway_starts_without_network_and_connects_later(
     gateways: Gateways, api: DiscordApi
 ) -> None:
     gateways.configure()
