@@ -16,35 +16,37 @@ from .conftest import MARKER, ArtifactTools, Hints
 LONG = "".join(f"{number:05}\n" for number in range(2_000))  # 12,000 characters
 
 
-def test_a_result_of_4000_characters_is_shown_whole(bench: ArtifactTools) -> None:
+def test_result_of_4000_characters_is_shown_whole(bench: ArtifactTools) -> None:
     assert bench.say("é" * 4_000) == "é" * 4_000
 
 
-def test_a_longer_result_keeps_its_beginning_and_its_end(bench: ArtifactTools) -> None:
+def test_longer_result_keeps_its_beginning_and_end(bench: ArtifactTools) -> None:
     shown = bench.say("é" * 1_500 + "x" * 2_001 + "😀" * 500)
     head, count, _id, tail = MARKER.split(shown)
     assert (head, count, tail) == ("é" * 1_500, "2001", "😀" * 500)
 
 
-def test_sizes_can_be_set(make_bench: Callable[..., ArtifactTools]) -> None:
+def test_max_chars_head_and_tail_can_be_configured(
+    make_bench: Callable[..., ArtifactTools],
+) -> None:
     shown = make_bench(max_chars=10, head=3, tail=2).say("0123456789A")
     head, count, _id, tail = MARKER.split(shown)
     assert (head, count, tail) == ("012", "6", "9A")
 
 
-def test_settings_that_would_leave_nothing_out_are_refused(make_bench: Any) -> None:
+def test_config_rejects_head_and_tail_above_max_chars(make_bench: Any) -> None:
     from hookline_artifacts import ArtifactsConfig
 
     with pytest.raises(ValueError, match="head and tail together"):
         ArtifactsConfig(max_chars=100, head=80, tail=30)
 
 
-def test_a_paged_result_is_not_cut(bench: ArtifactTools) -> None:
+def test_paged_result_is_not_cut(bench: ArtifactTools) -> None:
     bench.speak(LONG)
     assert bench.run(calls("say_paged"))[0].text == LONG
 
 
-def test_a_failure_is_cut_too_and_stays_a_failure(bench: ArtifactTools) -> None:
+def test_failed_result_is_cut_and_stays_failed(bench: ArtifactTools) -> None:
     bench.speak("Error: " + LONG)
     result = bench.run(calls("complain"))[0]
     assert not result.ok
@@ -61,17 +63,17 @@ def test_notes_follow_the_text_and_are_never_cut(make_bench: Callable[..., Artif
     assert tail == LONG[-500:] + own + hint
 
 
-def test_the_whole_can_be_read_again(bench: ArtifactTools) -> None:
+def test_cut_result_can_be_fetched_whole(bench: ArtifactTools) -> None:
     id_ = bench.keep(LONG)
     assert bench.fetch(id_).text.startswith(LONG)
 
 
-def test_equal_texts_have_one_id_and_others_another(bench: ArtifactTools) -> None:
+def test_equal_texts_share_an_id_and_others_do_not(bench: ArtifactTools) -> None:
     assert bench.keep(LONG) == bench.keep(LONG)
     assert bench.keep(LONG + "x") != bench.keep(LONG)
 
 
-def test_an_artifact_outlives_the_process(bench: ArtifactTools) -> None:
+def test_artifact_survives_a_restart(bench: ArtifactTools) -> None:
     id_ = bench.keep(LONG)
     bench.restart()
     assert bench.fetch(id_).text.startswith(LONG)
@@ -99,7 +101,7 @@ def test_concurrent_results_are_each_cut(bench: ArtifactTools) -> None:
     ]
 
 
-def test_a_sub_agents_result_is_cut_and_can_be_fetched(bench: ArtifactTools) -> None:
+def test_sub_agent_result_is_cut_and_can_be_fetched(bench: ArtifactTools) -> None:
     bench.speak(LONG)
     bench.harness.model.steps += [[calls("hand_over")], [calls("say")], "done", "done"]
     shown = bench.harness.send("go").tool_calls[0].text
@@ -108,13 +110,13 @@ def test_a_sub_agents_result_is_cut_and_can_be_fetched(bench: ArtifactTools) -> 
     assert bench.fetch(marker[2]).text.startswith(LONG)
 
 
-def test_an_unknown_tool_names_error_is_cut(bench: ArtifactTools) -> None:
+def test_error_for_an_unknown_tool_name_is_cut(bench: ArtifactTools) -> None:
     result = bench.run(ToolCall("", "n" * 9_000, {}))[0]
     assert len(result.text) < 2_200
     assert MARKER.search(result.text)
 
 
-def test_a_result_that_cannot_be_stored_is_not_cut(
+def test_result_that_cannot_be_stored_is_not_cut(
     bench: ArtifactTools, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.keep(LONG)
@@ -125,7 +127,7 @@ def test_a_result_that_cannot_be_stored_is_not_cut(
     assert "a long result was not cut" in caplog.text
 
 
-def test_another_chat_is_refused(bench: ArtifactTools) -> None:
+def test_artifact_of_another_chat_is_refused(bench: ArtifactTools) -> None:
     id_ = bench.keep(LONG)
     model: ScriptedModel = bench.harness.model
     model.steps += [[calls("fetch_artifact", id=id_)], "done", [calls("say")], "done"]

@@ -24,7 +24,9 @@ class Talks(Plugin):
         return LONG
 
 
-def test_only_people_of_its_chat_can_download_a_result(harness: Callable[..., Harness]) -> None:
+def test_result_can_be_downloaded_by_people_of_its_chat_only(
+    harness: Callable[..., Harness],
+) -> None:
     h = harness(Artifacts, Talks, model=[calls("talk"), "done"])
     site = PageClient(h)
     site.say("talk", PERSON)

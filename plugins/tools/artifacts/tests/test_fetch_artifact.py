@@ -40,7 +40,7 @@ def test_slices_add_up_to_the_original(bench: ArtifactTools) -> None:
     assert text == TEXT
 
 
-def test_a_slice_crosses_the_border_of_two_rows(bench: ArtifactTools) -> None:
+def test_slice_spans_two_rows(bench: ArtifactTools) -> None:
     text = "".join(chr(0x4E00 + number % 20_000) for number in range(250_000))
     id_ = bench.keep(text)
     for offset in (99_990, 100_000, 199_999):
@@ -48,12 +48,12 @@ def test_a_slice_crosses_the_border_of_two_rows(bench: ArtifactTools) -> None:
         assert slice_of(shown) == text[offset : offset + 30]
 
 
-def test_a_larger_length_is_clamped(bench: ArtifactTools) -> None:
+def test_too_large_length_is_clamped(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), length=10**30).text
     assert slice_of(shown) == TEXT[:16_000]
 
 
-def test_null_means_left_out(bench: ArtifactTools) -> None:
+def test_null_argument_equals_omitted_argument(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), offset=None, length=None, pattern=None).text
     assert slice_of(shown) == TEXT[:16_000]
 
@@ -76,7 +76,7 @@ def test_null_means_left_out(bench: ArtifactTools) -> None:
         ({"pattern": "x" * 1_001}, "Error: the pattern is too large"),
     ],
 )
-def test_wrong_arguments_are_explained(
+def test_wrong_arguments_give_an_error_sentence(
     bench: ArtifactTools, arguments: Any, complaint: str
 ) -> None:
     result = bench.fetch(bench.keep(TEXT), **arguments)
@@ -85,14 +85,14 @@ def test_wrong_arguments_are_explained(
 
 
 @pytest.mark.parametrize("id_", ["", "0123456789abcdef", "../../etc/passwd", "' OR 1=1 --", "\0"])
-def test_an_unknown_id_is_explained(bench: ArtifactTools, id_: str) -> None:
+def test_unknown_id_gives_an_error_sentence(bench: ArtifactTools, id_: str) -> None:
     bench.keep(TEXT)
     result = bench.fetch(id_)
     assert result.text.startswith("Error: there is no artifact")
     assert "call the tool again" in result.text
 
 
-def test_an_expired_text_cannot_be_fetched(bench: ArtifactTools, clock: Clock) -> None:
+def test_expired_artifact_cannot_be_fetched(bench: ArtifactTools, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
     clock.ahead(24 * 3600 - 60)
     assert bench.fetch(id_).ok
@@ -100,7 +100,7 @@ def test_an_expired_text_cannot_be_fetched(bench: ArtifactTools, clock: Clock) -
     assert bench.fetch(id_).text.startswith("Error: there is no artifact")
 
 
-def test_storing_it_again_extends_its_time(bench: ArtifactTools, clock: Clock) -> None:
+def test_storing_the_same_text_again_extends_its_ttl(bench: ArtifactTools, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
     clock.ahead(20 * 3600)
     bench.keep(TEXT)
@@ -108,7 +108,7 @@ def test_storing_it_again_extends_its_time(bench: ArtifactTools, clock: Clock) -
     assert slice_of(bench.fetch(id_).text) == TEXT[:16_000]
 
 
-def test_the_time_can_be_set(make_bench: Callable[..., ArtifactTools], clock: Clock) -> None:
+def test_ttl_can_be_configured(make_bench: Callable[..., ArtifactTools], clock: Clock) -> None:
     bench = make_bench(ttl_hours=1)
     id_ = bench.keep(TEXT)
     clock.ahead(3700)
@@ -124,7 +124,7 @@ def _rows(bench: ArtifactTools) -> int:
     return int(count)
 
 
-def test_the_job_deletes_what_has_expired(bench: ArtifactTools, clock: Clock) -> None:
+def test_cleanup_job_deletes_expired_artifacts(bench: ArtifactTools, clock: Clock) -> None:
     jobs: list[Job] = []
     bench.harness.plugin(Artifacts).register_jobs(jobs.append)
     bench.keep(TEXT)
@@ -135,7 +135,7 @@ def test_the_job_deletes_what_has_expired(bench: ArtifactTools, clock: Clock) ->
     assert _rows(bench) == 0
 
 
-def test_keeping_deletes_what_has_expired(bench: ArtifactTools, clock: Clock) -> None:
+def test_storing_deletes_expired_artifacts(bench: ArtifactTools, clock: Clock) -> None:
     bench.keep(TEXT)
     clock.ahead(25 * 3600)
     bench.keep(TEXT + "more")
@@ -145,19 +145,19 @@ def test_keeping_deletes_what_has_expired(bench: ArtifactTools, clock: Clock) ->
 # Searching
 
 
-def test_matching_lines_come_with_their_offsets(bench: ArtifactTools) -> None:
+def test_search_gives_matching_lines_with_offsets(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), pattern=r"line 0[01]42").text
     lines = slice_of(shown).split("\n")
     assert lines == ["504: line 0042 😀", "1704: line 0142 😀"]
     assert TEXT[1704:].startswith("line 0142")
 
 
-def test_a_search_begins_at_the_offset(bench: ArtifactTools) -> None:
+def test_search_begins_at_the_offset(bench: ArtifactTools) -> None:
     shown = bench.fetch(bench.keep(TEXT), pattern="line 0[01]42", offset=600).text
     assert slice_of(shown) == "1704: line 0142 😀"
 
 
-def test_a_search_goes_on_where_it_stopped(bench: ArtifactTools) -> None:
+def test_search_continues_where_it_stopped(bench: ArtifactTools) -> None:
     id_ = bench.keep(TEXT)
     found: list[str] = []
     offset = 0
@@ -172,7 +172,7 @@ def test_a_search_goes_on_where_it_stopped(bench: ArtifactTools) -> None:
     assert found == [f"{n * 12}: line {n:04} 😀" for n in range(5_000) if n % 5 == 0]
 
 
-def test_every_match_in_one_long_line_is_found(bench: ArtifactTools) -> None:
+def test_search_finds_every_match_in_one_long_line(bench: ArtifactTools) -> None:
     text = "".join(f"{number:04}," for number in range(10_000))
     shown = slice_of(bench.fetch(bench.keep(text), pattern="[0-9]500").text)
     for line in shown.split("\n"):
@@ -181,7 +181,7 @@ def test_every_match_in_one_long_line_is_found(bench: ArtifactTools) -> None:
     assert all(f"{n}500" in shown for n in range(10))
 
 
-def test_a_line_of_many_pieces_is_searched_to_its_end(bench: ArtifactTools) -> None:
+def test_search_covers_a_line_of_many_pieces_to_its_end(bench: ArtifactTools) -> None:
     text = "first\n" + "x" * 250_000 + "last\nvery last"
     id_ = bench.keep(text)
     shown = slice_of(bench.fetch(id_, pattern="last").text).split("\n")
@@ -192,15 +192,15 @@ def test_a_line_of_many_pieces_is_searched_to_its_end(bench: ArtifactTools) -> N
     assert slice_of(bench.fetch(id_, pattern="last", offset=250_009).text) == shown[-1]
 
 
-def test_no_match_says_so(bench: ArtifactTools) -> None:
+def test_search_without_a_match_says_so(bench: ArtifactTools) -> None:
     assert bench.fetch(bench.keep(TEXT), pattern="nothing").text == "No line matches 'nothing'."
 
 
-def test_an_empty_pattern_means_none(bench: ArtifactTools) -> None:
+def test_empty_pattern_equals_no_pattern(bench: ArtifactTools) -> None:
     assert slice_of(bench.fetch(bench.keep(TEXT), pattern="").text) == TEXT[:16_000]
 
 
-def test_a_pattern_that_never_ends_is_stopped(
+def test_catastrophic_pattern_is_stopped(
     bench: ArtifactTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_artifacts.search.SEARCH_TIMEOUT", 0.2)
@@ -227,7 +227,7 @@ PIECES = st.sampled_from([*"ab().*+?[]{}|^$\\-:,!=<>#1290 \n", "(?P<n>", "(?R)",
 
 
 @given(st.lists(PIECES, max_size=25).map("".join), st.text("ab1\n ", max_size=80), st.data())
-def test_any_pattern_ends_in_matches_or_a_sentence(pattern: str, text: str, data: Any) -> None:
+def test_any_pattern_gives_matches_or_a_sentence(pattern: str, text: str, data: Any) -> None:
     start = data.draw(st.integers(0, len(text)))
     if not pattern:
         return
@@ -241,7 +241,7 @@ def test_any_pattern_ends_in_matches_or_a_sentence(pattern: str, text: str, data
 
 
 @given(st.text("xy\n\r", max_size=200), st.integers(1, 60))
-def test_continuing_finds_what_one_search_finds(text: str, room: int) -> None:
+def test_continued_searches_find_what_one_search_finds(text: str, room: int) -> None:
     whole = search(text, "x", 0, 10**9).matches
     parts, start = [], 0
     while True:
@@ -265,7 +265,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("urls", "expected"), PAGES, ids=["own", "page", "two pages"])
-def test_a_fetched_part_has_the_origins_of_the_whole(
+def test_fetched_slice_has_the_origins_of_the_whole(
     bench: ArtifactTools, urls: tuple[str, ...], expected: tuple[Origin, ...]
 ) -> None:
     bench.speak(TEXT)

@@ -16,7 +16,7 @@ class TestBrowserContract(PluginContract):
     plugin = Browser
 
 
-def test_its_tools_are_short(harness: Callable[..., Harness]) -> None:
+def test_tool_schemas_are_short(harness: Callable[..., Harness]) -> None:
     h = harness(Browser, model=["hi"])
     h.send("hello")
     tools = [one for one in h.model.requests[0].tools if one.name.startswith("browser")]

@@ -78,7 +78,7 @@ def kill(pids: Iterator[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_crash_is_an_error_and_the_next_page_opens(
+def test_crash_is_an_error_and_the_next_page_opens(
     make_desk: Callable[..., BrowserChat], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")
@@ -102,7 +102,7 @@ def test_a_crash_is_an_error_and_the_next_page_opens(
 
 
 @pytest.mark.parametrize("part", ["the process", "the process and the driver"])
-def test_no_process_survives_a_kill(
+def test_browser_processes_end_when_hookline_is_killed(
     make_desk: Callable[..., BrowserChat], site: Site, tmp_path: Path, part: str
 ) -> None:
     site.answers["/"] = page("<h1>well")
@@ -130,7 +130,7 @@ def test_no_process_survives_a_kill(
     assert folder_of(home) != folder
 
 
-def test_a_browser_that_stops_answering_is_killed_with_its_folder(
+def test_unresponsive_browser_is_killed_and_its_folder_deleted(
     make_desk: Callable[..., BrowserChat], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")

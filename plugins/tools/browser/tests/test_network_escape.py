@@ -47,7 +47,7 @@ def serve(site: Site, private: Private) -> None:
     site.answers["/everything"] = page(everything)
 
 
-def test_no_page_reaches_a_private_server(
+def test_page_cannot_reach_a_private_server(
     make_desk: Callable[..., BrowserChat], site: Site, private: Private
 ) -> None:
     serve(site, private)
@@ -64,7 +64,7 @@ def test_no_page_reaches_a_private_server(
     assert private.reached == []
 
 
-def test_no_private_address_is_opened(
+def test_private_address_is_not_opened(
     make_desk: Callable[..., BrowserChat],
     site: Site,
     private: Private,
@@ -123,7 +123,7 @@ def test_no_private_address_is_opened(
     assert "here" in desk.open(f"{site.url}/")  # the browser itself is well
 
 
-def test_an_unguarded_browser_reaches_it(site: Site, private: Private) -> None:
+def test_browser_without_proxy_reaches_the_private_server(site: Site, private: Private) -> None:
     """What the test before would see if the proxy were not there."""
     serve(site, private)
     missed = asyncio.run(_bare(site, private))

@@ -100,7 +100,7 @@ async def test_proxy_rejects_requests_without_a_pass() -> None:
     assert hosts.dialled == [("a.example", 80)]
 
 
-async def test_a_closed_context_has_no_pass_any_more(tmp_path: Path) -> None:
+async def test_proxy_rejects_the_pass_of_a_closed_context(tmp_path: Path) -> None:
     async with town() as (hosts, proxy, pass_):
         context = ChatContext(BrowserConfig(), proxy, tmp_path)
         context.revoke_proxy_pass()  # a context that was never opened has none
@@ -111,7 +111,7 @@ async def test_a_closed_context_has_no_pass_any_more(tmp_path: Path) -> None:
     assert hosts.dialled == []
 
 
-async def test_a_login_follows_on_the_same_connection() -> None:
+async def test_proxy_accepts_login_on_the_same_connection() -> None:
     async with town() as (hosts, proxy, pass_):
         reader, writer = await asyncio.open_connection(
             *proxy.address.removeprefix("http://").split(":")
@@ -129,7 +129,7 @@ async def test_a_login_follows_on_the_same_connection() -> None:
     assert b"Proxy-" not in sent
 
 
-async def test_data_after_one_request_is_dropped() -> None:
+async def test_proxy_drops_data_after_one_request() -> None:
     """The next request on a connection may be another host's, with its cookies."""
     async with town() as (hosts, proxy, pass_):
         first = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
@@ -139,7 +139,7 @@ async def test_data_after_one_request_is_dropped() -> None:
     assert hosts.dialled == [("a.example", 80)]
 
 
-async def test_an_answer_says_that_the_connection_ends() -> None:
+async def test_proxy_response_announces_connection_close() -> None:
     async with town() as (hosts, proxy, pass_):
         hosts.answer = b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi"
         head = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
@@ -148,7 +148,7 @@ async def test_an_answer_says_that_the_connection_ends() -> None:
     assert b"Connection: close" in told
 
 
-async def test_a_refused_host_is_recorded_without_an_answer() -> None:
+async def test_proxy_records_a_refused_host_and_sends_no_response() -> None:
     async with town() as (_, proxy, pass_):
         for host in ("private.example", "gone.example"):
             for line in (f"GET http://{host}/ HTTP/1.1", f"CONNECT {host}:443 HTTP/1.1"):
@@ -159,7 +159,7 @@ async def test_a_refused_host_is_recorded_without_an_answer() -> None:
         assert not pass_.refused
 
 
-async def test_a_tunnel_passes_bytes_on() -> None:
+async def test_proxy_tunnel_forwards_bytes() -> None:
     async with town() as (hosts, proxy, pass_):
         head = f"CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
         told = await asked(proxy, head, b"\x16\x03")
@@ -168,7 +168,7 @@ async def test_a_tunnel_passes_bytes_on() -> None:
     assert hosts.dialled == [("a.example", 443)]
 
 
-async def test_a_chat_over_its_limit_is_cut_off() -> None:
+async def test_proxy_cuts_off_a_chat_over_its_byte_limit() -> None:
     async with town(limit=1_000) as (hosts, proxy, pass_):
         hosts.answer = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 5_000
         head = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
@@ -198,7 +198,7 @@ async def test_a_chat_over_its_limit_is_cut_off() -> None:
         "",
     ],
 )
-async def test_an_invalid_request_is_dropped(line: str) -> None:
+async def test_proxy_drops_an_invalid_request(line: str) -> None:
     async with town() as (hosts, proxy, pass_):
         assert await asked(proxy, f"{line}\r\n{login(pass_)}\r\n") == b""
         chunked = "POST http://a.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"
@@ -207,7 +207,7 @@ async def test_an_invalid_request_is_dropped(line: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_reach_a_host_without_a_pass(data: bytes) -> None:
+def test_proxy_sends_no_bytes_to_a_host_without_a_pass(data: bytes) -> None:
     async def story() -> list[tuple[str, int]]:
         async with town() as (hosts, proxy, _):
             reader, writer = await asyncio.open_connection(

@@ -28,12 +28,12 @@ from hypothesis import strategies as st
         ("x" * 300 + ".tar", "x" * 96 + ".tar"),
     ],
 )
-def test_a_name_is_made_safe(suggested: str, name: str) -> None:
+def test_download_name_is_made_safe(suggested: str, name: str) -> None:
     assert safe_name(suggested) == name
 
 
 @given(st.text(max_size=60))
-def test_no_name_has_a_path(suggested: str) -> None:
+def test_download_name_never_has_a_path(suggested: str) -> None:
     name = safe_name(suggested)
     assert 0 < len(name) <= 101
     assert not re.search(r"[\s/\\\x00-\x1f\x7f`$]", name)

@@ -36,7 +36,7 @@ def lines(text: str, *secrets: str) -> list[str]:
     return snapshot.interactive(snapshot.parse(text, secrets))
 
 
-def test_only_what_can_be_acted_on_stands_in_a_report() -> None:
+def test_report_lists_only_elements_that_can_be_acted_on() -> None:
     assert lines(SHOP) == [
         'e2 heading "Shop" [level=1]',
         'e4 link "Alpha"',
@@ -51,7 +51,7 @@ def test_only_what_can_be_acted_on_stands_in_a_report() -> None:
     ]
 
 
-def test_a_password_is_masked_wherever_it_stands() -> None:
+def test_password_is_masked_everywhere() -> None:
     shown = "\n".join(
         snapshot.page_text(snapshot.parse(SHOP + "- text: it is hunter22!\n", ["hunter22"]))
     )
@@ -62,7 +62,7 @@ def test_a_password_is_masked_wherever_it_stands() -> None:
     assert short == [f"e1 textbox: {snapshot.MASK}", 'e2 button "ab"']
 
 
-def test_a_second_report_holds_the_differences_alone() -> None:
+def test_second_report_lists_only_differences() -> None:
     before = lines(SHOP)
     assert "nothing" in snapshot.changed_lines(before, before)
     told = snapshot.changed_lines(before, [*lines(SHOP.replace("Bo", "Al")), 'e30 button "New"'])
@@ -77,7 +77,7 @@ def test_a_second_report_holds_the_differences_alone() -> None:
     )  # shorter than the differences
 
 
-def test_a_report_has_a_bound_and_says_what_is_missing() -> None:
+def test_report_is_bounded_and_says_what_is_left_out() -> None:
     many = [f'e{n} link "number {n}"' for n in range(3_000)]
     told = snapshot.first_report(many)
     assert len(told) <= snapshot.MAX_CHARS
@@ -85,7 +85,7 @@ def test_a_report_has_a_bound_and_says_what_is_missing() -> None:
     assert len(snapshot.changed_lines(many, [f"{one}!" for one in many])) <= snapshot.MAX_CHARS
 
 
-def test_words_are_found_below_their_heading_with_their_address() -> None:
+def test_find_words_gives_heading_and_link_address() -> None:
     found = snapshot.parse(SHOP)
     assert snapshot.find_words(found, "ALPHA") == [
         'e2 heading "Shop" [level=1]',
@@ -100,7 +100,7 @@ def test_words_are_found_below_their_heading_with_their_address() -> None:
     assert len(snapshot.find_words(plenty, "a")) == 41
 
 
-def test_the_text_comes_in_pages() -> None:
+def test_page_text_is_paginated() -> None:
     parts = snapshot.paginate(snapshot.page_text(snapshot.parse("- paragraph: " + "word " * 9_000)))
     assert len(parts) == 6
     assert all(len(part) <= snapshot.MAX_CHARS for part in parts)
@@ -116,7 +116,7 @@ def test_any_text_can_be_parsed(text: str) -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=30), st.lists(st.text(max_size=8), max_size=3))
-def test_no_text_breaks_the_bounds_or_shows_a_long_secret(
+def test_any_text_keeps_the_bounds_and_hides_long_secrets(
     parts: list[str], secrets: list[str]
 ) -> None:
     text = "\n".join(f'- textbox "{part}" [ref=e{n}]: {part}' for n, part in enumerate(parts))

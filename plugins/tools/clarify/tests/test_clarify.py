@@ -41,7 +41,7 @@ def failed(h: Any) -> str:
 
 
 @pytest.mark.parametrize("approve", ["ask", "no", "yes"])
-def test_it_asks_and_ends_the_turn(harness: Make, approve: str) -> None:
+def test_question_ends_the_turn(harness: Make, approve: str) -> None:
     h = harness(Clarify, model=[asking("red", "dark blue")])
     outcome = h.send("go", approve=approve)
     assert (outcome.stop, outcome.text) == ("question", NUMBERED)
@@ -59,14 +59,14 @@ def test_it_asks_and_ends_the_turn(harness: Make, approve: str) -> None:
         ("9" * 5000, "9" * 5000),
     ],
 )
-def test_the_next_message_is_the_answer(harness: Make, typed: str, answer: str) -> None:
+def test_next_message_is_the_answer(harness: Make, typed: str, answer: str) -> None:
     h = harness(Clarify, model=[asking("red", "dark blue"), "noted"])
     h.send("go")
     assert h.send(typed).text == "noted"
     assert h.model.last.messages[-1].text == answer
 
 
-def test_it_works_in_a_chat_with_buttons(harness: Make) -> None:
+def test_pressed_button_answers_the_question(harness: Make) -> None:
     h = harness(Clarify, model=[asking("red", "dark blue"), "noted"])
 
     async def talk() -> None:
@@ -86,17 +86,17 @@ def test_it_works_in_a_chat_with_buttons(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"choices": None}, {"choices": []}])
-def test_a_question_may_have_no_choices(harness: Make, arguments: dict[str, Any]) -> None:
+def test_question_may_have_no_choices(harness: Make, arguments: dict[str, Any]) -> None:
     h = harness(Clarify, model=[calls("clarify", question=" What name? ", **arguments)])
     assert h.send("go").text == "What name?"
 
 
-def test_a_choice_other_is_not_shown_twice(harness: Make) -> None:
+def test_choice_named_other_is_not_shown_twice(harness: Make) -> None:
     h = harness(Clarify, model=[asking("a", "b", "c", "d", "other")])
     assert h.send("go").text.splitlines()[1:] == ["1. a", "2. b", "3. c", "4. d", "5. Other"]
 
 
-def test_a_choice_cannot_look_like_another_line(harness: Make) -> None:
+def test_line_break_in_a_choice_is_removed(harness: Make) -> None:
     h = harness(Clarify, model=[asking("a\n2. b", "c")])
     assert h.send("go").text.splitlines()[1:] == ["1. a 2. b", "2. c", "3. Other"]
 
@@ -117,28 +117,28 @@ def test_a_choice_cannot_look_like_another_line(harness: Make) -> None:
         (calls("clarify", question=None), "argument 'question'"),
     ],
 )
-def test_an_invalid_question_is_an_error(harness: Make, call: ToolCall, says: str) -> None:
+def test_invalid_question_is_an_error(harness: Make, call: ToolCall, says: str) -> None:
     told = failed(harness(Clarify, model=[call, "never mind"]))
     assert told.startswith("Error: ")
     assert says in told
 
 
-def test_a_choice_may_be_a_path(harness: Make) -> None:
+def test_choice_may_be_a_path(harness: Make) -> None:
     h = harness(Clarify, model=[asking("/etc/hosts", "notes/a.md")])
     assert h.send("go").stop == "question"
 
 
-def test_choices_that_are_their_own_numbers_are_fine(harness: Make) -> None:
+def test_choices_equal_to_their_numbers_are_allowed(harness: Make) -> None:
     h = harness(Clarify, model=[asking("1", "2")])
     assert h.send("go").stop == "question"
 
 
-def test_after_an_error_it_can_ask_again(harness: Make) -> None:
+def test_model_can_ask_again_after_an_error(harness: Make) -> None:
     h = harness(Clarify, model=[asking("a", "a"), asking("a", "b")])
     assert h.send("go").stop == "question"
 
 
-def test_of_two_questions_at_once_the_first_is_asked(harness: Make) -> None:
+def test_first_of_two_questions_at_once_is_asked(harness: Make) -> None:
     h = harness(Clarify, model=[[asking("a"), asking("b", question="And now?")]])
     outcome = h.send("go")
     assert outcome.text.startswith("Which colour?")
@@ -147,12 +147,12 @@ def test_of_two_questions_at_once_the_first_is_asked(harness: Make) -> None:
     assert second.text.startswith("Error: another question is already waiting")
 
 
-def test_it_can_ask_in_every_turn(harness: Make) -> None:
+def test_question_is_allowed_in_every_turn(harness: Make) -> None:
     h = harness(Clarify, model=[asking("a"), asking("b")])
     assert [h.send("go").stop, h.send("1").stop] == ["question", "question"]
 
 
-def test_later_calls_that_change_something_are_refused(harness: Make) -> None:
+def test_later_writing_calls_are_refused(harness: Make) -> None:
     steps = [[calls("act"), asking("a"), calls("look"), calls("act")], calls("act"), "done"]
     h = harness(Clarify, SampleTools, model=steps)
     outcome = h.send("go")
@@ -164,7 +164,7 @@ def test_later_calls_that_change_something_are_refused(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("kind", ["agent", "scheduled", "review"])
-def test_it_is_not_offered_if_no_one_can_answer(harness: Make, kind: str) -> None:
+def test_clarify_is_not_offered_if_no_one_can_answer(harness: Make, kind: str) -> None:
     h = harness(Clarify, SampleTools, model=[asking("a"), "never mind"])
     turn = h.run(h.plugin(Clarify).host.run_turn("go", kind=kind))
     assert "clarify" not in {schema.name for schema in h.model.requests[0].tools}

@@ -25,14 +25,14 @@ def store(tmp_path: Path) -> Path:
     return folder / "shop.duckdb"
 
 
-def test_the_schema_has_one_line_for_each_table(desk: MakeDatabaseChat, store: Path) -> None:
+def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: Path) -> None:
     lines = desk(f"duckdb:///{store}").ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id INTEGER PK, customer_id INTEGER FK") for line in lines)
     assert "revenue [view](order_id INTEGER, total DECIMAL(38,2))" in lines
 
 
 @pytest.mark.slow
-def test_no_hostile_statement_changes_anything(desk: MakeDatabaseChat, store: Path) -> None:
+def test_hostile_statements_change_nothing(desk: MakeDatabaseChat, store: Path) -> None:
     asked = desk(f"duckdb:///{store}")
     hostile = statements("hostile_every", "hostile_quotes", "hostile_duckdb")
     assert_nothing_changes(asked, hostile, lambda: fingerprint(store.parent))

@@ -34,12 +34,12 @@ def test_sample_of_the_suites(desk: MakeDatabaseChat, store: MariaShop) -> None:
 
 
 @pytest.mark.slow
-def test_the_schema_has_one_line_for_each_table(desk: MakeDatabaseChat, store: MariaShop) -> None:
+def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: MariaShop) -> None:
     lines = desk(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)
 
 
-def test_an_expensive_query_needs_approval(desk: MakeDatabaseChat, store: MariaShop) -> None:
+def test_expensive_query_needs_approval(desk: MakeDatabaseChat, store: MariaShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query(sql).startswith("Denied: ")
@@ -58,7 +58,7 @@ def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: MariaS
 
 @pytest.mark.slow
 @pytest.mark.parametrize("login", ["reader", "owner", "root"])
-def test_no_hostile_statement_changes_anything(
+def test_hostile_statements_change_nothing(
     desk: MakeDatabaseChat, store: MariaShop, login: str
 ) -> None:
     asked = desk(store.url(login), plugin={"timeout_seconds": 2})

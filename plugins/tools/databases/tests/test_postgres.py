@@ -32,9 +32,7 @@ def test_sample_of_the_suites(desk: MakeDatabaseChat, store: PostgresShop) -> No
     assert "superuser" in desk(store.url()).query("SELECT 1")
 
 
-def test_the_schema_has_one_line_for_each_table(
-    desk: MakeDatabaseChat, store: PostgresShop
-) -> None:
+def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader))
     lines = asked.ask("db_schema", db="shop").text.splitlines()
     assert "spend [materialized view](customer_id integer, orders bigint)" in lines
@@ -44,7 +42,7 @@ def test_the_schema_has_one_line_for_each_table(
     )
 
 
-def test_an_expensive_query_needs_approval(desk: MakeDatabaseChat, store: PostgresShop) -> None:
+def test_expensive_query_needs_approval(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query("SELECT 1").startswith("| ?column? |")
@@ -55,7 +53,7 @@ def test_an_expensive_query_needs_approval(desk: MakeDatabaseChat, store: Postgr
     assert "more than 50" in asked.h.questions[0].text
 
 
-def test_without_a_person_an_expensive_query_is_denied(
+def test_expensive_query_is_denied_without_a_person(
     desk: MakeDatabaseChat, store: PostgresShop
 ) -> None:
     asked = desk(store.url(store.reader), plugin={"max_cost": 50})
@@ -75,13 +73,13 @@ def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: Postgr
 
 
 @pytest.mark.slow
-def test_a_giant_row_stops_the_query(desk: MakeDatabaseChat, store: PostgresShop) -> None:
+def test_giant_row_stops_the_query(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader))
     text = asked.query("SELECT repeat('x', id * 200000000) FROM products WHERE id = 1")
     assert "row of the result is too large" in text
 
 
-def test_waiting_for_a_lock_is_limited(desk: MakeDatabaseChat, store: PostgresShop) -> None:
+def test_lock_wait_is_limited(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(store.reader), plugin={"lock_seconds": 0.3})
     with store.root.transaction():
         store.root.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
@@ -91,7 +89,7 @@ def test_waiting_for_a_lock_is_limited(desk: MakeDatabaseChat, store: PostgresSh
 
 @pytest.mark.slow
 @pytest.mark.parametrize("login", ["reader", "owner"])
-def test_no_hostile_statement_changes_anything(
+def test_hostile_statements_change_nothing(
     desk: MakeDatabaseChat, store: PostgresShop, login: str
 ) -> None:
     asked = desk(store.url(getattr(store, login)), plugin={"timeout_seconds": 2})
@@ -106,7 +104,7 @@ def test_no_hostile_statement_changes_anything(
 
 
 @pytest.mark.slow
-def test_a_superuser_login_is_always_refused(desk: MakeDatabaseChat, store: PostgresShop) -> None:
+def test_superuser_login_is_always_refused(desk: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = desk(store.url(), plugin={"timeout_seconds": 2})
     found = assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state

@@ -14,7 +14,7 @@ MakeDatabaseChat = Callable[..., DatabaseChat]
 
 
 @pytest.mark.slow
-def test_no_hostile_statement_changes_anything(desk: MakeDatabaseChat, shop: Path) -> None:
+def test_hostile_statements_change_nothing(desk: MakeDatabaseChat, shop: Path) -> None:
     asked = desk(f"sqlite:///{shop}")
     assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes"), lambda: fingerprint(shop.parent)

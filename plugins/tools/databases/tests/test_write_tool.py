@@ -71,7 +71,7 @@ def lost(asked: DatabaseChat) -> str:
 
 
 @pytest.mark.slow
-def test_a_write_runs_as_it_was_approved(desk: MakeDatabaseChat, url: str) -> None:
+def test_write_runs_as_approved(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
@@ -85,7 +85,7 @@ def test_a_write_runs_as_it_was_approved(desk: MakeDatabaseChat, url: str) -> No
     assert question.choices == ("Once", "Deny")
 
 
-def test_one_approval_is_for_one_write(desk: MakeDatabaseChat, url: str) -> None:
+def test_approval_covers_one_write(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once", "Deny"])
     insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
     assert "1 row changed" in asked.ask("db_write", db="shop", sql=insert).text
@@ -94,13 +94,13 @@ def test_one_approval_is_for_one_write(desk: MakeDatabaseChat, url: str) -> None
     assert len(asked.h.questions) == 2
 
 
-def test_without_a_person_a_write_is_denied(desk: MakeDatabaseChat, url: str) -> None:
+def test_write_is_denied_without_a_person(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write")
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
 
 
-def test_a_reading_connection_does_not_write(desk: MakeDatabaseChat, url: str) -> None:
+def test_read_only_connection_does_not_write(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, answers=["Once"])
     text = asked.ask("db_write", db="shop", sql=UPDATE).text
     assert text.startswith("Denied: ")
@@ -129,7 +129,9 @@ class Meddler(Plugin[NoConfig]):
         return "Once"
 
 
-def test_a_different_number_of_rows_is_rolled_back(desk: MakeDatabaseChat, tmp_path: Path) -> None:
+def test_write_is_rolled_back_if_its_row_count_changed(
+    desk: MakeDatabaseChat, tmp_path: Path
+) -> None:
     import sqlite3
 
     file = made_sqlite(tmp_path / "shop.db")
@@ -148,7 +150,7 @@ def test_a_different_number_of_rows_is_rolled_back(desk: MakeDatabaseChat, tmp_p
 
 
 @pytest.mark.slow
-def test_the_last_write_is_undone_from_its_rows(desk: MakeDatabaseChat, url: str) -> None:
+def test_last_write_is_undone_from_its_recorded_rows(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Once", "Once", "Once"])
     before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
     asked.ask("db_write", db="shop", sql=UPDATE)
@@ -173,7 +175,7 @@ def test_the_last_write_is_undone_from_its_rows(desk: MakeDatabaseChat, url: str
     assert "only an UPDATE or DELETE can be undone" in text
 
 
-def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat, url: str) -> None:
+def test_schema_change_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     sql = "CREATE TABLE parcels (id INTEGER)"
     asked.ask("db_write", db="shop", sql=sql)
@@ -186,7 +188,7 @@ def test_structure_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat, url
 
 
 @pytest.mark.slow
-def test_a_table_without_transactions_is_named_in_the_approval(
+def test_approval_names_a_table_without_transactions(
     desk: MakeDatabaseChat, maria_server: Server
 ) -> None:
     with closing(MariaShop(maria_server, "till")) as shop:

@@ -98,7 +98,7 @@ def results(h: Any, text: str = "go", **options: Any) -> list[ToolResult]:
     return list(h.send(text, **options).tool_calls)
 
 
-def test_a_report_comes_back(harness: Make) -> None:
+def test_parent_gets_the_report(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="count files"), "so"], count=["There are 7."])
     h = harness(Delegate, SampleTools, model=model)
     outcome = h.send("go")
@@ -107,7 +107,7 @@ def test_a_report_comes_back(harness: Make) -> None:
     assert outcome.tool_calls[0].data["usage"]["output"] == 5
 
 
-def test_its_context_is_fresh(harness: Make) -> None:
+def test_sub_agent_starts_with_a_fresh_context(harness: Make) -> None:
     steps = [calls("delegate", task="count files", context=" in /srv "), "so"]
     h = harness(Delegate, SampleTools, model=Script(go=steps, count=["7"]))
     h.send("go and mind the secret")
@@ -117,7 +117,7 @@ def test_its_context_is_fresh(harness: Make) -> None:
     assert "secret" not in str(request)
 
 
-def test_it_has_neither_delegate_nor_tools_that_reach_people(harness: Make) -> None:
+def test_sub_agent_has_no_delegate_and_no_tools_that_reach_people(harness: Make) -> None:
     h = harness(
         Delegate, SampleTools, model=Script(go=[calls("delegate", task="x"), "so"], x=["7"])
     )
@@ -129,7 +129,7 @@ def test_it_has_neither_delegate_nor_tools_that_reach_people(harness: Make) -> N
 
 
 @pytest.mark.parametrize("name", ["delegate", "tell"])
-def test_it_cannot_call_what_it_does_not_have(harness: Make, name: str) -> None:
+def test_sub_agent_cannot_call_a_tool_it_was_not_given(harness: Make, name: str) -> None:
     model = Script(
         go=[calls("delegate", task="x"), "so"],
         x=[calls(name, task="y", text="y"), lambda r: r.messages[-1].blocks[0].text],
@@ -149,7 +149,7 @@ class Injector(Plugin):
 
 
 @pytest.mark.parametrize("given", [["look"], []])
-def test_a_tool_that_a_plugin_adds_is_taken_out_again(harness: Make, given: list[str]) -> None:
+def test_tool_added_by_a_plugin_is_removed_for_a_sub_agent(harness: Make, given: list[str]) -> None:
     model = Script(
         go=[calls("delegate", task="x", tools=given), "so"],
         x=[calls("tell", text="hi"), lambda r: r.messages[-1].blocks[0].text],
@@ -160,7 +160,7 @@ def test_a_tool_that_a_plugin_adds_is_taken_out_again(harness: Make, given: list
 
 
 @pytest.mark.parametrize("name", ["delegate", "tell", "nothing", ""])
-def test_a_tool_it_cannot_have_is_an_error(harness: Make, name: str) -> None:
+def test_requesting_a_forbidden_tool_is_an_error(harness: Make, name: str) -> None:
     steps = [calls("delegate", task="x", tools=["look", name]), "so"]
     h = harness(Delegate, SampleTools, model=Script(go=steps))
     assert results(h)[0].text == (
@@ -190,7 +190,7 @@ def looking(count: int) -> Script:
     return Script(go=[tasks, "so"], look=[calls("look"), "done"])
 
 
-def test_three_run_in_parallel(harness: Make) -> None:
+def test_three_sub_agents_run_in_parallel(harness: Make) -> None:
     h = harness(Delegate, SampleTools, model=looking(7))
     assert [result.text for result in results(h)] == ["done"] * 7
     assert h.plugin(SampleTools).most == 3
@@ -219,7 +219,7 @@ def touching(name: str) -> Script:
     )
 
 
-def test_a_guard_sees_its_calls(harness: Make) -> None:
+def test_guard_sees_calls_of_a_sub_agent(harness: Make) -> None:
     h = harness(Guard, Delegate, SampleTools, model=touching("secret"))
     assert results(h)[0].text == "Denied: not that one"
     assert [call.event.name for call in h.hooks["pre_tool"]] == ["delegate", "touch"]
@@ -229,12 +229,12 @@ def test_a_guard_sees_its_calls(harness: Make) -> None:
     ("approve", "text"),
     [("yes", "made odd"), ("ask", "made odd"), ("no", "Denied: it is odd; nobody is there")],
 )
-def test_its_calls_need_approval(harness: Make, approve: str, text: str) -> None:
+def test_calls_of_a_sub_agent_need_approval(harness: Make, approve: str, text: str) -> None:
     h = harness(Guard, Delegate, SampleTools, model=touching("odd"), answers=["Once"])
     assert results(h, approve=approve)[0].text.startswith(text)
 
 
-def test_a_long_report_is_cut_in_the_middle(harness: Make) -> None:
+def test_long_report_is_cut_in_the_middle(harness: Make) -> None:
     reply = "BEGIN" + "x" * 50_000 + "END"
     h = harness(Delegate, model=Script(go=[calls("delegate", task="x"), "so"], x=[reply]))
     text = results(h)[0].text
@@ -245,7 +245,7 @@ def test_a_long_report_is_cut_in_the_middle(harness: Make) -> None:
 
 
 @given(st.integers(23_900, 200_000))
-def test_a_report_is_never_longer_than_the_limit(length: int) -> None:
+def test_report_is_never_longer_than_the_limit(length: int) -> None:
     from hookline_delegate.report import report
 
     text = "".join(chr(65 + n % 26) for n in range(length))
@@ -254,7 +254,7 @@ def test_a_report_is_never_longer_than_the_limit(length: int) -> None:
     assert (shown == text) == (length <= 24_000)
 
 
-def test_an_error_of_its_model_is_an_error_of_the_call(harness: Make) -> None:
+def test_model_error_of_a_sub_agent_fails_the_call(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[NetworkError("the line is down")])
     outcome = harness(Delegate, model=model).send("go")
     assert outcome.tool_calls[0].text == (
@@ -263,13 +263,13 @@ def test_an_error_of_its_model_is_an_error_of_the_call(harness: Make) -> None:
     assert (outcome.stop, outcome.text) == ("done", "so")
 
 
-def test_one_that_fails_leaves_the_others_alone(harness: Make) -> None:
+def test_failing_sub_agent_leaves_the_others_alone(harness: Make) -> None:
     tasks = [calls("delegate", task="x"), calls("delegate", task="y")]
     model = Script(go=[tasks, "so"], x=[NetworkError("no")], y=["fine"])
     assert [result.ok for result in results(harness(Delegate, model=model))] == [False, True]
 
 
-def test_its_last_call_is_asked_for_an_answer(harness: Make) -> None:
+def test_last_model_call_allows_no_tools(harness: Make) -> None:
     model = Script(
         go=[calls("delegate", task="x"), "so"], x=[calls("look"), calls("look"), "what I have"]
     )
@@ -281,7 +281,7 @@ def test_its_last_call_is_asked_for_an_answer(harness: Make) -> None:
     assert choices == [None, None, "none"]
 
 
-def test_one_that_uses_all_its_calls_is_stopped(harness: Make) -> None:
+def test_sub_agent_that_uses_all_its_calls_is_stopped(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[calls("look")])
     h = harness(Delegate, SampleTools, model=model, config={"delegate": {"max_iterations": 3}})
     text = results(h)[0].text
@@ -291,7 +291,7 @@ def test_one_that_uses_all_its_calls_is_stopped(harness: Make) -> None:
     assert len(h.model.sent("x")) <= 4
 
 
-def test_one_that_takes_too_long_is_stopped(harness: Make) -> None:
+def test_sub_agent_that_takes_too_long_is_stopped(harness: Make) -> None:
     model = Script(go=[calls("delegate", task="x"), "so"], x=[calls("wait")])
     h = harness(Delegate, SampleTools, model=model, config={"delegate": {"timeout": 0.05}})
     outcome = h.send("go")
@@ -312,7 +312,7 @@ async def _until_waiting(h: Any) -> asyncio.Task[Any]:
     return task
 
 
-def test_it_stops_with_its_parent_turn(harness: Make) -> None:
+def test_sub_agent_stops_with_its_parent_turn(harness: Make) -> None:
     h = harness(Delegate, SampleTools, model=waiting())
 
     async def stopped() -> Any:
@@ -329,7 +329,7 @@ def test_it_stops_with_its_parent_turn(harness: Make) -> None:
     assert h.run(h.plugin(Delegate).host.storage.kv.keys()) == []
 
 
-def test_one_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: Any) -> None:
+def test_sub_agent_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: Any) -> None:
     home = tmp_path / "home"
     h = harness(Delegate, SampleTools, model=waiting(), home=home)
 
@@ -355,7 +355,7 @@ def test_one_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: An
     assert again.run(again.plugin(Delegate).host.storage.kv.keys()) == []
 
 
-def test_the_same_task_twice_at_once_is_run_once(harness: Make) -> None:
+def test_same_task_twice_at_once_is_run_once(harness: Make) -> None:
     tasks = [calls("delegate", task="look"), calls("delegate", task="look")]
     model = Script(go=[tasks, calls("delegate", task="look"), "so"], look=[calls("look"), "done"])
     texts = [result.text for result in results(harness(Delegate, SampleTools, model=model))]

@@ -154,7 +154,7 @@ def test_workspace_in_the_home_folder_cannot_reach_hooklines_home(harness, tmp_p
     assert (bench.h.home / "SOUL.md").read_text() == "me"
 
 
-def test_a_file_that_came_with_the_message_is_read_and_stays_as_it_is(make_session):
+def test_file_of_the_message_can_be_read_and_not_written(make_session):
     bench = make_session()
     media = bench.h.home / "media/telegram"
     media.mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_a_file_that_came_with_the_message_is_read_and_stays_as_it_is(make_sessi
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3])
-def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(bench, tmp_path, moment):
+def test_folder_swapped_for_a_link_leads_nowhere(bench, tmp_path, moment):
     """The folder of a file is swapped for a link after the path was resolved, at any moment."""
     (tmp_path / "outside").mkdir()
     bench.put("dir/a.txt", "a")

@@ -67,7 +67,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-def test_no_path_leads_out_of_the_workspace(tools, tmp_path, path):
+def test_paths_out_of_the_workspace_are_refused(tools, tmp_path, path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.txt").write_text(SECRET)
@@ -87,7 +87,7 @@ def test_no_path_leads_out_of_the_workspace(tools, tmp_path, path):
     "path",
     [".env", ".ENV", "sub/../.env", ".ｅｎｖ", ".e\u200bnv", ".env.bak", ".ssh/id_rsa", "copy"],
 )
-def test_secrets_are_refused_in_every_spelling(tools, path):
+def test_secret_files_are_refused_in_every_spelling(tools, path):
     (tools.root / "sub").mkdir()
     (tools.root / ".ssh").mkdir()
     for name in {".env", ".ssh/id_rsa", path} - {"copy"}:
@@ -117,7 +117,7 @@ def test_kernel_files_are_refused_even_if_all_roots_are_allowed(harness, tmp_pat
         assert "PATH=" not in answer
 
 
-def test_a_pipe_is_refused_without_hanging(tools):
+def test_pipe_is_refused_without_hanging(tools):
     os.mkfifo(tools.root / "pipe")
     for answer in tools.all(*on("pipe")):
         assert SENTENCE.fullmatch(answer)
@@ -125,7 +125,7 @@ def test_a_pipe_is_refused_without_hanging(tools):
     assert tools("grep", pattern="x").startswith("No line matches")
 
 
-def test_a_gigabyte_file_uses_little_memory(tools):
+def test_gigabyte_file_uses_little_memory(tools):
     for name, head in {"sparse.txt": b"", "text.txt": b"hunter2\n" * 20_000}.items():
         with (tools.root / name).open("wb") as stream:
             stream.write(head)
@@ -144,7 +144,7 @@ def test_a_gigabyte_file_uses_little_memory(tools):
     assert (tools.root / "sparse.txt").stat().st_size == 1 << 30
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_to_a_bound(tools):
+def test_file_that_grows_while_read_is_read_to_a_bound(tools):
     path = tools.root / "log.txt"
     path.write_text("first\n")
     stop, grown = threading.Event(), threading.Event()
@@ -208,7 +208,7 @@ def test_wrong_arguments_give_an_error_message(tools, tool):
 
 
 @pytest.mark.slow
-def test_a_message_about_a_huge_argument_is_short(tools):
+def test_error_about_a_huge_argument_is_short(tools):
     (tools.root / "a.txt").write_text("text\n")
     old = "nothing like it " * 100_000
     answer = tools("edit_file", path="a.txt", old_string=old, new_string="x")
@@ -223,7 +223,7 @@ CATASTROPHES += [
 
 
 @pytest.mark.parametrize("pattern", CATASTROPHES)
-def test_a_catastrophic_pattern_times_out_with_a_message(tools, pattern):
+def test_catastrophic_pattern_times_out_with_a_message(tools, pattern):
     (tools.root / "a.txt").write_text("a" * 5_000 + "!\n")
     answer = tools("grep", pattern=pattern)
     assert re.search(r"took too long in 1 file|No line matches|a\.txt:1: ", answer)
@@ -234,7 +234,7 @@ RECURSIVE += ["(?-1)", "(a)(?+1)(b)", r"\\(?R)"]
 
 
 @pytest.mark.parametrize("pattern", RECURSIVE)
-def test_a_recursive_pattern_is_refused(tools, pattern):
+def test_recursive_pattern_is_refused(tools, pattern):
     (tools.root / "a.txt").write_text("a" * 5_000 + "\n")
     assert tools("grep", pattern=pattern).startswith("Error: the pattern is recursive")
 
@@ -252,13 +252,13 @@ def test_a_recursive_pattern_is_refused(tools, pattern):
         ("f{}", "f{}"),
     ],
 )
-def test_braces_and_signs_mean_what_they_do_elsewhere(tools, pattern, found):
+def test_braces_and_escapes_have_their_usual_regex_meaning(tools, pattern, found):
     (tools.root / "a.txt").write_text("call(R)\n<b x={i}>\n{name}\naab\nf{}\nx=2\n")
     lines = tools("grep", pattern=pattern).split("\n")
     assert [line.partition(": ")[2] for line in lines] == [found]
 
 
-def test_a_pattern_nested_without_end_is_refused(tools):
+def test_pattern_nested_without_end_is_refused(tools):
     (tools.root / "a.txt").write_text("a\n")
     answer = tools("grep", pattern="(" * 900 + "a" + ")" * 900)
     assert answer.startswith("Error: the pattern is nested too deeply")
@@ -274,7 +274,7 @@ def test_huge_lines_are_searched_and_cut(tools):
     assert edited == "Edited min.js: 1 replacement(s), strategy exact"
 
 
-def test_a_file_changed_since_the_read_is_not_overwritten(tools):
+def test_file_changed_since_the_read_is_not_overwritten(tools):
     path = tools.root / "a.txt"
     path.write_text("one\n")
     tools("read_file", path="a.txt")
@@ -320,7 +320,7 @@ except OSError as error:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "full"])
-def test_an_interrupted_write_leaves_the_old_file(tmp_path, how):
+def test_interrupted_write_leaves_the_old_file(tmp_path, how):
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(0o640)

@@ -30,7 +30,7 @@ def edit(bench, old, new, **more):
     return bench("edit_file", path="a.txt", old_string=old, new_string=new, **more)
 
 
-def test_the_result_names_count_and_strategy(bench):
+def test_result_names_count_and_strategy(bench):
     path = bench.put("a.txt", "one two three")
     assert edit(bench, "two", "2") == "Edited a.txt: 1 replacement(s), strategy exact"
     assert path.read_text() == "one 2 three"
@@ -44,7 +44,7 @@ def test_the_result_names_count_and_strategy(bench):
     ending=ENDINGS,
     stored=st.sampled_from([*STORED]),
 )
-def test_an_edit_changes_the_matched_region_alone(bench, before, old, after, new, ending, stored):
+def test_edit_changes_only_the_matched_region(bench, before, old, after, new, ending, stored):
     mark, encoding = STORED[stored]
     if stored == "legacy":
         before, old, after, new = (
@@ -75,7 +75,7 @@ def test_mixed_line_endings_stay_as_they_are(bench, lines):
     assert path.read_bytes() == f"{text}one\r\ntwo\r\n{text}".encode()
 
 
-def test_old_string_may_carry_the_endings_of_the_file(bench):
+def test_old_string_may_have_the_line_endings_of_the_file(bench):
     path = bench.put("a.txt", "a\r\nb\r\nc\r\n")
     edit(bench, "a\r\nb", "x\r\ny")
     assert path.read_bytes() == b"x\r\ny\r\nc\r\n"
@@ -89,7 +89,7 @@ def test_replace_all_replaces_every_occurrence(bench):
     assert path.read_text() == "yy-yy-yy"
 
 
-def test_overlapping_places_are_replaced_once_each(bench):
+def test_overlapping_matches_are_replaced_once_each(bench):
     path = bench.put("a.txt", "aaaaa")
     assert "2 replacement(s)" in edit(bench, "aa", "b", replace_all=True)
     assert path.read_text() == "bba"
@@ -98,14 +98,14 @@ def test_overlapping_places_are_replaced_once_each(bench):
     assert path.read_text() == "zba"
 
 
-def test_more_than_one_place_is_refused_with_count_and_lines(bench):
+def test_several_matches_are_refused_with_count_and_lines(bench):
     path = bench.put("a.txt", "x\r\ny\r\nx\r\n\r\nx\r\n")
     with pytest.raises(ToolError, match=r"occurs 3 times in a.txt \(lines 1, 3, 5\)"):
         edit(bench, "x", "z")
     assert path.read_bytes() == b"x\r\ny\r\nx\r\n\r\nx\r\n"
 
 
-def test_places_that_overlap_are_ambiguous(bench):
+def test_overlapping_matches_are_ambiguous(bench):
     bench.put("a.txt", "ababa")
     with pytest.raises(ToolError, match=r"occurs 2 times"):
         edit(bench, "aba", "z")
@@ -119,7 +119,7 @@ def test_places_that_overlap_are_ambiguous(bench):
         ("a\r\n", "a\n", "are the same"),
     ],
 )
-def test_an_empty_or_unchanged_edit_is_refused(bench, old, new, says):
+def test_empty_or_unchanged_edit_is_refused(bench, old, new, says):
     bench.put("a.txt", "a\n")
     with pytest.raises(ToolError, match=says):
         edit(bench, old, new)
@@ -138,26 +138,26 @@ def test_no_match_shows_the_closest_lines(bench):
     assert "3\tdef total(items):\n4\t    return sum(items)" in str(error.value)
 
 
-def test_no_match_anywhere_near_says_so(bench):
+def test_no_match_without_similar_lines_says_so(bench):
     bench.put("a.txt", "completely\ndifferent\n")
     with pytest.raises(ToolError, match=r"no line is like it; read the file again"):
         edit(bench, "0123456789", "x")
 
 
-def test_line_numbers_that_slipped_in_are_pointed_out(bench):
+def test_line_numbers_in_old_string_are_pointed_out(bench):
     bench.put("a.txt", "alpha\nbeta\n")
     with pytest.raises(ToolError, match=r"leave out the line numbers.*\n2\tbeta"):
         edit(bench, "2\tbeta", "gamma")
 
 
-def test_a_miss_in_a_large_file_is_answered_briefly(bench):
+def test_no_match_in_a_large_file_gives_a_short_error(bench):
     bench.put("a.txt", "".join(f"value_{n} = compute({n})\n" for n in range(30_000)))
     with pytest.raises(ToolError, match=r"closest lines") as error:
         edit(bench, "\n".join(f"value_{n} = computed({n})" for n in range(40)), "x")
     assert len(str(error.value)) < 3_000
 
 
-def test_a_character_the_encoding_lacks_is_refused(bench):
+def test_character_the_encoding_lacks_is_refused(bench):
     path = bench.put("a.txt", b"caf\xe9")
     with pytest.raises(ToolError, match=r"a.txt is stored as cp1252, which has no '日'"):
         edit(bench, "caf", "日")
@@ -170,7 +170,7 @@ def test_latin1_bytes_that_cp1252_lacks_survive(bench):
     assert path.read_bytes() == b"caf\xe9 \x81 \xfc"
 
 
-def test_mode_and_link_stay(bench):
+def test_edit_keeps_mode_and_link(bench):
     target = bench.put("real.sh", "old")
     target.chmod(0o700)
     (bench.root / "a.txt").symlink_to("real.sh")
@@ -180,20 +180,20 @@ def test_mode_and_link_stay(bench):
     assert target.read_text() == "new"
 
 
-def test_an_edit_needs_no_read_and_counts_as_none(bench):
+def test_edit_needs_no_read_and_does_not_count_as_one(bench):
     bench.put("a.txt", "old")
     assert "Note" not in edit(bench, "old", "new")
     assert "had not been read" in bench("write_file", path="a.txt", content="x")
 
 
-def test_an_edit_of_what_was_read_keeps_it_known(bench):
+def test_edited_file_still_counts_as_read(bench):
     bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     edit(bench, "old", "new")
     assert "Note" not in bench("write_file", path="a.txt", content="x")
 
 
-def test_an_edit_of_a_changed_file_adds_a_note(bench):
+def test_edit_of_a_changed_file_adds_a_note(bench):
     path = bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     path.write_text("more\nold")

@@ -31,7 +31,7 @@ def tree(bench):
     return bench
 
 
-def test_a_folder_is_listed_sorted_with_sizes(bench):
+def test_list_dir_sorts_and_shows_sizes(bench):
     bench.put("b.txt", "12345")
     bench.put("a/x", "")
     bench.put(".hidden", "1")
@@ -48,7 +48,7 @@ def test_a_folder_is_listed_sorted_with_sizes(bench):
     ]
 
 
-def test_a_long_folder_is_cut_with_a_note(make_bench):
+def test_list_dir_cuts_a_long_folder_with_a_note(make_bench):
     bench = make_bench(list_max_entries=3)
     for n in range(5):
         bench.put(f"{n}", "")
@@ -58,12 +58,12 @@ def test_a_long_folder_is_cut_with_a_note(make_bench):
     ]
 
 
-def test_names_that_are_no_text_are_shown_on_one_line(bench):
+def test_list_dir_shows_undecodable_names_on_one_line(bench):
     (bench.root / os.fsdecode(b"caf\xe9\n")).write_text("")
     assert bench("list_dir") == "caf\ufffd\ufffd  0"
 
 
-def test_folders_that_cannot_be_listed(bench):
+def test_list_dir_refuses_paths_it_cannot_list(bench):
     bench.put("a.txt", "x")
     bench.put("empty/x", "").unlink()
     assert bench("list_dir", path="empty") == "empty is empty."
@@ -102,7 +102,7 @@ def test_folders_that_cannot_be_listed(bench):
         ("*.PY", "src", []),
     ],
 )
-def test_glob(tree, pattern, path, names):
+def test_glob_finds_matching_paths(tree, pattern, path, names):
     answer = tree("glob", pattern=pattern, path=path)
     expected = "\n".join(names) or f"No file below {path} matches {pattern}."
     assert answer == expected
@@ -131,19 +131,19 @@ def test_glob_does_not_follow_links_out_or_around(tree):
 
 
 @pytest.mark.parametrize("pattern", ["", "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"])
-def test_glob_patterns_that_are_refused(tree, pattern):
+def test_glob_refuses_invalid_patterns(tree, pattern):
     with pytest.raises(ToolError, match=r"pattern"):
         tree("glob", pattern=pattern)
 
 
 @pytest.mark.parametrize("pattern", ["[", "{", "a{b", "***", "**/**/**/**/**/zz", "*a" * 60])
-def test_odd_glob_patterns_just_find_nothing_or_something(tree, pattern):
+def test_odd_glob_patterns_give_an_answer(tree, pattern):
     tree.put("a" * 200, "")
     assert tree("glob", pattern=pattern)
 
 
 @given(parts=st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=5), data=st.data())
-def test_a_pattern_made_from_a_path_fits_it(parts, data):
+def test_glob_pattern_made_from_a_path_matches_it(parts, data):
     start = data.draw(st.integers(0, len(parts) - 1))
     stop = data.draw(st.integers(start, len(parts) - 1))
     pattern = "/".join([*parts[:start], "**", *("*" for _ in parts[stop:])])
@@ -168,20 +168,20 @@ def test_grep_names_path_line_and_text(tree):
         ("*.{md,ts}", ["README.md", "src/core/bus.ts"]),
     ],
 )
-def test_grep_keeps_to_its_files(tree, glob, names):
+def test_grep_searches_only_files_that_match_its_glob(tree, glob, names):
     arguments = {} if glob is None else {"glob": glob}
     answer = tree("grep", pattern="^this is", **arguments).split("\n")
     assert [row.split(":")[0] for row in answer][: len(names)] == names
 
 
-def test_grep_never_shows_what_is_off_limits(tree):
+def test_grep_never_shows_files_that_are_off_limits(tree):
     (tree.root / "tests/passwd").symlink_to("/etc/passwd")
     answer = tree("grep", pattern="root|this is .env", glob=".env")
     assert answer == "No line matches root|this is .env (0 files searched)."
     assert "tests/passwd" not in tree("grep", pattern="root")
 
 
-def test_grep_says_when_there_is_more(make_bench):
+def test_grep_says_when_there_are_more_matches(make_bench):
     bench = make_bench(grep_max_matches=2)
     bench.put("a.txt", "x\nx\n")
     assert bench("grep", pattern="x") == "a.txt:1: x\na.txt:2: x"
@@ -217,13 +217,13 @@ def test_grep_skips_binary_and_large_files(bench):
         ("x" * 3_000, "the pattern is too large"),
     ],
 )
-def test_patterns_that_are_refused(tree, pattern, says):
+def test_grep_refuses_invalid_patterns(tree, pattern, says):
     with pytest.raises(ToolError, match=says):
         tree("grep", pattern=pattern)
 
 
 @pytest.mark.slow
-def test_a_pattern_that_would_never_end_is_given_up(bench):
+def test_grep_stops_a_catastrophic_pattern(bench):
     bench.put("a.txt", "a" * 100 + "b\n")
     bench.put("b.txt", "aaa\n")
     answer = bench("grep", pattern="(a|aa|a?a)+$")
@@ -248,7 +248,7 @@ def test_grep_finds_what_a_search_of_each_line_finds(bench, lines, pattern):
     assert answer.split("\n") == expected or (not expected and answer.startswith("No line"))
 
 
-def test_matches_pass_pre_read_file_by_file(bench):
+def test_grep_matches_pass_pre_read_file_by_file(bench):
     bench.put("a.txt", "x: REFUSE ME\n")
     bench.put("b.txt", "x: fine\n")
     assert bench("grep", pattern="x").split("\n") == [

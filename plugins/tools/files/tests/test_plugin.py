@@ -48,7 +48,7 @@ def test_tool_declarations():
     assert len(TOOLS) == 6
 
 
-def test_the_schemas_cost_few_tokens():
+def test_tool_schemas_cost_few_tokens():
     schemas = [
         {
             "name": tool.schema.name,
@@ -60,13 +60,13 @@ def test_the_schemas_cost_few_tokens():
     assert len(json.dumps(schemas, separators=(",", ":"))) <= SCHEMA_CHARS
 
 
-def test_every_setting_is_described_and_refuses_nonsense():
+def test_settings_are_described_and_reject_invalid_values():
     for name, field in FilesConfig.model_fields.items():
         assert field.description
         with pytest.raises(ValidationError):
             FilesConfig(**{name: 0})
 
 
-def test_importing_the_plugin_imports_nothing_heavy():
+def test_plugin_import_loads_nothing_heavy():
     code = "import sys, hookline_files; sys.exit('regex' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -28,13 +28,13 @@ def test_lines_are_numbered(bench):
         (b"\n", [""]),
     ],
 )
-def test_lines_of_every_encoding_and_ending(bench, content, lines):
+def test_lines_are_read_in_every_encoding_and_line_ending(bench, content, lines):
     bench.put("a.txt", content)
     expected = "\n".join(f"{n}\t{line}" for n, line in enumerate(lines, 1))
     assert bench("read_file", path="a.txt") == expected
 
 
-def test_a_range_is_inclusive_and_may_reach_past_the_end(bench):
+def test_range_is_inclusive_and_may_reach_past_the_end(bench):
     bench.put("a.txt", "".join(f"line {n}\n" for n in range(1, 6)))
     assert bench("read_file", path="a.txt", start_line=2, end_line=3) == "2\tline 2\n3\tline 3"
     assert bench("read_file", path="a.txt", start_line=5, end_line=99) == "5\tline 5"
@@ -49,13 +49,13 @@ def test_a_range_is_inclusive_and_may_reach_past_the_end(bench):
         (None, -1, "lines are counted from 1; a.txt has 3 lines"),
     ],
 )
-def test_a_wrong_range_names_the_length(bench, start, end, says):
+def test_wrong_range_error_names_the_length(bench, start, end, says):
     bench.put("a.txt", "1\n2\n3\n")
     with pytest.raises(ToolError, match=says):
         bench("read_file", path="a.txt", start_line=start, end_line=end)
 
 
-def test_a_long_file_comes_in_parts_that_add_up(make_bench):
+def test_parts_of_a_long_file_add_up(make_bench):
     bench = make_bench(read_max_lines=10)
     lines = [f"line {n}" for n in range(1, 26)]
     bench.put("a.txt", "\n".join(lines))
@@ -68,7 +68,7 @@ def test_a_long_file_comes_in_parts_that_add_up(make_bench):
 
 
 @pytest.mark.parametrize("width", [1, 40, 1999, 2000, 2001, 60_000])
-def test_the_answer_stays_within_its_characters(make_bench, width):
+def test_result_stays_within_its_character_limit(make_bench, width):
     bench = make_bench(read_max_chars=5_000)
     bench.put("a.txt", f"{'x' * width}\n" * 3_000)
     answer = bench("read_file", path="a.txt")
@@ -76,7 +76,7 @@ def test_the_answer_stays_within_its_characters(make_bench, width):
     assert "go on with start_line=" in answer
 
 
-def test_a_very_long_line_is_cut_with_a_mark(bench):
+def test_very_long_line_is_cut_with_a_mark(bench):
     bench.put("a.js", "x" * 2_345 + "\nend\n")
     first, second = bench("read_file", path="a.js").split("\n")
     assert first == "1\t" + "x" * 2_000 + "… [line cut after 2000 characters]"
@@ -84,7 +84,7 @@ def test_a_very_long_line_is_cut_with_a_mark(bench):
 
 
 @pytest.mark.slow
-def test_a_file_larger_than_memory_should_hold_is_read_in_part(bench):
+def test_huge_file_is_read_in_part(bench):
     with (bench.root / "big.log").open("wb") as file:
         for start in range(0, 1_200_000, 10_000):
             file.write(b"".join(b"%09d\r\n" % n for n in range(start, start + 10_000)))
@@ -95,14 +95,14 @@ def test_a_file_larger_than_memory_should_hold_is_read_in_part(bench):
         bench("read_file", path="big.log", start_line=5_000_000)
 
 
-def test_a_huge_file_without_line_ends_is_read_in_part(bench):
+def test_huge_file_without_line_ends_is_read_in_part(bench):
     bench.put("big.json", b"x" * 12_000_000)
     answer = bench("read_file", path="big.json")
     assert answer.startswith("1\txxx")
     assert len(answer) < 3_000
 
 
-def test_a_sparse_gigabyte_is_refused_as_binary(bench):
+def test_sparse_gigabyte_is_refused_as_binary(bench):
     with (bench.root / "disk.img").open("wb") as file:
         file.truncate(1 << 30)
     with pytest.raises(ToolError, match=r"disk.img is a binary file \(1073741824 bytes\)"):
@@ -113,19 +113,19 @@ def test_a_sparse_gigabyte_is_refused_as_binary(bench):
     "content",
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", bytes(range(1, 256)) * 3, b"\xff\xfea", b"text\0text"],
 )
-def test_binary_is_refused(bench, content):
+def test_binary_file_is_refused(bench, content):
     bench.put("a.bin", content)
     with pytest.raises(ToolError, match=r"a.bin is a binary file"):
         bench("read_file", path="a.bin")
 
 
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf"])
-def test_an_empty_file_says_so(bench, content):
+def test_empty_file_result_says_so(bench, content):
     bench.put("a.txt", content)
     assert bench("read_file", path="a.txt") == "a.txt is empty."
 
 
-def test_a_missing_file_names_its_neighbours(bench):
+def test_missing_file_error_names_similar_files(bench):
     bench.put("src/settings.py", "")
     bench.put("src/README.md", "")
     with pytest.raises(ToolError, match=r"setting.py does not exist; similar names: settings.py"):
@@ -134,37 +134,37 @@ def test_a_missing_file_names_its_neighbours(bench):
         bench("read_file", path="sorce/settings.py")
 
 
-def test_neighbours_that_are_off_limits_are_not_named(bench):
+def test_missing_file_error_never_names_files_off_limits(bench):
     bench.put(".env", "KEY=1")
     with pytest.raises(ToolError) as error:
         bench("read_file", path="env")
     assert ".env" not in str(error.value)
 
 
-def test_a_folder_is_sent_to_list_dir(bench):
+def test_folder_error_names_list_dir(bench):
     with pytest.raises(ToolError, match=r"\. is a folder; use list_dir"):
         bench("read_file", path=".")
 
 
-def test_a_pipe_does_not_hang(bench):
+def test_pipe_is_refused_without_hanging(bench):
     os.mkfifo(bench.root / "pipe")
     with pytest.raises(Refused, match=r"not a file with content"):
         bench("read_file", path="pipe")
 
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", ".env"])
-def test_refusals_keep_the_guards_sentence(bench, path):
+def test_refusal_repeats_the_guards_sentence(bench, path):
     bench.put(".env", "KEY=1")
     with pytest.raises(Refused, match=r"outside the workspace|off limits"):
         bench("read_file", path=path)
 
 
-def test_a_path_that_cannot_exist_is_an_error(bench):
+def test_impossible_path_is_an_error(bench):
     with pytest.raises(Refused, match=r"control characters"):
         bench("read_file", path="a\0b")
 
 
-def test_the_text_passes_pre_read_before_the_model_sees_it(bench):
+def test_text_passes_pre_read_before_the_model_sees_it(bench):
     bench.put("a.txt", "one\ntwo\n")
     bench.host.gate = lambda text: text.replace("two", "[cut]")
     assert bench("read_file", path="a.txt") == "1\tone\n2\t[cut]"

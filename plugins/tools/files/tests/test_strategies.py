@@ -74,7 +74,7 @@ STORED = {
 @sampled("stored", STORED)
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @sampled("strategy", EDITS)
-def test_a_strategy_keeps_all_but_the_changed_words(bench, strategy, ending, stored):
+def test_strategy_changes_only_the_changed_words(bench, strategy, ending, stored):
     old, new, (before, after) = EDITS[strategy]
     mark, encoding = STORED[stored]
 
@@ -105,7 +105,7 @@ def test_a_strategy_keeps_all_but_the_changed_words(bench, strategy, ending, sto
         ("price =  sum(items)", "price  =  sum(items)", False, r"already reads|are the same"),
     ],
 )
-def test_a_refused_edit_leaves_the_file(bench, old, new, everywhere, says):
+def test_refused_edit_leaves_the_file_unchanged(bench, old, new, everywhere, says):
     path = bench.put("a.py", FILE)
     with pytest.raises(ToolError, match=says):
         bench("edit_file", path="a.py", old_string=old, new_string=new, replace_all=everywhere)

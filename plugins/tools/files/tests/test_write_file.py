@@ -13,14 +13,14 @@ def names_in(folder):
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_new_file_gets_its_folders(bench):
+def test_new_file_gets_its_folders(bench):
     assert bench("write_file", path="a/b/c.txt", content="x\ny\n") == (
         "Created a/b/c.txt: 2 line(s), 4 bytes"
     )
     assert (bench.root / "a/b/c.txt").read_bytes() == b"x\ny\n"
 
 
-def test_a_new_file_has_the_mode_the_umask_gives(bench):
+def test_new_file_has_the_mode_the_umask_gives(bench):
     old = os.umask(0o027)
     try:
         bench("write_file", path="a.txt", content="x")
@@ -29,13 +29,13 @@ def test_a_new_file_has_the_mode_the_umask_gives(bench):
     assert stat.S_IMODE((bench.root / "a.txt").stat().st_mode) == 0o640
 
 
-def test_the_mode_of_an_old_file_stays(bench):
+def test_overwritten_file_keeps_its_mode(bench):
     bench.put("run.sh", "old").chmod(0o751)
     bench("write_file", path="run.sh", content="new")
     assert stat.S_IMODE((bench.root / "run.sh").stat().st_mode) == 0o751
 
 
-def test_a_link_stays_a_link(bench):
+def test_link_stays_a_link(bench):
     bench.put("real/target.txt", "old")
     (bench.root / "link.txt").symlink_to("real/target.txt")
     bench("write_file", path="link.txt", content="new")
@@ -43,7 +43,7 @@ def test_a_link_stays_a_link(bench):
     assert (bench.root / "real/target.txt").read_text() == "new"
 
 
-def test_a_read_only_file_stays(bench, monkeypatch):
+def test_read_only_file_is_not_overwritten(bench, monkeypatch):
     path = bench.put("a.txt", "old")
     monkeypatch.setattr(os, "access", lambda path, mode, dir_fd: False)
     with pytest.raises(ToolError, match=r"cannot write a.txt: the file is read-only"):
@@ -51,13 +51,13 @@ def test_a_read_only_file_stays(bench, monkeypatch):
     assert path.read_text() == "old"
 
 
-def test_nothing_but_the_file_is_left_in_the_folder(bench):
+def test_write_leaves_no_temporary_files(bench):
     bench("write_file", path="a.txt", content="x")
     bench("write_file", path="a.txt", content="y")
     assert names_in(bench.root) == ["a.txt"]
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_other(bench, monkeypatch):
+def test_failed_write_leaves_only_the_old_file(bench, monkeypatch):
     bench.put("a.txt", "old")
 
     def full(handle: int) -> None:
@@ -83,34 +83,34 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(bench, monkeypatch):
         ("für\n".encode("cp1252"), "€\n", b"\x80\n"),
     ],
 )
-def test_encoding_mark_and_line_endings_stay(bench, old, content, stored):
+def test_encoding_bom_and_line_endings_are_kept(bench, old, content, stored):
     path = bench.put("a.txt", old)
     bench("write_file", path="a.txt", content=content)
     assert path.read_bytes() == stored
 
 
-def test_a_character_outside_the_encoding_makes_the_file_utf8_with_a_note(bench):
+def test_character_outside_the_encoding_makes_the_file_utf8_with_a_note(bench):
     path = bench.put("a.txt", "für\r\n".encode("cp1252"))
     answer = bench("write_file", path="a.txt", content="日本\n")
     assert "Note: a.txt was cp1252" in answer
     assert path.read_bytes() == "日本\r\n".encode()
 
 
-def test_an_unread_file_is_replaced_with_a_note(bench):
+def test_unread_file_is_replaced_with_a_note(bench):
     bench.put("a.txt", "old")
     assert bench("write_file", path="a.txt", content="new").endswith(
         "Note: a.txt existed and had not been read in this session."
     )
 
 
-def test_a_file_that_was_read_or_written_is_replaced_without_a_note(bench):
+def test_file_that_was_read_or_written_is_replaced_without_a_note(bench):
     bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     assert bench("write_file", path="a.txt", content="n") == "Replaced a.txt: 1 line(s), 1 bytes"
     assert bench("write_file", path="a.txt", content="m") == "Replaced a.txt: 1 line(s), 1 bytes"
 
 
-def test_a_change_since_the_read_is_reported_before_it_is_overwritten(bench):
+def test_change_since_the_read_is_reported_before_it_is_overwritten(bench):
     path = bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     path.write_text("someone's work")
@@ -123,7 +123,7 @@ def test_a_change_since_the_read_is_reported_before_it_is_overwritten(bench):
     assert path.read_text() == "new"
 
 
-def test_a_change_of_the_same_size_and_time_is_noticed(bench):
+def test_change_of_the_same_size_and_time_is_noticed(bench):
     path = bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     times = path.stat()
@@ -133,14 +133,14 @@ def test_a_change_of_the_same_size_and_time_is_noticed(bench):
         bench("write_file", path="a.txt", content="mine")
 
 
-def test_a_touched_file_of_the_same_content_is_no_change(bench):
+def test_touched_file_with_same_content_counts_as_unchanged(bench):
     path = bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     os.utime(path, (1, 1))
     assert bench("write_file", path="a.txt", content="new").startswith("Replaced")
 
 
-def test_what_was_read_is_remembered_for_the_session_only(bench):
+def test_read_files_are_remembered_for_the_session_only(bench):
     path = bench.put("a.txt", "old")
     bench("read_file", path="a.txt")
     path.write_text("other")
@@ -148,7 +148,7 @@ def test_what_was_read_is_remembered_for_the_session_only(bench):
     assert "had not been read" in bench("write_file", path="a.txt", content="new")
 
 
-def test_a_change_during_the_write_is_not_overwritten(bench, monkeypatch):
+def test_change_during_the_write_is_not_overwritten(bench, monkeypatch):
     path = bench.put("a.txt", "old")
     flush = os.fsync
 
@@ -163,7 +163,7 @@ def test_a_change_during_the_write_is_not_overwritten(bench, monkeypatch):
     assert names_in(bench.root) == ["a.txt"]
 
 
-def test_the_same_content_is_not_written_again(bench):
+def test_same_content_is_not_written_again(bench):
     path = bench.put("a.txt", "x\r\n")
     before = path.stat().st_ino
     assert bench("write_file", path="a.txt", content="x\n") == (
@@ -187,14 +187,14 @@ def test_content_that_cannot_be_stored_is_refused(make_bench, content, says):
     assert names_in(bench.root) == []
 
 
-def test_a_binary_file_is_not_overwritten(bench):
+def test_binary_file_is_not_overwritten(bench):
     path = bench.put("a.png", b"\x89PNG\0")
     with pytest.raises(ToolError, match=r"a.png is a binary file"):
         bench("write_file", path="a.png", content="text")
     assert path.read_bytes() == b"\x89PNG\0"
 
 
-def test_a_large_text_may_be_replaced_by_a_small_one(make_bench):
+def test_large_text_may_be_replaced_by_a_small_one(make_bench):
     bench = make_bench(max_file_bytes=1_000)
     path = bench.put("a.txt", b"\xef\xbb\xbf" + b"x" * 2_000)
     bench("write_file", path="a.txt", content="y")
@@ -212,7 +212,7 @@ def test_folders_pipes_and_paths_through_files_are_refused(bench):
         bench("write_file", path="a.txt/b", content="x")
 
 
-def test_outside_the_workspace_nothing_is_written(bench):
+def test_write_outside_the_workspace_is_refused(bench):
     with pytest.raises(Refused, match=r"outside the workspace"):
         bench("write_file", path="../a.txt", content="x")
     (bench.root / "out").symlink_to(bench.root.parent)

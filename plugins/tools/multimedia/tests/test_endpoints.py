@@ -21,7 +21,7 @@ def offered(h: Harness) -> list[str]:
     return [schema.name for schema in h.model.last.tools]
 
 
-def test_nothing_is_offered_without_a_key(harness: Make) -> None:
+def test_no_tool_is_offered_without_a_key(harness: Make) -> None:
     h = harness(Multimedia)
     assert offered(h) == []
     host = h.plugin(Multimedia).host
@@ -33,24 +33,24 @@ def test_nothing_is_offered_without_a_key(harness: Make) -> None:
     assert "OPENAI_API_KEY" in found.fix  # type: ignore[union-attr]
 
 
-def test_a_server_of_ones_own_needs_no_key(harness: Make) -> None:
+def test_own_server_needs_no_key(harness: Make) -> None:
     h = harness(Multimedia, config={"base_url": "http://127.0.0.1:9/v1"})
     assert offered(h) == TOOLS
     ((_, check),) = h.checks()
     assert "speech: gpt-4o-mini-tts at http://127.0.0.1:9/v1" in check.run().detail  # type: ignore[union-attr]
 
 
-def test_only_what_has_a_service_is_offered(harness: Make) -> None:
+def test_only_tools_with_a_service_are_offered(harness: Make) -> None:
     speech = {"base_url": "http://127.0.0.1:9/v1"}
     assert offered(harness(Multimedia, config={"speech": speech})) == ["text_to_speech"]
 
 
-def test_a_service_is_switched_off(harness: Make) -> None:
+def test_service_can_be_switched_off(harness: Make) -> None:
     config = {"base_url": "http://127.0.0.1:9/v1", "image": False, "vision": False}
     assert offered(harness(Multimedia, config=config)) == TOOLS[2:]
 
 
-def test_a_server_that_needs_no_key_gets_none(
+def test_server_that_needs_no_key_gets_none(
     make_studio: Callable[..., Any], make_server: Callable[..., Any]
 ) -> None:
     local = make_server(None)
@@ -59,7 +59,7 @@ def test_a_server_that_needs_no_key_gets_none(
     assert local.requests[0].headers["authorization"] == "Bearer none"
 
 
-def test_the_provider_is_asked_where_nothing_is_set(
+def test_provider_address_and_key_are_the_default(
     server: Any, make_studio: Callable[..., Any]
 ) -> None:
     of_openai = {"base_url": server.base_url, "api_key": server.key}
@@ -67,7 +67,7 @@ def test_the_provider_is_asked_where_nothing_is_set(
     assert studio.text("generate_image", prompt="a").startswith("Saved to ")
 
 
-def test_a_key_goes_to_no_other_address(
+def test_key_is_sent_to_its_own_address_only(
     make_studio: Callable[..., Any],
     server: Any,
     make_server: Callable[..., Any],
@@ -83,7 +83,7 @@ def test_a_key_goes_to_no_other_address(
     assert len(server.requests) == 1
 
 
-def test_the_plugin_s_address_does_not_get_the_key_of_the_provider(
+def test_plugin_address_does_not_get_the_provider_key(
     make_studio: Callable[..., Any], make_server: Callable[..., Any]
 ) -> None:
     local = make_server(None)
@@ -92,7 +92,7 @@ def test_the_plugin_s_address_does_not_get_the_key_of_the_provider(
     assert local.requests[0].headers["authorization"] == "Bearer none"
 
 
-def test_every_service_has_its_own(
+def test_each_service_may_have_its_own_address_key_and_model(
     make_studio: Callable[..., Any],
     server: Any,
     make_server: Callable[..., Any],

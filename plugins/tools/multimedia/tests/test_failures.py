@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def test_a_wrong_key_is_an_error_without_the_key(
+def test_wrong_key_is_an_error_without_the_key(
     make_studio: Callable[..., Any], server: Any
 ) -> None:
     studio = make_studio(api_key="sk-wrong-key-987654321")
@@ -28,13 +28,13 @@ def test_refused_content_is_an_error(studio: Any) -> None:
     assert studio.media == []
 
 
-def test_an_unknown_model_is_an_error(make_studio: Callable[..., Any]) -> None:
+def test_unknown_model_is_an_error(make_studio: Callable[..., Any]) -> None:
     text = make_studio(speech={"model": "kokoro"}).text("text_to_speech", text="Hi")
     assert text.startswith("Error: The speech service does not know the model kokoro")
     assert "plugins.multimedia.speech.model" in text
 
 
-def test_an_unsupported_size_is_an_error(studio: Any) -> None:
+def test_unsupported_size_is_an_error(studio: Any) -> None:
     text = studio.text("generate_image", prompt="a", size="1000x1000")
     assert text.startswith("Error: The image service refused the request (400: Invalid size")
 
@@ -53,7 +53,7 @@ STATUSES = [
 
 
 @pytest.mark.parametrize(("status", "body", "told"), STATUSES)
-def test_an_error_status_has_a_message(
+def test_error_status_has_a_message(
     studio: Any, server: Any, canned: Any, status: int, body: Any, told: str
 ) -> None:
     said = body if isinstance(body, str) else json.dumps(body)
@@ -71,7 +71,7 @@ ANSWERS += [b"<html><title>Welcome</title></html>", b'{"text": {}}', b'{"choices
 
 
 @pytest.mark.parametrize("body", ANSWERS, ids=range(len(ANSWERS)))
-def test_an_unusable_answer_has_a_message(
+def test_unusable_response_has_a_message(
     studio: Any, server: Any, canned: Any, png: bytes, tone: Callable[[str], bytes], body: bytes
 ) -> None:
     studio.file("a.png", png)
@@ -105,12 +105,14 @@ def test_an_unusable_answer_has_a_message(
         max_leaves=8,
     )
 )
-def test_no_json_is_a_fault(studio: Any, server: Any, canned: Any, body: Any) -> None:
+def test_any_json_response_gives_a_sentence(
+    studio: Any, server: Any, canned: Any, body: Any
+) -> None:
     server.canned[:] = [canned(200, json.dumps(body).encode())]
     assert "failed:" not in studio.text("generate_image", prompt="a")
 
 
-def test_an_endless_answer_times_out(
+def test_endless_response_times_out(
     make_studio: Callable[..., Any], server: Any, canned: Any
 ) -> None:
     server.canned.append(canned(hold=True))
@@ -119,20 +121,20 @@ def test_an_endless_answer_times_out(
     assert text.startswith("Error: The image service did not answer in time.")
 
 
-def test_an_answer_that_breaks_off_is_told(studio: Any, server: Any, canned: Any) -> None:
+def test_truncated_response_is_an_error(studio: Any, server: Any, canned: Any) -> None:
     server.canned.append(canned(200, b'{"data": [', cut=True))
     text = studio.text("generate_image", prompt="a")
     assert text.startswith("Error: The answer of the image service")
     assert "broke off" in text
 
 
-def test_an_unreachable_service_is_an_error(make_studio: Callable[..., Any]) -> None:
+def test_unreachable_service_is_an_error(make_studio: Callable[..., Any]) -> None:
     studio = make_studio(base_url="http://127.0.0.1:9/v1")
     text = studio.text("generate_image", prompt="a")
     assert text.startswith("Error: The connection to the image service (http://127.0.0.1:9/v1)")
 
 
-def test_an_answer_without_bound_is_not_taken(
+def test_unbounded_response_is_rejected(
     make_studio: Callable[..., Any], server: Any, canned: Any
 ) -> None:
     server.canned.append(canned(200, b" " * 3_000_000))
@@ -140,9 +142,7 @@ def test_an_answer_without_bound_is_not_taken(
     assert text == "Error: The image service sent more than 1.4 MB."
 
 
-def test_a_busy_service_is_retried(
-    make_studio: Callable[..., Any], server: Any, canned: Any
-) -> None:
+def test_busy_service_is_retried(make_studio: Callable[..., Any], server: Any, canned: Any) -> None:
     server.canned.append(canned(429, b"{}", headers={"retry-after-ms": "1"}))
     studio = make_studio(max_retries=2)
     assert studio.text("generate_image", prompt="a").startswith("Saved to ")
@@ -162,7 +162,7 @@ class Ear(Plugin):
             self.heard.append((ctx.turn.inbound.text, delta.text))
 
 
-def test_a_wait_is_shown_in_the_conversation(
+def test_retry_wait_is_shown_in_the_conversation(
     make_studio: Callable[..., Any], server: Any, canned: Any, png: bytes
 ) -> None:
     studio = make_studio(Ear, max_retries=2)
@@ -177,7 +177,7 @@ def test_a_wait_is_shown_in_the_conversation(
     assert len(server.requests) == 3
 
 
-def test_a_refusal_of_the_model_that_sees_is_told(
+def test_refusal_of_the_vision_model_is_an_error(
     studio: Any, server: Any, canned: Any, png: bytes
 ) -> None:
     message = {"content": None, "refusal": "I cannot look at that"}
@@ -187,7 +187,7 @@ def test_a_refusal_of_the_model_that_sees_is_told(
     assert text == "Error: The vision service refused the content: I cannot look at that"
 
 
-def test_a_full_disk_is_an_error(studio: Any) -> None:
+def test_full_disk_is_an_error(studio: Any) -> None:
     (studio.harness.home).mkdir(parents=True, exist_ok=True)
     (studio.harness.home / "media").write_text("in the way")
     text = studio.text("generate_image", prompt="a")
@@ -195,7 +195,7 @@ def test_a_full_disk_is_an_error(studio: Any) -> None:
 
 
 @pytest.mark.parametrize("end", ["\nX-Other: 1", "-ключ", "-schlüssel", "\0"])
-def test_a_key_that_no_header_can_hold_is_told_and_not_shown(
+def test_key_that_no_header_can_hold_is_an_error_without_the_key(
     make_studio: Callable[..., Any], server: Any, caplog: pytest.LogCaptureFixture, end: str
 ) -> None:
     studio = make_studio(api_key=f"sk-secret-987654321{end}")

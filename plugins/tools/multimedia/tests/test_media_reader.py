@@ -29,7 +29,7 @@ GUARDED = pytest.mark.parametrize(
 
 
 @GUARDED
-def test_what_the_guard_refuses_is_refused(studio: Any, server: Any, png: bytes, name: str) -> None:
+def test_guarded_paths_are_refused(studio: Any, server: Any, png: bytes, name: str) -> None:
     (studio.harness.home / "outside.png").parent.mkdir(parents=True, exist_ok=True)
     (studio.harness.home / "outside.png").write_bytes(png)
     studio.file(".env", png)
@@ -39,13 +39,13 @@ def test_what_the_guard_refuses_is_refused(studio: Any, server: Any, png: bytes,
 
 
 @pytest.mark.parametrize("name", ["nothing.png", "", ".", "a\nb.png"])
-def test_what_is_not_there_is_told(studio: Any, server: Any, name: str) -> None:
+def test_missing_file_is_an_error(studio: Any, server: Any, name: str) -> None:
     text = studio.text("describe_image", image=name)
     assert text.startswith(("Error: ", "Denied: "))
     assert server.requests == []
 
 
-def test_the_type_is_that_of_the_content(studio: Any, server: Any, png: bytes) -> None:
+def test_file_type_is_taken_from_the_content(studio: Any, server: Any, png: bytes) -> None:
     studio.file("notes.png", b"These are no pictures, but notes.")
     studio.file("page.png", b"<svg xmlns='http://www.w3.org/2000/svg'></svg>")
     studio.file("picture.mp3", png)
@@ -58,7 +58,7 @@ def test_the_type_is_that_of_the_content(studio: Any, server: Any, png: bytes) -
     assert studio.text("describe_image", image="picture.mp3") == server.seen
 
 
-def test_a_file_of_a_gigabyte_is_not_read(studio: Any, server: Any, png: bytes) -> None:
+def test_gigabyte_file_is_not_read(studio: Any, server: Any, png: bytes) -> None:
     path = studio.file("huge.png", png)
     os.truncate(path, 1_000_000_000)
     text = studio.text("describe_image", image="huge.png")
@@ -67,7 +67,7 @@ def test_a_file_of_a_gigabyte_is_not_read(studio: Any, server: Any, png: bytes) 
     assert server.requests == []
 
 
-def test_a_pipe_does_not_hold_the_turn(studio: Any) -> None:
+def test_pipe_does_not_block_the_turn(studio: Any) -> None:
     studio.file("x", b"")
     os.mkfifo(studio.harness.workspace / "pipe.png")
     assert studio.text("describe_image", image="pipe.png").startswith("Denied: ")
@@ -85,7 +85,7 @@ def album(tmp_path: Path, png: bytes) -> Path:
     return folder
 
 
-def test_an_allowed_folder_is_read(
+def test_file_in_an_allowed_folder_is_read(
     make_studio: Callable[..., Any], server: Any, album: Path
 ) -> None:
     wanted = str(album / "2024" / "a.png")
@@ -95,7 +95,7 @@ def test_an_allowed_folder_is_read(
     assert studio.text("describe_image", image=f"{album}/2024/../2024/a.png") == server.seen
 
 
-def test_no_link_leads_out_of_an_allowed_folder(
+def test_link_out_of_an_allowed_folder_is_refused(
     make_studio: Callable[..., Any], server: Any, album: Path, tmp_path: Path, png: bytes
 ) -> None:
     (tmp_path / "private").mkdir()
@@ -110,7 +110,7 @@ def test_no_link_leads_out_of_an_allowed_folder(
     assert server.requests == []
 
 
-def test_no_secret_file_of_an_allowed_folder_is_read(
+def test_secret_file_in_an_allowed_folder_is_refused(
     make_studio: Callable[..., Any], server: Any, album: Path, png: bytes
 ) -> None:
     (album / ".ssh").mkdir()
@@ -125,7 +125,7 @@ def test_no_secret_file_of_an_allowed_folder_is_read(
     assert server.requests == []
 
 
-def test_an_allowed_folder_holds_no_devices(
+def test_pipe_or_folder_in_an_allowed_folder_is_refused(
     make_studio: Callable[..., Any], server: Any, album: Path
 ) -> None:
     os.mkfifo(album / "pipe.png")
@@ -136,7 +136,7 @@ def test_an_allowed_folder_holds_no_devices(
     assert server.requests == []
 
 
-def test_an_allowed_folder_above_hooklines_home_does_not_open_it(
+def test_allowed_folder_above_hooklines_home_does_not_open_it(
     make_studio: Callable[..., Any], server: Any, tmp_path: Path, png: bytes
 ) -> None:
     studio = make_studio(allowed_read_dirs=[str(tmp_path)])
@@ -152,9 +152,7 @@ def test_an_allowed_folder_above_hooklines_home_does_not_open_it(
 # The chat's own files
 
 
-def test_a_pipe_that_came_with_a_message_is_not_waited_for(
-    studio: Any, server: Any, tmp_path: Path
-) -> None:
+def test_attached_pipe_does_not_block_the_turn(studio: Any, server: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
     came = Attachment(tmp_path / "a.png", "image/png", "a.png", 9)
     call = calls("describe_image", image=str(came.path))
@@ -162,7 +160,7 @@ def test_a_pipe_that_came_with_a_message_is_not_waited_for(
     assert server.requests == []
 
 
-def test_a_file_that_came_with_a_message_is_read_in_its_chat(
+def test_attached_file_can_be_read_in_its_chat(
     studio: Any, server: Any, tmp_path: Path, tone: Callable[[str], bytes]
 ) -> None:
     path = tmp_path / "inbox-7.bin"
@@ -178,7 +176,7 @@ def test_a_file_that_came_with_a_message_is_read_in_its_chat(
 
 
 @pytest.mark.parametrize("name", ["notes.png", "../config.yaml", f"{'0' * 32}.png/../notes.png"])
-def test_only_what_was_made_is_read_of_the_folder_media(
+def test_media_folder_gives_only_generated_files(
     studio: Any, server: Any, png: bytes, name: str
 ) -> None:
     media = studio.harness.home / "media"
@@ -188,7 +186,7 @@ def test_only_what_was_made_is_read_of_the_folder_media(
     assert server.requests == []
 
 
-def test_a_link_in_the_folder_media_is_not_followed(
+def test_link_in_the_media_folder_is_not_followed(
     studio: Any, server: Any, png: bytes, tmp_path: Path
 ) -> None:
     media = studio.harness.home / "media"
@@ -203,7 +201,7 @@ def test_a_link_in_the_folder_media_is_not_followed(
 # Addresses
 
 
-def test_a_private_address_is_refused(studio: Any, make_server: Callable[..., Any]) -> None:
+def test_private_address_is_refused(studio: Any, make_server: Callable[..., Any]) -> None:
     site = make_server()
     for url in (f"{site.url}/a.png", "http://169.254.169.254/latest", "http://[::1]/a.png"):
         assert studio.text("describe_image", image=url).startswith("Denied: ")
@@ -223,7 +221,7 @@ def test_other_schemes_are_refused(studio: Any, server: Any, url: str) -> None:
 OPEN = {"network.allow_hosts": ["127.0.0.1"]}
 
 
-def test_an_allowed_address_is_read(
+def test_allowed_private_address_is_read(
     make_studio: Callable[..., Any], server: Any, make_server: Callable[..., Any], png: bytes
 ) -> None:
     site = make_server()
@@ -235,7 +233,7 @@ def test_an_allowed_address_is_read(
     assert studio.text("describe_image", image=f"{site.url}/b").endswith("answered 404")
 
 
-def test_a_large_answer_is_not_read_to_its_end(
+def test_large_response_is_not_read_to_its_end(
     make_studio: Callable[..., Any], server: Any, make_server: Callable[..., Any], png: bytes
 ) -> None:
     site = make_server()
@@ -246,7 +244,7 @@ def test_a_large_answer_is_not_read_to_its_end(
 
 
 @given(name=st.text(max_size=60))
-def test_no_name_is_a_fault(studio: Any, server: Any, name: str) -> None:
+def test_any_file_name_gives_a_sentence(studio: Any, server: Any, name: str) -> None:
     text = studio.text("describe_image", image=name)
     assert text.startswith(("Denied: ", "Error: "))
     assert "describe_image failed" not in text

@@ -15,7 +15,7 @@ DRAW = calls("generate_image", prompt="a red bicycle")
 SPEAK = calls("text_to_speech", text="Good morning", format="opus")
 
 
-def test_a_picture_comes_with_the_reply(studio: Any) -> None:
+def test_generated_picture_is_attached_to_the_reply(studio: Any) -> None:
     reply = studio.say("draw", DRAW, "Here it is.")
     (picture,) = reply.attachments
     assert isinstance(picture, Attachment)
@@ -25,7 +25,7 @@ def test_a_picture_comes_with_the_reply(studio: Any) -> None:
     assert reply.text == "Here it is."
 
 
-def test_everything_that_was_made_comes_in_its_order(studio: Any) -> None:
+def test_attachments_keep_the_order_of_the_calls(studio: Any) -> None:
     reply = studio.say("draw and speak", [DRAW, SPEAK], DRAW, "Here.")
     assert [(one.mime, one.name) for one in reply.attachments] == [
         ("image/png", "picture-1.png"),
@@ -34,12 +34,12 @@ def test_everything_that_was_made_comes_in_its_order(studio: Any) -> None:
     ]
 
 
-def test_the_next_reply_comes_without_it(studio: Any) -> None:
+def test_next_reply_has_no_old_attachment(studio: Any) -> None:
     studio.say("draw", DRAW, "Here it is.")
     assert studio.say("thanks", "Welcome.").attachments == ()
 
 
-def test_what_failed_sends_nothing(studio: Any) -> None:
+def test_failed_call_attaches_nothing(studio: Any) -> None:
     reply = studio.say("draw", calls("generate_image", prompt="forbidden"), "I may not.")
     assert reply.attachments == ()
 
@@ -53,7 +53,7 @@ class Eraser(Plugin[NoConfig]):
             file.unlink()
 
 
-def test_a_file_that_is_gone_does_not_keep_the_reply(make_studio: Callable[..., Any]) -> None:
+def test_missing_file_does_not_hold_back_the_reply(make_studio: Callable[..., Any]) -> None:
     reply = make_studio(Eraser).say("draw", DRAW, "Here it is.")
     assert (reply.text, reply.attachments) == ("Here it is.", ())
 
@@ -71,7 +71,7 @@ class Slow(Plugin[NoConfig]):
         return "waited"
 
 
-def test_a_turn_that_another_process_finishes_delivers_it_too(
+def test_turn_finished_by_another_process_keeps_the_attachment(
     make_studio: Callable[..., Any],
 ) -> None:
     Slow.begun = asyncio.Event()
@@ -108,7 +108,7 @@ class Liar(Plugin[NoConfig]):
         return f"Saved to {path} (image/png, 3 bytes)."
 
 
-def test_what_another_tool_says_sends_nothing(make_studio: Callable[..., Any]) -> None:
+def test_path_named_by_another_tool_attaches_nothing(make_studio: Callable[..., Any]) -> None:
     studio = make_studio(Liar)
     studio.say("draw", DRAW, "Here it is.")
     (path,) = studio.media
@@ -124,7 +124,7 @@ class Manager(Plugin[NoConfig]):
         return (await ctx.host.run_turn("draw", parent=ctx)).reply
 
 
-def test_what_a_sub_agent_made_comes_with_the_reply_of_the_chat(
+def test_file_of_a_sub_agent_is_attached_to_the_chats_reply(
     make_studio: Callable[..., Any],
 ) -> None:
     studio = make_studio(Manager)
@@ -133,7 +133,7 @@ def test_what_a_sub_agent_made_comes_with_the_reply_of_the_chat(
     assert studio.say("thanks", "Welcome.").attachments == ()
 
 
-def test_streaming_continues(studio: Any) -> None:
+def test_reply_attachments_do_not_stop_streaming(studio: Any) -> None:
     """What only adds to a reply does not hold back what is shown of it."""
     h = studio.harness
     h.model.steps[:] = ["one two"]

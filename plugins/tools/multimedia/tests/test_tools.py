@@ -21,7 +21,7 @@ def saved(text: str) -> Path:
     return Path(found[1])
 
 
-def test_a_picture_is_made_and_saved_for_its_owner_alone(studio: Any, server: Any) -> None:
+def test_picture_is_saved_readable_by_its_owner_only(studio: Any, server: Any) -> None:
     text = studio.text("generate_image", prompt="a red bicycle", size="1024x1024")
     path = saved(text)
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -43,21 +43,19 @@ def test_two_pictures_have_two_names(studio: Any) -> None:
     assert re.fullmatch(r"[0-9a-f]{32}\.png", first.name)
 
 
-def test_the_call_names_the_model(studio: Any, server: Any) -> None:
+def test_model_argument_is_sent_to_the_service(studio: Any, server: Any) -> None:
     studio.text("generate_image", prompt="a", model="gpt-image-2.5-sunburst")
     assert server.requests[0].json["model"] == "gpt-image-2.5-sunburst"
 
 
-def test_a_picture_behind_an_address_of_the_service_is_fetched_without_the_key(
-    studio: Any, server: Any
-) -> None:
+def test_picture_url_of_the_service_is_fetched_without_the_key(studio: Any, server: Any) -> None:
     server.files["/made/1"] = b"GIF89a" + b"\0" * 20
     server.picture = {"url": f"{server.url}/made/1"}
     assert saved(studio.text("generate_image", prompt="a")).suffix == ".gif"
     assert "authorization" not in server.requests[-1].headers
 
 
-def test_a_picture_behind_a_private_address_elsewhere_is_not_fetched(
+def test_picture_url_at_another_private_address_is_not_fetched(
     studio: Any, server: Any, make_server: Callable[..., Any]
 ) -> None:
     other = make_server()
@@ -71,12 +69,12 @@ def test_a_picture_behind_a_private_address_elsewhere_is_not_fetched(
 
 
 @pytest.mark.parametrize("size", ["huge", "0x0", "1024", "99999x99999", "-1x5", "1e9x1e9", "1x1x1"])
-def test_an_absurd_size_is_not_sent(studio: Any, server: Any, size: str) -> None:
+def test_invalid_size_is_not_sent(studio: Any, server: Any, size: str) -> None:
     assert studio.text("generate_image", prompt="a", size=size).startswith("Error: size is such as")
     assert server.requests == []
 
 
-def test_a_picture_is_described(studio: Any, server: Any, png: bytes) -> None:
+def test_picture_is_described(studio: Any, server: Any, png: bytes) -> None:
     studio.file("bike.png", png)
     assert studio.text("describe_image", image="bike.png", prompt="What is it?") == server.seen
     (request,) = server.asked("chat/completions")
@@ -84,13 +82,13 @@ def test_a_picture_is_described(studio: Any, server: Any, png: bytes) -> None:
     assert request.json["messages"][0]["content"][0]["text"] == "What is it?"
 
 
-def test_what_was_made_can_be_described(studio: Any, server: Any) -> None:
+def test_generated_picture_can_be_described(studio: Any, server: Any) -> None:
     path = saved(studio.text("generate_image", prompt="a"))
     assert studio.text("describe_image", image=str(path)) == server.seen
 
 
 @pytest.mark.parametrize("name", ["mp3", "opus", "wav", "flac"])
-def test_a_text_is_spoken_in_the_format_asked_for(studio: Any, server: Any, name: str) -> None:
+def test_text_is_spoken_in_the_format_asked_for(studio: Any, server: Any, name: str) -> None:
     text = studio.text("text_to_speech", text="Good morning.", format=name)
     suffix = {"opus": ".ogg"}.get(name, f".{name}")
     assert saved(text).suffix == suffix
@@ -103,25 +101,25 @@ def test_a_text_is_spoken_in_the_format_asked_for(studio: Any, server: Any, name
     }
 
 
-def test_the_ending_is_that_of_the_content(studio: Any, server: Any, canned: Any) -> None:
+def test_file_suffix_is_taken_from_the_content(studio: Any, server: Any, canned: Any) -> None:
     server.canned.append(canned(body=(Path(__file__).parent / "data/tone.mp3").read_bytes()))
     assert saved(studio.text("text_to_speech", text="Hi", format="opus")).suffix == ".mp3"
 
 
-def test_a_voice_that_there_is_not_is_told(studio: Any) -> None:
+def test_unknown_voice_is_an_error(studio: Any) -> None:
     text = studio.text("text_to_speech", text="Hi", voice="darth")
     assert text.startswith("Error: The speech service refused the request (400")
     assert "alloy" in text
 
 
-def test_a_text_that_is_too_long_is_not_sent(studio: Any, server: Any) -> None:
+def test_too_long_text_is_not_sent(studio: Any, server: Any) -> None:
     text = studio.text("text_to_speech", text="word " * 1000)
     assert text.startswith("Error: The text has 4999 characters; at most 4096")
     assert server.requests == []
 
 
 @pytest.mark.parametrize(("name", "sent"), [("opus", "ogg"), ("mp3", "mp3"), ("m4a", "m4a")])
-def test_a_recording_is_transcribed(
+def test_recording_is_transcribed(
     studio: Any, server: Any, tone: Callable[[str], bytes], name: str, sent: str
 ) -> None:
     studio.file("memo.bin", tone(name))
@@ -131,13 +129,13 @@ def test_a_recording_is_transcribed(
     assert (request.form["model"], request.form["language"]) == ("gpt-transcribe", "en")
 
 
-def test_silence_is_told(studio: Any, server: Any, tone: Callable[[str], bytes]) -> None:
+def test_silence_is_reported(studio: Any, server: Any, tone: Callable[[str], bytes]) -> None:
     server.words = ""
     studio.file("memo.wav", tone("wav"))
     assert studio.text("transcribe_audio", audio="memo.wav") == "(no words)"
 
 
-def test_a_language_that_is_none_is_not_sent(studio: Any, server: Any) -> None:
+def test_invalid_language_is_not_sent(studio: Any, server: Any) -> None:
     text = studio.text("transcribe_audio", audio="x", language="klingon please")
     assert text.startswith("Error: language is a code")
     assert server.requests == []
@@ -166,7 +164,7 @@ def test_descriptions_and_transcripts_pass_pre_read(
     assert heard == "Denied: file a.wav speaks ill"
 
 
-def test_the_tools_cost_few_tokens(studio: Any) -> None:
+def test_tool_schemas_cost_few_tokens(studio: Any) -> None:
     studio.harness.model.steps[:] = ["hi"]
     studio.harness.send("hello")
     tools = json.loads(studio.harness.model.wires[0].stable["tools"])

@@ -58,7 +58,7 @@ def line(
     return VoiceChat(make_studio(voice, others={"voice": {"round_trip": True}}), note)
 
 
-def test_a_voice_note_is_answered_with_a_voice_note(
+def test_voice_note_is_answered_with_a_voice_note(
     line: VoiceChat, server: Any, tone: Callable[[str], bytes]
 ) -> None:
     reply = line.say("The **lamp** is on.")
@@ -73,7 +73,9 @@ def test_a_voice_note_is_answered_with_a_voice_note(
     assert answer.duration == 0.5
 
 
-def test_a_service_without_opus_is_asked_for_another_format(line: VoiceChat, server: Any) -> None:
+def test_other_format_is_requested_from_a_service_without_opus(
+    line: VoiceChat, server: Any
+) -> None:
     pytest.importorskip("av")
     server.formats = {"wav"}
     (answer,) = line.say("The lamp is on.").attachments
@@ -92,7 +94,7 @@ def test_failing_services_do_not_stop_the_chat(line: VoiceChat, server: Any, can
     assert told[1].startswith("The answer could not be spoken: The speech service failed")
 
 
-def test_a_recording_of_a_gigabyte_is_not_sent(line: VoiceChat, server: Any) -> None:
+def test_gigabyte_recording_is_not_sent(line: VoiceChat, server: Any) -> None:
     os.truncate(line.audio.path, 1_000_000_000)
     line.say("That was long.")
     assert server.asked("audio/transcriptions") == []

@@ -42,7 +42,7 @@ def rated(level: str) -> dict[str, Any]:
     return {"database_specific": {"severity": level}}
 
 
-def test_an_advisory_is_one_line_with_all_that_matters(osv: Any, check: Check) -> None:
+def test_advisory_is_one_line(osv: Any, check: Check) -> None:
     osv.vulns[LODASH] = [
         advisory(
             "GHSA-35jh-r3h4-6jhm",
@@ -64,13 +64,13 @@ def test_an_advisory_is_one_line_with_all_that_matters(osv: Any, check: Check) -
     assert json.loads(json.dumps(result.data)) == result.data
 
 
-def test_no_finding_is_not_called_safe(check: Check) -> None:
+def test_no_finding_is_not_reported_as_safe(check: Check) -> None:
     text = check("left-pad", "npm", "1.3.0").text
     assert text.startswith("npm left-pad 1.3.0: nothing known in OSV.")
     assert "does not say whether the package exists" in text
 
 
-def test_the_worst_comes_first_and_malware_before_it(osv: Any, check: Check) -> None:
+def test_findings_are_sorted_by_severity_after_malware(osv: Any, check: Check) -> None:
     osv.vulns[LODASH] = [
         advisory("GHSA-low", **rated("LOW")),
         advisory("GHSA-unrated"),
@@ -99,7 +99,7 @@ def test_the_worst_comes_first_and_malware_before_it(osv: Any, check: Check) -> 
         ("odd", "UNRATED"),
     ],
 )
-def test_a_cvss_vector_is_computed_or_shown_as_it_is(
+def test_cvss_vector_is_scored_or_shown_as_it_is(
     osv: Any, check: Check, severity: Any, shown: str
 ) -> None:
     osv.vulns[LODASH] = [advisory("GHSA-x", severity=severity)]
@@ -115,7 +115,7 @@ def test_severity_may_stand_beside_the_affected_package(osv: Any, check: Check) 
     assert [line.rpartition(" GHSA-")[0] for line in lines[1:]] == ["CRITICAL 9.8", "LOW"]
 
 
-def test_advisories_of_one_flaw_are_one_line(osv: Any, check: Check) -> None:
+def test_aliased_advisories_share_one_line(osv: Any, check: Check) -> None:
     package = ("PyPI", "jinja2")
     osv.vulns["PyPI", "jinja2", "2.4.1"] = [
         advisory("PYSEC-2014-8", package=package, aliases=["CVE-2014-1402"], fixed="2.7.2"),
@@ -135,7 +135,7 @@ def test_withdrawn_advisories_are_left_out(osv: Any, check: Check) -> None:
     assert "nothing known" in check("lodash", "npm", "4.17.15").text
 
 
-def test_fixes_are_those_of_this_package(osv: Any, check: Check) -> None:
+def test_fixed_versions_are_those_of_this_package(osv: Any, check: Check) -> None:
     one = advisory("GHSA-two", fixed="4.0.1")
     one["affected"].append(
         {
@@ -150,7 +150,7 @@ def test_fixes_are_those_of_this_package(osv: Any, check: Check) -> None:
     assert "0123456789abcdef" not in text
 
 
-def test_without_a_fix_the_last_affected_version_is_shown(osv: Any, check: Check) -> None:
+def test_last_affected_version_is_shown_if_there_is_no_fix(osv: Any, check: Check) -> None:
     one = advisory("GHSA-last")
     one["affected"][0]["ranges"][0]["events"].append({"last_affected": "4.17.20"})
     osv.vulns[LODASH] = [one, advisory("GHSA-none")]
@@ -159,7 +159,7 @@ def test_without_a_fix_the_last_affected_version_is_shown(osv: Any, check: Check
     assert lines[2].endswith("no fix known")
 
 
-def test_without_a_version_it_says_that_all_versions_are_meant(osv: Any, check: Check) -> None:
+def test_result_without_a_version_covers_all_versions(osv: Any, check: Check) -> None:
     osv.vulns["npm", "lodash", ""] = [advisory("GHSA-any")]
     assert "of any version" in check("lodash", "npm").text.splitlines()[0]
     assert "version" not in osv.asked[-1]
@@ -174,7 +174,7 @@ def test_every_page_is_fetched(osv: Any, check: Check) -> None:
     assert not result.notes
 
 
-def test_more_pages_than_the_limit_are_noted(osv: Any, check: Check) -> None:
+def test_page_limit_is_noted_in_the_result(osv: Any, check: Check) -> None:
     osv.endless = True
     osv.vulns[LODASH] = [advisory("GHSA-1")]
     result = check("lodash", "npm", "4.17.15", max_pages=3)
@@ -183,7 +183,7 @@ def test_more_pages_than_the_limit_are_noted(osv: Any, check: Check) -> None:
     assert result.notes == ("OSV has more advisories than were fetched",)
 
 
-def test_a_long_list_is_cut_at_the_least_severe(osv: Any, check: Check) -> None:
+def test_long_list_is_cut_at_the_least_severe(osv: Any, check: Check) -> None:
     osv.vulns[LODASH] = [advisory(f"GHSA-{n}", **rated("LOW")) for n in range(30)]
     osv.vulns[LODASH].append(advisory("GHSA-worst", **rated("CRITICAL")))
     result = check("lodash", "npm", "4.17.15", max_shown=4)
@@ -194,7 +194,7 @@ def test_a_long_list_is_cut_at_the_least_severe(osv: Any, check: Check) -> None:
     assert len(result.data["findings"]) == 31
 
 
-def test_a_summary_is_one_bounded_line(osv: Any, check: Check) -> None:
+def test_summary_is_one_bounded_line(osv: Any, check: Check) -> None:
     osv.vulns[LODASH] = [
         advisory("GHSA-a", summary="first\nsecond\t" + "x" * 1000),
         advisory("GHSA-b", details="only   details"),
@@ -206,7 +206,7 @@ def test_a_summary_is_one_bounded_line(osv: Any, check: Check) -> None:
     assert "GHSA-b: only details" in lines[2]
 
 
-def test_a_summary_passes_pre_read(harness: Callable[..., Harness], osv: Any) -> None:
+def test_summary_passes_pre_read(harness: Callable[..., Harness], osv: Any) -> None:
     class Gate(Plugin[NoConfig]):
         @hookimpl
         def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
@@ -220,7 +220,7 @@ def test_a_summary_passes_pre_read(harness: Callable[..., Harness], osv: Any) ->
     assert lines[2] == "UNRATED GHSA-b: fine; no fix known"
 
 
-def test_the_tool_is_read_only_cached_and_small(harness: Callable[..., Harness]) -> None:
+def test_tool_is_read_only_and_cached_with_a_small_schema(harness: Callable[..., Harness]) -> None:
     h = harness(Osv, config={"cache_seconds": 60}, model=["hi"])
     h.send("hello")
     (tool,) = [one for one in h.plugin(Osv).host.tools() if one.name == "osv_check"]
@@ -246,7 +246,9 @@ odd_advisories = st.fixed_dictionaries(
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(odd=st.lists(odd_advisories | json_values, max_size=3))
-def test_odd_advisories_hide_no_good_one(osv: Any, check: Check, odd: list[Any]) -> None:
+def test_malformed_advisories_do_not_hide_valid_ones(
+    osv: Any, check: Check, odd: list[Any]
+) -> None:
     osv.vulns[LODASH] = [*odd, advisory("GHSA-good", fixed="4.17.21")]
     result = check("lodash", "npm", "4.17.15")
     assert result.ok

@@ -37,21 +37,21 @@ SPELLINGS = [
 
 
 @sampled(("spelling", "key"), SPELLINGS)
-def test_every_spelling_reaches_the_services_own(
+def test_ecosystem_spellings_are_mapped_to_the_services_name(
     osv: Any, check: Check, spelling: str, key: str
 ) -> None:
     assert check(NAMES[key], spelling).ok
     assert osv.asked[-1]["package"] == {"name": NAMES[key], "ecosystem": key}
 
 
-def test_the_data_has_the_documented_ecosystems() -> None:
+def test_ecosystem_table_has_the_documented_ecosystems() -> None:
     assert set(DATA) == set(NAMES)
 
 
 @pytest.mark.parametrize(
     ("asked", "meant"), [("pypy", "PyPI"), ("carg", "crates.io"), ("composr", "Packagist")]
 )
-def test_an_unknown_ecosystem_gets_the_nearest(
+def test_unknown_ecosystem_error_names_the_nearest(
     osv: Any, check: Check, asked: str, meant: str
 ) -> None:
     result = check("x", asked)
@@ -60,7 +60,7 @@ def test_an_unknown_ecosystem_gets_the_nearest(
     assert not osv.asked
 
 
-def test_an_ecosystem_like_no_other_gets_the_list(check: Check) -> None:
+def test_unrecognisable_ecosystem_error_lists_all(check: Check) -> None:
     text = check("x", "zzzzzz").text
     assert "did you mean" not in text
     assert all(key in text for key in NAMES)
@@ -81,7 +81,7 @@ def test_an_ecosystem_like_no_other_gets_the_list(check: Check) -> None:
         ("NuGet", "Newtonsoft.Json", "Newtonsoft.Json"),
     ],
 )
-def test_names_are_written_as_the_ecosystem_compares_them(
+def test_package_names_are_normalised_for_their_ecosystem(
     osv: Any, check: Check, ecosystem: str, written: str, sent: str
 ) -> None:
     assert check(written, ecosystem).ok
@@ -108,7 +108,7 @@ def test_names_are_written_as_the_ecosystem_compares_them(
         ("npm", "a\nb", "name or @scope/name"),
     ],
 )
-def test_a_wrong_name_is_refused_with_the_right_form(
+def test_wrong_package_name_error_shows_the_right_form(
     osv: Any, check: Check, ecosystem: str, name: str, form: str
 ) -> None:
     result = check(name, ecosystem)
@@ -129,7 +129,7 @@ def test_a_wrong_name_is_refused_with_the_right_form(
         ("npm", "", None),
     ],
 )
-def test_versions_are_exact(
+def test_version_is_sent_exactly(
     osv: Any, check: Check, ecosystem: str, written: str, sent: str | None
 ) -> None:
     assert check(NAMES[ecosystem], ecosystem, written).ok
@@ -137,7 +137,7 @@ def test_versions_are_exact(
 
 
 @pytest.mark.parametrize("version", ["^1.2.3", ">=1.0", "latest", "*", "1.0 || 2.0", "1" * 129])
-def test_a_range_is_refused(osv: Any, check: Check, version: str) -> None:
+def test_version_range_is_refused(osv: Any, check: Check, version: str) -> None:
     result = check("lodash", "npm", version)
     assert not result.ok
     assert "exact version" in result.text
@@ -149,7 +149,7 @@ def test_a_range_is_refused(osv: Any, check: Check, version: str) -> None:
     ecosystem=st.sampled_from(sorted(DATA)) | st.text(max_size=8),
     version=st.none() | st.text(max_size=10),
 )
-def test_any_arguments_give_a_result_or_an_own_error(
+def test_any_arguments_give_a_result_or_an_error_sentence(
     osv: Any, check: Check, package: str, ecosystem: str, version: str | None
 ) -> None:
     before = len(osv.asked)
@@ -177,7 +177,7 @@ def test_any_arguments_give_a_result_or_an_own_error(
         (200, {}, b"[" * 100_000, "not return an OSV answer"),
     ],
 )
-def test_a_failure_is_an_error_not_a_clean_result(
+def test_service_failure_is_an_error_not_a_clean_result(
     osv: Any, check: Check, status: int, headers: dict[str, str], body: bytes, words: str
 ) -> None:
     osv.next.append((status, headers, body))
@@ -188,31 +188,31 @@ def test_a_failure_is_an_error_not_a_clean_result(
     assert check("lodash", "npm", "4.17.15").ok
 
 
-def test_a_failure_on_a_later_page_is_a_failure(osv: Any, check: Check) -> None:
+def test_failure_on_a_later_page_fails_the_call(osv: Any, check: Check) -> None:
     osv.endless = True
     osv.next += [(200, {}, b'{"vulns": [], "next_page_token": "at-0"}'), (500, {}, b"")]
     assert "OSV failed (500)" in check("lodash", "npm", "4.17.15").text
 
 
-def test_a_foreign_page_token_is_the_services_refusal(osv: Any, check: Check) -> None:
+def test_foreign_page_token_is_refused_by_the_service(osv: Any, check: Check) -> None:
     osv.next.append((200, {}, b'{"next_page_token": "elsewhere"}'))
     assert "refused the query: invalid cursor" in check("lodash", "npm", "4.17.15").text
 
 
-def test_a_service_that_does_not_answer_times_out(osv: Any, check: Check) -> None:
+def test_unresponsive_service_times_out(osv: Any, check: Check) -> None:
     osv.stall = True
     result = check("lodash", "npm", "4.17.15", timeout_seconds=0.2)
     assert not result.ok
     assert "took longer than 0.2 s" in result.text
 
 
-def test_an_unreachable_service_is_an_error(check: Check) -> None:
+def test_unreachable_service_is_an_error(check: Check) -> None:
     result = check("lodash", "npm", base_url="http://127.0.0.1:9")
     assert not result.ok
     assert "http://127.0.0.1:9/v1/query cannot be reached" in result.text
 
 
-def test_the_public_service_is_asked_through_the_guarded_client(
+def test_public_service_is_queried_through_the_guarded_client(
     harness: Callable[..., Harness],
 ) -> None:
     steps = [calls("osv_check", package="lodash", ecosystem="npm"), "done"]
@@ -223,7 +223,7 @@ def test_the_public_service_is_asked_through_the_guarded_client(
 
 
 @pytest.mark.parametrize("url", ["api.osv.dev", "ftp://x", "https://", "http://x/?q=1"])
-def test_an_invalid_base_url_switches_the_plugin_off(
+def test_invalid_base_url_switches_the_plugin_off(
     harness: Callable[..., Harness], url: str
 ) -> None:
     h = harness(Osv, config={"base_url": url}, strict=False)

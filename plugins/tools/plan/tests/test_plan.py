@@ -76,7 +76,7 @@ def contexts(h: Any, request: int = -1) -> list[str]:
     return [message.context for message in h.model.requests[request].messages if message.context]
 
 
-def test_the_model_keeps_a_list_and_the_person_sees_it(harness: Make) -> None:
+def test_person_sees_the_plan_that_the_model_sets(harness: Make) -> None:
     h = harness(Plans, model=[planned(), "I go on."])
     result = h.send("go").tool_calls[0]
     assert (result.ok, result.text, result.shown) == (True, "Plan: 1 of 3 done.", SHOWN)
@@ -87,7 +87,7 @@ def test_the_model_keeps_a_list_and_the_person_sees_it(harness: Make) -> None:
     assert not contexts(h)
 
 
-def test_a_call_replaces_the_list(harness: Make) -> None:
+def test_call_replaces_the_plan(harness: Make) -> None:
     done = [{**step, "state": "done"} for step in THREE]
     h = harness(Plans, model=[planned(), planned(done), "done", planned([]), "empty"])
     h.send("go")
@@ -111,9 +111,7 @@ def test_a_call_replaces_the_list(harness: Make) -> None:
         ([{"text": "b", "state": "open"}] * 41, "41 steps are too many"),
     ],
 )
-def test_an_invalid_list_is_an_error_and_changes_nothing(
-    harness: Make, steps: Any, said: str
-) -> None:
+def test_invalid_plan_is_an_error_and_changes_nothing(harness: Make, steps: Any, said: str) -> None:
     h = harness(Plans, model=[planned(), "ok", planned(steps), "well"])
     h.send("go")
     result = h.send("again").tool_calls[0]
@@ -123,12 +121,12 @@ def test_an_invalid_list_is_an_error_and_changes_nothing(
     assert h.send("/plan").text == SHOWN
 
 
-def test_an_unknown_argument_is_named(harness: Make) -> None:
+def test_unknown_argument_error_names_it(harness: Make) -> None:
     h = harness(Plans, model=[calls("plan", steps=[], merge=True), "well"])
     assert "no argument 'merge'" in h.send("go").tool_calls[0].text
 
 
-def test_steps_that_were_encoded_twice_are_read(harness: Make) -> None:
+def test_double_encoded_steps_are_read(harness: Make) -> None:
     h = harness(Plans, model=[planned(json.dumps(THREE)), "ok"])
     assert h.send("go").tool_calls[0].shown == SHOWN
 
@@ -169,7 +167,7 @@ def test_any_text_becomes_one_printable_line(text: str) -> None:
     line.encode()
 
 
-def test_the_plan_is_added_after_a_compaction(harness: Make) -> None:
+def test_plan_is_added_after_a_compaction(harness: Make) -> None:
     h = harness(Shortening, Plans, model=[planned(), "ok", "later", "later still"])
     h.send("go")
     before = h.model.bodies[-1]
@@ -185,7 +183,7 @@ def test_the_plan_is_added_after_a_compaction(harness: Make) -> None:
     assert new[: len(old)] == old
 
 
-def test_the_plan_is_added_to_a_turn_that_is_compacted(harness: Make) -> None:
+def test_plan_is_added_to_a_turn_that_is_compacted(harness: Make) -> None:
     steps = [planned(), calls("squeeze"), calls("squeeze"), "done", "next"]
     h = harness(Shortening, Plans, model=steps)
     h.send("go")
@@ -199,7 +197,7 @@ def test_the_plan_is_added_to_a_turn_that_is_compacted(harness: Make) -> None:
     assert len(contexts(h)) == 1
 
 
-def test_a_finished_plan_is_not_added_again(harness: Make) -> None:
+def test_finished_plan_is_not_added_again(harness: Make) -> None:
     done = [{**step, "state": "done"} for step in THREE]
     h = harness(Shortening, Plans, model=[planned(done), "ok", "later"])
     h.send("go")
@@ -208,7 +206,7 @@ def test_a_finished_plan_is_not_added_again(harness: Make) -> None:
     assert not contexts(h)
 
 
-def test_a_restart_keeps_it_and_another_session_has_none(harness: Make, tmp_path: Any) -> None:
+def test_plan_survives_a_restart_and_stays_in_its_session(harness: Make, tmp_path: Any) -> None:
     home = tmp_path / "home"
     first = harness(Shortening, Plans, home=home, model=[planned(), "ok"])
     session = first.send("go").turn.session.id
@@ -224,7 +222,7 @@ def test_a_restart_keeps_it_and_another_session_has_none(harness: Make, tmp_path
     assert h.send("/plan", session="other").text.startswith("There is no plan.")
 
 
-def test_the_command_clears_and_points_to_the_mode(harness: Make) -> None:
+def test_command_clears_the_plan_and_points_to_mode_plan(harness: Make) -> None:
     h = harness(Plans, model=[planned(), "ok"])
     h.send("go")
     assert "/mode plan" in h.send("/plan everything").text
@@ -232,7 +230,7 @@ def test_the_command_clears_and_points_to_the_mode(harness: Make) -> None:
     assert h.send("/plan").text.startswith("There is no plan.")
 
 
-def test_it_is_shown_while_the_turn_runs(harness: Make) -> None:
+def test_plan_is_shown_while_the_turn_runs(harness: Make) -> None:
     class Slow(Plugin):
         begun, go = asyncio.Event(), asyncio.Event()
 
@@ -258,7 +256,7 @@ def test_it_is_shown_while_the_turn_runs(harness: Make) -> None:
     assert h.run(life()).startswith("Plan: 1 of 3 done")
 
 
-def test_the_schema_is_lean(harness: Make) -> None:
+def test_schema_costs_few_tokens(harness: Make) -> None:
     h = harness(Plans, model=["ok"])
     h.send("go")
     (schema,) = h.model.last.tools

@@ -26,19 +26,19 @@ def check(shell: Shell) -> CheckResult:
     return result
 
 
-def test_a_bad_pattern_is_an_error_that_names_it() -> None:
+def test_invalid_pattern_error_names_the_pattern() -> None:
     with pytest.raises(
         ValidationError, match=r"entry 2, '\(unclosed' is not a valid regular expression"
     ):
         ShellConfig(dangerous_patterns=["fine", "(unclosed"])
 
 
-def test_a_timeout_above_its_maximum_is_an_error() -> None:
+def test_timeout_above_its_maximum_is_an_error() -> None:
     with pytest.raises(ValidationError, match="longer than max_timeout"):
         ShellConfig(timeout=700)
 
 
-def test_an_operators_pattern_asks(make_plugin: Callable[..., Shell], ctx: Any) -> None:
+def test_pattern_of_the_operator_asks(make_plugin: Callable[..., Shell], ctx: Any) -> None:
     shell = make_plugin(dangerous_patterns=[r"make\s+deploy"])
     found = hook_verdict(shell, ctx, ToolCall("1", "bash", {"command": "make deploy"}))
     assert isinstance(found, Ask)
@@ -46,7 +46,7 @@ def test_an_operators_pattern_asks(make_plugin: Callable[..., Shell], ctx: Any) 
     assert hook_verdict(shell, ctx, ToolCall("1", "bash", {"command": "make test"})) is None
 
 
-def test_an_empty_list_clears_the_patterns_alone(
+def test_empty_pattern_list_keeps_the_built_in_rules(
     make_plugin: Callable[..., Shell], ctx: Any
 ) -> None:
     default, empty = make_plugin(), make_plugin(dangerous_patterns=[])
@@ -56,14 +56,14 @@ def test_an_empty_list_clears_the_patterns_alone(
     assert hook_verdict(empty, ctx, ToolCall("1", "bash", {"command": "rm -rf /"})) is not None
 
 
-def test_the_doctor_warns_of_an_empty_list(make_plugin: Callable[..., Shell]) -> None:
+def test_doctor_warns_about_an_empty_pattern_list(make_plugin: Callable[..., Shell]) -> None:
     warned = check(make_plugin(dangerous_patterns=[]))
     assert warned.hint
     assert "dangerous_patterns" in warned.detail
     assert not check(make_plugin()).hint
 
 
-def test_the_doctor_fails_without_a_shell(
+def test_doctor_fails_without_a_shell(
     make_plugin: Callable[..., Shell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -76,7 +76,7 @@ def data(name: str) -> Any:
 
 
 @pytest.mark.parametrize("row", data("acts"), ids=lambda row: str(row["commands"][0]))
-def test_every_act_has_a_source_and_can_be_used(row: dict[str, Any]) -> None:
+def test_acts_have_a_source_and_are_usable(row: dict[str, Any]) -> None:
     assert row["source"]
     if "deed" in row:
         assert row["deed"] in deeds.DEEDS
@@ -87,6 +87,6 @@ def test_every_act_has_a_source_and_can_be_used(row: dict[str, Any]) -> None:
     re.compile(row.get("unless", ""))
 
 
-def test_the_default_patterns_are_regular_expressions() -> None:
+def test_default_patterns_are_regular_expressions() -> None:
     for pattern in ShellConfig().dangerous_patterns:
         re.compile(pattern)

@@ -23,17 +23,17 @@ def run(
     return result.text, bool(h.questions)
 
 
-def test_an_ordinary_command_needs_no_approval(harness: MakeHarness) -> None:
+def test_ordinary_command_needs_no_approval(harness: MakeHarness) -> None:
     assert run(harness, command="echo hello") == ("hello\n[exit code 0]", False)
 
 
-def test_a_denied_command_has_a_reason_and_no_question(harness: MakeHarness) -> None:
+def test_denied_command_has_a_reason_and_no_question(harness: MakeHarness) -> None:
     text, asked = run(harness, ("Always",), command="rm -rf /")
     assert text.startswith("Denied: This cannot be undone: `rm -rf /`")
     assert not asked
 
 
-def test_a_person_sees_the_literal_command(harness: MakeHarness) -> None:
+def test_approval_shows_the_literal_command(harness: MakeHarness) -> None:
     command = "echo one; su\ndo -- echo two".replace("su\ndo", "s''udo")
     h = harness(Shell, model=[calls("bash", command=command), "Done."], answers=["Deny"])
     text = h.send("go").tool_calls[0].text
@@ -42,12 +42,12 @@ def test_a_person_sees_the_literal_command(harness: MakeHarness) -> None:
     assert [question.preview for question in h.questions] == [command]
 
 
-def test_what_a_person_grants_is_run(harness: MakeHarness) -> None:
+def test_approved_command_is_run(harness: MakeHarness) -> None:
     text, asked = run(harness, ("Once",), command="ls / > /dev/null; echo listed")
     assert (text, asked) == ("listed\n[exit code 0]", True)
 
 
-def test_a_call_of_the_program_itself_can_be_granted_for_now_alone(harness: MakeHarness) -> None:
+def test_hookline_command_can_be_approved_only_once(harness: MakeHarness) -> None:
     command = "true || hookline pairing approve 123456 --admin"
     h = harness(Shell, model=[calls("bash", command=command), "Done."], answers=["Deny"])
     assert h.send("go").tool_calls[0].text.startswith("Denied: ")
@@ -115,7 +115,7 @@ def begun_at_home(
         "cat /proc/self/root{folder}/.hookline/.env",
     ],
 )
-def test_no_grant_shows_the_keys_below_the_folder_that_is_read(
+def test_approved_command_never_shows_keys_below_the_folder_it_reads(
     harness: MakeHarness, tmp_path: Path, command: str
 ) -> None:
     folder = tmp_path / "me"
@@ -143,7 +143,7 @@ def test_no_grant_shows_the_keys_below_the_folder_that_is_read(
         "tr / . < notes.txt",
     ],
 )
-def test_ordinary_work_in_ones_home_asks_nobody(
+def test_ordinary_work_in_the_home_folder_needs_no_approval(
     harness: MakeHarness, tmp_path: Path, command: str
 ) -> None:
     h = begun_at_home(tmp_path / "me", harness, command, "Deny")
@@ -151,7 +151,7 @@ def test_ordinary_work_in_ones_home_asks_nobody(
     assert (h.questions, text[:7]) == ([], text[:7].replace("Denied:", "")), text
 
 
-def test_in_a_sandbox_the_keys_are_not_there(
+def test_keys_are_not_visible_in_a_sandbox(
     sandboxes: None, harness: MakeHarness, tmp_path: Path
 ) -> None:
     h = begun_at_home(tmp_path / "me", harness, "grep -rh . . | sort", "Deny", enabled=True)
@@ -170,7 +170,7 @@ def test_in_a_sandbox_the_keys_are_not_there(
         "cp -r project/. .",
     ],
 )
-def test_what_may_overwrite_hookline_s_folder_is_asked_about(
+def test_command_that_may_overwrite_hooklines_folder_needs_approval(
     harness: MakeHarness, tmp_path: Path, command: str
 ) -> None:
     h = begun_at_home(tmp_path / "me", harness, command, "Deny")
@@ -194,7 +194,9 @@ def test_what_may_overwrite_hookline_s_folder_is_asked_about(
         "cat {home}/profiles/work/vault.key",
     ],
 )
-def test_no_grant_shows_hookline_s_keys(harness: MakeHarness, tmp_path: Path, command: str) -> None:
+def test_approval_never_shows_hooklines_keys(
+    harness: MakeHarness, tmp_path: Path, command: str
+) -> None:
     """Wherever its home is: here it lies below the folder for temporary files."""
     home = tmp_path / "home"
     for name in ("vault.key", ".env", "plugins/audit/key", "profiles/work/vault.key"):
@@ -208,7 +210,7 @@ def test_no_grant_shows_hookline_s_keys(harness: MakeHarness, tmp_path: Path, co
     assert not h.questions
 
 
-def test_what_else_is_hookline_s_own_is_asked_about(harness: MakeHarness, tmp_path: Path) -> None:
+def test_other_files_of_hooklines_home_need_approval(harness: MakeHarness, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     for command in ("cat {home}/config.yaml", "ls -a {home}", "sqlite3 {home}/hookline.db .dump"):
@@ -218,7 +220,7 @@ def test_what_else_is_hookline_s_own_is_asked_about(harness: MakeHarness, tmp_pa
         assert len(h.questions) == 1
 
 
-def test_a_plugin_can_ask_what_a_command_would_do(harness: MakeHarness) -> None:
+def test_plugin_can_query_the_effects_of_a_command(harness: MakeHarness) -> None:
     found: list[Effect] = []
 
     class Listener(Plugin[None]):
@@ -247,7 +249,7 @@ def test_a_plugin_can_ask_what_a_command_would_do(harness: MakeHarness) -> None:
         ({"command": " "}, "empty"),
     ],
 )
-def test_wrong_arguments_get_a_message_to_act_on(
+def test_wrong_arguments_give_an_error_sentence(
     harness: MakeHarness, arguments: dict[str, object], said: str
 ) -> None:
     text, asked = run(harness, **arguments)
@@ -256,13 +258,13 @@ def test_wrong_arguments_get_a_message_to_act_on(
     assert not asked
 
 
-def test_a_workdir_outside_is_refused(harness: MakeHarness) -> None:
+def test_workdir_outside_is_refused(harness: MakeHarness) -> None:
     text, _ = run(harness, command="pwd", workdir="/")
     assert text.startswith(("Error: ", "Denied: "))
     assert "outside the workspace" in text
 
 
-def test_the_guards_of_core_are_asked(harness: MakeHarness) -> None:
+def test_core_guards_judge_paths_and_urls(harness: MakeHarness) -> None:
     for command in (
         "cat server.pem",
         "curl http://10.1.2.3/",
@@ -274,7 +276,7 @@ def test_the_guards_of_core_are_asked(harness: MakeHarness) -> None:
         assert len(h.questions) == 1
 
 
-def test_an_allowed_host_is_not_asked_about(harness: MakeHarness) -> None:
+def test_allowed_host_needs_no_approval(harness: MakeHarness) -> None:
     command = (
         "echo curl http://10.1.2.3:8080/; : curl; wget --version http://10.1.2.3:8080/ || true"
     )
@@ -289,7 +291,7 @@ def test_an_allowed_host_is_not_asked_about(harness: MakeHarness) -> None:
         assert bool(h.questions) is asked
 
 
-def test_where_a_sandbox_is_demanded_nothing_is_run_without_one(
+def test_required_sandbox_that_is_missing_refuses_every_command(
     harness: MakeHarness, nothing: None
 ) -> None:
     h = harness(

@@ -41,7 +41,7 @@ def checked(shell: Shell) -> CheckResult:
     return result
 
 
-async def test_the_system_is_read_only(sandboxed: Shell, ctx: Any) -> None:
+async def test_system_is_read_only(sandboxed: Shell, ctx: Any) -> None:
     for place in ("/usr/x", "/etc/x", "/bin/x"):
         result = await sandboxed.bash(ctx, f"echo x > {place}")
         assert not result.ok
@@ -49,13 +49,13 @@ async def test_the_system_is_read_only(sandboxed: Shell, ctx: Any) -> None:
         assert not Path(place).exists()
 
 
-async def test_the_workspace_can_be_written(sandboxed: Shell, ctx: Any) -> None:
+async def test_workspace_is_writable(sandboxed: Shell, ctx: Any) -> None:
     result = await sandboxed.bash(ctx, "echo kept > file && cat file")
     assert result.text == "kept\n[exit code 0]"
     assert (ctx.paths.workspace / "file").read_text() == "kept\n"
 
 
-async def test_nothing_else_of_the_machine_is_there(
+async def test_rest_of_the_machine_is_not_visible(
     sandboxed: Shell, work: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "other").write_text("not for you")
@@ -69,15 +69,13 @@ async def test_nothing_else_of_the_machine_is_there(
         assert not result.ok, place
 
 
-async def test_the_secrets_of_a_home_are_not_visible(
-    sandboxed: Shell, work: Any, home: Path
-) -> None:
+async def test_secrets_in_home_are_not_visible(sandboxed: Shell, work: Any, home: Path) -> None:
     result = await sandboxed.bash(work, "cat ~/.ssh/id_rsa; ls -A ~; echo $HOME")
     assert "very-secret" not in result.text
     assert result.text.endswith(f"{home}\n[exit code 0]")
 
 
-async def test_the_secrets_of_a_workspace_are_covered_up(sandboxed: Shell, ctx: Any) -> None:
+async def test_secrets_in_the_workspace_are_masked(sandboxed: Shell, ctx: Any) -> None:
     (ctx.paths.workspace / ".env").write_text("KEY=very-secret")
     (ctx.paths.workspace / ".ssh").mkdir()
     (ctx.paths.workspace / ".ssh" / "id_rsa").write_text("very-secret")
@@ -95,7 +93,7 @@ async def test_the_secrets_of_a_workspace_are_covered_up(sandboxed: Shell, ctx: 
         "mkdir 0{1..4100}",
     ],
 )
-async def test_a_secret_cannot_be_brought_to_where_none_is_looked_for(
+async def test_secret_moved_to_an_unsearched_folder_stays_masked(
     sandboxed: Shell, ctx: Any, first: str
 ) -> None:
     app = ctx.paths.workspace / "pkg" / "app"
@@ -110,7 +108,7 @@ async def test_a_secret_cannot_be_brought_to_where_none_is_looked_for(
     "name",
     [".cargo/.env", ".cache/huggingface/.env", "go/x/.env", "node_modules/.env", "dist/.env"],
 )
-async def test_secrets_beside_what_was_installed_are_covered_up(
+async def test_secrets_in_dependency_and_cache_folders_are_masked(
     sandboxed: Shell, ctx: Any, name: str
 ) -> None:
     secret = ctx.paths.workspace / name
@@ -120,7 +118,7 @@ async def test_secrets_beside_what_was_installed_are_covered_up(
     assert "very-secret" not in result.text
 
 
-async def test_a_home_that_is_the_workspace_keeps_its_secrets_covered(
+async def test_secrets_are_masked_if_home_is_the_workspace(
     sandboxed: Shell, home: Path, make_context: Callable[..., Any]
 ) -> None:
     (home / "notes").write_text("mine")
@@ -129,13 +127,13 @@ async def test_a_home_that_is_the_workspace_keeps_its_secrets_covered(
     assert "very-secret" not in result.text
 
 
-async def test_passwords_of_the_machine_are_covered_up(sandboxed: Shell, ctx: Any) -> None:
+async def test_password_files_of_the_machine_are_masked(sandboxed: Shell, ctx: Any) -> None:
     result = await sandboxed.bash(ctx, "cat /etc/shadow /etc/gshadow /etc/sudoers")
     assert not result.ok
     assert "root:" not in result.text
 
 
-async def test_the_environment_is_cleared(
+async def test_environment_is_cleared(
     make_plugin: Callable[..., Shell], sandboxes: None, ctx: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMPANY_INTERNAL", "not for you")
@@ -149,7 +147,7 @@ async def test_the_environment_is_cleared(
     await shell.teardown(shell.host)
 
 
-async def test_temporary_files_are_private_and_stay_for_the_session(
+async def test_temporary_files_are_private_and_last_for_the_session(
     sandboxed: Shell, ctx: Any, make_context: Callable[..., Any]
 ) -> None:
     await sandboxed.bash(ctx, "echo one > /tmp/shell-sandbox-file; echo two > ~/cache")
@@ -166,7 +164,7 @@ def listening() -> socket.socket:
     return server
 
 
-async def test_there_is_no_network(sandboxed: Shell, ctx: Any) -> None:
+async def test_network_is_not_available(sandboxed: Shell, ctx: Any) -> None:
     with listening() as server:
         port = server.getsockname()[1]
         result = await sandboxed.bash(ctx, f"exec 3<>/dev/tcp/127.0.0.1/{port}")
@@ -180,7 +178,7 @@ async def test_other_processes_cannot_be_seen_or_ended(sandboxed: Shell, ctx: An
     assert "alive" in rest
 
 
-async def test_more_folders_can_be_shown(
+async def test_more_folders_can_be_mounted(
     make_plugin: Callable[..., Shell], sandboxes: None, work: Any, tmp_path: Path
 ) -> None:
     for name in ("tools", "out"):
@@ -199,7 +197,7 @@ async def test_more_folders_can_be_shown(
     await shell.teardown(shell.host)
 
 
-async def test_where_a_sandbox_is_demanded_and_none_can_be_made_nothing_is_run(
+async def test_required_sandbox_that_cannot_be_made_refuses_commands(
     make_plugin: Callable[..., Shell], ctx: Any, nothing: None
 ) -> None:
     shell = make_plugin(sandbox={"enabled": True})
@@ -225,14 +223,12 @@ def test_bubblewraps_error_is_shown(
     assert "userns" in result.fix
 
 
-def test_the_doctor_says_which_sandbox_there_is(
-    make_plugin: Callable[..., Shell], sandboxes: None
-) -> None:
+def test_doctor_names_the_sandbox(make_plugin: Callable[..., Shell], sandboxes: None) -> None:
     assert "bubblewrap" in checked(make_plugin()).detail
     assert checked(make_plugin(sandbox={"enabled": True})).ok
 
 
-def test_the_doctor_says_if_landlock_is_used(
+def test_doctor_says_if_landlock_is_used(
     make_plugin: Callable[..., Shell],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -246,20 +242,20 @@ def test_the_doctor_says_if_landlock_is_used(
     assert "Install bubblewrap" in result.fix
 
 
-def test_the_doctor_warns_if_it_is_off(make_plugin: Callable[..., Shell]) -> None:
+def test_doctor_warns_if_the_sandbox_is_off(make_plugin: Callable[..., Shell]) -> None:
     result = checked(make_plugin(sandbox={"enabled": False}))
     assert result.hint
     assert "off: everyone's commands" in result.detail
 
 
-def test_the_doctor_says_if_there_is_none(
+def test_doctor_says_if_there_is_no_sandbox(
     make_plugin: Callable[..., Shell], nothing: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checked(make_plugin()).hint
     assert not checked(make_plugin(sandbox={"enabled": True})).ok
 
 
-async def test_teardown_removes_the_private_folders(
+async def test_teardown_removes_private_folders(
     make_plugin: Callable[..., Shell],
     sandboxes: None,
     ctx: Any,

@@ -74,7 +74,7 @@ def work(chats: Path) -> Path:
 
 
 @pytest.mark.parametrize("who", [STRANGER, ADMIN, NOBODY, AGENT, REVIEW], ids=str)
-async def test_default_sandboxing(
+async def test_sandbox_is_the_default_for_everyone_but_the_operator(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -86,7 +86,7 @@ async def test_default_sandboxing(
 
 
 @pytest.mark.parametrize("who", [{}, BEFOREHAND], ids=["in person", "beforehand"])
-async def test_what_the_operator_asks_for_in_person_or_allowed_beforehand_is_not(
+async def test_command_of_the_operator_is_not_sandboxed(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -139,7 +139,7 @@ async def test_sandboxed_script_cannot_read_home(
     assert "very-secret" not in result.text
 
 
-async def test_a_link_into_home_leads_nowhere(
+async def test_link_into_home_leads_nowhere(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -153,7 +153,7 @@ async def test_a_link_into_home_leads_nowhere(
     assert "very-secret" not in (await shell_of().bash(ctx, command)).text
 
 
-async def test_home_inside_the_workspace_is_out_of_reach(
+async def test_home_inside_the_workspace_is_not_visible(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -203,7 +203,7 @@ async def test_control_files_are_read_only(
     }
 
 
-async def test_a_repository_can_be_committed_to(
+async def test_git_commit_works_in_the_sandbox(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     tmp_path: Path,
@@ -219,7 +219,7 @@ async def test_a_repository_can_be_committed_to(
     assert again.text.count("\n") == 2, again.text
 
 
-async def test_a_server_of_this_machine_cannot_be_reached(
+async def test_local_server_cannot_be_reached(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
 ) -> None:
     name = f"hookline-test-{os.getpid()}"
@@ -252,7 +252,7 @@ async def test_memory_and_file_size_are_limited(
     assert not (await shell.bash(ctx, "while :; do :; done", timeout=20)).text.startswith("[timed")
 
 
-async def test_private_folders_that_grow_too_large_are_emptied(
+async def test_oversized_private_folders_are_emptied(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
 ) -> None:
     shell = shell_of(sandbox={"limits": {"private_mb": 16}})
@@ -266,7 +266,7 @@ def asked(shell: Shell, ctx: Any, command: str = "ls") -> Ask | Deny | None:
     return hook_verdict(shell, ctx, ToolCall("c1", "bash", {"command": command}))
 
 
-def test_without_a_sandbox_every_command_of_others_needs_approval(
+def test_commands_of_others_need_approval_without_a_sandbox(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     found = asked(shell_of(), make_context(work(chats), **STRANGER))
@@ -276,7 +276,7 @@ def test_without_a_sandbox_every_command_of_others_needs_approval(
     assert "all the rights of the account" in found.reason
 
 
-def test_without_a_sandbox_or_a_person_nothing_is_run(
+def test_nothing_is_run_without_a_sandbox_or_a_person(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     for who in (NOBODY, REVIEW, {**STRANGER, **NOBODY}):
@@ -285,7 +285,7 @@ def test_without_a_sandbox_or_a_person_nothing_is_run(
         assert "install bubblewrap" in found.reason
 
 
-async def test_without_any_sandbox_the_tool_itself_refuses_too(
+async def test_tool_itself_refuses_without_a_sandbox(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     with pytest.raises(ToolError, match="nothing was run"):
@@ -293,7 +293,7 @@ async def test_without_any_sandbox_the_tool_itself_refuses_too(
     assert not (work(chats) / "proof").exists()
 
 
-async def test_without_a_sandbox_an_admin_is_warned(
+async def test_admin_is_warned_without_a_sandbox(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
 ) -> None:
     shell, ctx = shell_of(), make_context(work(chats), **ADMIN)
@@ -304,7 +304,7 @@ async def test_without_a_sandbox_an_admin_is_warned(
     assert "without a sandbox" in ctx.told[0]
 
 
-def test_with_landlock_no_approval_is_needed(
+def test_landlock_needs_no_approval(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, landlock: None
 ) -> None:
     assert asked(shell_of(), make_context(work(chats), **STRANGER)) is None
@@ -349,7 +349,7 @@ def fetch(url: str) -> str:
     return f"exec 3<>/dev/tcp/127.0.0.1/3128; printf '{request}' >&3; timeout 5 cat <&3"
 
 
-async def test_an_admin_reaches_public_addresses_through_the_guard_alone(
+async def test_admin_reaches_public_addresses_only_through_the_guard(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -369,7 +369,7 @@ async def test_an_admin_reaches_public_addresses_through_the_guard_alone(
     assert not (await shell.bash(ctx, "exec 3<>/dev/udp/1.1.1.1/53 && echo x >&3")).ok
 
 
-async def test_others_have_no_network_unless_it_is_given(
+async def test_others_have_no_network_by_default(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -384,7 +384,7 @@ async def test_others_have_no_network_unless_it_is_given(
         assert ("200 OK" in result.text) is reaches, network
 
 
-async def test_sockets_that_leave_no_trace_in_a_network_namespace_are_refused(
+async def test_vsock_and_alg_sockets_are_refused(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
 ) -> None:
     code = "import socket\nfor family in (40, 38):  # vsock, alg\n    socket.socket(family, 5)"
@@ -394,7 +394,7 @@ async def test_sockets_that_leave_no_trace_in_a_network_namespace_are_refused(
     assert "Operation not permitted" in text
 
 
-async def test_root_keeps_no_rights_of_its_own(
+async def test_root_loses_its_capabilities(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
 ) -> None:
     ctx = make_context(work(chats), **STRANGER)

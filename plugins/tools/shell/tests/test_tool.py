@@ -65,7 +65,7 @@ async def test_output_ends_with_the_exit_code(shell: Shell, ctx: Any) -> None:
     assert result.ok
 
 
-async def test_a_failing_command_is_not_ok_and_tells_its_code(shell: Shell, ctx: Any) -> None:
+async def test_failing_command_is_not_ok_and_reports_its_exit_code(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "echo oops >&2; exit 3")
     assert result.text == "oops\n[exit code 3]"
     assert not result.ok
@@ -76,7 +76,7 @@ async def test_stdout_and_stderr_keep_their_order(shell: Shell, ctx: Any) -> Non
     assert result.text.splitlines()[:4] == ["1", "2", "3", "4"]
 
 
-async def test_a_command_killed_by_a_signal_tells_it_like_a_shell(shell: Shell, ctx: Any) -> None:
+async def test_killed_command_has_the_shells_exit_code(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "kill -KILL $$")
     assert result.text.endswith(f"[exit code {128 + signal.SIGKILL}]")
 
@@ -91,7 +91,7 @@ async def test_unicode_and_binary_output_are_text(shell: Shell, ctx: Any) -> Non
     assert result.text == "grüße 你好 🦊\n\ufffd\ufffd\n[exit code 0]"
 
 
-async def test_large_output_keeps_head_and_tail_and_says_what_is_missing(
+async def test_large_output_keeps_head_and_tail_and_counts_the_rest(
     make_plugin: Callable[..., Shell], ctx: Any
 ) -> None:
     shell = make_plugin(max_output=10_000)
@@ -111,7 +111,7 @@ async def test_output_within_the_limit_is_whole(
 
 
 @pytest.mark.slow
-async def test_a_large_flood_is_kept_within_memory(shell: Shell, ctx: Any) -> None:
+async def test_huge_output_is_kept_within_memory(shell: Shell, ctx: Any) -> None:
     tracemalloc.start()
     try:
         result = await shell.bash(ctx, "head -c 100000000 /dev/zero | tr '\\0' x; echo end")
@@ -136,18 +136,18 @@ async def test_a_large_flood_is_kept_within_memory(shell: Shell, ctx: Any) -> No
         "select x in a b; do break; done",
     ],
 )
-async def test_a_program_that_asks_does_not_hang(shell: Shell, ctx: Any, command: str) -> None:
+async def test_program_that_prompts_does_not_hang(shell: Shell, ctx: Any, command: str) -> None:
     result = await shell.bash(ctx, command, timeout=30)
     assert "timed out" not in result.text
     assert "[exit code " in result.text
 
 
-async def test_what_comes_last_is_not_lost(shell: Shell, ctx: Any) -> None:
+async def test_last_output_is_not_lost(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "seq 1 20000; echo last >&2")
     assert "\n20000\nlast\n[exit code 0]" in result.text
 
 
-async def test_a_flood_ends_at_the_timeout_within_bounds(shell: Shell, ctx: Any) -> None:
+async def test_endless_output_ends_at_the_timeout_within_bounds(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "yes 0123456789", timeout=0.5)
     assert "[timed out after 0.5 s]\n[exit code 143]" in result.text
     assert len(result.text) < 1_000_200
@@ -174,7 +174,7 @@ async def test_timeout_ends_children_in_a_session_of_their_own(
 
 @linux_only
 @pytest.mark.slow
-async def test_timeout_ends_what_forked_twice(shell: Shell, ctx: Any, nap: str) -> None:
+async def test_timeout_ends_processes_that_forked_twice(shell: Shell, ctx: Any, nap: str) -> None:
     await shell.bash(ctx, f"(setsid sh -c '({nap} &) ; :' &); sleep 60", timeout=1)
     assert not runs(nap)
 
@@ -192,7 +192,7 @@ async def test_cancellation_ends_the_command_and_its_children(
 
 
 @linux_only
-async def test_a_background_process_returns_at_once_and_is_listed(
+async def test_background_process_returns_at_once_and_is_listed(
     shell: Shell, ctx: Any, nap: str
 ) -> None:
     result = await shell.bash(ctx, f"{nap} & echo started")
@@ -208,7 +208,7 @@ async def test_a_background_process_returns_at_once_and_is_listed(
 
 
 @linux_only
-async def test_a_background_job_that_keeps_writing_does_not_hang(shell: Shell, ctx: Any) -> None:
+async def test_background_job_that_keeps_writing_does_not_hang(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "yes > /dev/stdout & sleep 0.1")
     assert result.ok
     assert len(result.data["jobs"]) == 1
@@ -233,30 +233,30 @@ async def test_teardown_ends_the_background_jobs(shell: Shell, ctx: Any, nap: st
     assert not runs(nap)
 
 
-async def test_workdir_is_where_the_command_runs(shell: Shell, ctx: Any) -> None:
+async def test_command_runs_in_workdir(shell: Shell, ctx: Any) -> None:
     (ctx.paths.workspace / "sub").mkdir()
     assert (await shell.bash(ctx, "basename $PWD", workdir="sub")).text == "sub\n[exit code 0]"
     here = (await shell.bash(ctx, "basename $PWD")).text
     assert here == f"{ctx.paths.workspace.name}\n[exit code 0]"
 
 
-async def test_a_workdir_outside_is_refused(shell: Shell, ctx: Any) -> None:
+async def test_workdir_outside_the_workspace_is_refused(shell: Shell, ctx: Any) -> None:
     with pytest.raises(PermissionError, match="outside the workspace"):
         await shell.bash(ctx, "pwd", workdir="/")
 
 
-async def test_a_workdir_that_is_not_a_folder_is_an_error(shell: Shell, ctx: Any) -> None:
+async def test_workdir_that_is_not_a_folder_is_an_error(shell: Shell, ctx: Any) -> None:
     with pytest.raises(ToolError, match="nosuch"):
         await shell.bash(ctx, "pwd", workdir="nosuch")
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-async def test_a_timeout_must_be_above_zero(shell: Shell, ctx: Any, seconds: float) -> None:
+async def test_timeout_must_be_above_zero(shell: Shell, ctx: Any, seconds: float) -> None:
     with pytest.raises(ToolError, match="above 0"):
         await shell.bash(ctx, "true", timeout=seconds)
 
 
-async def test_a_longer_timeout_than_allowed_is_cut(
+async def test_timeout_above_the_maximum_is_lowered(
     make_plugin: Callable[..., Shell], ctx: Any
 ) -> None:
     shell = make_plugin(timeout=0.2, max_timeout=0.3)
@@ -306,7 +306,7 @@ async def test_only_listed_variables_are_in_the_environment(
 
 
 @linux_only
-async def test_every_command_is_marked(shell: Shell, ctx: Any) -> None:
+async def test_command_is_marked_by_an_unremovable_limit(shell: Shell, ctx: Any) -> None:
     text = (
         await shell.bash(ctx, "unset SHELL_COMMAND_ID; ulimit -Hq; ulimit -q 900000 || true")
     ).text
@@ -321,7 +321,7 @@ async def test_env_allow_lets_a_named_variable_through(
     assert (await shell.bash(ctx, "echo $NPM_TOKEN")).text.startswith("npm-very-secret")
 
 
-async def test_sh_serves_where_there_is_no_bash(
+async def test_sh_is_used_without_bash(
     bare_shell: Shell, ctx: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "bin"
@@ -331,7 +331,7 @@ async def test_sh_serves_where_there_is_no_bash(
     assert (await bare_shell.bash(ctx, "echo $0")).text == f"{folder}/sh\n[exit code 0]"
 
 
-async def test_without_any_shell_the_error_says_so(
+async def test_missing_shell_is_an_error(
     bare_shell: Shell, ctx: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -339,18 +339,18 @@ async def test_without_any_shell_the_error_says_so(
         await bare_shell.bash(ctx, "echo")
 
 
-async def test_a_nul_in_a_command_is_an_error(shell: Shell, ctx: Any) -> None:
+async def test_nul_in_a_command_is_an_error(shell: Shell, ctx: Any) -> None:
     with pytest.raises(ToolError, match="NUL"):
         await shell.bash(ctx, "echo a\0b")
 
 
 @pytest.mark.parametrize("command", ["", "  \n"])
-async def test_an_empty_command_is_an_error(shell: Shell, ctx: Any, command: str) -> None:
+async def test_empty_command_is_an_error(shell: Shell, ctx: Any, command: str) -> None:
     with pytest.raises(ToolError, match="empty"):
         await shell.bash(ctx, command)
 
 
-def test_the_schema_is_small(make_plugin: Callable[..., Shell]) -> None:
+def test_schema_is_small(make_plugin: Callable[..., Shell]) -> None:
     schema = Tool.from_function(make_plugin().bash).schema
     whole = {"name": schema.name, "description": schema.description}
     compact = json.dumps(whole | {"parameters": schema.parameters}, separators=(",", ":"))

@@ -12,19 +12,19 @@ from hookline_hookspecs import Ask, Deny, ToolResult, ToolResultBlock
 from .conftest import MARK, CachedTools
 
 
-def test_an_equal_call_is_answered_and_marked(bench: CachedTools) -> None:
+def test_equal_call_is_answered_from_the_cache_and_marked(bench: CachedTools) -> None:
     assert bench.call("price", item="tea") == "tea costs 1"
     again = bench.call("price", item="tea")
     assert again.startswith("tea costs 1\n\n" + MARK)
     assert bench.shop.ran == 1
 
 
-def test_an_equal_call_in_the_same_turn_is_a_hit(bench: CachedTools) -> None:
+def test_equal_call_in_the_same_turn_is_a_hit(bench: CachedTools) -> None:
     texts = [result.text for result in bench.turn(*[calls("price", item="tea")] * 3)]
     assert [MARK in text for text in texts] == [False, True, True]
 
 
-def test_a_tool_that_declares_nothing_is_run_each_time(bench: CachedTools) -> None:
+def test_tool_without_a_ttl_is_run_each_time(bench: CachedTools) -> None:
     assert bench.call("fresh", item="tea") == "tea costs 1"
     assert bench.call("fresh", item="tea") == "tea costs 2"
 
@@ -51,7 +51,7 @@ def test_other_arguments_are_a_miss(bench: CachedTools, other: dict[str, Any]) -
     assert MARK not in bench.call("price", **other)
 
 
-def test_a_result_expires_after_its_ttl(bench: CachedTools, clock: Clock) -> None:
+def test_result_expires_after_its_ttl(bench: CachedTools, clock: Clock) -> None:
     bench.call("price", item="tea")
     clock.ahead(50)
     assert f"{MARK}50 s old" in bench.call("price", item="tea")
@@ -59,7 +59,7 @@ def test_a_result_expires_after_its_ttl(bench: CachedTools, clock: Clock) -> Non
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_a_result_expires_if_the_clock_is_set_back(bench: CachedTools, clock: Clock) -> None:
+def test_result_expires_if_the_clock_is_set_back(bench: CachedTools, clock: Clock) -> None:
     bench.call("price", item="tea")
     clock.ahead(-3600)
     assert bench.call("price", item="tea") == "tea costs 2"
@@ -70,7 +70,9 @@ def test_failures_are_not_cached(bench: CachedTools) -> None:
     assert bench.call("failing", item="tea") == "Error: no tea for the 2. time"
 
 
-def test_the_least_recently_used_are_dropped_first(make_bench: Callable[..., CachedTools]) -> None:
+def test_least_recently_used_results_are_dropped_first(
+    make_bench: Callable[..., CachedTools],
+) -> None:
     bench = make_bench(max_bytes=3_100)  # three results
     for number in (1, 2, 3):
         bench.call("big", number=number)
@@ -82,7 +84,7 @@ def test_the_least_recently_used_are_dropped_first(make_bench: Callable[..., Cac
 
 
 @pytest.mark.parametrize("room", [0, 900])
-def test_a_result_larger_than_the_cache_is_not_cached(
+def test_result_larger_than_the_cache_is_not_cached(
     make_bench: Callable[..., CachedTools], room: int
 ) -> None:
     bench = make_bench(max_bytes=room)
@@ -90,7 +92,7 @@ def test_a_result_larger_than_the_cache_is_not_cached(
     assert MARK not in bench.call("big", number=1)
 
 
-def test_notes_pictures_and_values_come_back(bench: CachedTools) -> None:
+def test_cached_result_keeps_notes_pictures_and_values(bench: CachedTools) -> None:
     first = bench.turn(calls("rich"))[0]
     again = bench.turn(calls("rich"))[0]
     assert again.text.startswith("text\n\nNote: a note\n\n" + MARK)
@@ -99,7 +101,7 @@ def test_notes_pictures_and_values_come_back(bench: CachedTools) -> None:
     assert bench.turn(calls("rich"))[0].data == {"ran": 1}
 
 
-def test_a_hit_has_the_origins_of_the_result(bench: CachedTools) -> None:
+def test_cached_result_keeps_its_origins(bench: CachedTools) -> None:
     first = bench.turn(calls("page"))[0]
     again = bench.turn(calls("page"), session="another")[0]
     assert MARK in again.text
@@ -107,7 +109,7 @@ def test_a_hit_has_the_origins_of_the_result(bench: CachedTools) -> None:
     assert again.origins[0].source == "https://page.example"
 
 
-def test_a_value_that_is_not_json_is_not_cached(bench: CachedTools) -> None:
+def test_value_that_is_not_json_is_not_cached(bench: CachedTools) -> None:
     bench.call("odd")
     assert bench.call("odd") == "text"
     assert bench.shop.ran == 2
@@ -121,26 +123,26 @@ def test_changes_by_other_plugins_are_not_cached(bench: CachedTools) -> None:
     assert bench.call("price", item="tea").startswith("tea costs 1\n\n")
 
 
-def test_a_denied_call_is_not_answered(bench: CachedTools) -> None:
+def test_denied_call_is_not_answered_from_the_cache(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     bench.shop.verdict = Deny("closed")
     assert bench.call("price", item="tea") == "Denied: closed"
 
 
-def test_a_call_that_was_asked_about_is_run(bench: CachedTools) -> None:
+def test_call_that_needed_approval_is_run(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     bench.shop.verdict = Ask("sure?")
     bench.harness.answers += ["Once"]
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_an_approval_is_asked_for_each_time(bench: CachedTools) -> None:
+def test_approval_is_requested_each_time(bench: CachedTools) -> None:
     bench.harness.answers += ["Once", "Deny"]
     assert bench.call("buy") == "bought 1"
     assert bench.call("buy").startswith("Denied: it costs money")
 
 
-def test_wrong_arguments_get_their_own_answer(bench: CachedTools) -> None:
+def test_wrong_arguments_miss_the_cache(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     assert bench.call("price", item="tea", colour="red").startswith("Error: price has no argument")
 
@@ -158,7 +160,7 @@ def test_concurrent_calls_keep_their_own_results(bench: CachedTools) -> None:
     ]
 
 
-def test_a_sub_agent_shares_its_parents_cache(bench: CachedTools) -> None:
+def test_sub_agent_shares_the_cache_of_its_parent(bench: CachedTools) -> None:
     bench.call("mine")
     model = bench.harness.model
     model.steps[:] = [[calls("hand_over")], [calls("mine")], "done", "done"]
@@ -166,7 +168,7 @@ def test_a_sub_agent_shares_its_parents_cache(bench: CachedTools) -> None:
     assert result.text.startswith("default has 1\n\n" + MARK)
 
 
-def test_a_tool_that_takes_ctx_is_cached_for_each_chat(bench: CachedTools) -> None:
+def test_tool_that_takes_ctx_is_cached_per_chat(bench: CachedTools) -> None:
     model, channel = bench.harness.model, bench.harness.channel
 
     async def ask(channel: FakeChannel, chat: str) -> str:

@@ -58,7 +58,7 @@ def asked(site):
         ("Disallow: /", "/a", True),
     ],
 )
-def test_the_rules_are_kept(desk, site, rules, text, path, allowed):
+def test_robots_rules_are_obeyed(desk, site, rules, text, path, allowed):
     rules(text)
     found = desk.fetch(site.url + path)
     if allowed:
@@ -76,13 +76,13 @@ def test_robots_txt_itself_may_be_read(desk, site, rules):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451])
-def test_without_one_everything_may_be_fetched(desk, site, rules, status):
+def test_missing_robots_txt_allows_everything(desk, site, rules, status):
     rules("User-agent: *\nDisallow: /", status)
     assert desk.fetch(f"{site.url}/a") == "words"
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
-def test_with_a_server_error_nothing_may_be_fetched(desk, site, rules, status):
+def test_server_error_for_robots_txt_forbids_everything(desk, site, rules, status):
     rules("", status)
     found = desk.fetch(f"{site.url}/a")
     assert found == (
@@ -92,18 +92,18 @@ def test_with_a_server_error_nothing_may_be_fetched(desk, site, rules, status):
     assert "/a" not in site.asked
 
 
-def test_when_it_cannot_be_read_nothing_may_be_fetched(desk, site, rules):
+def test_unreadable_robots_txt_forbids_everything(desk, site, rules):
     site.answers["/robots.txt"] = lambda handler: setattr(handler, "close_connection", True)
     found = desk.fetch(f"{site.url}/a")
     assert "its robots.txt could not be read: " in found
     assert "/a" not in site.asked
 
 
-def test_an_unreachable_site_is_an_error(desk):
+def test_unreachable_site_is_an_error(desk):
     assert "cannot be reached" in desk.fetch("http://127.0.0.1:1/")
 
 
-def test_it_is_fetched_again_after_a_day(desk, site, rules, clock):
+def test_robots_txt_is_fetched_again_after_a_day(desk, site, rules, clock):
     rules("User-agent: *\nDisallow: /a")
     for path in ("/", "/a", "/b"):
         desk.fetch(site.url + path)
@@ -118,7 +118,7 @@ def test_it_is_fetched_again_after_a_day(desk, site, rules, clock):
     assert asked(site) == 2
 
 
-def test_after_an_error_it_is_fetched_again_in_a_minute(desk, site, rules, clock):
+def test_robots_txt_is_fetched_again_a_minute_after_an_error(desk, site, rules, clock):
     rules("", 503)
     desk.fetch(f"{site.url}/a")
     rules("")
@@ -127,7 +127,7 @@ def test_after_an_error_it_is_fetched_again_in_a_minute(desk, site, rules, clock
     assert desk.fetch(f"{site.url}/a") == "words"
 
 
-def test_concurrent_calls_fetch_it_once(desk, site, rules):
+def test_concurrent_calls_fetch_robots_txt_once(desk, site, rules):
     rules("User-agent: *\nDisallow: /b")
     paths = ["/", "/a", "/b", "/a/b"]
     found = desk.calls(*(("web_fetch", {"url": site.url + path}) for path in paths))
@@ -135,7 +135,7 @@ def test_concurrent_calls_fetch_it_once(desk, site, rules):
     assert asked(site) == 1
 
 
-def test_each_origin_has_its_own(desk, site, rules, make_site):
+def test_each_site_has_its_own_robots_txt(desk, site, rules, make_site):
     other = make_site()
     other.answers |= {"/robots.txt": site.page("User-agent: *\nDisallow: /secret", PLAIN)}
     other.answers |= {"/secret": site.page("secret", PLAIN), "/open": site.page("open", PLAIN)}
@@ -147,7 +147,7 @@ def test_each_origin_has_its_own(desk, site, rules, make_site):
     assert desk.fetch(f"{site.url}/open").startswith("open\n")
 
 
-def test_a_redirect_within_a_site_is_checked_too(desk, site, rules):
+def test_redirect_within_a_site_is_checked(desk, site, rules):
     rules("User-agent: *\nDisallow: /b")
     site.answers["/a"] = site.redirect("/b")
     assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
@@ -155,7 +155,7 @@ def test_a_redirect_within_a_site_is_checked_too(desk, site, rules):
 
 
 @pytest.mark.parametrize(("hops", "allowed"), [(1, False), (5, False), (6, True), (50, True)])
-def test_five_redirects_of_it_are_followed(desk, site, rules, hops, allowed):
+def test_five_redirects_of_robots_txt_are_followed(desk, site, rules, hops, allowed):
     """With more it counts as absent (RFC 9309, section 2.3.1.2)."""
     site.answers |= {f"/r{n}": site.redirect(f"/r{n + 1}") for n in range(1, hops)}
     site.answers["/robots.txt"] = site.redirect("/r1")
@@ -163,28 +163,28 @@ def test_five_redirects_of_it_are_followed(desk, site, rules, hops, allowed):
     assert (desk.fetch(f"{site.url}/a") == "words") is allowed
 
 
-def test_one_behind_a_redirect_applies_to_the_site(desk, site, rules, make_site):
+def test_redirected_robots_txt_applies_to_the_site(desk, site, rules, make_site):
     other = make_site()
     other.answers["/robots.txt"] = site.page("User-agent: *\nDisallow: /a", PLAIN)
     site.answers["/robots.txt"] = site.redirect(f"{other.url}/robots.txt")
     assert desk.fetch(f"{site.url}/a").startswith(f"Denied: {site.url}/robots.txt")
 
 
-def test_one_that_leads_to_a_private_address_forbids(desk, site, rules):
+def test_robots_txt_at_a_private_address_forbids_everything(desk, site, rules):
     site.answers["/robots.txt"] = site.redirect("http://10.0.0.1/robots.txt")
     found = desk.fetch(f"{site.url}/a")
     assert "its robots.txt leads to a refused address" in found
     assert "/a" not in site.asked
 
 
-def test_500_kib_of_it_are_read(desk, site, rules):
+def test_500_kib_of_robots_txt_are_read(desk, site, rules):
     comment = "#" * 99 + "\n"
     rules("User-agent: *\nDisallow: /a\n" + comment * 6_000 + "Disallow: /b")
     assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
     assert desk.fetch(f"{site.url}/b") == "words"
 
 
-def test_an_endless_one_is_read_to_the_limit(desk, site, rules):
+def test_endless_robots_txt_is_read_to_the_limit(desk, site, rules):
     def endless(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -207,25 +207,25 @@ def test_an_endless_one_is_read_to_the_limit(desk, site, rules):
         "User-agent: " * 30_000,
     ],
 )
-def test_a_hostile_one_is_parsed_quickly(make_desk, site, rules, text):
+def test_hostile_robots_txt_is_parsed_quickly(make_desk, site, rules, text):
     lines = [line.replace("{n}", str(n)) for n, line in enumerate(text.split("\n"))]
     rules("\n".join(lines))
     assert make_desk(timeout=60).fetch(f"{site.url}/b") == "words"
 
 
 @pytest.mark.parametrize("body", [bytes(range(256)) * 40, b"\0" * 5_000, b"\xff\xfeU\0s\0"])
-def test_a_binary_one_has_no_rules(desk, site, rules, body):
+def test_binary_robots_txt_has_no_rules(desk, site, rules, body):
     rules(body)
     assert desk.fetch(f"{site.url}/a") == "words"
 
 
-def test_robots_can_be_switched_off(make_desk, site, rules):
+def test_robots_check_can_be_switched_off(make_desk, site, rules):
     rules("User-agent: *\nDisallow: /")
     assert make_desk(robots=False).fetch(f"{site.url}/a") == "words"
     assert asked(site) == 0
 
 
-def test_the_user_agent_can_be_set(make_desk, site, rules):
+def test_user_agent_can_be_configured(make_desk, site, rules):
     rules("User-agent: Ours\nDisallow: /a")
     desk = make_desk(user_agent="Ours/2.0 (+https://example.org/bot)")
     assert desk.fetch(f"{site.url}/a").startswith(
@@ -236,7 +236,7 @@ def test_the_user_agent_can_be_set(make_desk, site, rules):
     assert sent == {"Ours/2.0 (+https://example.org/bot)"}
 
 
-def test_a_limited_number_of_sites_is_cached(desk, site, make_site, monkeypatch):
+def test_number_of_cached_sites_is_limited(desk, site, make_site, monkeypatch):
     monkeypatch.setattr("hookline_web.robots.MAX_CACHED_ORIGINS", 2)
     others = [make_site(), make_site()]
     for one in (site, others[0], site, others[0], others[1], site):

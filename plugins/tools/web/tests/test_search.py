@@ -30,18 +30,18 @@ def test_results_are_listed(make_desk, service):
 
 
 @pytest.mark.parametrize(("limit", "count"), [(1, 1), (20, 20), (99, 20), (0, 1), (-3, 1)])
-def test_the_number_of_results_is_bounded(make_desk, service, limit, count):
+def test_number_of_results_is_bounded(make_desk, service, limit, count):
     text = search(make_desk, service, limit=limit).text
     assert len(text.split("\n\n")) == count
 
 
-def test_nothing_found_says_so(make_desk, service):
+def test_empty_result_says_so(make_desk, service):
     text = search(make_desk, service, "nothing").text
     assert text == f"{service.title} found nothing for: nothing"
 
 
 @pytest.mark.parametrize("query", ["C++ & #tags?", "größe 茶", "a=b&count=99", '"x" site:a.org'])
-def test_any_query_arrives_as_it_is(make_desk, service, query):
+def test_query_arrives_unchanged(make_desk, service, query):
     assert search(make_desk, service, f"  {query}\n").ok
     if service.name == "tavily":
         return
@@ -50,7 +50,7 @@ def test_any_query_arrives_as_it_is(make_desk, service, query):
     assert parse_qs(urlsplit(service.site.asked[-1]).query)["q"] == [query]
 
 
-def test_a_base_url_may_have_a_path_and_a_final_slash(make_desk, service):
+def test_base_url_may_have_a_path_and_a_final_slash(make_desk, service):
     key = f"{service.name}_base_url"
     service.site.answers[f"/sub{service.path}"] = service.site.answers[service.path]
     service.config[key] += "/sub/"
@@ -73,7 +73,7 @@ def doctor(desk):
     return found[0].run()
 
 
-def test_without_a_service_there_is_no_tool(make_desk):
+def test_tool_is_not_offered_without_a_service(make_desk):
     desk = make_desk()
     assert offered(desk) == ["web_fetch"]
     result = doctor(desk)
@@ -90,7 +90,7 @@ def test_search_can_be_switched_off(make_desk, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["searxng", "brave", "tavily"])
-def test_a_service_without_what_it_needs_fails_the_doctor(make_desk, name):
+def test_doctor_fails_for_an_incomplete_service(make_desk, name):
     desk = make_desk(search=name)
     assert offered(desk) == ["web_fetch"]
     result = doctor(desk)
@@ -109,7 +109,7 @@ def test_a_service_without_what_it_needs_fails_the_doctor(make_desk, name):
         ({"BRAVE_API_KEY": "  ", "TAVILY_API_KEY": "t"}, "Tavily"),
     ],
 )
-def test_the_environment_chooses(make_desk, monkeypatch, variables, expected):
+def test_environment_chooses_the_service(make_desk, monkeypatch, variables, expected):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     desk = make_desk()
@@ -117,13 +117,13 @@ def test_the_environment_chooses(make_desk, monkeypatch, variables, expected):
     assert doctor(desk).detail == f"search service: {expected}"
 
 
-def test_the_key_may_come_from_the_environment(make_desk, make_service, monkeypatch):
+def test_key_may_come_from_the_environment(make_desk, make_service, monkeypatch):
     service = make_service("brave")
     monkeypatch.setenv("BRAVE_API_KEY", service.config.pop("brave_api_key"))
     assert search(make_desk, service).text.startswith(FIRST)
 
 
-def test_the_key_may_come_from_the_env_file(make_desk, make_service, monkeypatch):
+def test_key_may_come_from_the_env_file(make_desk, make_service, monkeypatch):
     service = make_service("brave")
     key = service.config.pop("brave_api_key")
     desk = make_desk(**service.config)
@@ -142,7 +142,7 @@ def test_config_wins_over_the_environment(make_desk, make_service, monkeypatch):
 
 @pytest.mark.parametrize("name", ["brave", "tavily"])
 @pytest.mark.parametrize("key", ["wrong-key-5678", "ключ"])
-def test_a_wrong_key_is_an_error_without_the_key(make_desk, make_service, name, key, caplog):
+def test_wrong_key_is_an_error_without_the_key(make_desk, make_service, name, key, caplog):
     caplog.set_level(logging.DEBUG)
     service = make_service(name)
     service.config[f"{name}_api_key"] = key
@@ -164,7 +164,7 @@ def test_searxng_without_json_explains_how_to_enable_it(make_desk, make_service)
     [(401, "its key is missing or wrong"), (404, "404"), (418, "418"), (500, "service failed"),
      (503, "service failed"), (301, "301"), (204, "204")],
 )  # fmt: skip
-def test_an_error_status_has_a_reason(make_desk, service, status, words):
+def test_error_status_has_a_reason(make_desk, service, status, words):
     service.answers((status, {"Location": "/elsewhere"} if status == 301 else {}, b""))
     result = search(make_desk, service)
     assert result.text.startswith(f"Error: {service.title} answered {status}: ")
@@ -173,7 +173,7 @@ def test_an_error_status_has_a_reason(make_desk, service, status, words):
 
 
 @pytest.mark.parametrize("status", [432, 433])
-def test_a_used_up_account_is_an_error(make_desk, make_service, status):
+def test_exhausted_quota_is_an_error(make_desk, make_service, status):
     service = make_service("tavily")
     service.answers((status, {}, b"{}"))
     assert "used up" in search(make_desk, service).text
@@ -184,7 +184,7 @@ def test_a_used_up_account_is_an_error(make_desk, make_service, status):
     [({"Retry-After": "7"}, "; try again in 7 s"), ({}, "; try again later"),
      ({"Retry-After": "rm -rf"}, "; try again later")],
 )  # fmt: skip
-def test_too_many_requests_say_when_to_try_again(make_desk, service, headers, words):
+def test_rate_limit_error_says_when_to_try_again(make_desk, service, headers, words):
     service.answers((429, headers, b"{}"))
     text = search(make_desk, service).text
     assert text == f"Error: {service.title}: too many requests (429){words}."
@@ -195,7 +195,7 @@ def test_too_many_requests_say_when_to_try_again(make_desk, service, headers, wo
     [b"", b"{", b"[]", b"null", b"5", b'"x"', b"<html>", b"\xff\xfe", b"[" * 100_000,
      b'{"results": 5, "web": 5}', b'{"results": {}, "web": {"results": {}}}', b"{}"],
 )  # fmt: skip
-def test_malformed_answers_are_an_error(make_desk, service, body):
+def test_malformed_responses_are_an_error(make_desk, service, body):
     service.answers(service.site.page(body, "application/json"))
     result = search(make_desk, service)
     assert not result.ok
@@ -221,7 +221,7 @@ def test_invalid_rows_are_left_out(make_desk, service, fields):
     assert text.startswith("1. https://example.org/ok\n")
 
 
-def test_long_and_marked_up_texts_are_bounded(make_desk, service):
+def test_long_texts_with_markup_are_bounded(make_desk, service):
     fields = {"url": "https://example.org/1", "title": "<b>t</b>" * 9_000}
     fields |= {"content": "x <i>y</i>\n" * 20_000, "description": "x <i>y</i>\n" * 20_000}
     service.answers(service.site.page(row(**fields), "application/json"))
@@ -233,7 +233,7 @@ def test_long_and_marked_up_texts_are_bounded(make_desk, service):
     assert "<" not in entry
 
 
-def test_an_endless_answer_is_cut_off(make_desk, service):
+def test_endless_response_is_cut_off(make_desk, service):
     def endless(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -244,13 +244,13 @@ def test_an_endless_answer_is_cut_off(make_desk, service):
     assert "more than 2,000,000 bytes" in search(make_desk, service).text
 
 
-def test_a_slow_service_times_out(make_desk, service, monkeypatch):
+def test_slow_service_times_out(make_desk, service, monkeypatch):
     monkeypatch.setattr("hookline_web.search.request.SEARCH_TIMEOUT", 0.3)
     service.answers(lambda handler: handler.server.released.wait(60) and None)
     assert "took longer than 0.3 s" in search(make_desk, service).text
 
 
-def test_an_unreachable_service_is_an_error(make_desk, service):
+def test_unreachable_service_is_an_error(make_desk, service):
     service.config[f"{service.name}_base_url"] = "http://127.0.0.1:1"
     assert search(make_desk, service).text.startswith(f"Error: {service.title} cannot be reached")
 
@@ -279,7 +279,7 @@ class Gate(Plugin):
         return Deny(f"{excerpt.kind} {excerpt.source}") if "Text 2" in excerpt.text else None
 
 
-def test_a_result_that_pre_read_refuses_is_left_out(make_desk, make_service):
+def test_result_refused_by_pre_read_is_left_out(make_desk, make_service):
     service = make_service("brave")
     text = make_desk(Gate, **service.config).call("web_search", query="x", limit=3).text
     assert "2. https://example.org/2\n[left out: web https://example.org/2]" in text
@@ -289,7 +289,7 @@ def test_a_result_that_pre_read_refuses_is_left_out(make_desk, make_service):
 
 
 @pytest.mark.parametrize("end", ["\nX-Other: 1", "-ключ", "\0"])
-def test_a_key_that_no_header_can_hold_is_never_shown(make_desk, service, caplog, end):
+def test_key_that_no_header_can_hold_is_never_shown(make_desk, service, caplog, end):
     if service.name == "searxng":
         return  # it takes no key
     service.config[f"{service.name}_api_key"] = f"secret-key-987{end}"

@@ -59,7 +59,7 @@ def test_pieces_lose_no_word(text: str, longest: int) -> None:
 
 
 @given(text=st.text(max_size=300), longest=st.integers(1, 120), rest=st.text(max_size=60))
-def test_a_shortened_text_fits(text: str, longest: int, rest: str) -> None:
+def test_shortened_text_fits(text: str, longest: int, rest: str) -> None:
     short = shorten(text, longest, rest)
     assert len(short) <= longest
     if len(text) <= longest:
@@ -71,6 +71,6 @@ def test_numbers_are_not_cut() -> None:
     assert split(text, 27) == ["The value of pi is about", "3.14159 and so on and on"]
 
 
-def test_a_cut_is_after_a_sentence_if_there_is_one() -> None:
+def test_cut_is_after_a_sentence_if_there_is_one() -> None:
     text = 'He asked "Why?" Then he went home. It was late.'
     assert split(text, 36) == ['He asked "Why?" Then he went home.', "It was late."]

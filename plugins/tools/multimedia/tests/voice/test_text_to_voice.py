@@ -22,7 +22,7 @@ def without_av(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("channel", ["telegram", "feishu"])
-def test_a_voice_message_where_that_is_native(
+def test_voice_message_where_that_is_native(
     make_call: Make, recordings: dict[str, bytes], channel: str
 ) -> None:
     call = make_call(on=channel, round_trip=True)
@@ -38,7 +38,7 @@ def test_a_voice_message_where_that_is_native(
 
 
 @pytest.mark.parametrize("channel", ["slack", "another"])
-def test_a_file_elsewhere(make_call: Make, recordings: dict[str, bytes], channel: str) -> None:
+def test_file_elsewhere(make_call: Make, recordings: dict[str, bytes], channel: str) -> None:
     call = make_call(on=channel, round_trip=True)
     (answer,) = call.say(call.recording()).attachments
     assert isinstance(answer, Attachment)
@@ -46,7 +46,7 @@ def test_a_file_elsewhere(make_call: Make, recordings: dict[str, bytes], channel
     assert answer.size == len(recordings["mp3"])
 
 
-def test_a_channel_s_form_can_be_set(make_call: Make) -> None:
+def test_channel_s_form_can_be_set(make_call: Make) -> None:
     own = {"signal": {"format": "opus", "as": "voice"}}
     call = make_call(on="signal", round_trip=True, channels=own)
     (answer,) = call.say(call.recording()).attachments
@@ -59,13 +59,13 @@ def test_it_is_off_by_default(make_call: Make) -> None:
     assert call.speech.said == []
 
 
-def test_a_written_message_is_answered_in_writing(make_call: Make) -> None:
+def test_written_message_is_answered_in_writing(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True)
     assert call.say(text="turn on the lamp").attachments == ()
     assert call.speech.said == []
 
 
-def test_an_answer_that_was_not_understood_is_spoken_too(make_call: Make) -> None:
+def test_answer_that_was_not_understood_is_spoken_too(make_call: Make) -> None:
     """Who spoke hears the answer, also where the words were not understood."""
     call = make_call(on="telegram", round_trip=True)
     call.speech.words = ""
@@ -84,7 +84,7 @@ def test_what_another_plugin_sends_stays(make_call: Make, speech: Any) -> None:
     assert (first.mime, second.mime) == ("image/png", "audio/ogg")
 
 
-def test_the_voice_is_passed_on(make_call: Make) -> None:
+def test_voice_is_passed_on(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True, voice="nova")
     call.say(call.recording())
     assert call.speech.said[0][1] == "nova"
@@ -110,7 +110,7 @@ def test_another_format_is_sent_as_a_file(make_call: Make, recordings: dict[str,
     assert answer.path.read_bytes() == recordings["mp3"]
 
 
-def test_a_recording_that_cannot_be_converted_goes_as_it_is(
+def test_recording_that_cannot_be_converted_goes_as_it_is(
     make_call: Make, recordings: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("av")
@@ -122,7 +122,7 @@ def test_a_recording_that_cannot_be_converted_goes_as_it_is(
     assert answer.mime == "audio/mpeg"
 
 
-def test_a_failure_is_told_and_the_text_comes(make_call: Make) -> None:
+def test_failure_is_told_and_the_text_comes(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True)
     call.speech.fault = RateLimited("The service accepts no more requests now.")
     reply = call.say(call.recording())
@@ -139,7 +139,7 @@ def test_no_format_at_all_is_told(make_call: Make) -> None:
     assert call.notices == ["The answer could not be spoken: there is no format wav"]
 
 
-def test_a_disk_that_takes_nothing_is_told(make_call: Make) -> None:
+def test_disk_that_takes_nothing_is_told(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True)
     (call.harness.home / "media").write_text("in the way")
     reply = call.say(call.recording())
@@ -156,14 +156,14 @@ def test_code_is_not_spoken(make_call: Make) -> None:
     assert call.speech.said[0][0] == "Done.\nUse this:\nThat is all."
 
 
-def test_an_answer_of_code_alone_is_not_spoken(make_call: Make) -> None:
+def test_answer_of_code_alone_is_not_spoken(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True)
     reply = call.say(call.recording(), answer="```\nx = 1\n```")
     assert reply.attachments == ()
     assert call.notices == []
 
 
-def test_a_long_answer_is_spoken_in_part(make_call: Make) -> None:
+def test_long_answer_is_spoken_in_part(make_call: Make) -> None:
     call = make_call(on="telegram", round_trip=True, max_chars=100)
     answer = "This is a sentence. " * 50
     assert call.say(call.recording(), answer=answer).text == answer
@@ -172,7 +172,7 @@ def test_a_long_answer_is_spoken_in_part(make_call: Make) -> None:
     assert text.endswith("This is a sentence. The rest is in the text.")
 
 
-def test_a_long_answer_comes_in_pieces_that_the_service_takes(
+def test_long_answer_comes_in_pieces_that_the_service_takes(
     make_call: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call = make_call(on="slack", round_trip=True, max_chars=1000)

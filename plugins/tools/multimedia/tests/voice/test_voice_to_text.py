@@ -14,7 +14,7 @@ Make = Callable[..., Any]
 
 
 @pytest.mark.parametrize("name", ["opus", "mp3", "wav"])
-def test_a_voice_message_becomes_text(
+def test_voice_message_becomes_text(
     make_call: Make, recordings: dict[str, bytes], name: str
 ) -> None:
     call = make_call()
@@ -31,13 +31,13 @@ def test_words_and_voice_come_together(make_call: Make) -> None:
     assert call.asked == "Please:\n\nturn on the lamp\n\nturn on the lamp"
 
 
-def test_the_language_is_passed_on(make_call: Make) -> None:
+def test_language_is_passed_on(make_call: Make) -> None:
     call = make_call(language="de")
     call.say(call.recording())
     assert call.speech.heard[0][1] == "de"
 
 
-def test_a_failure_is_told_and_the_turn_runs(make_call: Make) -> None:
+def test_failure_is_told_and_the_turn_runs(make_call: Make) -> None:
     call = make_call()
     call.speech.fault = NetworkError("The transcription service failed.")
     reply = call.say(call.recording(seconds=3.0))
@@ -46,7 +46,7 @@ def test_a_failure_is_told_and_the_turn_runs(make_call: Make) -> None:
     assert call.notices == ["The transcription service failed."]
 
 
-def test_a_file_that_is_no_recording_is_told(make_call: Make) -> None:
+def test_file_that_is_no_recording_is_told(make_call: Make) -> None:
     call = make_call()
     call.say(call.recording(b"MZ this is a program"))
     assert "could not be turned into text" in call.asked
@@ -60,7 +60,7 @@ def test_silence_is_told(make_call: Make) -> None:
     assert call.notices == ["No words were heard in the voice message."]
 
 
-def test_a_hanging_service_times_out(make_call: Make) -> None:
+def test_hanging_service_times_out(make_call: Make) -> None:
     call = make_call(timeout=0.05)
     call.speech.silent = True
     assert call.say(call.recording()).text == "The lamp is on."
