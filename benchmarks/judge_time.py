@@ -68,7 +68,7 @@ class Bench:
     def once(self, command: str) -> float:
         """Seconds of one judgement."""
         begin = perf_counter()
-        self._judge.judge(command, self._paths, "", self._http.judge)
+        self._judge.judge(command, self._paths, "", self._http.check_url)
         return perf_counter() - begin
 
     def measure(self, commands: Iterable[str], rounds: int) -> list[Timed]:

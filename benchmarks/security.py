@@ -154,8 +154,8 @@ def paths(world: World) -> str:
     guard = PathGuard(folder, [Path("/etc")], folder / ".hookline")
     rows = []
     for kind, named in attempts.items():
-        refused = sum(guard.judge(path) is not None for path in named)
-        asked = sum(guard.judge(path) is None and bool(guard.caution(path)) for path in named)
+        refused = sum(guard.check_path(path) is not None for path in named)
+        asked = sum(guard.check_path(path) is None and bool(guard.caution(path)) for path in named)
         rows.append([kind, len(named), refused, asked])
     return table(["paths", "tried", "refused", "asked about when written"], rows)
 

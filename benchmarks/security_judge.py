@@ -42,7 +42,7 @@ class Bench:
         workspace = folder / "workspace"
         workspace.mkdir()
         self._paths = PathGuard(workspace, [], folder / "home")
-        self._url = GuardedHttp(NetworkPolicy()).judge
+        self._url = GuardedHttp(NetworkPolicy()).check_url
         self._judge = Judge()
 
     def asked(self, commands: Iterable[str], setting: Setting) -> int:

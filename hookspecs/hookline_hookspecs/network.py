@@ -53,7 +53,7 @@ class Http(Protocol):
     requested. If it raises, the call ends with its exception.
     """
 
-    def judge(self, url: str) -> str | None:
+    def check_url(self, url: str) -> str | None:
         """Return why the text of ``url`` would be refused, or None; does no DNS lookup."""
 
     async def get(self, url: str, **options: Unpack[RequestOptions]) -> HttpResponse:

@@ -36,7 +36,7 @@ class Paths(Protocol):
     def resolve(self, path: str, *, base: Path | None = None) -> Path:
         """Return the real path of what a model or user wrote. Raises ``PermissionError``."""
 
-    def judge(self, path: str) -> str | None:
+    def check_path(self, path: str) -> str | None:
         """Return why ``path`` would be refused, or None."""
 
     def caution(self, path: str) -> str | None:

@@ -3,9 +3,9 @@
 Plugins reach it as ``host.http``, a `GuardedHttp`. Importing this package does not import httpx2.
 """
 
+from .addresses import Target, check_address, parse_url
 from .client import GuardedHttp, HttpResponse, HttpStream
 from .errors import HttpError, HttpFailed, HttpRefused
-from .judge import Target, judge_address, parse_url
 from .policy import NetworkPolicy
 
 __all__ = [
@@ -17,6 +17,6 @@ __all__ = [
     "HttpStream",
     "NetworkPolicy",
     "Target",
-    "judge_address",
+    "check_address",
     "parse_url",
 ]

@@ -1,7 +1,7 @@
 """The guarded HTTP client that plugins reach as ``host.http``.
 
 For every URL that a model or a user can choose. Redirects are followed here, by hand, so that each
-hop is read, judged, resolved and dialled like the first.
+hop is read, checked, resolved and dialled like the first.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from urllib.parse import urlencode, urljoin
 
 from hookline_hookspecs.network import RequestOptions
 
+from .addresses import Target, parse_url
 from .errors import HttpFailed, HttpRefused
-from .judge import Target, parse_url
 from .policy import NetworkPolicy
 from .turns import Turns
 
@@ -133,7 +133,7 @@ class _Hop:
 class GuardedHttp:
     """Fetches public URLs, and those that the operator's policy exempts.
 
-    policy: judges names and addresses. timeout: seconds for one call, from the first look-up to
+    policy: checks names and addresses. timeout: seconds for one call, from the first look-up to
     the last byte, redirects included. max_redirects: followed at most. max_bytes: of a body, both
     as sent and decompressed. resolve: a name and a port to IP addresses, by default the system's
     resolver. ssl_context: for verifying servers, by default the system's certificates. chat: names
@@ -169,7 +169,7 @@ class GuardedHttp:
         """Gives the headers that go to a host and a port over HTTPS beside those of the call, which
         win. Asked for every hop, and never carried to the next."""
 
-    def judge(self, url: str) -> str | None:
+    def check_url(self, url: str) -> str | None:
         """Why `url` would be refused as far as its text tells, or None. Looks nothing up."""
         try:
             target = parse_url(url)
@@ -219,7 +219,7 @@ class GuardedHttp:
     async def connect(
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a TCP connection to an address that was judged after the one look-up.
+        """Open a TCP connection to an address that was checked after the one look-up.
 
         Raises HttpRefused and HttpFailed; gives up after the client's own time limit.
         """

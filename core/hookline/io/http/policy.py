@@ -8,8 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network
 
+from .addresses import (
+    IPAddress,
+    check_address,
+    check_metadata_address,
+    forms,
+    lists,
+    normal_host,
+    read_port,
+)
 from .errors import HttpRefused
-from .judge import IPAddress, forms, judge_address, judge_metadata, lists, normal_host, read_port
 
 _ENTRY = re.compile(r"(\[[^\[\]]*\](?:/[0-9]+)?|[^:\[\]]+)(?::([0-9]+))?")
 
@@ -89,7 +97,7 @@ class NetworkPolicy:
     def check_name(self, host: str, port: int) -> None:
         """Raise HttpRefused if `host` may not be reached on `port`, as far as its name tells.
 
-        An IP address is judged whole.
+        An IP address is checked whole.
         """
         host = _normal(host)
         if _address(host):
@@ -113,8 +121,8 @@ class NetworkPolicy:
         for text in addresses:
             address = _address(text)
             if address is None:
-                raise HttpRefused(f"The host {host} is refused: {judge_address(text)}.")
-            if reason := judge_metadata(address):
+                raise HttpRefused(f"The host {host} is refused: {check_address(text)}.")
+            if reason := check_metadata_address(address):
                 raise HttpRefused(f"The host {host} is refused: {reason}.")
             if rule := _match(self._block, [host, *forms(address)], port):
                 raise HttpRefused(
@@ -124,7 +132,7 @@ class NetworkPolicy:
             plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
             if not self.block_private or _match(self._allow, [host, address, plain], port):
                 continue
-            if reason := judge_address(address):
+            if reason := check_address(address):
                 raise HttpRefused(_private(host, port, reason))
 
 

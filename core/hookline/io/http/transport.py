@@ -1,8 +1,8 @@
-"""One request over one judged connection. The only module here that imports httpx2.
+"""One request over one checked connection. The only module here that imports httpx2.
 
 `hookline.io.http.client` imports it at its first request, since httpx2 costs start-up time.
 Nothing is kept between requests: no cookies, no connections, so that every hop resolves and is
-judged anew.
+checked anew.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 import httpcore2
 import httpx2
 
+from .addresses import Target
 from .errors import HttpFailed
-from .judge import Target
 from .policy import NetworkPolicy
 from .turns import TOTAL
 
@@ -55,15 +55,15 @@ class _JudgedBackend(httpcore2.AsyncNetworkBackend):
     async def connect_tcp(
         self, host: str, port: int, *_: Any, **__: Any
     ) -> httpcore2.AsyncNetworkStream:
-        addresses = await self.judged(host, port)
+        addresses = await self.checked_addresses(host, port)
         dial = partial(self._plain.connect_tcp, port=port, timeout=DIAL_SECONDS)
         for address in addresses[:-1]:
             with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 return await dial(address)
         return await dial(addresses[-1])
 
-    async def judged(self, host: str, port: int) -> list[str]:
-        """The addresses of `host`, every one of them judged. Raises HttpRefused, HttpFailed."""
+    async def checked_addresses(self, host: str, port: int) -> list[str]:
+        """The addresses of `host`, all of them checked. Raises HttpRefused, HttpFailed."""
         self._policy.check_name(host, port)
         with suppress(ValueError):
             return [str(ipaddress.ip_address(host))]
@@ -124,7 +124,7 @@ class Transport:
         with _told(target.url):
             sent = {**headers, "accept-encoding": ENCODINGS}
             request = httpx2.Request(method, target.url, headers=sent, content=content)
-            # Host and port are those that were judged, not a second reading of the URL.
+            # Host and port are those that were checked, not a second reading of the URL.
             scheme, host, port = target.origin
             url = httpcore2.URL(scheme=scheme, host=host, port=port, target=request.url.raw_path)
             raw = await self._pool.handle_async_request(
@@ -140,9 +140,9 @@ class Transport:
     async def connect(
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A plain connection to a judged address of `host`. Raises HttpRefused, HttpFailed."""
+        """A plain connection to a checked address of `host`. Raises HttpRefused, HttpFailed."""
         with _told(f"{host}:{port}"):
-            addresses = await self._backend.judged(host, port)
+            addresses = await self._backend.checked_addresses(host, port)
             for address in addresses[:-1]:
                 with suppress(OSError):
                     return await _dialled(address, port)

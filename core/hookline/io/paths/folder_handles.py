@@ -1,6 +1,6 @@
 """Opens the folder of a resolved path one component at a time, so that no link is followed.
 
-The path was resolved and judged before. A link on it now is one that was swapped in since, and
+The path was resolved and checked before. A link on it now is one that was swapped in since, and
 opening fails.
 """
 

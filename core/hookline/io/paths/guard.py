@@ -1,4 +1,4 @@
-"""The guard of one workspace: it judges paths, resolves them and opens files."""
+"""The guard of one workspace: it checks paths, resolves them and opens files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PathGuard:
             raise PathRefused(reason)
         return Path(real)
 
-    def judge(self, path: str | Path, *, base: Path | None = None) -> str | None:
+    def check_path(self, path: str | Path, *, base: Path | None = None) -> str | None:
         """The sentence with which `resolve` would refuse `path`, or None if it would not."""
         return self._decide(path, base)[0]
 
@@ -74,7 +74,7 @@ class PathGuard:
         """Why a person should approve a write to `path`, or None.
 
         The reason is a sentence: what is there runs by itself, or instructs agents. A path that
-        `judge` refuses may have no reason of this kind.
+        `check_path` refuses may have no reason of this kind.
         """
         text = os.fspath(path)
         if malformed(text):
@@ -204,7 +204,7 @@ class PathGuard:
 
     def _is_open_file(self, entry: os.DirEntry[str]) -> bool:
         if entry.is_symlink():
-            return self.judge(entry.path) is None and Path(entry.path).is_file()
+            return self.check_path(entry.path) is None and Path(entry.path).is_file()
         return entry.is_file(follow_symlinks=False) and not self._refused(entry.path, entry.path)
 
     def _absolute(self, text: str, base: Path | None) -> str:

@@ -1,6 +1,6 @@
 """Files that matter by their names: credentials, start-up files, control files of agents.
 
-The lists are the YAML files under ``data``. A path is judged as text; no file is opened.
+The lists are the YAML files under ``data``. A path is checked as text; no file is opened.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ WAIT = 60.0
 
 
 def verdict(word: str, reason: str = "because") -> str:
-    """What the judge says."""
+    """What the goal check answers."""
     return json.dumps({"verdict": word, "reason": reason})
 
 

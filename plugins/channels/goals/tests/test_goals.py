@@ -69,7 +69,7 @@ def test_it_goes_on_until_the_judge_says_done(make_home: Make) -> None:
     assert home.prompts[1].startswith(
         "Continue with the goal (turn 2 of at most 20): Paint the fence"
     )
-    # What the judge said is not put into the person's mouth.
+    # What the goal check said is not put into the person's mouth.
     assert "half is left" not in home.prompts[1]
 
 

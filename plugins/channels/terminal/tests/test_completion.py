@@ -28,7 +28,7 @@ class Guard:
             raise PermissionError(path)
         return real
 
-    def judge(self, path: str) -> str | None:
+    def check_path(self, path: str) -> str | None:
         """Refuses the secret."""
         return "secret" if path.endswith("secret.pem") else None
 

@@ -29,11 +29,11 @@ class Fenced:
         self.workspace = workspace
 
     def resolve(self, path: str, *, base: Path | None = None) -> Path:
-        if reason := self.judge(path):
+        if reason := self.check_path(path):
             raise PermissionError(reason)
         return (base or self.workspace) / path
 
-    def judge(self, path: str) -> str | None:
+    def check_path(self, path: str) -> str | None:
         whole = os.path.normpath(self.workspace / Path(path).expanduser())
         if whole != str(self.workspace) and not whole.startswith(f"{self.workspace}/"):
             return f"{path} is outside the workspace"
@@ -54,7 +54,7 @@ class Fenced:
 class Http:
     """A client that refuses blocked names and addresses that are not public."""
 
-    def judge(self, url: str) -> str | None:
+    def check_url(self, url: str) -> str | None:
         host = urlsplit(url).hostname or ""
         try:
             public = ip_address(host).is_global
@@ -232,6 +232,6 @@ def setting() -> Callable[..., Verdict]:
     judge, ctx = Judge(), context(Path("/work/project"))
 
     def judged(command: str, **fields: bool) -> Verdict:
-        return judge.judge(command, ctx.paths, "", Http().judge, Setting(**fields))
+        return judge.judge(command, ctx.paths, "", Http().check_url, Setting(**fields))
 
     return judged

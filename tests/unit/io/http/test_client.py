@@ -221,16 +221,16 @@ async def test_without_an_exemption_loopback_is_refused_and_not_dialled():
         for host in ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0"):
             with pytest.raises(HttpRefused):
                 await http.get(server.url(host=host))
-            assert http.judge(server.url(host=host))
+            assert http.check_url(server.url(host=host))
     assert server.requests == []
 
 
 async def test_judge_looks_nothing_up():
     resolve = names()
     async with client(resolve=resolve) as http:
-        assert http.judge("https://example.org/") is None
-        assert "metadata" in http.judge("http://169.254.169.254/latest")
-        assert http.judge("file:///etc/passwd").endswith(".")
+        assert http.check_url("https://example.org/") is None
+        assert "metadata" in http.check_url("http://169.254.169.254/latest")
+        assert http.check_url("file:///etc/passwd").endswith(".")
     assert resolve.calls == []
 
 

@@ -166,7 +166,7 @@ async def test_asked_for(kind, spelling):
             url = spelled(spelling, address, port, "https" if port == 443 else "http")
             if spelling in ("number sign", "question mark"):
                 url = url.replace(f":{port}", "")
-            assert http.judge(url), url
+            assert http.check_url(url), url
             assert await outcome(http, url) == "refused", url
 
 
@@ -177,7 +177,7 @@ async def test_ipv6_asked_for(address):
     for text in {str(value), value.exploded, str(value).upper()}:
         for port in PORTS:
             url = f"http://[{text}]{'' if port is None else f':{port}'}/"
-            assert http.judge(url), url
+            assert http.check_url(url), url
             assert await outcome(http, url) == "refused", url
         for answer in ([text], ["8.8.8.8", text], [text, "8.8.8.8"], [f"{text}%1"]):
             assert await outcome(guarded(fixed(answer)), "http://name.example/") == "refused"
@@ -196,7 +196,7 @@ async def test_among_the_answers_of_the_resolver(kind, spelling):
                        ["2606:4700::1", bad]):  # fmt: skip
             for port in (80, 443, 8080):
                 http = guarded(fixed(answer))
-                assert http.judge(f"http://name.example:{port}/") is None
+                assert http.check_url(f"http://name.example:{port}/") is None
                 found = await outcome(http, f"http://name.example:{port}/")
                 assert found == "refused", (answer, port)
 
@@ -317,7 +317,7 @@ def test_the_corpus_is_large():
 
 @pytest.mark.parametrize("url", PUBLIC)
 def test_public_addresses_are_allowed(url):
-    assert GuardedHttp(NetworkPolicy()).judge(url) is None
+    assert GuardedHttp(NetworkPolicy()).check_url(url) is None
 
 
 @pytest.mark.slow
@@ -355,7 +355,7 @@ def test_no_decoration_lets_a_refused_address_pass(address, spelling, before, af
     http = GuardedHttp(NetworkPolicy())
     place = "" if port is None else f":{port}"
     url = f"http://{before}{SPELLINGS[spelling](address)}{after}{place}/"
-    if http.judge(url) is None:
+    if http.check_url(url) is None:
         from hookline.io.http import parse_url
 
         host = parse_url(url).host
@@ -367,5 +367,5 @@ def test_no_decoration_lets_a_refused_address_pass(address, spelling, before, af
 @given(st.text(max_size=60))
 def test_judge_takes_any_text(text):
     for url in (text, "http://" + text, f"http://127.0.0.1{text}"):
-        reason = GuardedHttp(NetworkPolicy()).judge(url)
+        reason = GuardedHttp(NetworkPolicy()).check_url(url)
         assert reason is None or reason.endswith(".")

@@ -23,21 +23,21 @@ def guard(tmp_path):
 
 @pytest.mark.parametrize("path", ATTEMPTS["read"])
 def test_credentials_are_refused(guard, path):
-    reason = guard.judge(path)
+    reason = guard.check_path(path)
     assert reason is not None
     assert "off limits" in reason
 
 
 @pytest.mark.parametrize("path", ATTEMPTS["write"])
 def test_start_up_and_control_files_are_refused_or_asked_about(guard, path):
-    reason = guard.judge(path) or guard.caution(path)
+    reason = guard.check_path(path) or guard.caution(path)
     assert reason is not None
     assert reason.endswith(".")
 
 
 @sampled("path", ATTEMPTS["ordinary"])
 def test_everyday_work_is_left_alone(guard, path):
-    assert guard.judge(path) is None
+    assert guard.check_path(path) is None
     assert guard.caution(path) is None
 
 
@@ -53,7 +53,7 @@ def test_everyday_work_is_left_alone(guard, path):
 def test_it_does_not_matter_where_the_workspace_begins(tmp_path, workspace, path):
     (tmp_path / workspace).mkdir(parents=True)
     guard = PathGuard(tmp_path / workspace, [], tmp_path / "home")
-    assert guard.judge(path) or guard.caution(path)
+    assert guard.check_path(path) or guard.caution(path)
 
 
 def test_whatever_is_hidden_in_the_persons_home_folder_is_asked_about(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_whatever_is_hidden_in_the_persons_home_folder_is_asked_about(tmp_path, 
         ".Some-New-Tool/rc",
         "Library/x",
     ):
-        assert "home folder" not in (guard.judge(path) or "")
+        assert "home folder" not in (guard.check_path(path) or "")
         assert guard.caution(path), path
     for path in (
         "project/.toprc",
@@ -117,7 +117,7 @@ ENDS = st.sampled_from(["", "/", "/.", ".", "..", " ", ":s", "::$DATA"])
 def test_no_spelling_of_a_control_file_goes_unasked(guard, path, case, before, sign, at, end):
     name = case(path)
     named = before + name[:at] + sign + name[at:] + end
-    assert guard.judge(named) or guard.caution(named)
+    assert guard.check_path(named) or guard.caution(named)
 
 
 @pytest.mark.parametrize("path", ["GIT~1/config", "VSCODE~1/tasks.json", "sub/GIT~2/hooks/x"])

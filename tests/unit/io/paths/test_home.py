@@ -46,7 +46,7 @@ def guard(person):
 
 
 def refused(guard, path):
-    assert guard.judge(path) is not None, path
+    assert guard.check_path(path) is not None, path
     with pytest.raises(PathRefused):
         guard.resolve(path)
     with pytest.raises(PathRefused):
@@ -78,7 +78,7 @@ def test_home_is_refused_from_above_in_every_spelling(guard, person, path, spell
     (person / "project/link").symlink_to(person / HOME)
     (person / "project/root").symlink_to("/proc/self/root")
     named = SPELLINGS[spelling](path, person).rstrip("/")
-    assert guard.judge(named) is not None
+    assert guard.check_path(named) is not None
     refused(guard, named)
 
 
@@ -148,7 +148,7 @@ def test_places_that_the_config_names_for_copies_count_as_home(person):
         os.environ["HOME"] = before
     for path in ("safe/x.tar", "safe", "reports/all.json"):
         refused(guard, path)
-    assert guard.judge("project/a.py") is None
+    assert guard.check_path("project/a.py") is None
 
 
 def test_other_profiles_and_what_a_restore_left_count_as_home(person):
@@ -165,8 +165,8 @@ def test_other_profiles_and_what_a_restore_left_count_as_home(person):
         "profiles/work.before-20260101T000000.0/config.yaml",
     ):
         refused(guard, str(person / HOME / path))
-    assert guard.judge(str(work / "notes.md")) is None
-    assert guard.judge(str(person / "project/a.py")) is None
+    assert guard.check_path(str(work / "notes.md")) is None
+    assert guard.check_path(str(person / "project/a.py")) is None
 
     (person / f"{HOME}.before-20260101T000000.0").mkdir()
     refused(PathGuard(person, [], person / HOME), f"{HOME}.before-20260101T000000.0/SOUL.md")
@@ -207,7 +207,7 @@ def test_a_chat_uses_its_own_folder_and_no_other(chat, person):
     os.link(other / "a.md", chat.workspace / "b.md")
     refused(chat, "b.md")
     os.link(chat.workspace / "notes.md", chat.workspace / "c.md")
-    assert chat.judge("c.md") is None
+    assert chat.check_path("c.md") is None
 
 
 def test_the_terminal_reaches_no_chats_folder(guard):
@@ -219,7 +219,7 @@ def test_a_home_whose_name_grows_when_it_is_folded_keeps_its_chats_apart(tmp_pat
     for chat in ("1", "2"):
         (home / "chats/x" / chat / "work").mkdir(parents=True)
     guard = PathGuard(home / "chats/x/1/work", [tmp_path], home)
-    assert guard.judge("a.md") is None
+    assert guard.check_path("a.md") is None
     for path in ("../../2/work/a.md", "../USER.md", str(home / "SOUL.md"), str(home)):
         refused(guard, path)
 
@@ -262,8 +262,8 @@ def test_a_bind_mount_of_home_is_refused(person, part):
         from hookline.io.paths import PathGuard
         guard = PathGuard(Path({str(person)!r}), [], Path({str(person / HOME)!r}))
         for path in ("project/mounted", "project/mounted/MEMORY.md", "project/mounted/x/y"):
-            assert guard.judge(path) is not None, path
-        assert guard.judge("project/a.py") is None
+            assert guard.check_path(path) is not None, path
+        assert guard.check_path("project/a.py") is None
     """)
     argv = [BWRAP, "--dev-bind", "/", "/", "--bind", person / HOME / part, at, sys.executable, "-c"]
     done = subprocess.run([*argv, code], capture_output=True, text=True)
@@ -280,8 +280,8 @@ def test_a_mount_from_above_home_is_refused(person, tmp_path):
         from pathlib import Path
         from hookline.io.paths import PathGuard
         guard = PathGuard(Path({str(at)!r}), [], Path({str(person / HOME)!r}))
-        assert guard.judge("data/SOUL.md") is not None
-        assert guard.judge("project/a.py") is None
+        assert guard.check_path("data/SOUL.md") is not None
+        assert guard.check_path("project/a.py") is None
     """)
     (person / HOME).rename(person / "data")
     (person / HOME).symlink_to("data")
@@ -311,10 +311,10 @@ def test_no_spelling_leads_into_home(guard, person, before, case, sign, at, path
         back.symlink_to(person)
     name = case(HOME)
     name = name[:at] + sign + name[at:]
-    assert guard.judge(f"{before}/{name}/{path}{after}".lstrip("/")) is not None
+    assert guard.check_path(f"{before}/{name}/{path}{after}".lstrip("/")) is not None
 
 
 def test_the_folder_beside_home_is_not_home(guard, person):
     for path in ("hookline/a.py", "src/hookline/db.py", "hooklines.db", "my-hookline.md"):
-        assert guard.judge(path) is None
-    assert guard.judge(str(Path(person, "hookline"))) is None
+        assert guard.check_path(path) is None
+    assert guard.check_path(str(Path(person, "hookline"))) is None

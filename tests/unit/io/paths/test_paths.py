@@ -38,8 +38,8 @@ def guard(place):
 
 
 def refused(guard, path):
-    """The reason, which `judge` and `resolve` must agree on."""
-    reason = guard.judge(path)
+    """The reason, which `check_path` and `resolve` must agree on."""
+    reason = guard.check_path(path)
     assert reason is not None, path
     with pytest.raises(PathRefused) as caught:
         guard.resolve(path)
@@ -53,7 +53,7 @@ def refused(guard, path):
 
 @pytest.mark.parametrize("path", [".", "src", "src/a.py", "./src/../src/a.py", "src//a.py", "n/x"])
 def test_paths_in_the_workspace_pass(guard, place, path):
-    assert guard.judge(path) is None
+    assert guard.check_path(path) is None
     assert guard.resolve(path) == Path(os.path.normpath(place / "ws" / path))
 
 
@@ -73,7 +73,7 @@ def test_an_allowed_root_may_be_one_file(place):
 def test_base_is_where_a_relative_path_starts(guard, place):
     assert guard.resolve("a.py", base=place / "ws/src") == place / "ws/src/a.py"
     assert guard.resolve("a.py", base=Path("src")) == place / "ws/src/a.py"
-    assert guard.judge("../x", base=place / "ws") is not None
+    assert guard.check_path("../x", base=place / "ws") is not None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_tilde_is_the_persons_home(guard, place, monkeypatch):
     monkeypatch.setenv("HOME", str(place / "outside"))
     refused(guard, "~/secret.txt")
     refused(guard, "~")
-    assert guard.judge("~$report.docx") is None
+    assert guard.check_path("~$report.docx") is None
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "a\nb", "a\x1b[0m", "a\x7f", "a\x85b", "x" * 256])
@@ -103,7 +103,7 @@ def test_malformed_paths_are_refused(guard, path):
 
 
 def test_over_long_paths_are_refused(guard):
-    assert guard.judge("a/" * (MAX_PATH // 2 - 1)) is None
+    assert guard.check_path("a/" * (MAX_PATH // 2 - 1)) is None
     assert str(MAX_PATH) in refused(guard, "a/" * MAX_PATH)
     refused(guard, "\ud800")
 
@@ -157,7 +157,7 @@ def test_a_workspace_that_is_a_link_works(place):
     (place / "alias").symlink_to(place / "ws")
     guard = PathGuard(place / "alias", [], place / "home")
     assert guard.resolve("src/a.py") == place / "ws/src/a.py"
-    assert guard.judge(str(place / "alias/src/a.py")) is None
+    assert guard.check_path(str(place / "alias/src/a.py")) is None
 
 
 # --- secrets ------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_secrets_are_refused_in_every_disguise(guard, secret, disguise):
 
 @pytest.mark.parametrize("path", ORDINARY)
 def test_ordinary_names_pass(guard, path):
-    assert guard.judge(path) is None
+    assert guard.check_path(path) is None
 
 
 @pytest.mark.parametrize(
@@ -269,13 +269,13 @@ def test_kernel_files_are_refused_whatever_the_roots(place, path):
 
 def test_a_root_directory_as_allowed_root_allows_the_rest(place):
     guard = PathGuard(place / "ws", [Path("/")], place / "home")
-    assert guard.judge("/usr/bin") is None
+    assert guard.check_path("/usr/bin") is None
     refused(guard, "/etc/shadow")
 
 
 def test_a_workspace_in_shared_memory_passes():
     guard = PathGuard(Path("/dev/shm/ws"), [], Path("/nowhere"))
-    assert guard.judge("x.txt") is None
+    assert guard.check_path("x.txt") is None
 
 
 # --- Hookline's own files -----------------------------------------------------------------------
@@ -306,8 +306,8 @@ def test_a_chats_own_workspace_under_home_passes(place):
     work = place / "home/chats/telegram/42/work"
     work.mkdir(parents=True)
     guard = PathGuard(work, [], place / "home")
-    assert guard.judge("notes.md") is None
-    assert guard.judge("config.yaml") is None
+    assert guard.check_path("notes.md") is None
+    assert guard.check_path("config.yaml") is None
     refused(guard, "../../../../config.yaml")
     refused(guard, "../USER.md")
     refused(guard, "../../43/work/notes.md")
@@ -470,7 +470,7 @@ def test_no_path_crashes_or_escapes(guard, place, path):
     with contextlib.suppress(OSError):
         (place / "ws/out").symlink_to(place / "outside")
         (place / "ws/inner").symlink_to("src")
-    reason = guard.judge(path)
+    reason = guard.check_path(path)
     if reason is None:
         real = guard.resolve(path)
         assert real == Path(os.path.realpath(real))
@@ -500,4 +500,4 @@ def test_no_spelling_lets_a_secret_pass(guard, secret, case, before, after, sign
     """Whatever stands around a secret name, in whatever case, with whatever is not drawn in it."""
     name = case(secret)
     name = name[:place_of_sign] + sign + name[place_of_sign:]
-    assert guard.judge(before + name + after) is not None
+    assert guard.check_path(before + name + after) is not None

@@ -1,8 +1,8 @@
-"""Runs goals turn after turn: sends the next message, judges the answer, and reports.
+"""Runs goals turn after turn: sends the next message, checks the answer, and reports.
 
 A goal of a chat uses the chat's session. For each turn the plugin sends itself a message with the
 id ``goal:ID:TURN`` on behalf of the owner. Core stores it, queues it behind messages of people,
-shows its answer, resumes it after a crash and accepts a repeated one only once; guards judge the
+shows its answer, resumes it after a crash and accepts a repeated one only once; guards check the
 owner as for any message. A background goal has its own session, whose turns run like those of
 scheduled jobs: no one can be asked. Reports are sent as the answer to ``/goal report ID``.
 """
@@ -30,14 +30,14 @@ from hookline_hookspecs.process_lock import ProcessLock
 
 from . import goal_text
 from .config import GoalsConfig
+from .goal_check import check_goal
 from .goal_store import Goal, GoalStore, GoalTurnResult, parse_message_id
-from .judge import judge
 
 REPORT = ":report"
 MAX_IDLE_TURNS = 3
 """After so many turns in a row without a tool call, a goal waits for a person."""
-MAX_UNJUDGED_TURNS = 3
-"""After so many turns in a row that could not be judged, it pauses."""
+MAX_UNCHECKED_TURNS = 3
+"""A goal pauses after this many turns in a row without a verdict."""
 SESSION_TIMEOUT = 30.0
 """Seconds to wait for the session of a background goal."""
 STOPPED_BY_PERSON = "You stopped it."
@@ -245,23 +245,23 @@ class GoalRunner:
             used = replace(goal, turns=goal.turns + 1)
             state = "over" if goal_text.over(used, self._config) else "paused"
             return state, replace(goal, reason=f"The turn ended early: {ended.reply.strip()[:500]}")
-        judgement = await judge(self._host, goal, ended.session_id, ended.reply)
+        check = await check_goal(self._host, goal, ended.session_id, ended.reply)
         idle = 0 if ended.calls else goal.idle + 1
-        unjudged = 0 if judgement.verdict else goal.unjudged + 1
-        goal = replace(goal, idle=idle, unjudged=unjudged, reason=judgement.reason)
-        if judgement.verdict in ("done", "blocked"):
-            return judgement.verdict, goal
-        now = await self._goals.get(goal.id) or goal  # with what the judge has cost
+        unchecked = 0 if check.verdict else goal.unjudged + 1
+        goal = replace(goal, idle=idle, unjudged=unchecked, reason=check.reason)
+        if check.verdict in ("done", "blocked"):
+            return check.verdict, goal
+        now = await self._goals.get(goal.id) or goal  # with the cost of the check
         seconds = now.seconds + ended.seconds
         if spent := goal_text.over(
             replace(now, turns=now.turns + 1, seconds=seconds), self._config
         ):
-            return "over", replace(goal, reason=f"{spent} {judgement.reason}".strip())
-        if unjudged >= MAX_UNJUDGED_TURNS:
-            why = f"{MAX_UNJUDGED_TURNS} turns in a row: {judgement.reason}."
+            return "over", replace(goal, reason=f"{spent} {check.reason}".strip())
+        if unchecked >= MAX_UNCHECKED_TURNS:
+            why = f"{MAX_UNCHECKED_TURNS} turns in a row: {check.reason}."
             return "paused", replace(goal, reason=why)
         if idle >= MAX_IDLE_TURNS:
-            why = f"{MAX_IDLE_TURNS} turns in a row without a tool call. {judgement.reason}"
+            why = f"{MAX_IDLE_TURNS} turns in a row without a tool call. {check.reason}"
             return "blocked", replace(goal, reason=why)
         return "active", goal
 

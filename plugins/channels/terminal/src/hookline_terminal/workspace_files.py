@@ -60,7 +60,7 @@ class WorkspaceFiles:
                 below = (n for n in self._ranked(typed) if not folders_only or n.endswith("/"))
                 found += islice(below, MAX_RESULTS * 2)
             found += ignored  # by git, or skipped: last
-        allowed = (name for name in dict.fromkeys(found) if self._paths.judge(name) is None)
+        allowed = (name for name in dict.fromkeys(found) if self._paths.check_path(name) is None)
         return list(islice(allowed, MAX_RESULTS))
 
     def _folder_entries(self, folder: str, start: str) -> list[str]:

@@ -196,7 +196,7 @@ class ConnectionPool:
 
             proxy = await transport.stack.enter_async_context(Proxy(self._host.http))
             socket = proxy.socket
-        places = Places(folder, folder, (lambda _: None) if config.cwd else paths.judge)
+        places = Places(folder, folder, (lambda _: None) if config.cwd else paths.check_path)
         transport.hint = (
             "; in the sandbox it can only read its workspace, installed programs, and the folders "
             "under its `read_only` and `writable`"

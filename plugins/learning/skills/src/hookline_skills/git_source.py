@@ -83,7 +83,7 @@ def _check_address(host: Host, url: str, reference: str) -> None:
         raise Refused(f"{url[:200]!r} is not a plain repository address")
     if reference.startswith("-") or not all(c.isalnum() or c in "._-/" for c in reference):
         raise Refused(f"{reference[:100]!r} is not a name of a branch or tag")
-    reason = host.http.judge(url)
+    reason = host.http.check_url(url)
     if reason:
         raise Refused(reason)
 

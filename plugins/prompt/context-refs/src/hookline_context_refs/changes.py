@@ -55,7 +55,7 @@ def _shown(reference: Reference, sources: Sources, output: Output) -> Found:
 
     def allowed(name: str) -> bool:
         files[paths.workspace / name] = None
-        return paths.judge(str(paths.workspace / name)) is None
+        return paths.check_path(str(paths.workspace / name)) is None
 
     patch, refused = allowed_part(output.text, allowed)
     text, note = cut_bytes(patch.strip("\n"), sources.config.diff_max_bytes)

@@ -109,7 +109,7 @@ def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:
         for folder in folders:
             for entry in _entries(folder, budget):
                 budget -= 1
-                if paths.judge(entry.path) is not None:
+                if paths.check_path(entry.path) is not None:
                     continue
                 name = printable(Path(entry.path).relative_to(root).as_posix())
                 names.append(f"{name}/" if entry.is_dir() else name)

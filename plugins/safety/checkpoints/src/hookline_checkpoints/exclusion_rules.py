@@ -19,12 +19,12 @@ import yaml
 
 from .git import Git
 
-Judge = Callable[[str], "str | None"]
-"""Why a path may not be used, or None (``host.paths.judge``)."""
+CheckPath = Callable[[str], "str | None"]
+"""Why a path may not be used, or None (``host.paths.check_path``)."""
 _BATCH_CHARS = 3000
-"""Characters of the paths that are judged together; a path has at most 4,096."""
-_MISSING_FOLDER = "hookline-checkpoints-judge"
-"""A folder that does not exist, so that only the names below it are judged."""
+"""Characters of the paths that are checked together; a path has at most 4,096."""
+_MISSING_FOLDER = "hookline-checkpoints-check"
+"""A folder that does not exist, so that only the names below it are checked."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 
@@ -86,18 +86,18 @@ def _globs(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(bodies) or r"(?!)")
 
 
-def secrets(judge: Judge, folder: Path, paths: Sequence[str]) -> set[str]:
+def secrets(check_path: CheckPath, folder: Path, paths: Sequence[str]) -> set[str]:
     """Those of ``paths`` (relative, with ``/``) whose names are secret.
 
-    Only names are judged: what a link leads to is not saved. Many paths are judged as one, because
-    a path is refused if any part of it is; a batch that is refused is judged in halves.
+    Only names are checked: what a link leads to is not saved. Many paths are joined and checked as
+    one, because a path is refused if any part of it is; a refused batch is checked in halves.
     """
     found: set[str] = set()
     base = f"{folder}/{_MISSING_FOLDER}"
     pending = list(_batches(paths))
     while pending:
         batch = pending.pop()
-        if judge("/".join((base, *map(_harmless, batch)))) is None:
+        if check_path("/".join((base, *map(_harmless, batch)))) is None:
             continue
         if len(batch) == 1:
             found.update(batch)

@@ -285,7 +285,7 @@ def _allowed_around(ctx: Context, named: str) -> Path | None:
         return None  # The tool itself will say so.
     widest = None
     for folder in (place, *place.parents):
-        if ctx.paths.judge(str(folder)) is not None:
+        if ctx.paths.check_path(str(folder)) is not None:
             break
         if folder.is_dir():
             widest = folder

@@ -76,13 +76,13 @@ class SnapshotManager:
         """What holds for a look at ``folder``. Raises ``CheckpointError`` where none is allowed."""
         if folder == self.home or folder.is_relative_to(self.root):
             raise CheckpointError("it is Hookline's own folder")
-        if reason := paths.judge(str(folder)):
+        if reason := paths.check_path(str(folder)):
             raise CheckpointError(reason)
         return Scope(
             path=folder,
             own=str(self.home.relative_to(folder)) if self.home.is_relative_to(folder) else "",
             excluded=self._excluded,
-            judge=paths.judge,
+            check_path=paths.check_path,
             git=self.store.git,
             max_file=self._config.max_file_bytes,
             max_files=self._config.max_files,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import exclusion_rules as rules
 from .errors import TooLarge
-from .exclusion_rules import ExclusionRules, Judge
+from .exclusion_rules import CheckPath, ExclusionRules
 from .folder_state import FileStamp, FolderState
 from .git import Git
 
@@ -41,7 +41,7 @@ class Scope:
     path: Path
     own: str
     excluded: ExclusionRules
-    judge: Judge
+    check_path: CheckPath
     git: Git
     max_file: int
     max_files: int
@@ -214,7 +214,7 @@ async def _ask(
         return []
     paths = [path for path, _, _ in unknown]
     secret, ignored = await asyncio.gather(
-        asyncio.to_thread(rules.secrets, scope.judge, scope.path, paths),
+        asyncio.to_thread(rules.secrets, scope.check_path, scope.path, paths),
         rules.ignored(scope.git, scope.path, paths),
     )
     return list(_decided(survey, unknown, secret, ignored))

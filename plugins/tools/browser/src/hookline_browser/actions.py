@@ -34,7 +34,7 @@ async def open_url(tab: BrowserTab, host: Host, url: str | None) -> None:
 
     if not url:
         raise ToolError("give the url to open")
-    if (reason := host.http.judge(url)) is not None:
+    if (reason := host.http.check_url(url)) is not None:
         raise Refused(reason)
     page = await tab.usable_page()
     tab.drop_pending()

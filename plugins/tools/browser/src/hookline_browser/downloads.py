@@ -112,7 +112,10 @@ def _save(paths: Paths, target_path: Path, source: Path, url: str, limit: int) -
     if (size := source.stat().st_size) > limit:
         raise OSError(f"it has {size:,} bytes")
     workspace = Path(os.path.realpath(paths.workspace))
-    if paths.judge(str(target_path)) is not None or paths.caution(str(target_path)) is not None:
+    if (
+        paths.check_path(str(target_path)) is not None
+        or paths.caution(str(target_path)) is not None
+    ):
         target_path = target_path.with_name(f"{target_path.name}.download")
     for number in range(1, MAX_NAME_ATTEMPTS):
         candidate = target_path

@@ -46,7 +46,7 @@ class PlannedChange:
 def approval_question(paths: Paths, call: ToolCall, limit: int) -> Ask | None:
     """The approval that a write needs; None if it needs none or is refused anyway."""
     path = call.arguments.get("path")
-    if not isinstance(path, str) or paths.judge(path) is not None:
+    if not isinstance(path, str) or paths.check_path(path) is not None:
         return None
     reason = paths.caution(path)
     if reason is None:
@@ -63,7 +63,7 @@ def approval_question(paths: Paths, call: ToolCall, limit: int) -> Ask | None:
 def write_effects(paths: Paths, call: ToolCall, limit: int) -> list[Effect]:
     """The effects of a call of one of `WRITE_TOOLS`."""
     path = call.arguments.get("path")
-    if not isinstance(path, str) or paths.judge(path) is not None:
+    if not isinstance(path, str) or paths.check_path(path) is not None:
         return []
     target = str(paths.resolve(path))
     risk = _risk(paths, call, path, limit)
@@ -76,7 +76,7 @@ def write_effects(paths: Paths, call: ToolCall, limit: int) -> list[Effect]:
 def read_effects(paths: Paths, call: ToolCall) -> list[Effect]:
     """The effects of a call of a tool that only reads."""
     path = call.arguments.get("path") or "."
-    if not isinstance(path, str) or paths.judge(path) is not None:
+    if not isinstance(path, str) or paths.check_path(path) is not None:
         return []
     return [Effect("read", str(paths.resolve(path)))]
 

@@ -60,7 +60,7 @@ class FileTree:
                 if entry.name in SKIPPED_FOLDERS or (entry.name.startswith(".") and not hidden):
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    if self._paths.judge(entry.path) is None:
+                    if self._paths.check_path(entry.path) is None:
                         inner.append(Path(entry.path))
                 elif entry.is_file():
                     yield Path(entry.path).relative_to(self._root)

@@ -53,4 +53,4 @@ def _similar_names(paths: Paths, folder: Path, name: str) -> list[str]:
     except OSError:
         return []
     found = difflib.get_close_matches(name.lower(), list(names), MAX_SUGGESTIONS, 0.5)
-    return [names[key] for key in found if paths.judge(str(folder / names[key])) is None]
+    return [names[key] for key in found if paths.check_path(str(folder / names[key])) is None]

@@ -150,7 +150,7 @@ class Files(Plugin[FilesConfig]):
             files = [
                 file
                 for name in tree.files(hidden=whole_pattern.hidden)
-                if inner.matches(name) and ctx.paths.judge(str(file := root / name)) is None
+                if inner.matches(name) and ctx.paths.check_path(str(file := root / name)) is None
             ]
         names = sorted(display_path(ctx.paths, file) for file in files)
         if not names and not tree.stopped:

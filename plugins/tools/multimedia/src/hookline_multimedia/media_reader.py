@@ -138,7 +138,7 @@ def _refuse_secret(ctx: Context, real: Path) -> None:
     Outside of the workspace the guard refuses every path for that reason alone, so it checks the
     same names below the workspace.
     """
-    if reason := ctx.paths.judge(str(ctx.paths.workspace.joinpath(*real.parts[1:]))):
+    if reason := ctx.paths.check_path(str(ctx.paths.workspace.joinpath(*real.parts[1:]))):
         raise Refused(reason)
 
 

@@ -95,7 +95,7 @@ class Shell(Plugin[ShellConfig]):
         setting = Setting(
             operator=ctx.operator, sandboxed=sandboxed and self._sandbox_runner.can_run
         )
-        verdict = self._judge.judge(command, ctx.paths, folder, self.host.http.judge, setting)
+        verdict = self._judge.judge(command, ctx.paths, folder, self.host.http.check_url, setting)
         if isinstance(verdict, Ask) and mode != "plan":
             verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
         if isinstance(verdict, Deny) or not sandboxed:
@@ -111,7 +111,7 @@ class Shell(Plugin[ShellConfig]):
             return asked
         with_checkpoint = replace(setting, checkpoints=True)
         verdict = self._judge.judge(
-            command, ctx.paths, folder, self.host.http.judge, with_checkpoint
+            command, ctx.paths, folder, self.host.http.check_url, with_checkpoint
         )
         if verdict is not None or not await checkpoints.hold(ctx):
             return asked
@@ -131,7 +131,7 @@ class Shell(Plugin[ShellConfig]):
         command, folder = _command_and_folder(call)
         if command is None:
             return ()
-        return self._judge.effects(command, ctx.paths, folder, self.host.http.judge)
+        return self._judge.effects(command, ctx.paths, folder, self.host.http.check_url)
 
     @tool(origin="workspace", effects=effects)
     async def bash(

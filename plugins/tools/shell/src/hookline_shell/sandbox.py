@@ -112,7 +112,7 @@ class SandboxRunner:
             )
         async with self._proxy(ctx) or nullcontext() as proxy:
             socket = proxy.socket if proxy else None
-            places = Places(folder, ctx.paths.workspace, ctx.paths.judge)
+            places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
             inner = self.sandbox.environment(environment, session, socket)
             wrapped = await asyncio.to_thread(
                 self.sandbox.wrapped, argv, places, environment, session, socket

@@ -377,9 +377,9 @@ def _address(authority: str, shell: Shell) -> str | None:
         return f"{host}, which hands out this machine's credentials"
     if host in places().local or host.endswith(".localhost"):
         return None
-    if shell.record.judge_address and (address or _PUBLIC_NAME.fullmatch(host)):
+    if shell.record.check_address and (address or _PUBLIC_NAME.fullmatch(host)):
         where = f"[{host}]" if ":" in host else host
-        reason = shell.record.judge_address(f"http://{where}{match[2] or ''}/")
+        reason = shell.record.check_address(f"http://{where}{match[2] or ''}/")
         return f"{host}: {reason.rstrip('.')}" if reason else None
     if address and any(address in network for network in places().private):
         return f"the private address {host}"

@@ -47,7 +47,7 @@ class Record:
     judge_path: Callable[[str], str | None]
     workspace: str
     home: str
-    judge_address: Callable[[str], str | None] | None = None
+    check_address: Callable[[str], str | None] | None = None
     """Tells why a URL would be refused; None where nothing can tell."""
     findings: dict[str, Finding] = field(default_factory=dict)
     steps: int = 0
@@ -81,7 +81,7 @@ class Record:
     def trial(self) -> Record:
         """A record for text that may not be a command at all; nothing is noted here."""
         return Record(
-            *(self.judge_path, self.workspace, self.home, self.judge_address),
+            *(self.judge_path, self.workspace, self.home, self.check_address),
             judge_write=self.judge_write,
             own=self.own,
         )

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 LONGEST = 100_000
 """Characters of a command that is read; a longer one is put before a person."""
 Address = Callable[[str], str | None]
-"""Tells why a URL would be refused (``Http.judge``)."""
+"""Tells why a URL would be refused (``Http.check_url``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Judge:
         command: str,
         paths: Paths,
         folder: str = "",
-        judge_url: Address | None = None,
+        check_url: Address | None = None,
         setting: Setting = HERE,
     ) -> Deny | Ask | None:
         """The verdict on ``command`` run in ``folder`` (the workspace by default).
@@ -81,7 +81,7 @@ class Judge:
             return Ask(
                 f"The command is longer than the {LONGEST:,} characters that are read", command
             )
-        record = self._record(command, paths, folder, judge_url)
+        record = self._record(command, paths, folder, check_url)
         for pattern in self.patterns:
             if found := pattern.search(command):
                 # People read the words that fit, no expression.
@@ -90,16 +90,16 @@ class Judge:
         return _verdict(record, command, setting)
 
     def effects(
-        self, command: str, paths: Paths, folder: str = "", judge_url: Address | None = None
+        self, command: str, paths: Paths, folder: str = "", check_url: Address | None = None
     ) -> tuple[Effect, ...]:
         """What ``command`` may do, each once, in the order it was found."""
         if len(command) > LONGEST:
             return (Effect("unknown"),)
-        return tuple(self._record(command, paths, folder, judge_url).effects)
+        return tuple(self._record(command, paths, folder, check_url).effects)
 
-    def _record(self, command: str, paths: Paths, folder: str, judge_url: Address | None) -> Record:
+    def _record(self, command: str, paths: Paths, folder: str, check_url: Address | None) -> Record:
         workspace = str(paths.workspace)
-        record = Record(_looked_at(paths.judge), workspace, str(Path.home()), judge_url)
+        record = Record(_looked_at(paths.check_path), workspace, str(Path.home()), check_url)
         record.judge_write = _looked_at(paths.caution)
         record.own = self.own
         start = str(Path(workspace) / folder) if folder else workspace

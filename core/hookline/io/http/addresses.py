@@ -1,4 +1,4 @@
-"""Judging one address and reading one URL: no look-ups, no configuration, no network.
+"""Checks single addresses and parses URLs; no lookups, no configuration, no network.
 
 `hookline.io.http.policy` adds the operator's settings, `hookline.io.http.client` the
 connection. The lists are data: ``addresses.yaml`` beside this module.
@@ -100,7 +100,7 @@ def _carried(value: int) -> Iterator[int]:
         yield value
 
 
-def judge_metadata(address: IPAddress) -> str | None:
+def check_metadata_address(address: IPAddress) -> str | None:
     """Why `address` is a cloud's metadata service, in whatever form, or None."""
     for form in forms(address):
         if operator := lists().metadata_addresses.get(form):
@@ -108,10 +108,10 @@ def judge_metadata(address: IPAddress) -> str | None:
     return None
 
 
-def judge_address(address: str | IPAddress) -> str | None:
+def check_address(address: str | IPAddress) -> str | None:
     """Why `address` is no public unicast address, or None if it is one.
 
-    IPv4-mapped, NAT64, 6to4 and ISATAP addresses are judged by what they carry as well.
+    IPv4-mapped, NAT64, 6to4 and ISATAP addresses are checked by what they carry as well.
     ``is_global`` does not serve: it passes some of these forms and differs between patch releases
     of Python. The reason is a clause without a full stop.
     """
@@ -121,7 +121,7 @@ def judge_address(address: str | IPAddress) -> str | None:
         return f"{str(address)[:80]!r} is not an IP address"
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return f"{address} names a zone of this machine"
-    if reason := judge_metadata(address):
+    if reason := check_metadata_address(address):
         return reason
     for form in forms(address):
         via = "" if form == address else f" (it carries {form})"
@@ -129,7 +129,7 @@ def judge_address(address: str | IPAddress) -> str | None:
             if form in network:
                 return f"{address} is not a public address{via}: {text}"
     if any(address in network for network in _PUBLIC_CARRIERS):
-        return None  # what it carries has been judged
+        return None  # what it carries has been checked
     public = address.version == 4 or address in _GLOBAL_UNICAST
     return None if public else f"{address} is not a public address"
 

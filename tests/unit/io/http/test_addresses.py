@@ -7,7 +7,7 @@ import sys
 from ipaddress import IPv6Address
 
 import pytest
-from hookline.io.http import HttpRefused, NetworkPolicy, judge_address, parse_url
+from hookline.io.http import HttpRefused, NetworkPolicy, check_address, parse_url
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,8 +62,8 @@ FORMS = {
 @pytest.mark.parametrize("address", PRIVATE.values(), ids=PRIVATE)
 def test_private_addresses_are_refused_in_every_form(address, form):
     spelled = FORMS[form](address)
-    assert judge_address(spelled)
-    assert judge_address(ipaddress.ip_address(spelled))
+    assert check_address(spelled)
+    assert check_address(ipaddress.ip_address(spelled))
     host = f"[{spelled}]" if ":" in spelled else spelled
     with pytest.raises(HttpRefused):
         NetworkPolicy().check_name(parse_url(f"http://{host}/").host, 80)
@@ -98,14 +98,14 @@ def test_metadata_names_are_never_exempt(host):
 
 @pytest.mark.parametrize("address", PUBLIC + PUBLIC6)
 def test_public_addresses_pass(address):
-    assert judge_address(address) is None
+    assert check_address(address) is None
     NetworkPolicy().check_addresses("example.org", 443, [address])
 
 
 @pytest.mark.parametrize("form", ["mapped", "nat64", "6to4", "isatap"])
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_pass_in_the_forms_that_networks_use(address, form):
-    assert judge_address(FORMS[form](address)) is None
+    assert check_address(FORMS[form](address)) is None
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_public_addresses_pass_in_the_forms_that_networks_use(address, form):
      "2001:db8::1", "3fff::1", "5f00::1", "100::1", "4000::1", "2001:2::1", "", "x", "1.2.3"],
 )  # fmt: skip
 def test_other_addresses_are_refused(address):
-    assert judge_address(address)
+    assert check_address(address)
     with pytest.raises(HttpRefused):
         NetworkPolicy().check_addresses("example.org", 80, [address])
 
@@ -124,7 +124,7 @@ def test_public_addresses_are_global_for_the_standard_library_too(address):
     # Of mapped and 6to4 addresses, patch releases of Python think differently.
     if isinstance(address, IPv6Address) and (address.ipv4_mapped or address.sixtofour):
         return
-    if judge_address(address) is None:
+    if check_address(address) is None:
         assert address.is_global
         assert not address.is_multicast
 
@@ -223,7 +223,7 @@ def test_odd_spellings_of_ipv4_are_refused(address, spelling):
     except HttpRefused:
         return
     # What changes nothing in this address is judged like the address.
-    assert judge_address(target.host)
+    assert check_address(target.host)
 
 
 def test_an_over_long_url_is_refused():

@@ -27,14 +27,14 @@ SCHEMA = {
     "required": ["verdict", "reason"],
     "additionalProperties": False,
 }
-MAX_JUDGED_CHARS = 8000
-"""Of the answer only this much of its end is judged."""
+MAX_ANSWER_CHARS = 8000
+"""Only the end of the answer is checked."""
 MAX_REASON_CHARS = 300
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class GoalCheck:
     """A verdict with its reason; if ``verdict`` is None, the reason why there is none."""
 
     verdict: Verdict | None
@@ -43,31 +43,31 @@ class Judgement:
 
 @cache
 def _system() -> str:
-    return files(__package__).joinpath("judge.md").read_text("utf-8").strip()
+    return files(__package__).joinpath("goal_check.md").read_text("utf-8").strip()
 
 
-async def judge(host: Host, goal: Goal, session_id: str, reply: str) -> Judgement:
-    """Return the model's judgement after this reply. Its cost counts for the session."""
-    answer = escape(reply[-MAX_JUDGED_CHARS:], quote=False)
-    prompt = f"<goal>\n{escape(goal.goal, quote=False)}\n</goal>\n<answer>\n{answer}\n</answer>"
+async def check_goal(host: Host, goal: Goal, session_id: str, reply: str) -> GoalCheck:
+    """Return the model's verdict on the goal after this reply. Its cost counts for the session."""
+    ending = escape(reply[-MAX_ANSWER_CHARS:], quote=False)
+    prompt = f"<goal>\n{escape(goal.goal, quote=False)}\n</goal>\n<answer>\n{ending}\n</answer>"
     try:
-        said = await host.ask_model(
+        answer = await host.ask_model(
             prompt, system=_system(), schema=SCHEMA, max_tokens=400, session_id=session_id
         )
     except (ProviderError, LookupError) as error:
-        return Judgement(None, f"the judge could not be asked: {error}"[:MAX_REASON_CHARS])
-    return parse_judgement(said)
+        return GoalCheck(None, f"the goal check failed: {error}"[:MAX_REASON_CHARS])
+    return parse_goal_check(answer)
 
 
-def parse_judgement(said: str) -> Judgement:
-    """Parse the judgement in a model's answer."""
-    found = _OBJECT.search(said)
+def parse_goal_check(answer: str) -> GoalCheck:
+    """Parse the verdict in a model's answer."""
+    found = _OBJECT.search(answer)
     try:
         value = json.loads(found[0]) if found else None
     except (ValueError, RecursionError):
         value = None
     verdict = value.get("verdict") if isinstance(value, dict) else None
     if not isinstance(value, dict) or verdict not in ("done", "continue", "blocked"):
-        return Judgement(None, "the judge gave no verdict")
+        return GoalCheck(None, "the goal check gave no verdict")
     reason = " ".join(str(value.get("reason", "")).split())
-    return Judgement(verdict, "".join(c for c in reason if c.isprintable())[:MAX_REASON_CHARS])
+    return GoalCheck(verdict, "".join(c for c in reason if c.isprintable())[:MAX_REASON_CHARS])
