@@ -30,7 +30,7 @@ log = logging.getLogger("hookline.cli")
 app = typer.Typer(
     cls=CommandGroup,
     help="A self-hosted agent runtime. Without a command, it opens a chat. "
-    "Every command takes --home DIR (default ~/.hookline); -p PROFILE goes before the command.",
+    "Every command accepts --home DIR (default: ~/.hookline). Put -p PROFILE before the command.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

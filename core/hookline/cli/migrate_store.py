@@ -1,4 +1,4 @@
-"""Bring all tables of the store up to date.
+"""Migrate the store's tables to this version.
 
 ``hookline migrate-store``.
 """
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def migrate_store(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Bring all tables of the store up to date: core's, and those of every plugin that is on.
+    """Migrate the store's tables to this version: core's and those of every enabled plugin.
 
-    Other commands do the same for what they need, when they need it.
+    You rarely need this: other commands migrate the tables that they use.
     """
     line = cast("CoreCommandLine", command_line())
     before = asyncio.run(_current_steps(line.store_url))

@@ -1,4 +1,4 @@
-"""Copy everything into another store, and compare both.
+"""Copy everything to another store and verify the copy.
 
 ``hookline store copy``.
 """
@@ -24,10 +24,10 @@ def copy_store(
     target: Annotated[str, typer.Argument(metavar="TO", help=STORE_HELP)],
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Copy everything into another store, and compare both.
+    """Copy everything to another store and verify the copy.
 
-    FROM is not changed. If the copy is interrupted, the same command continues it. TO must be
-    empty, or hold a part of this copy.
+    FROM is not changed, and TO must be empty. To continue an interrupted copy, run the same
+    command again.
     """
     home = find_home()
     both = store_at(source, home), store_at(target, home)

@@ -1,4 +1,4 @@
-"""Manage the jobs that run by schedule.
+"""Manage scheduled jobs.
 
 ``hookline cron``, for the jobs of every chat.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FAILED, USAGE = 1, 2
 """Exit codes."""
-IdArgument = Annotated[str, typer.Argument(help="The job's id in `hookline cron list`.")]
+IdArgument = Annotated[str, typer.Argument(help="The job's id, from `hookline cron list`.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(no_args_is_help=True)
@@ -33,7 +33,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 @with_plugin
 async def list_jobs(plugin: Scheduler, json: JsonOption = False) -> None:
-    """List every chat's jobs: when they run, what they do, and how the last run went."""
+    """List every chat's jobs, with schedule, prompt and last result."""
     commands = plugin.commands
     if not json:
         _out(await commands.list(commands.terminal))
@@ -47,17 +47,17 @@ async def list_jobs(plugin: Scheduler, json: JsonOption = False) -> None:
 async def add(
     plugin: Scheduler,
     when: Annotated[str, typer.Argument(help='"0 9 * * 1-5", "every 2h", "tomorrow 9:00".')],
-    prompt: Annotated[str, typer.Argument(help="What to do, with everything the run must know.")],
+    prompt: Annotated[str, typer.Argument(help="What to do, with all the context it needs.")],
     timezone: Annotated[str, typer.Option(help="IANA time zone, such as Europe/Berlin.")] = "",
     chat: Annotated[
-        str, typer.Option(help="The chat it belongs to, CHANNEL:ID; the terminal by default.")
+        str, typer.Option(help="The chat it belongs to, as CHANNEL:ID. Default: the terminal.")
     ] = "",
     user: Annotated[
-        str, typer.Option(help="Who owns it in that chat; the chat's id by default.")
+        str, typer.Option(help="The job's owner in that chat. Default: the chat's id.")
     ] = "",
     json: JsonOption = False,
 ) -> None:
-    """Add a job that runs a prompt at scheduled times."""
+    """Schedule a prompt."""
     commands = plugin.commands
     try:
         job = await commands.add(_chat(commands, chat, user), when, _clean(prompt), timezone)
@@ -90,7 +90,7 @@ async def resume(plugin: Scheduler, id: IdArgument, json: JsonOption = False) ->
 @app.command("run")
 @with_plugin
 async def run(plugin: Scheduler, id: IdArgument, json: JsonOption = False) -> None:  # noqa: A002
-    """Run a job now; another chat's job runs in the gateway."""
+    """Run a job now. Jobs of other chats run in the gateway."""
     commands = plugin.commands
     try:
         job = await commands.find(commands.terminal, id)

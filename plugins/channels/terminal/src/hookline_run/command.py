@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .turn import Approval, RunRequest
 
 
-PROMPT = "What to do; - or nothing reads it from stdin."
+PROMPT = "What to do. Omit it or pass - to read it from stdin."
 MODE = "How freely the agent acts in this session: ask, auto, plan or yolo."
 
 
@@ -35,19 +35,19 @@ def run(
     session: Annotated[str | None, _option("Continue or create this session.")] = None,
     model: Annotated[str | None, _option("Use this model, as provider/model.")] = None,
     mode: Annotated[str | None, _option(MODE)] = None,
-    yes: Annotated[bool, _option("Approve every request; outright denials stay.", "--yes")] = False,
+    yes: Annotated[bool, _option("Approve every request, but no denied call.", "--yes")] = False,
     no_input: Annotated[
-        bool, _option("Never prompt; refuse what needs approval.", "--no-input")
+        bool, _option("Never prompt. Calls that need approval are refused.", "--no-input")
     ] = False,
-    image: Annotated[list[Path] | None, _option("Attach an image; may be repeated.")] = None,
-    system: Annotated[str | None, _option("Add system text for this turn only.")] = None,
+    image: Annotated[list[Path] | None, _option("Attach an image. Can be repeated.")] = None,
+    system: Annotated[str | None, _option("Extra system prompt for this turn only.")] = None,
     json: Annotated[bool, _option("Print events as JSON, one per line.", "--json")] = False,
     no_wait: Annotated[bool, _option("Do not wait for background reviews.", "--no-wait")] = False,
-    trace: Annotated[bool, _option("Record the turn for hookline trace.", "--trace")] = False,
+    trace: Annotated[bool, _option("Record the turn for `hookline trace`.", "--trace")] = False,
 ) -> None:
     """Run one turn and print the answer.
 
-    Piped input is added to the prompt, as in: git diff | hookline run review
+    Piped input is added to the prompt. Example: git diff | hookline run review
     """
     from .images import attachment
     from .turn import RunRequest

@@ -28,10 +28,10 @@ _GENERATED_ID = re.compile(r"\d{8}-[0-9a-f]{8}")
 USAGE, INTERRUPTED = 2, 130
 """Exit codes."""
 SESSION = "Continue or create this session."
-MODE = "How freely the agent acts: ask, auto, plan or yolo; Shift-Tab changes it."
+MODE = "How freely the agent acts: ask, auto, plan or yolo. Shift-Tab switches."
 CONTINUE = "Continue the session last used in this folder."
-RESUME = "Resume session ID, or choose one from a list."
-RESUMED_ID = "With --resume: the session's id, or how it begins."
+RESUME = "Resume the session ID, or choose one from a list."
+RESUMED_ID = "With --resume: a session's id or the start of it."
 
 
 def chat(

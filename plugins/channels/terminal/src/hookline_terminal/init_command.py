@@ -20,10 +20,10 @@ WORKS_WHEN_OFF = True
 def init(
     plugin: Terminal,
     no_input: Annotated[
-        bool, typer.Option("--no-input", help="Do not prompt; only write missing files.")
+        bool, typer.Option("--no-input", help="Do not prompt. Only create missing files.")
     ] = False,
 ) -> None:
-    """Set up model, key and channels. Run it again to change them."""
+    """Set up the model, API key and channels. Run it again to change them."""
     from .setup import initialise
 
     initialise(plugin.host, command_line().configuration, ask=not no_input)

@@ -1,4 +1,4 @@
-"""Run Hookline as the agent of an editor such as Zed (Agent Client Protocol).
+"""Serve editors such as Zed over the Agent Client Protocol.
 
 ``hookline acp``.
 """
@@ -18,10 +18,10 @@ MODE = "Mode of new sessions: ask, auto or plan. The editor can change it."
 
 
 def acp(
-    model: Annotated[str | None, typer.Option(help="The model, as provider/model.")] = None,
+    model: Annotated[str | None, typer.Option(help="Use this model, as provider/model.")] = None,
     mode: Annotated[str, typer.Option(help=MODE)] = "",
 ) -> None:
-    """Serve the editor that started this program."""
+    """Serve the editor that started this process over the Agent Client Protocol."""
     if mode not in ("", "ask", "auto", "plan"):
         raise CommandError(f"unknown mode {mode!r}. Choose ask, auto or plan")
     from .stdio import take_stdio

@@ -1,4 +1,4 @@
-"""Use tools of MCP servers, or serve Hookline as one.
+"""Connect MCP servers, or serve Hookline as one.
 
 ``hookline mcp``. Another plugin may add commands to the group.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FAILED, USAGE = 1, 2
 """Exit codes."""
 CHARS_PER_TOKEN = 4
-Name = Annotated[str, typer.Argument(help="The server's name in `hookline mcp list`.")]
+Name = Annotated[str, typer.Argument(help="The server's name, from `hookline mcp list`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(no_args_is_help=True)
@@ -41,7 +41,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 @with_plugin
 async def list_servers(plugin: Mcp, json: Json = False) -> None:
-    """List the MCP servers and what is approved."""
+    """List MCP servers and which of their tools are approved."""
     rows = [_row(plugin, server) for server in plugin.servers]
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
@@ -96,7 +96,7 @@ async def tools(plugin: Mcp, name: Name, json: Json = False) -> None:
 @app.command("test")
 @with_plugin
 async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
-    """Connect to a server and count its tools, without approving any."""
+    """Connect to a server and count its tools. Approves none."""
     server = _server(plugin, name)
     began = time.perf_counter()
     try:
@@ -135,7 +135,7 @@ async def check(plugin: Mcp, name: Name, json: Json = False) -> None:
 async def approve(
     plugin: Mcp, name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
 ) -> None:
-    """Review a server's tools and changes, then approve them."""
+    """Review a server's new and changed tools, then approve them."""
     server = _server(plugin, name)
     if not yes and not sys.stdin.isatty():
         raise CommandError("no terminal to ask on. Add --yes to approve without asking", USAGE)
@@ -168,10 +168,11 @@ async def login(
     plugin: Mcp,
     name: Name,
     paste: Annotated[
-        bool, typer.Option("--paste", help="Paste the browser's final address instead of waiting.")
+        bool,
+        typer.Option("--paste", help="Paste the final URL from the browser instead of waiting."),
     ] = False,
 ) -> None:
-    """Log in to a server with OAuth in your browser."""
+    """Log in to a server in your browser, with OAuth."""
     server = _server(plugin, name)
     if server.config.auth != "oauth":
         problem = f"{name} has no `auth: oauth` in {server.source}"
@@ -189,16 +190,17 @@ def add(
     plugin: Mcp,
     name: Annotated[str, typer.Argument(help="A name of your choice.")],
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND…", help="The command that starts it.")
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND…", help="The command that starts the server."),
     ] = None,
-    url: Annotated[str, typer.Option(help="Its URL, instead of a command.")] = "",
+    url: Annotated[str, typer.Option(help="The server's URL, instead of a command.")] = "",
     env: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Set a variable; write ${NAME} for a secret."),
     ] = None,
     oauth: Annotated[bool, typer.Option("--oauth", help="The server requires a login.")] = False,
 ) -> None:
-    """Add a server: hookline mcp add time -- uvx mcp-server-time."""
+    """Add a server. Example: hookline mcp add time -- uvx mcp-server-time"""
     if wrong := name_problem(name):
         raise CommandError(wrong, USAGE)
     if bool(command) == bool(url):
@@ -233,7 +235,7 @@ def add(
 @app.command("remove")
 @with_plugin
 def remove(plugin: Mcp, name: Name) -> None:
-    """Remove a server: its entry in config.yaml, approval and login."""
+    """Remove a server with its settings, approvals and login."""
     server = plugin.servers.servers.get(name)
     is_left_out = name in _left_out(plugin)
     if server is None and not is_left_out and name not in plugin.catalog.entries():

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 WORKS_WHEN_OFF = True
 Http = Annotated[
     str | None,
-    typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP, e.g. on 127.0.0.1:8766."),
+    typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP here, such as 127.0.0.1:8766."),
 ]
 NewToken = Annotated[
-    bool, typer.Option("--new-token", help="With --http: replace the token and revoke the old one.")
+    bool,
+    typer.Option("--new-token", help="With --http: create a new token and revoke the old one."),
 ]
 
 

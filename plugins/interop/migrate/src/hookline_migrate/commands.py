@@ -1,4 +1,4 @@
-"""Import another agent's home, or undo an import.
+"""Import data from another agent, or undo an import.
 
 ``hookline migrate``. Items that other commands import come first, before the runtime is opened,
 because no other command can run while it is open.
@@ -45,14 +45,14 @@ FAILED, USAGE = 1, 2
 Which = Annotated[str, typer.Argument(metavar="SOURCE", help=", ".join(PROGRAM_NAMES))]
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="DIR", help="Its home; by default the usual folder."),
+    typer.Option("--from", metavar="DIR", help="That agent's home. Default: its usual folder."),
 ]
-Only = Annotated[str, typer.Option(metavar="KIND", help=f"One kind: {', '.join(KINDS[:-2])}.")]
-Secrets = Annotated[bool, typer.Option("--secrets", help="Also import the keys in its .env.")]
+Only = Annotated[str, typer.Option(metavar="KIND", help=f"Only this: {', '.join(KINDS[:-2])}.")]
+Secrets = Annotated[bool, typer.Option("--secrets", help="Also import the keys from its .env.")]
 Chat = Annotated[
     str,
     typer.Option(
-        metavar="CHANNEL:ID", help="The chat that its USER.md describes; yours by default."
+        metavar="CHANNEL:ID", help="The chat that gets its USER.md. Default: the terminal."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -104,11 +104,11 @@ def apply(
     secrets: Secrets = False,
     chat: Chat = TERMINAL,
     no_backup: Annotated[
-        bool, typer.Option("--no-backup", help="Do not back up your home first.")
+        bool, typer.Option("--no-backup", help="Skip the backup of your home.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Back up your home, then import; run again to resume or update."""
+    """Back up your home, then import. Run again to resume or update."""
     found = _source(source, from_, chat, only, secrets=secrets)
     home = plugin.host.home
     journal = MigrationJournal(home, source)
@@ -134,7 +134,7 @@ def apply(
 @app.command("undo")
 @with_plugin
 def undo(plugin: Migrate, source: Which, only: Only = "", json: Json = False) -> None:
-    """Remove imported items that you have not changed since."""
+    """Remove the imported items that you have not changed since."""
     _check_program(source)
     _check_kind(only)
     journal = MigrationJournal(plugin.host.home, source)

@@ -1,4 +1,4 @@
-"""List what is remembered, and undo changes.
+"""Show what the agent remembers, and undo changes.
 
 ``hookline memory``.
 """
@@ -40,7 +40,7 @@ async def list_memory(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List everything that is remembered, with the turn each entry came from."""
+    """List all memories and the turns they came from."""
     rows, problems = await plugin.rows().remembered()
     for problem in problems:
         sys.stderr.write(f"hookline: {problem}.\n")
@@ -58,10 +58,10 @@ async def list_memory(
 @with_plugin
 async def log(
     plugin: Memory,
-    limit: Annotated[int, typer.Option(min=1, help="How many entries.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries.")] = 20,
     json: Json = False,
 ) -> None:
-    """Show what was learned, changed and forgotten, newest first."""
+    """Show what was added, changed and forgotten, newest first."""
     rows = await plugin.rows().log(limit)
     if json:
         _out_json(rows)
@@ -78,9 +78,9 @@ async def log(
 @with_plugin
 async def undo(
     plugin: Memory,
-    number: Annotated[str, typer.Argument(help="The entry's number in `hookline memory log`.")],
+    number: Annotated[str, typer.Argument(help="The change's number, from `hookline memory log`.")],
 ) -> None:
-    """Undo an entry of the log; refused if it has changed since."""
+    """Undo a logged change. Refused if the entry has changed again."""
     try:
         _out(await plugin.rows().undo(number))
     except HooklineError as error:

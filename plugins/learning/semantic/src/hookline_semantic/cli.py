@@ -1,4 +1,4 @@
-"""Show and fill the semantic search index.
+"""Inspect and fill the semantic search index.
 
 ``hookline semantic``.
 """
@@ -28,7 +28,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("status")
 @with_plugin
 async def status(plugin: Semantic, json: Json = False) -> None:
-    """Show how many texts have a vector, by corpus, and which model makes them."""
+    """Show how many texts are indexed, by corpus, and the model used."""
     parts = plugin.parts()
     storage = plugin.host.storage
     rows = await storage.fetch("counts")
@@ -69,7 +69,7 @@ async def status(plugin: Semantic, json: Json = False) -> None:
 @app.command("fill")
 @with_plugin
 async def fill(plugin: Semantic) -> None:
-    """Embed texts that have no vector yet, within the daily budget."""
+    """Index the texts that are missing, within the daily budget."""
     parts = plugin.parts()
     done = await parts.indexer.run(everything=True, check_model=True)
     if done.erased:

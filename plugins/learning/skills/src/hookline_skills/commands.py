@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill's name.")]
-SPEC = "A folder, an archive or an https address; after a git address, #BRANCH or #TAG."
+SPEC = "A folder, an archive or an https URL. A Git URL may end in #BRANCH or #TAG."
 EXIT_FAILED = 1
 
 
@@ -34,7 +34,7 @@ app.add_typer(team_app)
 @app.command("list")
 @with_plugin
 async def list_skills(plugin: Skills, json: Json = False) -> None:
-    """List all skills, archived ones last, with author, uses and warnings."""
+    """List skills with author, uses and warnings, archived ones last."""
     from .overview import overview
 
     rows = await overview(plugin.parts)
@@ -74,7 +74,7 @@ async def show(
 @app.command("history")
 @with_plugin
 async def history(plugin: Skills, name: Name, json: Json = False) -> None:
-    """List a skill's stored versions, oldest first, and where each came from."""
+    """List a skill's versions and their origins, oldest first."""
     versions = await plugin.parts.history.versions(name)
     rows: list[dict[str, Any]] = [
         {"version": v.number, "action": v.action, "author": v.author, "at": v.at,
@@ -95,7 +95,7 @@ def validate_folder(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The skill's folder.")],
     json: Json = False,
 ) -> None:
-    """Check a skill's folder against the rules of agentskills.io; exit with 1 on errors."""
+    """Check a skill folder against the agentskills.io rules. Exits with 1 on errors."""
     from . import lockfile
     from .validation import validate
 
@@ -123,7 +123,7 @@ async def install(
     source: Annotated[str, typer.Argument(metavar="SPEC", help=SPEC)],
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME…", help="Which skills, if there are several."),
+        typer.Argument(metavar="NAME…", help="Install only these, if there are several."),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace installed skills of the same name.")
@@ -132,7 +132,7 @@ async def install(
         bool, typer.Option("--lenient", help="Install even if validation fails.")
     ] = False,
 ) -> None:
-    """Validate, scan and install a skill from a folder, an archive or an https git address."""
+    """Install skills from a folder, archive or Git URL. Each is validated and scanned first."""
     from .installer import InstallRequest, SkillInstaller
 
     parts = plugin.parts
@@ -160,7 +160,7 @@ async def restore(
     name: Name,
     version: Annotated[int | None, typer.Argument(metavar="VERSION")] = None,
 ) -> None:
-    """Restore an archived skill, or an earlier version of one."""
+    """Restore an archived skill, or an earlier version of a skill."""
     from .archive import restore_skill
 
     _print(await _or_fail(restore_skill(plugin.parts, name, version)))

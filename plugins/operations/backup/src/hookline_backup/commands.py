@@ -56,7 +56,8 @@ app = typer.Typer(no_args_is_help=True)
 async def create(
     plugin: Backup,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; the home's backups/ by default.")
+        Path | None,
+        typer.Option(help="The file to write. Default: a new one in the home's backups/."),
     ] = None,
     encrypt: Annotated[
         bool, typer.Option("--encrypt", help="Encrypt the backup with a passphrase.")
@@ -66,7 +67,7 @@ async def create(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Back up the home, except logs, locks and, unless encrypted, secrets."""
+    """Back up the home. Leaves out logs, locks and, unless encrypted, secrets."""
     made = datetime.now(UTC)
     path = out or _default_path(plugin, made, encrypted=encrypt)
     try:
@@ -156,7 +157,7 @@ def list_backups(json: Json = False) -> None:
 
 @app.command("verify")
 def verify_backup(file: File, json: Json = False) -> None:
-    """Check every file of a backup and its database; exit with 1 if one is damaged."""
+    """Check a backup's files and database. Exits with 1 if one is damaged."""
     try:
         manifest = verify(file, _passphrase_of(file))
     except BackupError as error:
@@ -176,19 +177,19 @@ def verify_backup(file: File, json: Json = False) -> None:
 def restore_backup(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The backup.")] = None,
     to: Annotated[
-        Path | None, typer.Option(metavar="HOME", help="Restore into this home instead.")
+        Path | None, typer.Option(metavar="HOME", help="Restore to this home instead.")
     ] = None,
     resend: Annotated[
         bool,
         typer.Option(
-            "--resend", help="Also send and run open work; without FILE, release what is held back."
+            "--resend", help="Also resume unfinished work. Without FILE: release held-back work."
         ),
     ] = False,
     back: Annotated[
-        bool, typer.Option("--undo", help="Put back the home that a restore replaced.")
+        bool, typer.Option("--undo", help="Bring back the home that a restore replaced.")
     ] = False,
 ) -> None:
-    """Restore a home from a backup; the home that was there is kept beside it."""
+    """Restore a home from a backup. The previous home is kept beside it."""
     home = (to or command_line().home).expanduser().absolute()
     if (file is None and not (resend or back)) or (back and (file is not None or resend)):
         _print("hookline: Give FILE, --undo or --resend.", error=True)

@@ -21,7 +21,7 @@ from .profile_homes import ProfileError, ProfileHomes, environment_for, is_serve
 
 T = TypeVar("T")
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="The profile; `default` is the home itself.")
+    str, typer.Argument(metavar="NAME", help="The profile. `default` is the home itself.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -35,11 +35,10 @@ def create(
         str, typer.Argument(metavar="NAME", help="Lower-case letters, digits, - and _.")
     ],
     clone: Annotated[
-        bool,
-        typer.Option("--clone", help="Copy the settings, keys and skills of the profile in use."),
+        bool, typer.Option("--clone", help="Copy the current profile's settings, keys and skills.")
     ] = False,
 ) -> None:
-    """Create a profile: empty, or set up like the one in use."""
+    """Create a profile, empty or with the current one's settings."""
     folder = _or_exit(lambda: _profile_homes().create(name, command_line().home if clone else None))
     typer.echo(f"Created {folder}.")
     if clone and (folder / ".env").exists():
@@ -54,7 +53,7 @@ def create(
 
 @app.command("list")
 def list_profiles(json: Json = False) -> None:
-    """List the profiles and which one is in use."""
+    """List the profiles and mark the current one."""
     active = _profile_homes().active
     rows: list[dict[str, Any]] = [
         {
@@ -75,7 +74,7 @@ def list_profiles(json: Json = False) -> None:
 
 @app.command("use")
 def use(name: Name) -> None:
-    """Use a profile in every command that does not name another with -p."""
+    """Switch to a profile. Commands with -p use theirs instead."""
     before = _or_exit(lambda: _profile_homes().use(name))
     typer.echo(
         f"Commands now use the profile {name}. `hookline profile use {before}` switches back."
@@ -88,10 +87,10 @@ def use(name: Name) -> None:
 def export(
     name: Name,
     out: Annotated[
-        Path | None, typer.Option(help="The file; NAME.tar.zst here by default.")
+        Path | None, typer.Option(help="The file. Default: NAME.tar.zst in this folder.")
     ] = None,
 ) -> None:
-    """Back a profile up to a file, for another machine, without its secrets."""
+    """Export a profile to a file, without its secrets."""
     folder = _or_exit(lambda: _profile_homes().existing(name))
     try:
         version("hookline-backup")
@@ -109,7 +108,7 @@ def export(
 def delete(
     name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
 ) -> None:
-    """Remove a profile; its folder is kept until you delete it."""
+    """Remove a profile. Its folder is kept until you delete it."""
     folder = _or_exit(lambda: _profile_homes().existing(name))
     if not yes and not confirm(f"Remove the profile in {folder}?"):
         _exit_with("nothing was changed")

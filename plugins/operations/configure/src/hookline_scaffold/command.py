@@ -1,4 +1,4 @@
-"""Create a repository for a plugin of your own.
+"""Create a repository for a new plugin.
 
 ``hookline plugins new``.
 """
@@ -30,16 +30,16 @@ def new(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Such as weather; the package is then hookline-weather."
+            metavar="NAME", help="The plugin's name. For weather, the package is hookline-weather."
         ),
     ],
     directory: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="A new or empty folder; ./hookline-NAME by default."),
+        typer.Option(metavar="DIR", help="A new or empty folder. Default: ./hookline-NAME."),
     ] = None,
-    kind: Annotated[KindName, typer.Option(help="What kind of plugin.")] = "plugin",
+    kind: Annotated[KindName, typer.Option(help="The kind of plugin.")] = "plugin",
 ) -> None:
-    """Create a repository for your plugin, with code, tests, README, lint, types and CI."""
+    """Create a repository for a new plugin, with code, tests, README, linting, types and CI."""
     try:
         names = derive_names(name)
         folder = _target_folder(names, directory)

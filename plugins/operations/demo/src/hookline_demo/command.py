@@ -1,4 +1,4 @@
-"""Show a real run without an API key; only the model's words are recorded.
+"""Try Hookline without an API key.
 
 ``hookline demo``: sets up a temporary folder, runs the story, and cleans up.
 """
@@ -27,12 +27,13 @@ STORY_HELP = "; ".join(f"{name}: {what}" for name, what in STORIES.items())
 def demo(
     story: Annotated[str, typer.Argument(metavar="STORY", help=STORY_HELP)] = DEFAULT,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder.")] = False,
-    model: Annotated[
-        str | None, typer.Option(help=f"Use a real model; for {', '.join(REAL)}.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help=f"{', '.join(REAL)}: use a real model.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="web: do not open a browser.")] = False,
 ) -> None:
-    """Show a real run without an API key; only the model's words are recorded."""
+    """Try Hookline without an API key.
+
+    The model's words are recorded. Everything else is real: tools, hooks, approvals and storage.
+    """
     if story not in STORIES:
         names = ", ".join(STORIES)
         sys.stderr.write(f"hookline: unknown story {story!r}. Choose one of {names}\n")

@@ -1,4 +1,4 @@
-"""Let people in, and see who is waiting.
+"""Approve pairing requests, and manage who has access.
 
 ``hookline pairing``.
 """
@@ -35,7 +35,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 @with_plugin
 async def list_people(plugin: AccessControl, json: Json = False) -> None:
-    """List everyone who is let in, and who is waiting."""
+    """List everyone with access and all pairing requests."""
     rows = await _rows(plugin)
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
@@ -69,13 +69,13 @@ async def _rows(plugin: AccessControl) -> Sequence[dict[str, Any]]:
 @with_plugin
 async def approve(
     plugin: AccessControl,
-    code: Annotated[str, typer.Argument(help="The person's code, or CHANNEL:USER.")],
-    admin: Annotated[bool, typer.Option("--admin", help="Let them in as an admin.")] = False,
+    code: Annotated[str, typer.Argument(help="The person's pairing code, or CHANNEL:USER.")],
+    admin: Annotated[bool, typer.Option("--admin", help="Make them an admin.")] = False,
     auditor: Annotated[
-        bool, typer.Option("--auditor", help="Only let them read the audit log and usage.")
+        bool, typer.Option("--auditor", help="Allow only reading the audit log and usage.")
     ] = False,
 ) -> None:
-    """Let in the person who has this code."""
+    """Approve a person's pairing request."""
     if admin and auditor:
         raise CommandError("--admin and --auditor cannot be combined", 2)
     role = choose_role(admin=admin, auditor=auditor)
@@ -97,7 +97,7 @@ async def approve(
 @app.command("revoke")
 @with_plugin
 async def revoke(plugin: AccessControl, person: Who) -> None:
-    """Forget a person, who is then let in no longer."""
+    """Revoke a person's access."""
     who = _person(person)
     dropped = await plugin.people.drop(who)
     dropped |= await forget_proposal(plugin.host, who)
@@ -125,7 +125,7 @@ def _listed(plugin: AccessControl, who: Person) -> str | None:
 @app.command("block")
 @with_plugin
 async def block(plugin: AccessControl, person: Who) -> None:
-    """Never let a person in, whatever access.allow says."""
+    """Block a person, even one listed in access.allow."""
     who = _person(person)
     if plugin.config.is_admin(who.place, who.user_id):
         _stop(
@@ -138,7 +138,7 @@ async def block(plugin: AccessControl, person: Who) -> None:
 @app.command("claim")
 @with_plugin
 async def claim(plugin: AccessControl) -> None:
-    """Print a code that makes the first person who sends it the admin."""
+    """Print a one-time code. The first to send it becomes the admin."""
     if await plugin.people.has_admin():
         _stop("there is already an admin, who can let people in with /pair")
     code = await plugin.claims.make()
@@ -149,10 +149,12 @@ async def claim(plugin: AccessControl) -> None:
 @with_plugin
 async def log(
     plugin: AccessControl,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LOG_ENTRIES, help="How many entries.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MAX_LOG_ENTRIES, help="Maximum number of entries.")
+    ] = 50,
     json: Json = False,
 ) -> None:
-    """Show requests and decisions, newest first."""
+    """Show pairing requests and decisions, newest first."""
     rows = await plugin.host.storage.fetch("newest_log", limit=limit)
     if json:
         _say(jsonlib.dumps([dict(row) for row in rows], ensure_ascii=False))

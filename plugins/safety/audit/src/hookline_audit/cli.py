@@ -30,14 +30,14 @@ EXIT_USAGE = 2
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Since = Annotated[
-    str, typer.Option(help="From this time (2026-11-24T08:00), or this long ago: 90m, 12h, 7d.")
+    str, typer.Option(help="From this time (2026-11-24T08:00) or duration ago (90m, 12h, 7d).")
 ]
 Until = Annotated[str, typer.Option(help="Before this time, written like --since.")]
 Day = Annotated[str, typer.Option(help="On this day: 2026-11-24.")]
 Person = Annotated[
-    str, typer.Option(help="Done or approved by CHANNEL:USER, such as telegram:222.")
+    str, typer.Option(help="Done or approved by this CHANNEL:USER, such as telegram:222.")
 ]
-Find = Annotated[str, typer.Option(help="Text in the SQL, a name or a detail.")]
+Find = Annotated[str, typer.Option(help="Containing this text in the SQL, a name or a detail.")]
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -55,11 +55,11 @@ async def show(
     session: Annotated[str, typer.Option(help="Only this session.")] = "",
     turn: Annotated[str, typer.Option(help="Only this turn.")] = "",
     turns: Annotated[
-        bool, typer.Option("--turns", help="Include everything else from the same turns.")
+        bool, typer.Option("--turns", help="Include all other rows of the same turns.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show who did what, oldest first; without a filter, the last 100 rows."""
+    """Show who did what, oldest first. Without filters: the last 100 rows."""
     begin, end = _time_range(since, until, day)
     conditions = EntryFilter(_kind(kind), begin, end, person, find, session, turn, turns)
     service = plugin.service
@@ -89,7 +89,7 @@ async def export(
     day: Day = "",
     person: Person = "",
 ) -> None:
-    """Print rows for another program, oldest first."""
+    """Print rows for other programs, oldest first."""
     if format not in FORMATS:
         _usage(f"--format: unknown format {format!r}. Choose one of {', '.join(FORMATS)}")
     begin, end = _time_range(since, until, day)
@@ -112,7 +112,7 @@ async def erase(
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Make the personal data in a chat's rows unreadable for good."""
+    """Make a chat's personal data in the log permanently unreadable."""
     if ":" not in chat.strip(":"):
         _usage(f"{chat!r} is not a chat. Write CHANNEL:CHAT, such as telegram:222")
     question = f"Make the personal data in the rows of {chat} unreadable for good?"
@@ -127,7 +127,7 @@ async def erase(
 @app.command("prune")
 @with_plugin
 async def prune(plugin: AuditPlugin) -> None:
-    """Remove rows older than keep_days. A gateway does this every day."""
+    """Remove rows older than keep_days. The gateway does this daily."""
     removed = await plugin.service.prune()
     _say(f"Removed {removed:,} rows.")
 
@@ -135,10 +135,12 @@ async def prune(plugin: AuditPlugin) -> None:
 @app.command("grants")
 def grants(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="The gateways' PostgreSQL role.")],
-    owner: Annotated[str, typer.Option(help="The role that owns the tables.")] = "hookline",
+    owner: Annotated[
+        str, typer.Option(help="The PostgreSQL role that owns the tables.")
+    ] = "hookline",
     schema: Annotated[str, typer.Option(help="The tables' schema.")] = "public",
 ) -> None:
-    """Print SQL that lets the gateways add rows to PostgreSQL but never change them."""
+    """Print SQL that makes the log append-only for gateways (PostgreSQL)."""
     text = files(__package__).joinpath("grants.sql").read_text("utf-8")
     names = {"role": role, "owner": owner, "schema": schema}
     for what, name in names.items():
@@ -150,7 +152,7 @@ def grants(
 @app.command("verify")
 @with_plugin
 async def verify(plugin: AuditPlugin, json: Json = False) -> None:
-    """Check every row and checkpoint; exit with 1 and name the first broken row."""
+    """Check every row and checkpoint. Exits with 1 and names the first broken row."""
     report = await plugin.service.verify()
     if json:
         _say(jsonlib.dumps(report.as_dict()))

@@ -1,4 +1,4 @@
-"""Store secrets encrypted, and manage them.
+"""Store and manage encrypted secrets.
 
 ``hookline vault``. No command shows a value.
 """
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .plugin import VaultPlugin
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as openai or db/prod.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The secret's name, such as openai or db/prod.")
+]
 MIN_MASKABLE_CHARS = 6
 """Characters. A shorter value is not masked, because it may be part of ordinary words."""
 
@@ -38,11 +40,11 @@ async def set_secret(
     header: Annotated[
         str | None,
         typer.Option(
-            metavar="TEMPLATE", help="The header to send it in: 'Authorization: Bearer {}'."
+            metavar="TEMPLATE", help="The header to send it in, such as 'Authorization: Bearer {}'."
         ),
     ] = None,
 ) -> None:
-    """Store a secret read from standard input; on a terminal, ask for it."""
+    """Store a secret. It is read from stdin or, on a terminal, asked for."""
     from .host_headers import content_for
 
     content_for("value", host, header)  # report errors before the secret is typed
@@ -57,7 +59,7 @@ async def set_secret(
 async def list_secrets(
     plugin: VaultPlugin, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """List names, versions and hosts; never a value."""
+    """List the secrets' names, versions and hosts, never a value."""
     entries = await plugin.secrets.entries()
     if json:
         _say(jsonlib.dumps([asdict(entry) for entry in entries]))
@@ -88,7 +90,7 @@ async def rm(
 @app.command("rotate")
 @with_plugin
 async def rotate(plugin: VaultPlugin, name: Name) -> None:
-    """Replace the value of a secret and keep its hosts."""
+    """Replace a secret's value and keep its hosts."""
     version = await plugin.secrets.rotate(name, _read_value(name))
     _say(f"{name} has a new value (version {version}).")
 
@@ -98,10 +100,10 @@ async def rotate(plugin: VaultPlugin, name: Name) -> None:
 async def rekey(
     plugin: VaultPlugin,
     to: Annotated[
-        str | None, typer.Option("--to", help="Where to keep the key, such as file.")
+        str | None, typer.Option("--to", help="Where to keep the new key, such as file.")
     ] = None,
 ) -> None:
-    """Encrypt all secrets with a new key; --to also moves the key."""
+    """Re-encrypt all secrets with a new key."""
     secrets = plugin.secrets
     next_step = await secrets.rekey(secrets.keys.source(to) if to else None)
     _say(f"The vault has a new key. {next_step}".strip())

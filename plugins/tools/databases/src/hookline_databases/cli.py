@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FAILED, USAGE = 1, 2
 """Exit codes."""
-Name = Annotated[str, typer.Argument(help="The database's name in `hookline db list`.")]
+Name = Annotated[str, typer.Argument(help="The database's name, from `hookline db list`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(no_args_is_help=True)
@@ -60,7 +60,7 @@ def _row(plugin: Databases, name: str) -> dict[str, Any]:
 @app.command("test")
 @with_plugin
 async def check(plugin: Databases, name: Name, json: Json = False) -> None:
-    """Connect to a database and report what is wrong."""
+    """Connect to a database and report any problems."""
     row: dict[str, Any] = {"name": name, "ok": True}
     try:
         row["server"] = await plugin.run(name, lambda e, stop: e.probe(plugin.limits, stop))
@@ -86,7 +86,7 @@ def add(
     ] = False,
     mode: Annotated[str, typer.Option(help="read-only or write.")] = "read-only",
 ) -> None:
-    """Let the agent query a database; it learns the name, never the URL."""
+    """Add a database. The agent sees its name, never its URL."""
     if wrong := wrong_name(name):
         raise CommandError(wrong, USAGE)
     if mode not in ("read-only", "write"):
@@ -113,7 +113,7 @@ def add(
 @app.command("grants")
 @with_plugin
 async def grants(plugin: Databases, name: Name) -> None:
-    """Print SQL that creates a login with no more rights than it needs."""
+    """Print SQL that creates a login with the least privileges."""
     connections = plugin.config.connections
     if name not in connections:
         raise CommandError(_unknown(plugin, name), USAGE)
@@ -130,7 +130,7 @@ async def undo(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Restore the rows that the last approved UPDATE or DELETE changed."""
+    """Restore the rows changed by the last approved UPDATE or DELETE."""
     plugin.connection(name)
     await plugin.write_tool.pending.settle(name)
     if plugin.write_tool.pending.settled.pop(name, "") == "not done":
@@ -195,7 +195,7 @@ def _read_url(url_stdin: bool) -> str:
 @app.command("remove")
 @with_plugin
 def remove(plugin: Databases, name: Name) -> None:
-    """Remove a database from config.yaml; the database itself is untouched."""
+    """Remove a database from config.yaml. Its contents are not touched."""
     if name not in {**plugin.config.connections, **plugin.left_out()}:
         raise CommandError(_unknown(plugin, name), USAGE)
     run_hookline("config", "unset", "--", f"plugins.databases.connections.{name}")

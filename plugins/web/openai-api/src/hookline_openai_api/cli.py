@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(help="Whose key it is; they may write as api:NAME.")]
+Name = Annotated[str, typer.Argument(help="The key's owner, known as api:NAME.")]
 
 app = typer.Typer(no_args_is_help=True)
 keys = typer.Typer(no_args_is_help=True, help="Manage API keys.")
@@ -29,7 +29,7 @@ app.add_typer(keys, name="keys")
 @keys.command("add")
 @with_plugin
 async def add(plugin: OpenAIApi, name: Name, json: Json = False) -> None:
-    """Create a key, show it once, and allow api:NAME."""
+    """Create a key for api:NAME, allow it, and show it once."""
     try:
         key = await plugin.keys.add(name)
     except HooklineError as error:

@@ -1,4 +1,4 @@
-"""Open Hookline in a browser, and start the gateway if none is running.
+"""Open Hookline in a browser.
 
 ``hookline web``: prints a login link.
 """
@@ -103,10 +103,11 @@ def web(
         typer.Option(metavar="NAME", help="Print a link for NAME, who sees only their own chats."),
     ] = None,
     role: Annotated[
-        str, typer.Option(help="person, or auditor: sees only the audit log and insights.")
+        str,
+        typer.Option(help="person or auditor. An auditor sees only the audit log and insights."),
     ] = "person",
 ) -> None:
-    """Print a link that signs a browser in. Start the gateway if none is running."""
+    """Print a one-time login link and open it. Starts the gateway if none is running."""
     plugins = command_line().configuration.effective()["plugins"]
     off = [name for name in REQUIRED_PLUGINS if plugins.get(name) is False]
     if off:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 async def gateway(
     plugin: Gateway,
     no_turns: Annotated[
-        bool, typer.Option("--no-turns", help="Receive, store and send; workers run the turns.")
+        bool,
+        typer.Option("--no-turns", help="Only receive and send messages; workers run the turns."),
     ] = False,
 ) -> None:
     """Run every enabled channel until SIGTERM or SIGINT."""

@@ -1,4 +1,4 @@
-"""Check whether the gateway is running: exit code 0 or 1.
+"""Check whether the gateway is running.
 
 ``hookline health``.
 """
@@ -15,7 +15,7 @@ from ..health import read_health
 
 
 def health(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Check whether this home's gateway is running; exit with 0 if it is, else 1."""
+    """Check whether this home's gateway is running. Exits with 0 if it is, with 1 if not."""
     problem, found = read_health(command_line().home)
     detail = problem or f"The gateway is up: {', '.join(found['channels'])}."
     row = {"ok": problem is None, "detail": detail, **found}

@@ -32,7 +32,9 @@ app = typer.Typer()
 async def propose_skill(
     plugin: Skills,
     name: Name,
-    onto: Annotated[int, typer.Option(metavar="N", help="Base it on the team's version N.")] = 0,
+    onto: Annotated[
+        int, typer.Option(metavar="N", help="The team's version that yours is based on.")
+    ] = 0,
 ) -> None:
     """Propose a skill to the team."""
     from .proposals import propose
@@ -47,12 +49,12 @@ async def review(
     approve: Annotated[str, typer.Option(metavar="NAME", help=WHICH)] = "",
     reject: Annotated[str, typer.Option(metavar="NAME", help=f"{WHICH} Needs --why.")] = "",
     change: Annotated[
-        str, typer.Option(metavar="NAME", help="Copy it into your skills, to change it.")
+        str, typer.Option(metavar="NAME", help="Copy it to your own skills to edit it.")
     ] = "",
     why: Why = "",
     json: Json = False,
 ) -> None:
-    """Show proposals as diffs; approve, reject or take over one."""
+    """Show proposals as diffs, or approve, reject or edit one."""
     from . import reviews
 
     if sum(map(bool, (approve, reject, change))) > 1 or (bool(reject) and not why.strip()):
@@ -80,9 +82,9 @@ async def review(
 async def rollback(
     plugin: Skills,
     name: Name,
-    to: Annotated[int | None, typer.Option(metavar="N", help="The version.")] = None,
+    to: Annotated[int | None, typer.Option(metavar="N", help="The version to return to.")] = None,
 ) -> None:
-    """Make an approved version current again for the whole team; the previous one by default."""
+    """Roll the whole team back to an approved version. Default: the previous one."""
     from .reviews import roll_back
 
     _print(await _or_fail(roll_back(plugin.parts, name, to)))
@@ -91,7 +93,7 @@ async def rollback(
 @app.command("revoke")
 @with_plugin
 async def revoke_skill(plugin: Skills, name: Name, why: Why = "") -> None:
-    """Stop the whole team from loading a skill, from its next message on."""
+    """Stop the whole team from loading a skill. Takes effect with the next message."""
     from .reviews import revoke
 
     _print(await _or_fail(revoke(plugin.parts, name, why.strip())))
@@ -105,7 +107,7 @@ async def log(
     version: Annotated[int | None, typer.Option(help="Print the text of this version.")] = None,
     json: Json = False,
 ) -> None:
-    """List the team's versions of a skill, oldest first, and which one is loaded here."""
+    """List the team's versions of a skill, oldest first. Shows which one is loaded here."""
     await _or_fail(_log(plugin, name, version, json))
 
 
@@ -150,10 +152,10 @@ async def _log(plugin: Skills, name: str, number: int | None, json: bool) -> Non
 @with_plugin
 async def key(
     plugin: Skills,
-    name: Annotated[str, typer.Option(metavar="NAME", help="Your name, as others know you.")] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="Your name, shown to the team.")] = "",
     json: Json = False,
 ) -> None:
-    """Print your public key, for the others' plugins.skills.trust."""
+    """Print your public key, for others' plugins.skills.trust."""
     from .team_skills import open_signer
 
     signer = await _or_fail(open_signer(plugin.parts.host, name))

@@ -1,4 +1,4 @@
-"""Show the gateways and workers, and what is waiting.
+"""Show gateways, workers and queued messages.
 
 ``hookline cluster``.
 """
@@ -20,7 +20,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def group() -> None:
-    """Show the gateways and workers, and what is waiting."""
+    """Show gateways, workers and queued messages."""
 
 
 @app.command("status")
@@ -28,7 +28,7 @@ def group() -> None:
 async def status(
     plugin: ClusterPlugin, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """Show the gateways and workers, and how many messages are waiting."""
+    """Show gateways, workers and the number of queued messages."""
     found = await plugin.member.status()
     if json:
         typer.echo(jsonlib.dumps(found))

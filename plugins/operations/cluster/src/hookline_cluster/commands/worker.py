@@ -1,4 +1,4 @@
-"""Work on the messages that gateways store.
+"""Run the turns for messages that gateways receive.
 
 ``hookline worker``.
 """
@@ -29,10 +29,10 @@ async def worker(
     plugin: ClusterPlugin,
     turns: Annotated[
         int | None,
-        typer.Option(min=1, help="How many chats to work on at once; overrides the config."),
+        typer.Option(min=1, help="Maximum number of turns at once. Overrides the config."),
     ] = None,
 ) -> None:
-    """Work on the messages that gateways store, until SIGTERM or SIGINT."""
+    """Run the turns for messages that gateways receive, until SIGTERM or SIGINT."""
     member = plugin.member
     config, services = member.config, member.host.services
     core = services[Inspection]

@@ -1,7 +1,7 @@
 """Show, check and change the configuration.
 
-``hookline config``. The commands need no store, and run also where config.yaml keeps Hookline
-from starting.
+``hookline config``. The commands do not open the store, and they also work where errors in
+config.yaml keep Hookline from starting.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def show(json: Json = False) -> None:
 
 @app.command("get")
 def get(key: str, json: Json = False) -> None:
-    """Print the effective value of KEY, such as session.idle_hours, with secrets masked."""
+    """Print KEY's effective value, such as that of session.idle_hours. Secrets are masked."""
     with as_command_errors():
         found: Any = command_line().configuration.effective()
     for name in key.split("."):
@@ -59,7 +59,7 @@ def get(key: str, json: Json = False) -> None:
 
 @app.command("check")
 def check() -> None:
-    """Check config.yaml and report every error, unknown keys included; exit with 2 on any."""
+    """Check config.yaml and report all errors and unknown keys. Exits with 2 on any."""
     if not _is_fine():
         raise typer.Exit(USAGE)
 
@@ -86,7 +86,7 @@ def schema() -> None:
 
 @app.command("set")
 def set_value(key: str, value: str) -> None:
-    """Set KEY, such as session.idle_hours, to VALUE, read as YAML."""
+    """Set KEY, such as session.idle_hours, to VALUE (YAML)."""
     with as_command_errors():
         warn(config_file().set(key, value))
     typer.echo(f"Set {key} in {config_file().path}")
@@ -94,7 +94,7 @@ def set_value(key: str, value: str) -> None:
 
 @app.command("unset")
 def unset(key: str) -> None:
-    """Remove KEY from config.yaml, so that its default applies."""
+    """Remove KEY from config.yaml. Its default then applies."""
     with as_command_errors():
         warn(config_file().unset(key))
     typer.echo(f"Removed {key} from {config_file().path}")

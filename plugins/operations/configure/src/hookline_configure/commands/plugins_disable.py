@@ -1,4 +1,4 @@
-"""Switch plugins off; their settings stay.
+"""Switch plugins off and keep their settings.
 
 ``hookline plugins disable``.
 """

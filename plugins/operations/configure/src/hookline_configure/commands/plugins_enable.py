@@ -1,4 +1,4 @@
-"""Switch plugins on, and install those that are missing.
+"""Switch plugins on, and install missing ones.
 
 ``hookline plugins enable``.
 """
@@ -20,5 +20,5 @@ def enable(
         bool, typer.Option("--yes", "-y", help="Install missing plugins without asking.")
     ] = False,
 ) -> None:
-    """Switch plugins on in config.yaml, with those they need; install what is missing."""
+    """Switch plugins on in config.yaml, with those they require. Offers to install missing ones."""
     enable_plugins(dict.fromkeys(names), install=yes)

@@ -25,7 +25,7 @@ def completion(
 ) -> None:
     """Print a shell completion script.
 
-    Tab then offers commands, options, sessions, plugins, keys and models.
+    It completes commands, options, sessions, plugins, config keys and models.
 
     \b
     Install it with the line for your shell, then start a new shell:

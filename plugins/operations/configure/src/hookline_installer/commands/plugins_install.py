@@ -1,4 +1,4 @@
-"""Install a plugin and switch it on; without SPEC, restore missing ones.
+"""Install a plugin and switch it on, or restore missing ones.
 
 ``hookline plugins install``.
 """
@@ -27,7 +27,7 @@ def install(
         bool, typer.Option("--replace-hookline", help="Allow it to replace Hookline itself.")
     ] = False,
 ) -> None:
-    """Install a plugin and switch it on; without SPEC, restore what plugins.lock records."""
+    """Install a plugin and switch it on. Without SPEC, reinstall what plugins.lock lists."""
     from ..command_runner import install_or_restore
 
     install_or_restore(command_line().home, spec, editable, yes, replace_hookline)

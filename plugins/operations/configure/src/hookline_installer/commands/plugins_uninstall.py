@@ -1,4 +1,4 @@
-"""Switch a plugin off and uninstall it; what it stored stays.
+"""Switch a plugin off and uninstall it. Its data is kept.
 
 ``hookline plugins uninstall``.
 """
@@ -17,7 +17,7 @@ def uninstall(
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="A plugin or a distribution.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Switch a plugin off and uninstall its distribution; what it stored stays."""
+    """Switch a plugin off and uninstall its package. Its data is kept."""
     from ..command_runner import remove
 
     remove(command_line().home, names, yes)

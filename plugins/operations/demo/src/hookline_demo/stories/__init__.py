@@ -16,12 +16,12 @@ from ..stage import Stage
 DEFAULT = "fix"
 STORIES = {
     "fix": "a failing test is found and fixed",
-    "crash": "a turn is killed in a command and finished by the next start",
-    "learning": "three releases, each quicker for what was learnt from the one before",
-    "team": "what one agent learns and a reviewer approves, another agent knows",
-    "web": "the page in a browser, with conversations to look at, until Ctrl+C",
-    "database": "a skill finds a missing index, and only what is approved is changed",
-    "cluster": "two gateways, two workers, a database; one of each is killed, and it goes on",
+    "crash": "a turn is killed mid-command and finishes after a restart",
+    "learning": "three releases, each faster thanks to what the one before taught",
+    "team": "one agent learns a skill, a reviewer approves it, another agent uses it",
+    "web": "the page in a browser with sample conversations, until Ctrl+C",
+    "database": "a skill finds a missing index, and only approved changes are made",
+    "cluster": "two gateways and two workers; one of each is killed and the work goes on",
 }
 """Name of a story (and of its package) to what happens in it."""
 REAL = ("learning",)

@@ -1,4 +1,4 @@
-"""Show what was used: tokens, cost, tools and skills.
+"""Show usage: tokens, cost, tools and skills.
 
 ``hookline insights``.
 """
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @with_plugin
 async def insights(
     plugin: Insights,
-    days: Annotated[str, typer.Option(help="How many days, including today.")] = "7",
+    days: Annotated[str, typer.Option(help="Number of days, including today.")] = "7",
     by: Annotated[str, typer.Option(help=f"Group by {', '.join(GROUPINGS)}.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what was used over the last days: tokens, cost, tools and skills."""
+    """Show the usage of the last days: tokens, cost, tools and skills."""
     try:
         day_count = parse_days(days)
     except InvalidDays as error:

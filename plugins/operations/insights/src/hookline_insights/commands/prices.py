@@ -1,4 +1,4 @@
-"""List what models cost, or load a new price list.
+"""Show model prices, or load a new price list.
 
 ``hookline prices``.
 """
@@ -29,9 +29,9 @@ LEGEND = (
     "US dollars per million tokens; read and write are for the cache. Other models are priced by\n"
     "genai-prices; local servers (ollama, vllm, lmstudio, llamacpp) are free."
 )
-_Action = Annotated[str, typer.Argument(help="list, or update with SOURCE.")]
+_Action = Annotated[str, typer.Argument(help="list or update.")]
 _Source = Annotated[
-    str | None, typer.Argument(metavar="SOURCE", help="A file or URL to update from.")
+    str | None, typer.Argument(metavar="SOURCE", help="update: a file or URL with the new prices.")
 ]
 
 
@@ -42,7 +42,7 @@ async def prices(
     source: _Source = None,
     json: Annotated[bool, typer.Option("--json", help="Print `list` as JSON.")] = False,
 ) -> None:
-    """List what models cost and since when, or load a new price list."""
+    """Show model prices and their dates, or load a new price list."""
     if action == "list" and source is None:
         _list(plugin, json)
     elif action == "update" and source is not None:

@@ -32,11 +32,9 @@ def doctor(
     plugin: Inspect,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Do not use the network.")] = False,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Apply the fixes that are always safe.")
-    ] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the safe fixes.")] = False,
 ) -> None:
-    """Check the installation and suggest a fix for each failing check; exit with 1 if one fails."""
+    """Check the installation and suggest a fix for every failing check. Exits with 1 on any."""
     # If config or store keep Hookline from starting, that is a failing row, followed by the checks
     # that need only the home's files.
     fixed = apply_fixes(plugin.host) if fix else ()

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @with_plugin
 async def hooks(
     plugin: Inspect,
-    name: Annotated[str | None, typer.Argument(help="Only this hook.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show only this hook.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the hooks: kind, deadline, and who implements each, in call order."""
+    """List the hooks with kind, deadline and implementations, in call order."""
     if name is not None and name not in HOOKS:
         near = difflib.get_close_matches(name, HOOKS, 1)
         exit_with_error(f"unknown hook {name}" + (f". Did you mean {near[0]}?" if near else ""))

@@ -20,7 +20,7 @@ WORKS_WHEN_OFF = True
 def info(
     name: str, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """Show a plugin's version, hooks, tools and their cost, settings, storage and last errors."""
+    """Show a plugin's version, hooks, tools and their cost, settings, storage and recent errors."""
     try:
         command_line().run(lambda plugin: show(plugin.host, name, json))
     except CommandError as error:

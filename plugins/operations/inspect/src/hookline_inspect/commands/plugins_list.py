@@ -1,4 +1,4 @@
-"""List every plugin, its state and the reason.
+"""List every plugin with its state.
 
 ``hookline plugins list``. If Hookline does not start, it lists the installed plugins.
 """
@@ -19,7 +19,7 @@ WORKS_WHEN_OFF = True
 
 
 def list_plugins(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List every plugin that is installed or in the config, with its state and the reason."""
+    """List every installed or configured plugin, its state, and the reason if it is not on."""
     try:
         rows = command_line().run(lambda plugin: all_plugins(plugin.host))
     except CommandError as error:

@@ -1,4 +1,4 @@
-"""Delete everything that a plugin has stored.
+"""Delete everything that a plugin stored.
 
 ``hookline plugins purge``.
 """
@@ -24,5 +24,5 @@ async def purge(
     name: str,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Delete everything that a plugin has stored."""
+    """Delete everything that a plugin has stored. This cannot be undone."""
     await plugin_info.purge(plugin.host, name, yes)

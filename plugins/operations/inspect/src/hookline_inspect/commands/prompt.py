@@ -1,4 +1,4 @@
-"""Show the stable prompt and what each part of it costs.
+"""Show the stable prompt and what each part costs.
 
 ``hookline prompt``. For a session it also shows what last changed its prompt.
 """
@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 @with_plugin
 async def prompt(
     plugin: Inspect,
-    session: Annotated[
-        str | None, typer.Option(help="Show the stored prompt of this session.")
-    ] = None,
+    session: Annotated[str | None, typer.Option(help="Show this session's stored prompt.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the exact stable prompt and tools, and what each plugin's part costs."""
+    """Show the exact stable prompt and tools, with each plugin's share of the tokens."""
     host = plugin.host
     stable = await inspection(host).prompt(session)
     if stable is None:

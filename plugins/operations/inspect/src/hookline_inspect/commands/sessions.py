@@ -32,12 +32,14 @@ async def sessions(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID|QUERY", help="The session, or the words to search for.", show_default=False
+            metavar="ID|QUERY", help="A session, or the words to search for.", show_default=False
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="list, search: how many, newest first.", show_default=False),
+        typer.Option(
+            min=1, help="list, search: maximum number of results, newest first.", show_default=False
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="delete: do not ask.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

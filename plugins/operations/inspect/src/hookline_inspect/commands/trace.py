@@ -31,13 +31,11 @@ MAX_SESSIONS = 1_000_000
 async def trace(
     plugin: Inspect,
     session: Annotated[
-        str | None, typer.Argument(help="The session; the latest by default.", show_default=False)
+        str | None, typer.Argument(help="The session. Default: the latest.", show_default=False)
     ] = None,
     turn: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="The number of its turn; the last by default.", show_default=False
-        ),
+        typer.Option(min=1, help="The turn's number. Default: the last turn.", show_default=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

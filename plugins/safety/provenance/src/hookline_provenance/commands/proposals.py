@@ -1,4 +1,4 @@
-"""List what waits for a decision, and accept or reject it.
+"""List held actions, and accept or reject them.
 
 ``hookline proposals``.
 """
@@ -25,7 +25,10 @@ async def proposals(
     id: Annotated[str, typer.Argument(metavar="[ID]")] = "",  # noqa: A002
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what waits for a decision, or accept or reject one of them."""
+    """List held actions, or accept or reject one.
+
+    The agent's actions are held if the chat had read untrusted content and no one was there to ask.
+    """
     if not action:
         found = await plugin.proposals.open()
         rows = [one.to_dict() for one in found]

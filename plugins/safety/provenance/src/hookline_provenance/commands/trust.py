@@ -1,4 +1,4 @@
-"""List and change the hosts, people and tools that are trusted.
+"""List and change the trusted hosts, people and tools.
 
 ``hookline trust``.
 """
@@ -21,7 +21,7 @@ async def trust(
     action: Annotated[str, typer.Argument(metavar="[add|remove]")] = "",
     what: Annotated[str, typer.Argument(metavar="[HOST|PERSON|TOOL]")] = "",
 ) -> None:
-    """List the hosts, people and tools whose text counts as the workspace's own, or change them."""
+    """List or change the hosts, people and tools whose text is trusted like the workspace's."""
     if not action:
         typer.echo("\n".join(await plugin.trust.listed()) or "Nothing is trusted.")
     elif action == "add" and what:
