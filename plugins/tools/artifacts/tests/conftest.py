@@ -1,4 +1,4 @@
-"""A model whose tools return long texts, and the way back to what was left out."""
+"""A model whose tools return long texts, and calls of ``fetch_artifact``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model reads of a long result, and what of it is kept."""
+"""Long results: what the model reads and what is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that was cut, as a file for a person."""
+"""Download of a cut result by a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fetch_artifact``: slices, searches, and what it answers to wrong questions."""
+"""``fetch_artifact``: slices, searches, and errors for wrong arguments."""
 
 from __future__ import annotations
 

@@ -214,8 +214,8 @@ class BrowserChat:
 
 
 @pytest.fixture
-def make_desk(harness: Callable[..., Harness]) -> Callable[..., BrowserChat]:
-    """Makes desks: sites that may be reached, other plugins, and options of the harness."""
+def make_chat(harness: Callable[..., Harness]) -> Callable[..., BrowserChat]:
+    """Makes chats: sites that may be reached, other plugins, and options of the harness."""
     return lambda *given, **options: BrowserChat(harness, *given, **options)
 
 

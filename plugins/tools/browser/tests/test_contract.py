@@ -1,4 +1,4 @@
-"""What every plugin keeps, and what this one costs."""
+"""The contract of every plugin, and the cost of this one's tools."""
 
 from __future__ import annotations
 

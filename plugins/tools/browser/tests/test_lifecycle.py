@@ -1,4 +1,4 @@
-"""What is left when something dies: a page, the browser, the driver, the whole process."""
+"""Cleanup after a crash of a page, the browser, the driver or the whole process."""
 
 from __future__ import annotations
 
@@ -79,23 +79,23 @@ def kill(pids: Iterator[int]) -> None:
 
 
 def test_crash_is_an_error_and_the_next_page_opens(
-    make_desk: Callable[..., BrowserChat], site: Site
+    make_chat: Callable[..., BrowserChat], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")
-    desk = make_desk(site)
-    assert "well" in desk.open(f"{site.url}/")
-    folder = folder_of(desk.harness.home)
+    browser_chat = make_chat(site)
+    assert "well" in browser_chat.open(f"{site.url}/")
+    folder = folder_of(browser_chat.harness.home)
     kill(users(folder, "--type=renderer"))
-    until(lambda: desk.read().startswith("Error: "))
-    assert "well" in desk.open(f"{site.url}/")
+    until(lambda: browser_chat.read().startswith("Error: "))
+    assert "well" in browser_chat.open(f"{site.url}/")
     kill(users(folder, "--remote-debugging-pipe"))  # the browser itself
-    until(lambda: desk.read().startswith("Error: "))
-    assert "well" in desk.open(f"{site.url}/")
-    kill(users(folder_of(desk.harness.home), "run-driver"))
-    until(lambda: desk.read().startswith("Error: "))
-    assert "well" in desk.open(f"{site.url}/")
-    last = folder_of(desk.harness.home)
-    desk.harness.close()
+    until(lambda: browser_chat.read().startswith("Error: "))
+    assert "well" in browser_chat.open(f"{site.url}/")
+    kill(users(folder_of(browser_chat.harness.home), "run-driver"))
+    until(lambda: browser_chat.read().startswith("Error: "))
+    assert "well" in browser_chat.open(f"{site.url}/")
+    last = folder_of(browser_chat.harness.home)
+    browser_chat.harness.close()
     for one in (folder, last):
         until(lambda one=one: not list(users(one)))  # type: ignore[misc]
         assert not Path(one).exists()
@@ -103,7 +103,7 @@ def test_crash_is_an_error_and_the_next_page_opens(
 
 @pytest.mark.parametrize("part", ["the process", "the process and the driver"])
 def test_browser_processes_end_when_hookline_is_killed(
-    make_desk: Callable[..., BrowserChat], site: Site, tmp_path: Path, part: str
+    make_chat: Callable[..., BrowserChat], site: Site, tmp_path: Path, part: str
 ) -> None:
     site.answers["/"] = page("<h1>well")
     home = tmp_path / "home"
@@ -124,22 +124,22 @@ def test_browser_processes_end_when_hookline_is_killed(
     running.stdout.close()
     until(lambda: not list(users(folder)))
     # The next process takes away what the killed one left.
-    desk = make_desk(site, home=home)
-    assert "well" in desk.open(f"{site.url}/")
+    browser_chat = make_chat(site, home=home)
+    assert "well" in browser_chat.open(f"{site.url}/")
     assert not Path(folder).exists()
     assert folder_of(home) != folder
 
 
 def test_unresponsive_browser_is_killed_and_its_folder_deleted(
-    make_desk: Callable[..., BrowserChat], site: Site
+    make_chat: Callable[..., BrowserChat], site: Site
 ) -> None:
     site.answers["/"] = page("<h1>well")
-    desk = make_desk(site)
-    desk.open(f"{site.url}/")
-    folder = folder_of(desk.harness.home)
+    browser_chat = make_chat(site)
+    browser_chat.open(f"{site.url}/")
+    folder = folder_of(browser_chat.harness.home)
     for pid in users(folder):
         os.kill(pid, signal.SIGSTOP)
-    desk.harness.close()
+    browser_chat.harness.close()
     until(lambda: not list(users(folder)))
     assert not Path(folder).exists()
     left = [one for one in gc.get_objects() if isinstance(one, BaseSubprocessTransport)]

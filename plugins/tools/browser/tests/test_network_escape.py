@@ -1,4 +1,4 @@
-"""No way leads from a page to a server that the guard refuses; without it, every one does."""
+"""Pages cannot reach a server that the guard refuses; without the guard they can."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ def serve(site: Site, private: Private) -> None:
 
 
 def test_page_cannot_reach_a_private_server(
-    make_desk: Callable[..., BrowserChat], site: Site, private: Private
+    make_chat: Callable[..., BrowserChat], site: Site, private: Private
 ) -> None:
     serve(site, private)
-    desk = make_desk(site)
-    told = desk.open(f"{site.url}/everything")
+    browser_chat = make_chat(site)
+    told = browser_chat.open(f"{site.url}/everything")
     assert "requests of the page were refused: " in told
     time.sleep(QUIET)
     assert private.reached == []
     for way in ACTIVE:
-        desk.open(f"{site.url}/{way.replace(' ', '-')}")
-        desk.do("close")
+        browser_chat.open(f"{site.url}/{way.replace(' ', '-')}")
+        browser_chat.do("close")
         assert private.reached == [], way
     time.sleep(QUIET)
     assert private.reached == []
 
 
 def test_private_address_is_not_opened(
-    make_desk: Callable[..., BrowserChat],
+    make_chat: Callable[..., BrowserChat],
     site: Site,
     private: Private,
     monkeypatch: pytest.MonkeyPatch,
@@ -86,7 +86,7 @@ def test_private_address_is_not_opened(
         return real(host, port, *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", rebinding)
-    desk = make_desk(site)
+    browser_chat = make_chat(site)
     at = private.port
     for url in (
         f"http://127.0.0.1:{at}/",
@@ -116,15 +116,15 @@ def test_private_address_is_not_opened(
         "ftp://127.0.0.1/",
         f"blob:{site.url}/x",
     ):
-        told = desk.open(url)
+        told = browser_chat.open(url)
         assert told.startswith(("Denied: ", "Error: ")), (url, told)
         assert "root:" not in told
     assert private.reached == []
-    assert "here" in desk.open(f"{site.url}/")  # the browser itself is well
+    assert "here" in browser_chat.open(f"{site.url}/")  # the browser itself is well
 
 
 def test_browser_without_proxy_reaches_the_private_server(site: Site, private: Private) -> None:
-    """What the test before would see if the proxy were not there."""
+    """Checks that the test before would notice a missing proxy."""
     serve(site, private)
     missed = asyncio.run(_bare(site, private))
     assert missed <= UNCERTAIN, missed

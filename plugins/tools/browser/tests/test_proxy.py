@@ -1,4 +1,4 @@
-"""The proxy: who is let through, to where, one request at a time."""
+"""The proxy: which clients and hosts it accepts, one request per connection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-class Town:
+class ProxiedHosts:
     """Hosts behind the proxy: what each was sent, and what it answers."""
 
     def __init__(self) -> None:
@@ -41,14 +41,16 @@ class Town:
         self.sent.append(await reader.read(65_536))
         writer.write(self.answer)
         await writer.drain()
-        await reader.read()  # whoever asked ends it: some servers ignore `Connection: close`
+        await reader.read()  # the client closes: some servers ignore `Connection: close`
         writer.close()
 
 
 @asynccontextmanager
-async def town(limit: int = 10_000) -> AsyncIterator[tuple[Town, GuardedProxy, ProxyPass]]:
+async def proxied_hosts(
+    limit: int = 10_000,
+) -> AsyncIterator[tuple[ProxiedHosts, GuardedProxy, ProxyPass]]:
     """Hosts, the proxy before them, and a pass."""
-    made = Town()
+    made = ProxiedHosts()
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
     proxy = GuardedProxy(made)
@@ -66,7 +68,7 @@ def login(pass_: ProxyPass) -> str:
     return f"Proxy-Authorization: Basic {word}\r\n"
 
 
-async def asked(proxy: GuardedProxy, *parts: str | bytes) -> bytes:
+async def exchange(proxy: GuardedProxy, *parts: str | bytes) -> bytes:
     """What comes back for the parts, sent one after the other."""
     reader, writer = await asyncio.open_connection(
         *proxy.address.removeprefix("http://").split(":")
@@ -89,30 +91,30 @@ async def asked(proxy: GuardedProxy, *parts: str | bytes) -> bytes:
 
 
 async def test_proxy_rejects_requests_without_a_pass() -> None:
-    async with town() as (hosts, proxy, pass_):
+    async with proxied_hosts() as (hosts, proxy, pass_):
         head = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
-        assert b" 407 " in await asked(proxy, f"{head}\r\n")
+        assert b" 407 " in await exchange(proxy, f"{head}\r\n")
         wrong = login(ProxyPass(pass_.name, "wrong", 1))
-        assert b" 407 " in await asked(proxy, f"{head}{wrong}\r\n")
-        assert b"hi" in await asked(proxy, f"{head}{login(pass_)}\r\n")
+        assert b" 407 " in await exchange(proxy, f"{head}{wrong}\r\n")
+        assert b"hi" in await exchange(proxy, f"{head}{login(pass_)}\r\n")
         proxy.dismiss(pass_)
-        assert b" 407 " in await asked(proxy, f"{head}{login(pass_)}\r\n")
+        assert b" 407 " in await exchange(proxy, f"{head}{login(pass_)}\r\n")
     assert hosts.dialled == [("a.example", 80)]
 
 
 async def test_proxy_rejects_the_pass_of_a_closed_context(tmp_path: Path) -> None:
-    async with town() as (hosts, proxy, pass_):
+    async with proxied_hosts() as (hosts, proxy, pass_):
         context = ChatContext(BrowserConfig(), proxy, tmp_path)
         context.revoke_proxy_pass()  # a context that was never opened has none
         context.proxy_pass = pass_
         context.revoke_proxy_pass()
         head = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
-        assert b" 407 " in await asked(proxy, f"{head}{login(pass_)}\r\n")
+        assert b" 407 " in await exchange(proxy, f"{head}{login(pass_)}\r\n")
     assert hosts.dialled == []
 
 
 async def test_proxy_accepts_login_on_the_same_connection() -> None:
-    async with town() as (hosts, proxy, pass_):
+    async with proxied_hosts() as (hosts, proxy, pass_):
         reader, writer = await asyncio.open_connection(
             *proxy.address.removeprefix("http://").split(":")
         )
@@ -131,28 +133,28 @@ async def test_proxy_accepts_login_on_the_same_connection() -> None:
 
 async def test_proxy_drops_data_after_one_request() -> None:
     """The next request on a connection may be another host's, with its cookies."""
-    async with town() as (hosts, proxy, pass_):
+    async with proxied_hosts() as (hosts, proxy, pass_):
         first = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
         second = "GET http://b.example/ HTTP/1.1\r\nHost: b.example\r\nCookie: secret=1\r\n\r\n"
-        await asked(proxy, first + second)
+        await exchange(proxy, first + second)
     assert b"secret" not in b"".join(hosts.sent)
     assert hosts.dialled == [("a.example", 80)]
 
 
 async def test_proxy_response_announces_connection_close() -> None:
-    async with town() as (hosts, proxy, pass_):
+    async with proxied_hosts() as (hosts, proxy, pass_):
         hosts.answer = b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi"
         head = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
-        told = await asked(proxy, head)
+        told = await exchange(proxy, head)
     assert b"keep-alive" not in told
     assert b"Connection: close" in told
 
 
 async def test_proxy_records_a_refused_host_and_sends_no_response() -> None:
-    async with town() as (_, proxy, pass_):
+    async with proxied_hosts() as (_, proxy, pass_):
         for host in ("private.example", "gone.example"):
             for line in (f"GET http://{host}/ HTTP/1.1", f"CONNECT {host}:443 HTTP/1.1"):
-                assert await asked(proxy, f"{line}\r\nHost: {host}\r\n{login(pass_)}\r\n") == b""
+                assert await exchange(proxy, f"{line}\r\nHost: {host}\r\n{login(pass_)}\r\n") == b""
         assert list(pass_.refused) == ["private.example"]
         assert list(pass_.failed) == ["gone.example"]
         pass_.reset()
@@ -160,24 +162,24 @@ async def test_proxy_records_a_refused_host_and_sends_no_response() -> None:
 
 
 async def test_proxy_tunnel_forwards_bytes() -> None:
-    async with town() as (hosts, proxy, pass_):
+    async with proxied_hosts() as (hosts, proxy, pass_):
         head = f"CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
-        told = await asked(proxy, head, b"\x16\x03")
+        told = await exchange(proxy, head, b"\x16\x03")
     assert told.startswith(b"HTTP/1.1 200 ")
     assert hosts.sent == [b"\x16\x03"]
     assert hosts.dialled == [("a.example", 443)]
 
 
 async def test_proxy_cuts_off_a_chat_over_its_byte_limit() -> None:
-    async with town(limit=1_000) as (hosts, proxy, pass_):
+    async with proxied_hosts(limit=1_000) as (hosts, proxy, pass_):
         hosts.answer = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 5_000
         head = f"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{login(pass_)}\r\n"
-        await asked(proxy, head)
+        await exchange(proxy, head)
         assert pass_.is_over
-        assert await asked(proxy, head) == b""
+        assert await exchange(proxy, head) == b""
         assert len(hosts.dialled) == 1
         pass_.reset()
-        await asked(proxy, head)
+        await exchange(proxy, head)
         assert len(hosts.dialled) == 2
 
 
@@ -199,17 +201,17 @@ async def test_proxy_cuts_off_a_chat_over_its_byte_limit() -> None:
     ],
 )
 async def test_proxy_drops_an_invalid_request(line: str) -> None:
-    async with town() as (hosts, proxy, pass_):
-        assert await asked(proxy, f"{line}\r\n{login(pass_)}\r\n") == b""
+    async with proxied_hosts() as (hosts, proxy, pass_):
+        assert await exchange(proxy, f"{line}\r\n{login(pass_)}\r\n") == b""
         chunked = "POST http://a.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"
-        assert await asked(proxy, f"{chunked}{login(pass_)}\r\n0\r\n\r\n") == b""
+        assert await exchange(proxy, f"{chunked}{login(pass_)}\r\n0\r\n\r\n") == b""
     assert b"chunked" not in b"".join(hosts.sent)
 
 
 @given(st.binary(max_size=300))
 def test_proxy_sends_no_bytes_to_a_host_without_a_pass(data: bytes) -> None:
     async def story() -> list[tuple[str, int]]:
-        async with town() as (hosts, proxy, _):
+        async with proxied_hosts() as (hosts, proxy, _):
             reader, writer = await asyncio.open_connection(
                 *proxy.address.removeprefix("http://").split(":")
             )

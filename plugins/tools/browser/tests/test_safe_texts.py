@@ -1,4 +1,4 @@
-"""Names of files that pages suggest, and what a person is shown."""
+"""Names of downloads, and texts shown to a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question ends the turn, the next message answers it; what cannot be asked is told the model."""
+"""A question ends the turn, the next message answers it; invalid questions are errors."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 class DatabaseChat:
-    """A harness whose model asks what a test says."""
+    """A harness whose model runs the queries of a test."""
 
     def __init__(self, h: Harness) -> None:
         self.h = h
@@ -55,8 +55,8 @@ class DatabaseChat:
 
 
 @pytest.fixture
-def desk(harness: Callable[..., Harness]) -> Callable[..., DatabaseChat]:
-    """``desk(url)`` has one database, ``shop``; more settings of it by name."""
+def make_chat(harness: Callable[..., Harness]) -> Callable[..., DatabaseChat]:
+    """``make_chat(url)`` has one database, ``shop``; more settings of it by name."""
 
     def make(
         url: object,

@@ -13,13 +13,13 @@ EVIL = Path("/tmp")
 
 
 def assert_nothing_changes(
-    desk: DatabaseChat, hostile: Iterable[str], state: Callable[[], object]
+    make_chat: DatabaseChat, hostile: Iterable[str], state: Callable[[], object]
 ) -> dict[str, str]:
     """Ask every statement: none runs, none changes ``state()``, none stops the next question."""
     before = state()
     found, wrong = {}, []
     for sql in hostile:
-        found[sql] = desk.query(sql)
+        found[sql] = make_chat.query(sql)
         if not found[sql].startswith(REFUSED):
             wrong.append(f"it ran: {sql!r}: {found[sql][:200]}")
         if (after := state()) != before:
@@ -37,8 +37,8 @@ def _differing(before: object, after: object) -> str:
     return f"{old[max(place - 20, 0) : place + 80]} -> {new[max(place - 20, 0) : place + 80]}"
 
 
-def assert_all_answered(desk: DatabaseChat, ordinary: Iterable[str]) -> None:
+def assert_all_answered(make_chat: DatabaseChat, ordinary: Iterable[str]) -> None:
     """Ask every statement: none is refused, and none fails."""
-    texts = {sql: desk.query(sql) for sql in ordinary}
+    texts = {sql: make_chat.query(sql) for sql in ordinary}
     wrong = [f"{sql!r}: {text[:300]}" for sql, text in texts.items() if text.startswith(REFUSED)]
     assert not wrong, "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""DuckDB through the tools: nothing changes it, and no ordinary question is refused."""
+"""DuckDB through the tools: hostile statements change nothing, ordinary queries are allowed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def store(tmp_path: Path) -> Path:
     return folder / "shop.duckdb"
 
 
-def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: Path) -> None:
-    lines = desk(f"duckdb:///{store}").ask("db_schema", db="shop").text.splitlines()
+def test_schema_has_one_line_per_table(make_chat: MakeDatabaseChat, store: Path) -> None:
+    lines = make_chat(f"duckdb:///{store}").ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id INTEGER PK, customer_id INTEGER FK") for line in lines)
     assert "revenue [view](order_id INTEGER, total DECIMAL(38,2))" in lines
 
 
 @pytest.mark.slow
-def test_hostile_statements_change_nothing(desk: MakeDatabaseChat, store: Path) -> None:
-    asked = desk(f"duckdb:///{store}")
+def test_hostile_statements_change_nothing(make_chat: MakeDatabaseChat, store: Path) -> None:
+    asked = make_chat(f"duckdb:///{store}")
     hostile = statements("hostile_every", "hostile_quotes", "hostile_duckdb")
     assert_nothing_changes(asked, hostile, lambda: fingerprint(store.parent))
     assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
@@ -44,8 +44,8 @@ def test_hostile_statements_change_nothing(desk: MakeDatabaseChat, store: Path) 
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, store: Path) -> None:
+def test_ordinary_queries_are_allowed(make_chat: MakeDatabaseChat, store: Path) -> None:
     before = fingerprint(store.parent)
-    asked = desk(f"duckdb:///{store}")
+    asked = make_chat(f"duckdb:///{store}")
     assert_all_answered(asked, statements("ordinary_every", "ordinary_duckdb"))
     assert fingerprint(store.parent) == before

@@ -1,4 +1,4 @@
-"""MariaDB through the tools: nothing changes it, and no ordinary question is refused."""
+"""MariaDB through the tools: hostile statements change nothing, ordinary queries are allowed."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def store(maria_server: Server) -> Iterator[MariaShop]:
 
 
 @pytest.mark.slow
-def test_sample_of_the_suites(desk: MakeDatabaseChat, store: MariaShop) -> None:
-    asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
+def test_sample_of_the_suites(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
+    asked = make_chat(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_mysql", "hostile_every")[::PART]
     assert_nothing_changes(asked, [*hostile, "SELECT liar()"], store.state)
     assert_all_answered(asked, statements("ordinary_every", "ordinary_mysql")[::PART])
-    text = desk(store.url()).query("SELECT 1")
+    text = make_chat(store.url()).query("SELECT 1")
     assert text.startswith("Denied: this login is too powerful: it has ALL PRIVILEGES")
 
 
 @pytest.mark.slow
-def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: MariaShop) -> None:
-    lines = desk(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
+def test_schema_has_one_line_per_table(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
+    lines = make_chat(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
     assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)
 
 
-def test_expensive_query_needs_approval(desk: MakeDatabaseChat, store: MariaShop) -> None:
+def test_expensive_query_needs_approval(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
-    asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
+    asked = make_chat(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query(sql).startswith("Denied: ")
     assert asked.query(sql).startswith("| count(*) |\n| --- |\n| 625 |")
     assert [one.preview for one in asked.h.questions] == [sql, sql]
 
 
-def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: MariaShop) -> None:
-    asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
+def test_slow_or_large_queries_are_stopped(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
+    asked = make_chat(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(
         "SELECT count(*) FROM seq_1_to_9000000 WHERE sha2(seq, 512) LIKE 'x'"
     )
@@ -59,9 +59,9 @@ def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: MariaS
 @pytest.mark.slow
 @pytest.mark.parametrize("login", ["reader", "owner", "root"])
 def test_hostile_statements_change_nothing(
-    desk: MakeDatabaseChat, store: MariaShop, login: str
+    make_chat: MakeDatabaseChat, store: MariaShop, login: str
 ) -> None:
-    asked = desk(store.url(login), plugin={"timeout_seconds": 2})
+    asked = make_chat(store.url(login), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_every", "hostile_mysql")
     assert_nothing_changes(asked, hostile, store.state)
     if login == "root":
@@ -74,8 +74,8 @@ def test_hostile_statements_change_nothing(
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, store: MariaShop) -> None:
+def test_ordinary_queries_are_allowed(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
     before = store.state()
-    asked = desk(store.url(store.reader))
+    asked = make_chat(store.url(store.reader))
     assert_all_answered(asked, statements("ordinary_every", "ordinary_mysql"))
     assert store.state() == before

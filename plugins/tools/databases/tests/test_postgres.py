@@ -1,4 +1,4 @@
-"""PostgreSQL through the tools: nothing changes it, and no ordinary question is refused."""
+"""PostgreSQL through the tools: hostile statements change nothing, ordinary queries are allowed."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PART = 23
 
 
 @pytest.mark.slow
-def test_sample_of_the_suites(desk: MakeDatabaseChat, store: PostgresShop) -> None:
-    asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
+def test_sample_of_the_suites(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
+    asked = make_chat(store.url(store.owner), plugin={"timeout_seconds": 2})
     hostile = statements("hostile_postgres", "hostile_every")[::PART]
     assert_nothing_changes(asked, [*hostile, "SELECT c.gone FROM customers c"], store.state)
     assert_all_answered(asked, statements("ordinary_every", "ordinary_postgres")[::PART])
-    assert "superuser" in desk(store.url()).query("SELECT 1")
+    assert "superuser" in make_chat(store.url()).query("SELECT 1")
 
 
-def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: PostgresShop) -> None:
-    asked = desk(store.url(store.reader))
+def test_schema_has_one_line_per_table(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
+    asked = make_chat(store.url(store.reader))
     lines = asked.ask("db_schema", db="shop").text.splitlines()
     assert "spend [materialized view](customer_id integer, orders bigint)" in lines
     assert any(
@@ -42,9 +42,9 @@ def test_schema_has_one_line_per_table(desk: MakeDatabaseChat, store: PostgresSh
     )
 
 
-def test_expensive_query_needs_approval(desk: MakeDatabaseChat, store: PostgresShop) -> None:
+def test_expensive_query_needs_approval(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
-    asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
+    asked = make_chat(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
     assert asked.query("SELECT 1").startswith("| ?column? |")
     assert not asked.h.questions
     assert asked.query(sql).startswith("Denied: ")
@@ -54,15 +54,17 @@ def test_expensive_query_needs_approval(desk: MakeDatabaseChat, store: PostgresS
 
 
 def test_expensive_query_is_denied_without_a_person(
-    desk: MakeDatabaseChat, store: PostgresShop
+    make_chat: MakeDatabaseChat, store: PostgresShop
 ) -> None:
-    asked = desk(store.url(store.reader), plugin={"max_cost": 50})
+    asked = make_chat(store.url(store.reader), plugin={"max_cost": 50})
     text = asked.query("SELECT count(*) FROM orders a, orders b, orders c, orders d")
     assert text.startswith("Denied: ")
 
 
-def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: PostgresShop) -> None:
-    asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
+def test_slow_or_large_queries_are_stopped(
+    make_chat: MakeDatabaseChat, store: PostgresShop
+) -> None:
+    asked = make_chat(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(
         "SELECT count(*) FROM generate_series(1, 3000) a, generate_series(1, 30000) b"
     )
@@ -73,14 +75,14 @@ def test_slow_or_large_queries_are_stopped(desk: MakeDatabaseChat, store: Postgr
 
 
 @pytest.mark.slow
-def test_giant_row_stops_the_query(desk: MakeDatabaseChat, store: PostgresShop) -> None:
-    asked = desk(store.url(store.reader))
+def test_giant_row_stops_the_query(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
+    asked = make_chat(store.url(store.reader))
     text = asked.query("SELECT repeat('x', id * 200000000) FROM products WHERE id = 1")
     assert "row of the result is too large" in text
 
 
-def test_lock_wait_is_limited(desk: MakeDatabaseChat, store: PostgresShop) -> None:
-    asked = desk(store.url(store.reader), plugin={"lock_seconds": 0.3})
+def test_lock_wait_is_limited(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
+    asked = make_chat(store.url(store.reader), plugin={"lock_seconds": 0.3})
     with store.root.transaction():
         store.root.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
         assert "holds a lock" in asked.query("SELECT * FROM orders")
@@ -90,9 +92,9 @@ def test_lock_wait_is_limited(desk: MakeDatabaseChat, store: PostgresShop) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("login", ["reader", "owner"])
 def test_hostile_statements_change_nothing(
-    desk: MakeDatabaseChat, store: PostgresShop, login: str
+    make_chat: MakeDatabaseChat, store: PostgresShop, login: str
 ) -> None:
-    asked = desk(store.url(getattr(store, login)), plugin={"timeout_seconds": 2})
+    asked = make_chat(store.url(getattr(store, login)), plugin={"timeout_seconds": 2})
     assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state
     )
@@ -104,8 +106,10 @@ def test_hostile_statements_change_nothing(
 
 
 @pytest.mark.slow
-def test_superuser_login_is_always_refused(desk: MakeDatabaseChat, store: PostgresShop) -> None:
-    asked = desk(store.url(), plugin={"timeout_seconds": 2})
+def test_superuser_login_is_always_refused(
+    make_chat: MakeDatabaseChat, store: PostgresShop
+) -> None:
+    asked = make_chat(store.url(), plugin={"timeout_seconds": 2})
     found = assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state
     )
@@ -114,8 +118,8 @@ def test_superuser_login_is_always_refused(desk: MakeDatabaseChat, store: Postgr
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, store: PostgresShop) -> None:
+def test_ordinary_queries_are_allowed(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
     before = store.state()
-    asked = desk(store.url(store.reader))
+    asked = make_chat(store.url(store.reader))
     assert_all_answered(asked, statements("ordinary_every", "ordinary_postgres"))
     assert store.state() == before

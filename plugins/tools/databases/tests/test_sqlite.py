@@ -1,4 +1,4 @@
-"""SQLite through the tools: nothing changes it, and no ordinary question is refused."""
+"""SQLite through the tools: hostile statements change nothing, ordinary queries are allowed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MakeDatabaseChat = Callable[..., DatabaseChat]
 
 
 @pytest.mark.slow
-def test_hostile_statements_change_nothing(desk: MakeDatabaseChat, shop: Path) -> None:
-    asked = desk(f"sqlite:///{shop}")
+def test_hostile_statements_change_nothing(make_chat: MakeDatabaseChat, shop: Path) -> None:
+    asked = make_chat(f"sqlite:///{shop}")
     assert_nothing_changes(
         asked, statements("hostile_every", "hostile_quotes"), lambda: fingerprint(shop.parent)
     )
@@ -23,7 +23,9 @@ def test_hostile_statements_change_nothing(desk: MakeDatabaseChat, shop: Path) -
 
 
 @pytest.mark.slow
-def test_ordinary_queries_are_allowed(desk: MakeDatabaseChat, shop: Path) -> None:
+def test_ordinary_queries_are_allowed(make_chat: MakeDatabaseChat, shop: Path) -> None:
     before = fingerprint(shop.parent)
-    assert_all_answered(desk(f"sqlite:///{shop}"), statements("ordinary_every", "ordinary_sqlite"))
+    assert_all_answered(
+        make_chat(f"sqlite:///{shop}"), statements("ordinary_every", "ordinary_sqlite")
+    )
     assert fingerprint(shop.parent) == before

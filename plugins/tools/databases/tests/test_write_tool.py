@@ -1,4 +1,4 @@
-"""``db_write``: tried and rolled back, put before a person, and run only as it was approved."""
+"""``db_write``: a trial run, the approval, and the write as it was approved."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def lost(asked: DatabaseChat) -> str:
 
 
 @pytest.mark.slow
-def test_write_runs_as_approved(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, mode="write", answers=["Deny", "Once"])
+def test_write_runs_as_approved(make_chat: MakeDatabaseChat, url: str) -> None:
+    asked = make_chat(url, mode="write", answers=["Deny", "Once"])
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
     result = asked.ask("db_write", db="shop", sql=UPDATE)
@@ -85,8 +85,8 @@ def test_write_runs_as_approved(desk: MakeDatabaseChat, url: str) -> None:
     assert question.choices == ("Once", "Deny")
 
 
-def test_approval_covers_one_write(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, mode="write", answers=["Once", "Deny"])
+def test_approval_covers_one_write(make_chat: MakeDatabaseChat, url: str) -> None:
+    asked = make_chat(url, mode="write", answers=["Once", "Deny"])
     insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
     assert "1 row changed" in asked.ask("db_write", db="shop", sql=insert).text
     delete = "DELETE FROM customers WHERE id = 9"
@@ -94,22 +94,22 @@ def test_approval_covers_one_write(desk: MakeDatabaseChat, url: str) -> None:
     assert len(asked.h.questions) == 2
 
 
-def test_write_is_denied_without_a_person(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, mode="write")
+def test_write_is_denied_without_a_person(make_chat: MakeDatabaseChat, url: str) -> None:
+    asked = make_chat(url, mode="write")
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
 
 
-def test_read_only_connection_does_not_write(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, answers=["Once"])
+def test_read_only_connection_does_not_write(make_chat: MakeDatabaseChat, url: str) -> None:
+    asked = make_chat(url, answers=["Once"])
     text = asked.ask("db_write", db="shop", sql=UPDATE).text
     assert text.startswith("Denied: ")
     assert "mode: write" in text
     assert not asked.h.questions
 
 
-def test_only_plain_writes_can_be_approved(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, mode="write", answers=["Once"])
+def test_only_plain_writes_can_be_approved(make_chat: MakeDatabaseChat, url: str) -> None:
+    asked = make_chat(url, mode="write", answers=["Once"])
     for sql in REFUSED:
         text = asked.ask("db_write", db="shop", sql=sql).text
         assert text.startswith(("Denied: ", "Error: ")), sql
@@ -130,7 +130,7 @@ class Meddler(Plugin[NoConfig]):
 
 
 def test_write_is_rolled_back_if_its_row_count_changed(
-    desk: MakeDatabaseChat, tmp_path: Path
+    make_chat: MakeDatabaseChat, tmp_path: Path
 ) -> None:
     import sqlite3
 
@@ -142,7 +142,7 @@ def test_write_is_rolled_back_if_its_row_count_changed(
             connection.commit()
 
     Meddler.meddle = staticmethod(meddle)
-    asked = desk(f"sqlite:///{file}", Meddler, mode="write")
+    asked = make_chat(f"sqlite:///{file}", Meddler, mode="write")
     text = asked.ask("db_write", db="shop", sql=UPDATE).text
     assert text.startswith("Error: it would now change 3 rows, not the 2 that were approved")
     assert lost(asked) == "| 0 |"
@@ -150,8 +150,8 @@ def test_write_is_rolled_back_if_its_row_count_changed(
 
 
 @pytest.mark.slow
-def test_last_write_is_undone_from_its_recorded_rows(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, mode="write", answers=["Once", "Once", "Once"])
+def test_last_write_is_undone_from_its_recorded_rows(make_chat: MakeDatabaseChat, url: str) -> None:
+    asked = make_chat(url, mode="write", answers=["Once", "Once", "Once"])
     before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
     asked.ask("db_write", db="shop", sql=UPDATE)
     assert asked.h.cli("db undo shop").exit_code == 2
@@ -175,8 +175,10 @@ def test_last_write_is_undone_from_its_recorded_rows(desk: MakeDatabaseChat, url
     assert "only an UPDATE or DELETE can be undone" in text
 
 
-def test_schema_change_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat, url: str) -> None:
-    asked = desk(url, mode="write", answers=["Deny", "Once"])
+def test_schema_change_is_tried_if_it_can_be_rolled_back(
+    make_chat: MakeDatabaseChat, url: str
+) -> None:
+    asked = make_chat(url, mode="write", answers=["Deny", "Once"])
     sql = "CREATE TABLE parcels (id INTEGER)"
     asked.ask("db_write", db="shop", sql=sql)
     question = asked.h.questions[0]
@@ -189,10 +191,10 @@ def test_schema_change_is_tried_if_it_can_be_rolled_back(desk: MakeDatabaseChat,
 
 @pytest.mark.slow
 def test_approval_names_a_table_without_transactions(
-    desk: MakeDatabaseChat, maria_server: Server
+    make_chat: MakeDatabaseChat, maria_server: Server
 ) -> None:
     with closing(MariaShop(maria_server, "till")) as shop:
-        asked = desk(shop.url(shop.owner), mode="write", answers=["Deny", "Once"])
+        asked = make_chat(shop.url(shop.owner), mode="write", answers=["Deny", "Once"])
         sql = "DELETE FROM events WHERE kind = 'view'"
         asked.ask("db_write", db="shop", sql=sql)
         assert "nothing undoes it" in asked.h.questions[0].text

@@ -1,4 +1,4 @@
-"""Sub-agents through the front door: what they see, what holds them, what comes back."""
+"""Sub-agents through the tool ``delegate``: their context, limits and report."""
 
 from __future__ import annotations
 

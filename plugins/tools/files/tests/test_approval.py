@@ -175,7 +175,7 @@ def test_file_of_the_message_can_be_read_and_not_written(make_session):
 
 @pytest.mark.parametrize("moment", [1, 2, 3])
 def test_folder_swapped_for_a_link_leads_nowhere(bench, tmp_path, moment):
-    """The folder of a file is swapped for a link after the path was resolved, at any moment."""
+    """The folder of a file is swapped for a link at any moment after the path was resolved."""
     (tmp_path / "outside").mkdir()
     bench.put("dir/a.txt", "a")
     resolve, seen = bench.paths.resolve, []

@@ -1,4 +1,4 @@
-"""read_file: numbering, ranges, bounds, and files that are no text."""
+"""read_file: line numbers, ranges, limits, and files that are not text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""write_file: what stays of the old file, what is refused, and what is told."""
+"""write_file: what is kept of the old file, refusals and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that answers and refuses as OpenAI's does, and a person whose model uses the tools.
+"""A fake of OpenAI's media endpoints, and a person whose model uses the tools.
 
 ``data/`` holds half a second of a 440 Hz tone in several formats, written by PyAV.
 """
@@ -70,7 +70,7 @@ def sound(name: str) -> bytes:
 
 
 class Refusal(Exception):
-    """What the server says no with, in OpenAI's words."""
+    """An error response in OpenAI's format."""
 
     def __init__(self, status: int, message: str, code: str = "invalid_value") -> None:
         super().__init__(message)
@@ -129,7 +129,7 @@ class MediaServer(ThreadingHTTPServer):
         return [request for request in self.requests if request.path == f"/v1/{path}"]
 
     def handle_error(self, *_: Any) -> None:
-        """A client that goes away in the middle is what some tests are about."""
+        """Some tests drop the connection; that is no error of the server."""
 
     # The endpoints
 
@@ -357,15 +357,17 @@ def server(make_server: Callable[..., MediaServer]) -> MediaServer:
 
 
 @pytest.fixture
-def make_studio(harness: Callable[..., Harness], server: MediaServer) -> Callable[..., MediaTools]:
-    """Makes studios; keywords are settings of the plugin, ``core`` those of core."""
+def make_media_tools(
+    harness: Callable[..., Harness], server: MediaServer
+) -> Callable[..., MediaTools]:
+    """Makes media tools; keywords are settings of the plugin, ``core`` those of core."""
     return lambda *plugins, at=server, **more: MediaTools(harness, at, *plugins, **more)
 
 
 @pytest.fixture
-def studio(make_studio: Callable[..., MediaTools]) -> MediaTools:
-    """A studio over the server."""
-    return make_studio()
+def media_tools(make_media_tools: Callable[..., MediaTools]) -> MediaTools:
+    """The media tools with the server."""
+    return make_media_tools()
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Which service gets which address and key, and what is offered where there is none."""
+"""The address and key of each service, and the tools that are offered."""
 
 from __future__ import annotations
 
@@ -51,49 +51,51 @@ def test_service_can_be_switched_off(harness: Make) -> None:
 
 
 def test_server_that_needs_no_key_gets_none(
-    make_studio: Callable[..., Any], make_server: Callable[..., Any]
+    make_media_tools: Callable[..., Any], make_server: Callable[..., Any]
 ) -> None:
     local = make_server(None)
-    studio = make_studio(at=local)
-    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    media_tools = make_media_tools(at=local)
+    assert media_tools.text("generate_image", prompt="a").startswith("Saved to ")
     assert local.requests[0].headers["authorization"] == "Bearer none"
 
 
 def test_provider_address_and_key_are_the_default(
-    server: Any, make_studio: Callable[..., Any]
+    server: Any, make_media_tools: Callable[..., Any]
 ) -> None:
     of_openai = {"base_url": server.base_url, "api_key": server.key}
-    studio = make_studio(base_url=None, api_key=None, core={"providers.openai": of_openai})
-    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    media_tools = make_media_tools(
+        base_url=None, api_key=None, core={"providers.openai": of_openai}
+    )
+    assert media_tools.text("generate_image", prompt="a").startswith("Saved to ")
 
 
 def test_key_is_sent_to_its_own_address_only(
-    make_studio: Callable[..., Any],
+    make_media_tools: Callable[..., Any],
     server: Any,
     make_server: Callable[..., Any],
     tone: Callable[[str], bytes],
 ) -> None:
     """A service with an address of its own gets neither the plugin's key nor the provider's."""
     local = make_server(None)
-    studio = make_studio(speech={"base_url": local.base_url}, core=OF_OPENAI)
-    assert studio.text("text_to_speech", text="Hi").startswith("Saved to ")
-    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    media_tools = make_media_tools(speech={"base_url": local.base_url}, core=OF_OPENAI)
+    assert media_tools.text("text_to_speech", text="Hi").startswith("Saved to ")
+    assert media_tools.text("generate_image", prompt="a").startswith("Saved to ")
     (spoken,) = local.requests
     assert spoken.headers["authorization"] == "Bearer none"
     assert len(server.requests) == 1
 
 
 def test_plugin_address_does_not_get_the_provider_key(
-    make_studio: Callable[..., Any], make_server: Callable[..., Any]
+    make_media_tools: Callable[..., Any], make_server: Callable[..., Any]
 ) -> None:
     local = make_server(None)
-    studio = make_studio(base_url=local.base_url, api_key=None, core=OF_OPENAI)
-    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    media_tools = make_media_tools(base_url=local.base_url, api_key=None, core=OF_OPENAI)
+    assert media_tools.text("generate_image", prompt="a").startswith("Saved to ")
     assert local.requests[0].headers["authorization"] == "Bearer none"
 
 
 def test_each_service_may_have_its_own_address_key_and_model(
-    make_studio: Callable[..., Any],
+    make_media_tools: Callable[..., Any],
     server: Any,
     make_server: Callable[..., Any],
     png: bytes,
@@ -105,11 +107,11 @@ def test_each_service_may_have_its_own_address_key_and_model(
         name: {"base_url": one.base_url, "api_key": one.key, "model": models[name]}
         for name, one in servers.items()
     }
-    studio = make_studio(**own)
-    studio.file("a.png", png)
-    studio.file("a.wav", tone("wav"))
-    assert studio.text("describe_image", image="a.png") == "a red bicycle"
-    assert studio.text("transcribe_audio", audio="a.wav") == "turn on the lamp"
+    media_tools = make_media_tools(**own)
+    media_tools.file("a.png", png)
+    media_tools.file("a.wav", tone("wav"))
+    assert media_tools.text("describe_image", image="a.png") == "a red bicycle"
+    assert media_tools.text("transcribe_audio", audio="a.wav") == "turn on the lamp"
     assert servers["vision"].requests[0].json["model"] == "gpt-5.5"
     assert servers["transcription"].requests[0].form["model"] == "whisper-1"
     assert server.requests == []

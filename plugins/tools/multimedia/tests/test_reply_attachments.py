@@ -1,4 +1,4 @@
-"""What was made in a turn goes to the person with its reply, and with no other."""
+"""Files generated in a turn are attached to its reply, and to no other."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ DRAW = calls("generate_image", prompt="a red bicycle")
 SPEAK = calls("text_to_speech", text="Good morning", format="opus")
 
 
-def test_generated_picture_is_attached_to_the_reply(studio: Any) -> None:
-    reply = studio.say("draw", DRAW, "Here it is.")
+def test_generated_picture_is_attached_to_the_reply(media_tools: Any) -> None:
+    reply = media_tools.say("draw", DRAW, "Here it is.")
     (picture,) = reply.attachments
     assert isinstance(picture, Attachment)
     assert (picture.mime, picture.name) == ("image/png", "picture-1.png")
-    assert picture.path in studio.media
+    assert picture.path in media_tools.media
     assert picture.size == picture.path.stat().st_size
     assert reply.text == "Here it is."
 
 
-def test_attachments_keep_the_order_of_the_calls(studio: Any) -> None:
-    reply = studio.say("draw and speak", [DRAW, SPEAK], DRAW, "Here.")
+def test_attachments_keep_the_order_of_the_calls(media_tools: Any) -> None:
+    reply = media_tools.say("draw and speak", [DRAW, SPEAK], DRAW, "Here.")
     assert [(one.mime, one.name) for one in reply.attachments] == [
         ("image/png", "picture-1.png"),
         ("audio/ogg", "speech-2.ogg"),
@@ -34,13 +34,13 @@ def test_attachments_keep_the_order_of_the_calls(studio: Any) -> None:
     ]
 
 
-def test_next_reply_has_no_old_attachment(studio: Any) -> None:
-    studio.say("draw", DRAW, "Here it is.")
-    assert studio.say("thanks", "Welcome.").attachments == ()
+def test_next_reply_has_no_old_attachment(media_tools: Any) -> None:
+    media_tools.say("draw", DRAW, "Here it is.")
+    assert media_tools.say("thanks", "Welcome.").attachments == ()
 
 
-def test_failed_call_attaches_nothing(studio: Any) -> None:
-    reply = studio.say("draw", calls("generate_image", prompt="forbidden"), "I may not.")
+def test_failed_call_attaches_nothing(media_tools: Any) -> None:
+    reply = media_tools.say("draw", calls("generate_image", prompt="forbidden"), "I may not.")
     assert reply.attachments == ()
 
 
@@ -53,8 +53,8 @@ class Eraser(Plugin[NoConfig]):
             file.unlink()
 
 
-def test_missing_file_does_not_hold_back_the_reply(make_studio: Callable[..., Any]) -> None:
-    reply = make_studio(Eraser).say("draw", DRAW, "Here it is.")
+def test_missing_file_does_not_hold_back_the_reply(make_media_tools: Callable[..., Any]) -> None:
+    reply = make_media_tools(Eraser).say("draw", DRAW, "Here it is.")
     assert (reply.text, reply.attachments) == ("Here it is.", ())
 
 
@@ -72,10 +72,10 @@ class Slow(Plugin[NoConfig]):
 
 
 def test_turn_finished_by_another_process_keeps_the_attachment(
-    make_studio: Callable[..., Any],
+    make_media_tools: Callable[..., Any],
 ) -> None:
     Slow.begun = asyncio.Event()
-    first = make_studio(Slow).harness
+    first = make_media_tools(Slow).harness
     first.model.steps[:] = [DRAW, calls("wait")]
 
     async def begin_and_end() -> None:
@@ -86,7 +86,7 @@ def test_turn_finished_by_another_process_keeps_the_attachment(
         await first.aclose()
 
     first.run(begin_and_end())
-    second = make_studio(Slow, home=first.home).harness
+    second = make_media_tools(Slow, home=first.home).harness
     second.model.steps[:] = ["Here it is."]
 
     async def finish() -> Any:
@@ -108,11 +108,11 @@ class Liar(Plugin[NoConfig]):
         return f"Saved to {path} (image/png, 3 bytes)."
 
 
-def test_path_named_by_another_tool_attaches_nothing(make_studio: Callable[..., Any]) -> None:
-    studio = make_studio(Liar)
-    studio.say("draw", DRAW, "Here it is.")
-    (path,) = studio.media
-    assert studio.say("tell", calls("tell", path=str(path)), "Told.").attachments == ()
+def test_path_named_by_another_tool_attaches_nothing(make_media_tools: Callable[..., Any]) -> None:
+    media_tools = make_media_tools(Liar)
+    media_tools.say("draw", DRAW, "Here it is.")
+    (path,) = media_tools.media
+    assert media_tools.say("tell", calls("tell", path=str(path)), "Told.").attachments == ()
 
 
 class Manager(Plugin[NoConfig]):
@@ -125,17 +125,17 @@ class Manager(Plugin[NoConfig]):
 
 
 def test_file_of_a_sub_agent_is_attached_to_the_chats_reply(
-    make_studio: Callable[..., Any],
+    make_media_tools: Callable[..., Any],
 ) -> None:
-    studio = make_studio(Manager)
-    reply = studio.say("draw", calls("hand_over"), DRAW, "Drawn.", "Here it is.")
+    media_tools = make_media_tools(Manager)
+    reply = media_tools.say("draw", calls("hand_over"), DRAW, "Drawn.", "Here it is.")
     assert [one.mime for one in reply.attachments] == ["image/png"]
-    assert studio.say("thanks", "Welcome.").attachments == ()
+    assert media_tools.say("thanks", "Welcome.").attachments == ()
 
 
-def test_reply_attachments_do_not_stop_streaming(studio: Any) -> None:
-    """What only adds to a reply does not hold back what is shown of it."""
-    h = studio.harness
+def test_reply_attachments_do_not_stop_streaming(media_tools: Any) -> None:
+    """A hook that only adds attachments does not buffer the reply."""
+    h = media_tools.harness
     h.model.steps[:] = ["one two"]
     heard: list[str] = []
 
@@ -147,15 +147,15 @@ def test_reply_attachments_do_not_stop_streaming(studio: Any) -> None:
     assert heard == ["one", "two"]
 
 
-def test_old_files_are_deleted(studio: Any) -> None:
-    studio.say("draw", DRAW, "Here it is.")
-    (made,) = studio.media
+def test_old_files_are_deleted(media_tools: Any) -> None:
+    media_tools.say("draw", DRAW, "Here it is.")
+    (made,) = media_tools.media
     other = made.with_name("notes.txt")
     other.write_text("not ours")
-    jobs = studio.harness.runtime.bus.registered(Job)
+    jobs = media_tools.harness.runtime.bus.registered(Job)
     ((_, prune),) = [one for one in jobs if one[1].name == "prune"]
-    studio.harness.run(prune.run())
+    media_tools.harness.run(prune.run())
     assert made.is_file()
     os.utime(made, (1, 1))
-    studio.harness.run(prune.run())
-    assert studio.media == [other]
+    media_tools.harness.run(prune.run())
+    assert media_tools.media == [other]

@@ -1,4 +1,4 @@
-"""What the model reads of what OSV knows."""
+"""The findings as the model reads them."""
 
 from __future__ import annotations
 

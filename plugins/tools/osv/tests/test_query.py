@@ -1,4 +1,4 @@
-"""What may be asked: ecosystems, names and versions; and what becomes of failures."""
+"""Queries: ecosystems, package names, versions, and failures of the service."""
 
 from __future__ import annotations
 

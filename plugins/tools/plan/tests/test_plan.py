@@ -1,4 +1,4 @@
-"""The model keeps its list, people see it, and neither a compaction nor a restart loses it."""
+"""The plan: set by the model, shown to people, kept through compaction and restart."""
 
 from __future__ import annotations
 

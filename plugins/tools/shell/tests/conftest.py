@@ -146,7 +146,7 @@ def landlock(fresh: None, tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture
-def nothing(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_sandbox(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which no sandbox can be made."""
     here = Found(Method.NONE, "there is no bwrap on this machine's PATH", "install bubblewrap")
 

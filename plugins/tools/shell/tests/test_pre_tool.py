@@ -1,4 +1,4 @@
-"""Through the real core: the model calls the tool, the judge answers first."""
+"""Through the real core: the verdict on a command comes before the tool runs."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_allowed_host_needs_no_approval(harness: MakeHarness) -> None:
 
 
 def test_required_sandbox_that_is_missing_refuses_every_command(
-    harness: MakeHarness, nothing: None
+    harness: MakeHarness, no_sandbox: None
 ) -> None:
     h = harness(
         Shell,

@@ -1,4 +1,4 @@
-"""The sandbox: what a command sees, what it cannot, and that nothing is run without it.
+"""The sandbox: what a command can see and reach; a required sandbox that is missing refuses.
 
 The tests of ``test_tool.py`` go through it as well.
 """
@@ -198,7 +198,7 @@ async def test_more_folders_can_be_mounted(
 
 
 async def test_required_sandbox_that_cannot_be_made_refuses_commands(
-    make_plugin: Callable[..., Shell], ctx: Any, nothing: None
+    make_plugin: Callable[..., Shell], ctx: Any, no_sandbox: None
 ) -> None:
     shell = make_plugin(sandbox={"enabled": True})
     with pytest.raises(ToolError, match=r"nothing was run: .*install bubblewrap.*enabled: false"):
@@ -249,7 +249,7 @@ def test_doctor_warns_if_the_sandbox_is_off(make_plugin: Callable[..., Shell]) -
 
 
 def test_doctor_says_if_there_is_no_sandbox(
-    make_plugin: Callable[..., Shell], nothing: None, monkeypatch: pytest.MonkeyPatch
+    make_plugin: Callable[..., Shell], no_sandbox: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checked(make_plugin()).hint
     assert not checked(make_plugin(sandbox={"enabled": True})).ok

@@ -1,4 +1,4 @@
-"""Who is sandboxed, and what those who are can reach: attacks that succeed without it."""
+"""Whose commands are sandboxed, and what they can reach: attacks that succeed without it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INSIDE = "[[ $(ulimit -Hc) == 0 && ! -e /proc/1/root/var/log ]] && ! ls /var/log
 
 
 @pytest.fixture(params=["sandboxes", "landlock"])
-def each(request: pytest.FixtureRequest) -> str:
+def each_sandbox(request: pytest.FixtureRequest) -> str:
     """Each kind of sandbox in turn."""
     request.getfixturevalue(request.param)
     return str(request.param)
@@ -51,7 +51,7 @@ def chats(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def person(chats: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def account_home(chats: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home folder of the account."""
     monkeypatch.setenv("HOME", str(chats.parent))
     return chats.parent
@@ -78,7 +78,7 @@ async def test_sandbox_is_the_default_for_everyone_but_the_operator(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
-    each: str,
+    each_sandbox: str,
     who: dict[str, Any],
 ) -> None:
     result = await shell_of().bash(make_context(work(chats), **who), INSIDE)
@@ -127,14 +127,14 @@ async def test_sandboxed_script_cannot_read_home(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
-    person: Path,
-    each: str,
+    account_home: Path,
+    each_sandbox: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PROVIDER_KEY", "very-secret-of-the-process")
     (work(chats) / "x.py").write_text(SCRIPT)
     ctx = make_context(work(chats), **STRANGER)
-    result = await shell_of().bash(ctx, f"python3 x.py {person} {chats} ..; echo done")
+    result = await shell_of().bash(ctx, f"python3 x.py {account_home} {chats} ..; echo done")
     assert "done" in result.text
     assert "very-secret" not in result.text
 
@@ -143,10 +143,10 @@ async def test_link_into_home_leads_nowhere(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
-    person: Path,
-    each: str,
+    account_home: Path,
+    each_sandbox: str,
 ) -> None:
-    (work(chats) / "key").symlink_to(person / ".ssh" / "id_rsa")
+    (work(chats) / "key").symlink_to(account_home / ".ssh" / "id_rsa")
     (work(chats) / "up").symlink_to("../../2")
     ctx = make_context(work(chats), **STRANGER)
     command = f"cat key up/MEMORY.md; ln {chats}/config.yaml hard; cat hard; ls -R ../.."
@@ -157,13 +157,13 @@ async def test_home_inside_the_workspace_is_not_visible(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
-    person: Path,
-    each: str,
+    account_home: Path,
+    each_sandbox: str,
 ) -> None:
-    (person / "notes").write_text("mine")
-    (person / "project").mkdir()
-    (person / "project" / ".env").write_text("KEY=very-secret")
-    ctx = make_context(person, **NOBODY)
+    (account_home / "notes").write_text("mine")
+    (account_home / "project").mkdir()
+    (account_home / "project" / ".env").write_text("KEY=very-secret")
+    ctx = make_context(account_home, **NOBODY)
     command = (
         f"cat notes; cat {chats}/config.yaml .hookline/chats/telegram/2/MEMORY.md .ssh/id_rsa "
         "project/.env; find . -name MEMORY.md; echo x > project/new && echo written"
@@ -171,13 +171,18 @@ async def test_home_inside_the_workspace_is_not_visible(
     text = (await shell_of().bash(ctx, command)).text
     assert text.startswith("mine")
     assert "very-secret" not in text
-    if each == "sandboxes":  # Landlock leaves names to be seen, and nothing new beside a secret
+    if (
+        each_sandbox == "sandboxes"
+    ):  # Landlock leaves names to be seen, and nothing new beside a secret
         assert "./.hookline/chats" not in text
         assert "written" in text
 
 
 async def test_control_files_are_read_only(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], tmp_path: Path, each: str
+    shell_of: Callable[..., Shell],
+    make_context: Callable[..., Any],
+    tmp_path: Path,
+    each_sandbox: str,
 ) -> None:
     project = tmp_path / "project"
     for folder in (".git/hooks", ".github/workflows", ".husky", ".vscode", "inner/.git/hooks"):
@@ -220,7 +225,7 @@ async def test_git_commit_works_in_the_sandbox(
 
 
 async def test_local_server_cannot_be_reached(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each_sandbox: str
 ) -> None:
     name = f"hookline-test-{os.getpid()}"
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as hidden:
@@ -241,7 +246,7 @@ async def test_local_server_cannot_be_reached(
 
 
 async def test_memory_and_file_size_are_limited(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each_sandbox: str
 ) -> None:
     limits = {"memory_mb": 128, "file_mb": 4, "cpu_seconds": 1}
     shell = shell_of(sandbox={"limits": limits})
@@ -253,7 +258,7 @@ async def test_memory_and_file_size_are_limited(
 
 
 async def test_oversized_private_folders_are_emptied(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each_sandbox: str
 ) -> None:
     shell = shell_of(sandbox={"limits": {"private_mb": 16}})
     ctx = make_context(work(chats), **STRANGER)
@@ -267,7 +272,7 @@ def asked(shell: Shell, ctx: Any, command: str = "ls") -> Ask | Deny | None:
 
 
 def test_commands_of_others_need_approval_without_a_sandbox(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, no_sandbox: None
 ) -> None:
     found = asked(shell_of(), make_context(work(chats), **STRANGER))
     assert isinstance(found, Ask)
@@ -277,7 +282,7 @@ def test_commands_of_others_need_approval_without_a_sandbox(
 
 
 def test_nothing_is_run_without_a_sandbox_or_a_person(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, no_sandbox: None
 ) -> None:
     for who in (NOBODY, REVIEW, {**STRANGER, **NOBODY}):
         found = asked(shell_of(), make_context(work(chats), **who))
@@ -286,7 +291,7 @@ def test_nothing_is_run_without_a_sandbox_or_a_person(
 
 
 async def test_tool_itself_refuses_without_a_sandbox(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, no_sandbox: None
 ) -> None:
     with pytest.raises(ToolError, match="nothing was run"):
         await shell_of().bash(make_context(work(chats), **NOBODY), "touch proof")
@@ -294,7 +299,7 @@ async def test_tool_itself_refuses_without_a_sandbox(
 
 
 async def test_admin_is_warned_without_a_sandbox(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, nothing: None
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, no_sandbox: None
 ) -> None:
     shell, ctx = shell_of(), make_context(work(chats), **ADMIN)
     assert asked(shell, ctx) is None
@@ -385,7 +390,7 @@ async def test_others_have_no_network_by_default(
 
 
 async def test_vsock_and_alg_sockets_are_refused(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each_sandbox: str
 ) -> None:
     code = "import socket\nfor family in (40, 38):  # vsock, alg\n    socket.socket(family, 5)"
     (work(chats) / "vsock.py").write_text(code)
@@ -395,7 +400,7 @@ async def test_vsock_and_alg_sockets_are_refused(
 
 
 async def test_root_loses_its_capabilities(
-    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each_sandbox: str
 ) -> None:
     ctx = make_context(work(chats), **STRANGER)
     script = "chown 12345 .; PATH=$PATH:/usr/sbin chroot / true; ls -A /proc/self/fd"

@@ -1,4 +1,4 @@
-"""The tool with real processes: output, exit codes, timeouts, cancellation, what is left behind."""
+"""The tool with real processes: output, exit codes, timeouts, cancellation, leftovers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
 @pytest.fixture
-def nap() -> str:
+def sleep_command() -> str:
     """A ``sleep`` that no other test has: that is how its process is found."""
     return f"sleep 9{uuid.uuid4().int % 10**12}"
 
@@ -156,54 +156,60 @@ async def test_endless_output_ends_at_the_timeout_within_bounds(shell: Shell, ct
 
 @linux_only
 @pytest.mark.slow
-async def test_timeout_ends_children_that_ignore_sigterm(shell: Shell, ctx: Any, nap: str) -> None:
-    command = f"trap '' TERM; (trap '' TERM; exec {nap}) & wait; sleep 60"
+async def test_timeout_ends_children_that_ignore_sigterm(
+    shell: Shell, ctx: Any, sleep_command: str
+) -> None:
+    command = f"trap '' TERM; (trap '' TERM; exec {sleep_command}) & wait; sleep 60"
     result = await shell.bash(ctx, command, timeout=1)
     assert "[timed out after 1 s]" in result.text
     assert re.search(r"\[exit code (137|143)\]\Z", result.text)  # killed, or bubblewrap ended
-    assert not runs(nap)
+    assert not runs(sleep_command)
 
 
 @linux_only
 async def test_timeout_ends_children_in_a_session_of_their_own(
-    shell: Shell, ctx: Any, nap: str
+    shell: Shell, ctx: Any, sleep_command: str
 ) -> None:
-    await shell.bash(ctx, f"setsid {nap} & setsid sh -c '{nap} & wait' & sleep 60", timeout=1)
-    assert not runs(nap)
+    await shell.bash(
+        ctx, f"setsid {sleep_command} & setsid sh -c '{sleep_command} & wait' & sleep 60", timeout=1
+    )
+    assert not runs(sleep_command)
 
 
 @linux_only
 @pytest.mark.slow
-async def test_timeout_ends_processes_that_forked_twice(shell: Shell, ctx: Any, nap: str) -> None:
-    await shell.bash(ctx, f"(setsid sh -c '({nap} &) ; :' &); sleep 60", timeout=1)
-    assert not runs(nap)
+async def test_timeout_ends_processes_that_forked_twice(
+    shell: Shell, ctx: Any, sleep_command: str
+) -> None:
+    await shell.bash(ctx, f"(setsid sh -c '({sleep_command} &) ; :' &); sleep 60", timeout=1)
+    assert not runs(sleep_command)
 
 
 @linux_only
 async def test_cancellation_ends_the_command_and_its_children(
-    shell: Shell, ctx: Any, nap: str
+    shell: Shell, ctx: Any, sleep_command: str
 ) -> None:
-    async with running(shell, ctx, f"{nap} & wait") as task:
-        await until(lambda: runs(nap))
+    async with running(shell, ctx, f"{sleep_command} & wait") as task:
+        await until(lambda: runs(sleep_command))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert not runs(nap)
+        assert not runs(sleep_command)
 
 
 @linux_only
 async def test_background_process_returns_at_once_and_is_listed(
-    shell: Shell, ctx: Any, nap: str
+    shell: Shell, ctx: Any, sleep_command: str
 ) -> None:
-    result = await shell.bash(ctx, f"{nap} & echo started")
+    result = await shell.bash(ctx, f"{sleep_command} & echo started")
     assert result.text == "started\n[exit code 0]"
-    await until(lambda: runs(nap))
-    assert nap in result.notes[0]
+    await until(lambda: runs(sleep_command))
+    assert sleep_command in result.notes[0]
     later = await shell.bash(ctx, "true")
     assert later.notes == result.notes
     group = later.data["jobs"][0]
     await shell.bash(ctx, f"kill -- -{group}")
-    await until(lambda: not runs(nap))
+    await until(lambda: not runs(sleep_command))
     assert (await shell.bash(ctx, "true")).notes == ()
 
 
@@ -216,21 +222,23 @@ async def test_background_job_that_keeps_writing_does_not_hang(shell: Shell, ctx
 
 @linux_only
 async def test_jobs_belong_to_their_session(
-    shell: Shell, ctx: Any, make_context: Callable[..., Any], nap: str
+    shell: Shell, ctx: Any, make_context: Callable[..., Any], sleep_command: str
 ) -> None:
-    job = (await shell.bash(ctx, f"{nap} &")).data["jobs"][0]
+    job = (await shell.bash(ctx, f"{sleep_command} &")).data["jobs"][0]
     other = make_context(ctx.paths.workspace, "s2")
     assert (await shell.bash(other, "true")).notes == ()
-    await until(lambda: runs(nap))
+    await until(lambda: runs(sleep_command))
     assert (await shell.bash(ctx, "true")).data["jobs"] == [job]
 
 
 @linux_only
-async def test_teardown_ends_the_background_jobs(shell: Shell, ctx: Any, nap: str) -> None:
-    await shell.bash(ctx, f"{nap} &")
-    await until(lambda: runs(nap))
+async def test_teardown_ends_the_background_jobs(
+    shell: Shell, ctx: Any, sleep_command: str
+) -> None:
+    await shell.bash(ctx, f"{sleep_command} &")
+    await until(lambda: runs(sleep_command))
     await shell.teardown(shell.host)
-    assert not runs(nap)
+    assert not runs(sleep_command)
 
 
 async def test_command_runs_in_workdir(shell: Shell, ctx: Any) -> None:

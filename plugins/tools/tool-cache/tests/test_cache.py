@@ -1,4 +1,4 @@
-"""What is answered from the cache, for whom and for how long."""
+"""Which results come from the cache, for whom and for how long."""
 
 from __future__ import annotations
 

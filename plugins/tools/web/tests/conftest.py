@@ -137,15 +137,15 @@ class WebTools:
 
 
 @pytest.fixture
-def make_desk(harness: Callable[..., Harness]) -> Callable[..., WebTools]:
-    """Makes desks; keywords are settings of the plugin, ``core`` those of core."""
+def make_web_tools(harness: Callable[..., Harness]) -> Callable[..., WebTools]:
+    """Makes web tools; keywords are settings of the plugin, ``core`` those of core."""
     return lambda *plugins, **options: WebTools(harness, *plugins, **options)
 
 
 @pytest.fixture
-def desk(make_desk: Callable[..., WebTools]) -> WebTools:
-    """A desk with the default settings that may reach loopback."""
-    return make_desk()
+def web_tools(make_web_tools: Callable[..., WebTools]) -> WebTools:
+    """The web tools with default settings; they may reach loopback."""
+    return make_web_tools()
 
 
 # Services, each refusing what the real one refuses

@@ -1,4 +1,4 @@
-"""web_fetch keeps to robots.txt, as RFC 9309 has it be read."""
+"""web_fetch obeys robots.txt as RFC 9309 defines it."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def asked(site):
         ("Disallow: /", "/a", True),
     ],
 )
-def test_robots_rules_are_obeyed(desk, site, rules, text, path, allowed):
+def test_robots_rules_are_obeyed(web_tools, site, rules, text, path, allowed):
     rules(text)
-    found = desk.fetch(site.url + path)
+    found = web_tools.fetch(site.url + path)
     if allowed:
         assert found == "words"
         return
@@ -70,21 +70,21 @@ def test_robots_rules_are_obeyed(desk, site, rules, text, path, allowed):
     assert set(site.asked) == {"/robots.txt"}
 
 
-def test_robots_txt_itself_may_be_read(desk, site, rules):
+def test_robots_txt_itself_may_be_read(web_tools, site, rules):
     rules("User-agent: *\nDisallow: /")
-    assert desk.fetch(f"{site.url}/robots.txt") == "User-agent: *\nDisallow: /"
+    assert web_tools.fetch(f"{site.url}/robots.txt") == "User-agent: *\nDisallow: /"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451])
-def test_missing_robots_txt_allows_everything(desk, site, rules, status):
+def test_missing_robots_txt_allows_everything(web_tools, site, rules, status):
     rules("User-agent: *\nDisallow: /", status)
-    assert desk.fetch(f"{site.url}/a") == "words"
+    assert web_tools.fetch(f"{site.url}/a") == "words"
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
-def test_server_error_for_robots_txt_forbids_everything(desk, site, rules, status):
+def test_server_error_for_robots_txt_forbids_everything(web_tools, site, rules, status):
     rules("", status)
-    found = desk.fetch(f"{site.url}/a")
+    found = web_tools.fetch(f"{site.url}/a")
     assert found == (
         f"Error: {site.url} was not fetched, because its robots.txt answered {status}; "
         "try again later"
@@ -92,99 +92,101 @@ def test_server_error_for_robots_txt_forbids_everything(desk, site, rules, statu
     assert "/a" not in site.asked
 
 
-def test_unreadable_robots_txt_forbids_everything(desk, site, rules):
+def test_unreadable_robots_txt_forbids_everything(web_tools, site, rules):
     site.answers["/robots.txt"] = lambda handler: setattr(handler, "close_connection", True)
-    found = desk.fetch(f"{site.url}/a")
+    found = web_tools.fetch(f"{site.url}/a")
     assert "its robots.txt could not be read: " in found
     assert "/a" not in site.asked
 
 
-def test_unreachable_site_is_an_error(desk):
-    assert "cannot be reached" in desk.fetch("http://127.0.0.1:1/")
+def test_unreachable_site_is_an_error(web_tools):
+    assert "cannot be reached" in web_tools.fetch("http://127.0.0.1:1/")
 
 
-def test_robots_txt_is_fetched_again_after_a_day(desk, site, rules, clock):
+def test_robots_txt_is_fetched_again_after_a_day(web_tools, site, rules, clock):
     rules("User-agent: *\nDisallow: /a")
     for path in ("/", "/a", "/b"):
-        desk.fetch(site.url + path)
-    desk.calls(*(("web_fetch", {"url": f"{site.url}/{n}"}) for n in range(5)))
+        web_tools.fetch(site.url + path)
+    web_tools.calls(*(("web_fetch", {"url": f"{site.url}/{n}"}) for n in range(5)))
     assert asked(site) == 1
     clock.ahead(86_000)
-    desk.fetch(f"{site.url}/")
+    web_tools.fetch(f"{site.url}/")
     assert asked(site) == 1
     rules("")
     clock.ahead(86_500)
-    assert desk.fetch(f"{site.url}/a") == "words"
+    assert web_tools.fetch(f"{site.url}/a") == "words"
     assert asked(site) == 2
 
 
-def test_robots_txt_is_fetched_again_a_minute_after_an_error(desk, site, rules, clock):
+def test_robots_txt_is_fetched_again_a_minute_after_an_error(web_tools, site, rules, clock):
     rules("", 503)
-    desk.fetch(f"{site.url}/a")
+    web_tools.fetch(f"{site.url}/a")
     rules("")
-    assert desk.fetch(f"{site.url}/a").startswith("Error: ")
+    assert web_tools.fetch(f"{site.url}/a").startswith("Error: ")
     clock.ahead(61)
-    assert desk.fetch(f"{site.url}/a") == "words"
+    assert web_tools.fetch(f"{site.url}/a") == "words"
 
 
-def test_concurrent_calls_fetch_robots_txt_once(desk, site, rules):
+def test_concurrent_calls_fetch_robots_txt_once(web_tools, site, rules):
     rules("User-agent: *\nDisallow: /b")
     paths = ["/", "/a", "/b", "/a/b"]
-    found = desk.calls(*(("web_fetch", {"url": site.url + path}) for path in paths))
+    found = web_tools.calls(*(("web_fetch", {"url": site.url + path}) for path in paths))
     assert [result.ok for result in found] == [True, True, False, True]
     assert asked(site) == 1
 
 
-def test_each_site_has_its_own_robots_txt(desk, site, rules, make_site):
+def test_each_site_has_its_own_robots_txt(web_tools, site, rules, make_site):
     other = make_site()
     other.answers |= {"/robots.txt": site.page("User-agent: *\nDisallow: /secret", PLAIN)}
     other.answers |= {"/secret": site.page("secret", PLAIN), "/open": site.page("open", PLAIN)}
     rules("")
     site.answers |= {"/to": site.redirect(f"{other.url}/secret")}
     site.answers |= {"/open": site.redirect(f"{other.url}/open")}
-    assert desk.fetch(f"{site.url}/to").startswith(f"Denied: {other.url}/robots.txt does not allow")
+    assert web_tools.fetch(f"{site.url}/to").startswith(
+        f"Denied: {other.url}/robots.txt does not allow"
+    )
     assert "/secret" not in other.asked
-    assert desk.fetch(f"{site.url}/open").startswith("open\n")
+    assert web_tools.fetch(f"{site.url}/open").startswith("open\n")
 
 
-def test_redirect_within_a_site_is_checked(desk, site, rules):
+def test_redirect_within_a_site_is_checked(web_tools, site, rules):
     rules("User-agent: *\nDisallow: /b")
     site.answers["/a"] = site.redirect("/b")
-    assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
+    assert web_tools.fetch(f"{site.url}/a").startswith("Denied: ")
     assert "/b" not in site.asked
 
 
 @pytest.mark.parametrize(("hops", "allowed"), [(1, False), (5, False), (6, True), (50, True)])
-def test_five_redirects_of_robots_txt_are_followed(desk, site, rules, hops, allowed):
+def test_five_redirects_of_robots_txt_are_followed(web_tools, site, rules, hops, allowed):
     """With more it counts as absent (RFC 9309, section 2.3.1.2)."""
     site.answers |= {f"/r{n}": site.redirect(f"/r{n + 1}") for n in range(1, hops)}
     site.answers["/robots.txt"] = site.redirect("/r1")
     site.answers[f"/r{hops}"] = site.page("User-agent: *\nDisallow: /a", PLAIN)
-    assert (desk.fetch(f"{site.url}/a") == "words") is allowed
+    assert (web_tools.fetch(f"{site.url}/a") == "words") is allowed
 
 
-def test_redirected_robots_txt_applies_to_the_site(desk, site, rules, make_site):
+def test_redirected_robots_txt_applies_to_the_site(web_tools, site, rules, make_site):
     other = make_site()
     other.answers["/robots.txt"] = site.page("User-agent: *\nDisallow: /a", PLAIN)
     site.answers["/robots.txt"] = site.redirect(f"{other.url}/robots.txt")
-    assert desk.fetch(f"{site.url}/a").startswith(f"Denied: {site.url}/robots.txt")
+    assert web_tools.fetch(f"{site.url}/a").startswith(f"Denied: {site.url}/robots.txt")
 
 
-def test_robots_txt_at_a_private_address_forbids_everything(desk, site, rules):
+def test_robots_txt_at_a_private_address_forbids_everything(web_tools, site, rules):
     site.answers["/robots.txt"] = site.redirect("http://10.0.0.1/robots.txt")
-    found = desk.fetch(f"{site.url}/a")
+    found = web_tools.fetch(f"{site.url}/a")
     assert "its robots.txt leads to a refused address" in found
     assert "/a" not in site.asked
 
 
-def test_500_kib_of_robots_txt_are_read(desk, site, rules):
+def test_500_kib_of_robots_txt_are_read(web_tools, site, rules):
     comment = "#" * 99 + "\n"
     rules("User-agent: *\nDisallow: /a\n" + comment * 6_000 + "Disallow: /b")
-    assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
-    assert desk.fetch(f"{site.url}/b") == "words"
+    assert web_tools.fetch(f"{site.url}/a").startswith("Denied: ")
+    assert web_tools.fetch(f"{site.url}/b") == "words"
 
 
-def test_endless_robots_txt_is_read_to_the_limit(desk, site, rules):
+def test_endless_robots_txt_is_read_to_the_limit(web_tools, site, rules):
     def endless(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -193,7 +195,7 @@ def test_endless_robots_txt_is_read_to_the_limit(desk, site, rules):
             handler.wfile.write(b"# comment\n" * 10_000)
 
     site.answers["/robots.txt"] = endless
-    assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
+    assert web_tools.fetch(f"{site.url}/a").startswith("Denied: ")
 
 
 @pytest.mark.parametrize(
@@ -207,38 +209,38 @@ def test_endless_robots_txt_is_read_to_the_limit(desk, site, rules):
         "User-agent: " * 30_000,
     ],
 )
-def test_hostile_robots_txt_is_parsed_quickly(make_desk, site, rules, text):
+def test_hostile_robots_txt_is_parsed_quickly(make_web_tools, site, rules, text):
     lines = [line.replace("{n}", str(n)) for n, line in enumerate(text.split("\n"))]
     rules("\n".join(lines))
-    assert make_desk(timeout=60).fetch(f"{site.url}/b") == "words"
+    assert make_web_tools(timeout=60).fetch(f"{site.url}/b") == "words"
 
 
 @pytest.mark.parametrize("body", [bytes(range(256)) * 40, b"\0" * 5_000, b"\xff\xfeU\0s\0"])
-def test_binary_robots_txt_has_no_rules(desk, site, rules, body):
+def test_binary_robots_txt_has_no_rules(web_tools, site, rules, body):
     rules(body)
-    assert desk.fetch(f"{site.url}/a") == "words"
+    assert web_tools.fetch(f"{site.url}/a") == "words"
 
 
-def test_robots_check_can_be_switched_off(make_desk, site, rules):
+def test_robots_check_can_be_switched_off(make_web_tools, site, rules):
     rules("User-agent: *\nDisallow: /")
-    assert make_desk(robots=False).fetch(f"{site.url}/a") == "words"
+    assert make_web_tools(robots=False).fetch(f"{site.url}/a") == "words"
     assert asked(site) == 0
 
 
-def test_user_agent_can_be_configured(make_desk, site, rules):
+def test_user_agent_can_be_configured(make_web_tools, site, rules):
     rules("User-agent: Ours\nDisallow: /a")
-    desk = make_desk(user_agent="Ours/2.0 (+https://example.org/bot)")
-    assert desk.fetch(f"{site.url}/a").startswith(
+    web_tools = make_web_tools(user_agent="Ours/2.0 (+https://example.org/bot)")
+    assert web_tools.fetch(f"{site.url}/a").startswith(
         f"Denied: {site.url}/robots.txt does not allow Ours"
     )
-    assert desk.fetch(f"{site.url}/b") == "words"
+    assert web_tools.fetch(f"{site.url}/b") == "words"
     sent = {headers["user-agent"] for headers in site.headers}
     assert sent == {"Ours/2.0 (+https://example.org/bot)"}
 
 
-def test_number_of_cached_sites_is_limited(desk, site, make_site, monkeypatch):
+def test_number_of_cached_sites_is_limited(web_tools, site, make_site, monkeypatch):
     monkeypatch.setattr("hookline_web.robots.MAX_CACHED_ORIGINS", 2)
     others = [make_site(), make_site()]
     for one in (site, others[0], site, others[0], others[1], site):
-        desk.fetch(f"{one.url}/")
+        web_tools.fetch(f"{one.url}/")
     assert [asked(one) for one in (site, *others)] == [2, 1, 1]

@@ -1,4 +1,4 @@
-"""A plugin that hears and speaks, and a person who sends voice messages.
+"""A speech service, and a person who sends voice messages.
 
 ``data/`` holds half a second of a 440 Hz tone, written by PyAV.
 """
@@ -152,7 +152,7 @@ class Call:
 
 
 @pytest.fixture
-def make_call(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., Call]:
+def make_voice_chat(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., Call]:
     """Makes calls; keywords are settings of the plugin, ``on`` is the channel's name."""
     (tmp_path / "inbox").mkdir()
 

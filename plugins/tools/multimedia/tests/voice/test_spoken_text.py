@@ -1,4 +1,4 @@
-"""What of an answer is read aloud, and where it is cut."""
+"""The part of an answer that is read aloud, and where it is split."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(("markdown", "said"), CASES.items())
-def test_what_is_said(markdown: str, said: str) -> None:
+def test_spoken_text_of_markdown(markdown: str, said: str) -> None:
     assert spoken_text(markdown) == said
 
 
 @given(st.text(alphabet=st.sampled_from("ab *_`#>[]()!|~\n-.:/<&\\0\t\ud800😀"), max_size=200))
-def test_any_markdown_has_words_or_none(markdown: str) -> None:
+def test_any_markdown_gives_speakable_text(markdown: str) -> None:
     said = spoken_text(markdown)
     assert said == said.strip()
     assert not re.search(r"[\ud800-\udfff😀\t]|```", said)
@@ -47,12 +47,12 @@ def test_any_markdown_has_words_or_none(markdown: str) -> None:
 
 
 @pytest.mark.parametrize("hostile", ["[" * 20_000, "> " * 20_000, "*a" * 20_000, "`" * 50_001])
-def test_hostile_markdown_ends(hostile: str) -> None:
+def test_hostile_markdown_is_parsed_quickly(hostile: str) -> None:
     assert len(spoken_text(hostile)) <= 60_000
 
 
 @given(text=st.text(max_size=300), longest=st.integers(1, 80))
-def test_pieces_lose_no_word(text: str, longest: int) -> None:
+def test_split_text_loses_no_word(text: str, longest: int) -> None:
     parts = split(text, longest)
     assert all(part and len(part) <= longest for part in parts)
     assert re.sub(r"\s", "", "".join(parts)) == re.sub(r"\s", "", text.strip())
@@ -66,11 +66,11 @@ def test_shortened_text_fits(text: str, longest: int, rest: str) -> None:
         assert short == text
 
 
-def test_numbers_are_not_cut() -> None:
+def test_split_does_not_cut_numbers() -> None:
     text = "The value of pi is about 3.14159 and so on and on"
     assert split(text, 27) == ["The value of pi is about", "3.14159 and so on and on"]
 
 
-def test_cut_is_after_a_sentence_if_there_is_one() -> None:
+def test_split_prefers_the_end_of_a_sentence() -> None:
     text = 'He asked "Why?" Then he went home. It was late.'
     assert split(text, 36) == ['He asked "Why?" Then he went home.', "It was late."]
