@@ -97,7 +97,7 @@ def platform() -> Iterator[Platform]:
 
 
 @pytest.fixture
-def away() -> Iterator[Platform]:
+def unreachable_platform() -> Iterator[Platform]:
     """A platform that nobody can reach before it is opened."""
     made = Platform()
     yield made

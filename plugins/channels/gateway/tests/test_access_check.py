@@ -1,4 +1,4 @@
-"""Nobody can reach a gateway for whom nobody has decided that they may."""
+"""A gateway starts only if something decides who may write to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Extra(Plugin):
 
 
 @pytest.mark.slow
-def test_where_access_failed_nothing_is_started(gateways: Gateways) -> None:
+def test_gateway_does_not_start_without_plugin_access(gateways: Gateways) -> None:
     gateways.install("access", OTHER_ACCESS)
     gateways.configure()
     code, _, err = gateways.run("gateway")
@@ -43,7 +43,7 @@ def test_where_access_failed_nothing_is_started(gateways: Gateways) -> None:
 
 
 @pytest.mark.slow
-def test_who_switches_access_off_is_warned_and_served(
+def test_access_switched_off_gives_one_warning_and_starts(
     gateways: Gateways, platform: Platform
 ) -> None:
     gateways.configure(platform, access=False)
@@ -57,7 +57,7 @@ def test_who_switches_access_off_is_warned_and_served(
 
 
 @pytest.mark.slow
-def test_another_plugin_may_decide(gateways: Gateways) -> None:
+def test_another_plugin_may_provide_access(gateways: Gateways) -> None:
     gateways.install("door", OTHER_DOOR)
     gateways.configure(access=False, door=True)
     process, lines = gateways.start()
@@ -66,7 +66,7 @@ def test_another_plugin_may_decide(gateways: Gateways) -> None:
 
 
 @pytest.mark.slow
-def test_a_claim_code_is_printed_once_before_anybody_writes(gateways: Gateways) -> None:
+def test_claim_code_is_printed_once_at_start(gateways: Gateways) -> None:
     gateways.configure(access={})
     process, lines = gateways.start("there is no admin yet")
     assert lines.count("ready\n") == 1

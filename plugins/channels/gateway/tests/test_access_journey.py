@@ -25,7 +25,7 @@ STRANGER = "I do not know you yet."
 NOT_YOURS = "Only an admin may answer this. Nothing was changed."
 
 
-def last_word_of(lines: list[str], words: str) -> str:
+def last_word_in(lines: list[str], words: str) -> str:
     return next(line for line in lines if words in line).split()[-1]
 
 
@@ -36,12 +36,12 @@ def code_of(answer: str) -> str:
 
 
 @pytest.mark.slow
-def test_from_the_first_claim_to_an_approval_that_arose_in_a_group(
+def test_first_claim_pairing_and_group_approval_work_end_to_end(
     gateways: Gateways, platform: Platform
 ) -> None:
     gateways.configure(platform, json.dumps(SCRIPT), access={}, approvals=True)
     process, lines = gateways.start("there is no admin yet")
-    claim = last_word_of(lines, "there is no admin yet")
+    claim = last_word_in(lines, "there is no admin yet")
     ask = Conversation(gateways, platform)
 
     # Deny by default; a claim code works once, for the first who sends it.
@@ -93,10 +93,10 @@ class Conversation:
 
 
 @pytest.mark.slow
-def test_attempts_are_logged_and_few(gateways: Gateways, platform: Platform) -> None:
+def test_failed_claims_are_limited_and_logged(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform, access={"open_codes": 2})
     process, lines = gateways.start("there is no admin yet")
-    claim = last_word_of(lines, "there is no admin yet")
+    claim = last_word_in(lines, "there is no admin yet")
     ask = Conversation(gateways, platform)
     assert ask("eve", "BBBB-BBBB-BBBB").startswith(STRANGER)
     for number in range(5):  # in silence; then nothing eve sends is looked at
@@ -116,7 +116,7 @@ def test_attempts_are_logged_and_few(gateways: Gateways, platform: Platform) -> 
 
 
 @pytest.mark.slow
-def test_the_installation_is_changed_in_the_terminal_alone(
+def test_channel_messages_cannot_change_the_installation(
     gateways: Gateways, platform: Platform
 ) -> None:
     gateways.configure(platform, access={"admins": ["webhook:boss"]})

@@ -1,4 +1,4 @@
-"""The page about running it: its files load, its commands exist, its backup can be restored."""
+"""The page about containers: its config loads, its commands exist, its backup can be restored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def commands() -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_command_is_there(gateways: Gateways) -> None:
+def test_every_documented_command_exists(gateways: Gateways) -> None:
     gateways.configure()
     assert len(commands()) > 6
     groups = {" ".join(command.split()[:2]) for command in commands()}
@@ -41,7 +41,7 @@ def test_every_command_is_there(gateways: Gateways) -> None:
 
 
 @pytest.mark.slow
-def test_its_settings_are_right(gateways: Gateways) -> None:
+def test_documented_config_is_valid(gateways: Gateways) -> None:
     gateways.configure()
     gateways.env["HOOKLINE_WEBHOOK_SECRET"] = "0123456789abcdef"
     for kind, text in BLOCKS:
@@ -52,7 +52,9 @@ def test_its_settings_are_right(gateways: Gateways) -> None:
 
 
 @pytest.mark.slow
-def test_its_backup_is_whole_and_goes_on(gateways: Gateways, platform: Platform) -> None:
+def test_documented_backup_is_complete_while_gateway_runs(
+    gateways: Gateways, platform: Platform
+) -> None:
     gateways.configure(platform)
     process, _ = gateways.start()
     gateways.say("m1")

@@ -1,4 +1,4 @@
-"""The gateway around network channels: up, one for each home, guarded, drained."""
+"""The gateway: channels start and stop, one gateway for each home, health."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Pigeon:
         return "1"
 
 
-class Doorman(Plugin):
+class NoOperators(Plugin):
     """Decides who may write."""
 
     @hookimpl
@@ -55,7 +55,7 @@ class Doorman(Plugin):
         return False
 
 
-class Loft(Plugin):
+class PigeonPlugin(Plugin):
     """Brings the channel, and hears which are up."""
 
     @hookimpl
@@ -79,7 +79,7 @@ class Loft(Plugin):
         register(self.pigeon)
 
 
-class Lame(Plugin):
+class BrokenChannelPlugin(Plugin):
     """Brings a channel that cannot start."""
 
     @hookimpl
@@ -125,32 +125,32 @@ def state_of(h: Any) -> Any:
     return json.loads((h.home / "gateway.state").read_text())
 
 
-def test_channels_are_up_until_the_end(harness: Make, capsys: Any) -> None:
+def test_channels_run_until_the_gateway_stops(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> tuple[list[str], str]:
         await h.plugin(Gateway).host.receive(Inbound("pigeon", "7", "ann", "m1", "hi"))
-        return list(h.plugin(Loft).pigeon.life), await h.plugin(Loft).pigeon.delivered.get()
+        return list(h.plugin(PigeonPlugin).pigeon.life), await h.plugin(
+            PigeonPlugin
+        ).pigeon.delivered.get()
 
-    h = harness(Gateway, Loft, Doorman, model=["hello"])
+    h = harness(Gateway, PigeonPlugin, NoOperators, model=["hello"])
     found, said = while_up(h, capsys, story)
     assert found == (["up"], "hello")
-    assert h.plugin(Loft).pigeon.life == ["up", "down"]
+    assert h.plugin(PigeonPlugin).pigeon.life == ["up", "down"]
     assert said.splitlines().count("ready") == 1
     assert state_of(h)["state"] == "stopped"
 
 
-def test_plugins_learn_when_the_channels_are_up_and_when_they_stop(
-    harness: Make, capsys: Any
-) -> None:
+def test_plugins_are_told_when_channels_start_and_stop(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> list[object]:
-        return list(h.plugin(Loft).heard)
+        return list(h.plugin(PigeonPlugin).heard)
 
-    h = harness(Gateway, Loft, Doorman)
+    h = harness(Gateway, PigeonPlugin, NoOperators)
     found, _ = while_up(h, capsys, story)
     assert [name for name in found if name != "fake"] == ["pigeon", "up"]
-    assert h.plugin(Loft).heard[-1] == "stopping"
+    assert h.plugin(PigeonPlugin).heard[-1] == "stopping"
 
 
-class Nightly(Plugin):
+class FailingWork(Plugin):
     """Works in a gateway, with or without a channel."""
 
     needs_no_channel = True
@@ -167,15 +167,17 @@ class Nightly(Plugin):
         raise RuntimeError("and so is the last")
 
 
-def test_work_that_fails_ends_no_gateway(harness: Make, capsys: Any) -> None:
+def test_failed_background_work_does_not_stop_gateway(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> str:
         return "up"
 
-    h = harness(Gateway, Nightly, Doorman, strict=False)
+    h = harness(Gateway, FailingWork, NoOperators, strict=False)
     assert while_up(h, capsys, story)[0] == "up"
 
 
-def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path, capsys: Any) -> None:
+def test_message_of_crashed_process_gets_reply_after_restart(
+    harness: Make, tmp_path: Path, capsys: Any
+) -> None:
     class Deaf(Plugin):
         """Dies while it works on a message."""
 
@@ -183,7 +185,7 @@ def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path, cap
         async def on_message(self, ctx: Any, inbound: Inbound) -> None:
             await asyncio.Event().wait()
 
-    first = harness(Gateway, Loft, Deaf, home=tmp_path, deadlines={"on_message": None})
+    first = harness(Gateway, PigeonPlugin, Deaf, home=tmp_path, deadlines={"on_message": None})
 
     async def lost() -> None:
         await first.aopen()
@@ -194,40 +196,40 @@ def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path, cap
     first.close()
 
     async def found(h: Any) -> str:
-        answer: str = await h.plugin(Loft).pigeon.delivered.get()
+        answer: str = await h.plugin(PigeonPlugin).pigeon.delivered.get()
         return answer
 
-    second = harness(Gateway, Loft, Doorman, home=tmp_path, model=["found"])
+    second = harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path, model=["found"])
     assert while_up(second, capsys, found)[0] == "found"
 
 
-def test_a_second_gateway_is_refused(harness: Make, capsys: Any) -> None:
+def test_second_gateway_on_one_home_is_refused(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> int:
         with pytest.raises(SystemExit) as end:
             await h.plugin(Gateway).serve(asyncio.Event().wait)
         assert "another gateway is running" in capsys.readouterr().err
         return int(str(end.value.code))
 
-    assert while_up(harness(Gateway, Loft, Doorman), capsys, story)[0] == 1
+    assert while_up(harness(Gateway, PigeonPlugin, NoOperators), capsys, story)[0] == 1
 
 
-def test_a_home_is_free_when_the_plugins_are_torn_down_and_not_before(
+def test_home_stays_locked_until_plugins_are_torn_down(
     harness: Make, tmp_path: Path, capsys: Any
 ) -> None:
     async def nothing(h: Any) -> None:
         return None
 
-    h = harness(Gateway, Loft, Doorman, home=tmp_path)
+    h = harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path)
     while_up(h, capsys, nothing)  # drained, but work may still be under way
-    _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
+    _, said = while_up(harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path), capsys, nothing)
     assert "another gateway is running" in said
     h.close()
-    _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
+    _, said = while_up(harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path), capsys, nothing)
     assert "ready\n" in said
 
 
-def test_a_channel_that_cannot_start_ends_it_and_the_others(harness: Make, capsys: Any) -> None:
-    h = harness(Gateway, Loft, Lame, Doorman)
+def test_channel_that_cannot_start_stops_gateway(harness: Make, capsys: Any) -> None:
+    h = harness(Gateway, PigeonPlugin, BrokenChannelPlugin, NoOperators)
 
     async def run() -> None:
         await h.aopen()
@@ -237,22 +239,22 @@ def test_a_channel_that_cannot_start_ends_it_and_the_others(harness: Make, capsy
         h.run(run())
     assert end.value.code == 1
     assert "broken cannot start: the token is wrong" in capsys.readouterr().err
-    assert h.plugin(Loft).pigeon.life == ["up", "down"]
+    assert h.plugin(PigeonPlugin).pigeon.life == ["up", "down"]
 
 
-def test_a_channel_that_dies_later_is_told_and_marked(harness: Make, capsys: Any) -> None:
+def test_channel_that_ends_later_is_reported_in_log_and_state(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> Any:
-        h.plugin(Loft).pigeon.lost.set()
+        h.plugin(PigeonPlugin).pigeon.lost.set()
         while state_of(h)["channels"]["pigeon"]["state"] != "ended":
             await asyncio.sleep(0.01)
         return state_of(h)["channels"]["pigeon"]
 
-    found, said = while_up(harness(Gateway, Loft, Doorman), capsys, story)
+    found, said = while_up(harness(Gateway, PigeonPlugin, NoOperators), capsys, story)
     assert found["reason"] == "the token was revoked"
     assert "channel pigeon has ended: the token was revoked" in said
 
 
-class Quarry(Plugin):
+class QuarryPlugin(Plugin):
     """Brings a channel whose ``wait`` does not notice that nobody listens any more."""
 
     @hookimpl
@@ -282,16 +284,16 @@ class Quarry(Plugin):
             raise self.failure
 
 
-def killed(plugin: Quarry) -> None:
+def killed(plugin: QuarryPlugin) -> None:
     plugin.task.cancel()
 
 
-def failed(plugin: Quarry) -> None:
+def failed(plugin: QuarryPlugin) -> None:
     plugin.failure = ConnectionError("the rock fell")
     plugin.end.set()
 
 
-def returned(plugin: Quarry) -> None:
+def returned(plugin: QuarryPlugin) -> None:
     plugin.end.set()
 
 
@@ -303,24 +305,26 @@ def returned(plugin: Quarry) -> None:
         (returned, "its background work quarry:greet, quarry:listen is over"),
     ],
 )
-def test_health_notices_that_the_listener_is_gone(
-    harness: Make, capsys: Any, act: Callable[[Quarry], None], why: str
+def test_health_reports_a_dead_listener(
+    harness: Make, capsys: Any, act: Callable[[QuarryPlugin], None], why: str
 ) -> None:
     async def story(h: Any) -> Any:
         assert "quarry" not in (read_health(h.home)[0] or "")
-        act(h.plugin(Quarry))
+        act(h.plugin(QuarryPlugin))
         async with asyncio.timeout(PATIENCE):
             while "quarry" not in (read_health(h.home)[0] or ""):
                 await asyncio.sleep(0.01)
         return read_health(h.home)
 
-    (fault, found), said = while_up(harness(Gateway, Quarry, Doorman, strict=False), capsys, story)
+    (fault, found), said = while_up(
+        harness(Gateway, QuarryPlugin, NoOperators, strict=False), capsys, story
+    )
     assert fault.startswith("The gateway lost quarry, fake. ")  # the kit's own ends at once
     assert found["channels"]["quarry"]["reason"] == why
     assert f"channel quarry has ended: {why}" in said
 
 
-class Early(Plugin):
+class EarlyMessagePlugin(Plugin):
     """Brings a channel that receives before the others are up."""
 
     @hookimpl
@@ -336,12 +340,12 @@ class Early(Plugin):
         register(Quick())
 
 
-def test_what_comes_while_it_starts_is_answered_once(harness: Make, capsys: Any) -> None:
+def test_message_received_while_starting_gets_one_reply(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> list[str]:
-        pigeon = h.plugin(Loft).pigeon
+        pigeon = h.plugin(PigeonPlugin).pigeon
         await h.plugin(Gateway).host.receive(Inbound("pigeon", "7", "ann", "m2", "and?"))
         return [await pigeon.delivered.get(), await pigeon.delivered.get()]
 
-    h = harness(Gateway, Loft, Early, Doorman, model=["first", "second"])
+    h = harness(Gateway, PigeonPlugin, EarlyMessagePlugin, NoOperators, model=["first", "second"])
     assert while_up(h, capsys, story)[0] == ["first", "second"]
     assert len(h.model.requests) == 2

@@ -19,7 +19,7 @@ from .conftest import PATIENCE, Gateways, Platform, end
 
 
 @pytest.mark.slow
-def test_health_follows_the_life_of_a_gateway(gateways: Gateways) -> None:
+def test_health_shows_state_from_start_to_stop(gateways: Gateways) -> None:
     gateways.configure()
     code, said, _ = gateways.run("health")
     assert (code, "No gateway has run" in said) == (1, True)
@@ -66,13 +66,13 @@ def written(**changes: Any) -> str:
         ("{" * 100_000, "is not a valid state file"),
     ],
 )
-def test_what_is_no_healthy_state_is_said(tmp_path: Path, text: str, sentence: str) -> None:
+def test_unhealthy_state_is_explained(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "gateway.state").write_text(text)
     problem, _ = read_health(tmp_path)
     assert sentence in str(problem)
 
 
-def test_the_doctor_tells_how_the_gateway_is(tmp_path: Path) -> None:
+def test_doctor_reports_gateway_state(tmp_path: Path) -> None:
     def found(**changed: object) -> CheckResult:
         state = {"pid": os.getpid(), "state": "ready", "heartbeat": time.time(), "channels": {}}
         (tmp_path / "gateway.state").write_text(json.dumps(state | changed))
@@ -99,7 +99,7 @@ def datagrams(listening: socket.socket, last: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["path", "abstract"])
-def test_systemd_is_told(gateways: Gateways, tmp_path: Path, kind: str) -> None:
+def test_systemd_is_notified(gateways: Gateways, tmp_path: Path, kind: str) -> None:
     gateways.configure()
     name = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
@@ -113,14 +113,14 @@ def test_systemd_is_told(gateways: Gateways, tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_manager_that_is_away_is_no_reason_to_end(gateways: Gateways, tmp_path: Path) -> None:
+def test_missing_notify_socket_does_not_stop_gateway(gateways: Gateways, tmp_path: Path) -> None:
     gateways.configure()
     process, _ = gateways.start(NOTIFY_SOCKET=str(tmp_path / "nobody"))
     assert end(process)[0] == 0
 
 
 @pytest.mark.slow
-def test_tools_do_not_see_the_managers_socket(
+def test_tools_do_not_see_notify_socket(
     gateways: Gateways, platform: Platform, tmp_path: Path
 ) -> None:
     call = {"name": "peek", "arguments": {}}

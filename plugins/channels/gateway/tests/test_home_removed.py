@@ -1,4 +1,4 @@
-"""The home of a running gateway is taken away: nothing is accepted that would be lost."""
+"""The home of a running gateway is deleted: no message is accepted that would be lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def refused(gateways: Gateways, id_: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_messages_are_refused_until_the_home_is_back(
+def test_messages_are_refused_until_home_is_back(
     gateways: Gateways, platform: Platform, tmp_path: Path
 ) -> None:
     gateways.configure(platform)
@@ -56,7 +56,7 @@ def test_messages_are_refused_until_the_home_is_back(
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_after_a_restart_a_deleted_home_begins_anew(gateways: Gateways, platform: Platform) -> None:
+def test_restart_after_deleted_home_starts_empty(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform)
     process, _ = gateways.start()
     shutil.rmtree(gateways.home)

@@ -1,4 +1,4 @@
-"""Edits, deletions and reactions: news for the session, and no turn."""
+"""Edits, deletions and reactions: context for the session, and no turn of their own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def people(harness: MakeHarness) -> People:
     return People(harness(Gateway, model=model), model)
 
 
-def test_a_deleted_message_gets_no_turn_if_none_has_begun(people: People) -> None:
+def test_deleted_message_gets_no_turn_unless_started(people: People) -> None:
     async def run() -> list[str]:
         await people.do("1", "one")
         await people.do("2", "two")
@@ -70,7 +70,7 @@ def test_a_deleted_message_gets_no_turn_if_none_has_begun(people: People) -> Non
     assert [reply.text for reply in people.harness.channel.sent] == ["answer 0", "answer 1"]
 
 
-def test_an_edit_replaces_what_still_waits(people: People) -> None:
+def test_edit_replaces_a_waiting_message(people: People) -> None:
     async def run() -> list[str]:
         await people.do("1", "one")
         await people.do("2", "tow")
@@ -82,7 +82,7 @@ def test_an_edit_replaces_what_still_waits(people: People) -> None:
     assert people.harness.run(run()) == ["one", "two"]
 
 
-def test_the_last_message_is_answered_anew_and_older_ones_are_news(people: People) -> None:
+def test_edit_of_last_message_gets_reply_and_older_edits_become_context(people: People) -> None:
     async def run() -> list[str]:
         people.model.free.set()
         await people.do("1", "one")

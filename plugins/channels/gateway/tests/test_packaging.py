@@ -1,4 +1,4 @@
-"""The unit, the image and the example in ``packaging/``, as far as they can be tried by reading."""
+"""The systemd unit, the image and the Compose file in ``packaging/``, checked by reading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unit() -> configparser.ConfigParser:
     return found
 
 
-def test_the_unit_says_how_it_lives_and_ends() -> None:
+def test_systemd_unit_sets_restart_user_and_stop_timeout() -> None:
     service = unit()["Service"]
     assert service["Type"] == "notify"
     assert service["Restart"] == "on-failure"
@@ -40,7 +40,7 @@ def test_the_unit_says_how_it_lives_and_ends() -> None:
     assert unit()["Install"]["WantedBy"] == "multi-user.target"
 
 
-def test_the_unit_may_do_little() -> None:
+def test_systemd_unit_is_hardened() -> None:
     service = unit()["Service"]
     switches = (
         *("NoNewPrivileges", "PrivateTmp", "PrivateDevices", "ProtectHome", "ProtectClock"),
@@ -53,7 +53,7 @@ def test_the_unit_may_do_little() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     text = (PACKAGING / "hookline.service").read_text("utf-8")
     copy = tmp_path / "hookline.service"
     # The program and the user are not there on a machine that only tests.
@@ -104,7 +104,7 @@ def image_faults(text: str) -> list[str]:
 GOOD = (PACKAGING / "Containerfile").read_text("utf-8")
 
 
-def test_the_image_keeps_the_rules() -> None:
+def test_containerfile_keeps_the_rules() -> None:
     assert image_faults(GOOD) == []
 
 
@@ -122,12 +122,12 @@ def test_the_image_keeps_the_rules() -> None:
         ("HEALTHCHECK", "LABEL", "has no health check"),
     ],
 )
-def test_the_rules_find_what_breaks_them(old: str, new: str, fault: str) -> None:
+def test_containerfile_rules_find_faults(old: str, new: str, fault: str) -> None:
     assert old in GOOD
     assert any(fault in one for one in image_faults(GOOD.replace(old, new, 1)))
 
 
-def test_what_is_copied_is_let_through_and_nothing_secret_is() -> None:
+def test_containerignore_allows_only_copied_files() -> None:
     ignored = (PACKAGING / ".containerignore").read_text("utf-8")
     assert ignored == (PACKAGING / "Containerfile.dockerignore").read_text("utf-8")
     rules = [line for line in ignored.splitlines() if line and not line.startswith("#")]
@@ -142,7 +142,7 @@ def test_what_is_copied_is_let_through_and_nothing_secret_is() -> None:
     assert {"**/.env", "**/.venv", "**/*.db"} <= set(rules)
 
 
-def test_every_wheel_of_the_tree_is_taken_from_the_tree(tmp_path: Path) -> None:
+def test_wheels_of_the_repository_are_installed_from_it(tmp_path: Path) -> None:
     for name in ("hookline-0.1.0-py3-none-any.whl", "hookline_prompt_cache-0.1.0-py3-none-any.whl"):
         (tmp_path / name).touch()
     command = [sys.executable, str(PACKAGING / "pins.py"), str(tmp_path)]
@@ -151,7 +151,7 @@ def test_every_wheel_of_the_tree_is_taken_from_the_tree(tmp_path: Path) -> None:
     assert all(f" @ {tmp_path.as_uri()}/" in line for line in lines)
 
 
-def test_the_example_is_sound() -> None:
+def test_compose_example_is_valid() -> None:
     text = (PACKAGING / "compose.yaml").read_text("utf-8")
     assert not SECRET.search(text)
     found = dict(re.findall(r"^ +(?:- )?(\w+): ([^#\n]+?) *(?:#.*)?$", text, re.M))

@@ -1,4 +1,4 @@
-"""How a real gateway ends: soon, with 0, and with nothing lost, whatever hangs."""
+"""A real gateway stops soon, with 0, and loses nothing, whatever hangs."""
 
 from __future__ import annotations
 
@@ -85,16 +85,14 @@ class Extra(Plugin):
 """
 
 
-def begun(process: subprocess.Popen[str]) -> None:
+def wait_until_begun(process: subprocess.Popen[str]) -> None:
     """Wait until a plugin has said that it is at work."""
     assert process.stderr is not None
     assert any("begun" in line for line in process.stderr)
 
 
 @pytest.mark.slow
-def test_a_turn_that_hangs_is_answered_by_the_next_process(
-    gateways: Gateways, platform: Platform
-) -> None:
+def test_hanging_turn_is_finished_by_next_process(gateways: Gateways, platform: Platform) -> None:
     gateways.configure(platform, SLOW, gateway={"drain": 0.5})
     process, _ = gateways.start()
     assert gateways.say("m1") == 202
@@ -112,7 +110,7 @@ HANGS = {"stubborn": STUBBORN, "blocked": BLOCKED, "teardown": TEARDOWN, "deaf":
 
 
 @pytest.mark.slow
-def test_whatever_hangs_it_ends_with_0_and_nothing_is_lost(
+def test_gateway_exits_0_and_loses_nothing_whatever_hangs(
     tmp_path: Path, platform: Platform
 ) -> None:
     """All of them at once, since each takes its time."""
@@ -145,35 +143,37 @@ def _hanging(name: str, home: Gateways, platform: Platform) -> subprocess.Popen[
     hangs_now = name in ("stubborn", "blocked")
     assert home.say(name, "hang" if hangs_now else "hello") == 202
     if hangs_now:
-        begun(process)
+        wait_until_begun(process)
     else:
         assert platform.answer_to(name) == "answered"
     return process
 
 
 @pytest.mark.slow
-def test_replies_wait_for_a_platform_that_is_away(gateways: Gateways, away: Platform) -> None:
-    gateways.configure(away, gateway={"drain": 0.5})
+def test_replies_wait_for_unreachable_platform(
+    gateways: Gateways, unreachable_platform: Platform
+) -> None:
+    gateways.configure(unreachable_platform, gateway={"drain": 0.5})
     process, _ = gateways.start()
     assert gateways.say("m1") == 202
     assert end(process)[0] == 0
-    away.open()
+    unreachable_platform.open()
     process, _ = gateways.start()
-    assert away.answer_to("m1") == "answered"
+    assert unreachable_platform.answer_to("m1") == "answered"
     assert end(process)[0] == 0
-    assert len(away.all) == 1
+    assert len(unreachable_platform.all) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_at_once(
+def test_second_signal_stops_at_once(
     gateways: Gateways, platform: Platform, number: signal.Signals
 ) -> None:
     gateways.install("extra", STUBBORN)
     gateways.configure(platform, gateway={"drain": 3000}, extra=True)
     process, _ = gateways.start()
     assert gateways.say("m1", "hang") == 202
-    begun(process)
+    wait_until_begun(process)
     process.send_signal(signal.SIGTERM)
     while gateways.run("health")[1].find("stopping") < 0:
         pass
@@ -183,16 +183,16 @@ def test_a_second_signal_ends_at_once(
 
 
 @pytest.mark.slow
-def test_a_signal_before_it_is_ready_ends_it_well(gateways: Gateways) -> None:
+def test_signal_before_ready_exits_0(gateways: Gateways) -> None:
     gateways.install("extra", LATE)
     gateways.configure(gateway={"drain": 0.5}, extra=True)
     process = gateways.spawn("gateway")
-    begun(process)
+    wait_until_begun(process)
     assert end(process)[0] == 0
 
 
 @pytest.mark.slow
-def test_a_second_gateway_is_refused_while_the_first_drains(
+def test_second_gateway_is_refused_while_first_drains(
     gateways: Gateways, platform: Platform
 ) -> None:
     gateways.configure(platform, SLOW, gateway={"drain": 3000})

@@ -1,4 +1,4 @@
-"""Real gateways that are killed at every point of a goal: it goes on, and nothing is done twice."""
+"""Real gateways are killed at every point of a goal: it continues, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TURNS = 16
 """Turns for which the model has words; with the third it is done."""
 
 
-class Life:
+class GoalGateways:
     """Gateways on one home, and a webhook to talk through."""
 
     def __init__(self, folder: Path) -> None:
@@ -132,8 +132,8 @@ class Life:
 
 
 @pytest.fixture
-def life(tmp_path: Path) -> Iterator[Life]:
-    made = Life(tmp_path)
+def gateways(tmp_path: Path) -> Iterator[GoalGateways]:
+    made = GoalGateways(tmp_path)
     yield made
     made.close()
 
@@ -161,20 +161,20 @@ def writing() -> list[dict[str, object]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["goal", "background"])
-def test_it_goes_on_after_kills_at_any_time(life: Life, kind: str) -> None:
+def test_goal_continues_after_kills_at_any_time(gateways: GoalGateways, kind: str) -> None:
     """Killed again and again, at moments that the clock chooses."""
-    life.configure(writing())
-    life.start()
-    life.say(f"/{kind} Write three lines")
+    gateways.configure(writing())
+    gateways.start()
+    gateways.say(f"/{kind} Write three lines")
     kills = 0
-    while life.state not in ("done", "blocked", "over", "paused") and kills < 12:
+    while gateways.state not in ("done", "blocked", "over", "paused") and kills < 12:
         time.sleep(0.15 + 0.17 * (kills % 5))
-        life.running[-1].send_signal(signal.SIGKILL)
-        life.running[-1].wait(PATIENCE)
+        gateways.running[-1].send_signal(signal.SIGKILL)
+        gateways.running[-1].wait(PATIENCE)
         kills += 1
-        life.start()
-    life.until(lambda: life.is_reported)
-    check(life)
+        gateways.start()
+    gateways.until(lambda: gateways.is_reported)
+    check(gateways)
 
 
 @pytest.mark.slow
@@ -186,30 +186,32 @@ def test_it_goes_on_after_kills_at_any_time(life: Life, kind: str) -> None:
         *("before-model:2", "before-model:4", "before-reply:1", "before-reply:2", "after-send:2"),
     ],
 )
-def test_it_goes_on_after_a_kill_at_a_point(life: Life, kind: str, point: str) -> None:
-    life.configure(writing())
-    dying = life.start(HOOKLINE_CRASH_AT=point)
+def test_goal_continues_after_a_kill_at_a_point(
+    gateways: GoalGateways, kind: str, point: str
+) -> None:
+    gateways.configure(writing())
+    dying = gateways.start(HOOKLINE_CRASH_AT=point)
     with contextlib.suppress(OSError):  # it may die over this very message
-        life.say(f"/{kind} Write three lines")
-    life.until(lambda: dying.poll() is not None or life.is_reported)
+        gateways.say(f"/{kind} Write three lines")
+    gateways.until(lambda: dying.poll() is not None or gateways.is_reported)
     if dying.poll() is not None:
-        life.start()
-        if not life.state and not life.rows("SELECT id FROM inbox"):
-            life.say(f"/{kind} Write three lines")
-    life.until(lambda: life.is_reported)
-    check(life)
+        gateways.start()
+        if not gateways.state and not gateways.rows("SELECT id FROM inbox"):
+            gateways.say(f"/{kind} Write three lines")
+    gateways.until(lambda: gateways.is_reported)
+    check(gateways)
 
 
-def check(life: Life) -> None:
+def check(gateways: GoalGateways) -> None:
     """Every turn was begun once, its line was written once, and the report was made once."""
-    (file,) = life.home.glob("chats/**/lines")
+    (file,) = gateways.home.glob("chats/**/lines")
     lines = file.read_text().split()
     assert len(lines) == len(set(lines)), lines
     assert lines == sorted(lines, key=lambda word: int(word[1:])), lines
-    stored = life.rows("SELECT body FROM messages WHERE role = 'user' ORDER BY seq")
+    stored = gateways.rows("SELECT body FROM messages WHERE role = 'user' ORDER BY seq")
     texts = [str(json.loads(str(row[0]))["blocks"][0].get("text", "")) for row in stored]
     begun = [text for text in texts if "Write three lines" in text]
     assert len(begun) == len(set(begun)), begun
-    assert len([text for text in life.told if "is reached" in text]) == 1, life.told
-    said = [text for text in life.told if text.startswith("Written: ")]
+    assert len([text for text in gateways.told if "is reached" in text]) == 1, gateways.told
+    said = [text for text in gateways.told if text.startswith("Written: ")]
     assert len(said) == len(set(said)), said

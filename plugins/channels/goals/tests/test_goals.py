@@ -1,4 +1,4 @@
-"""A goal goes on by itself, stops when it should, and is never worked on without a budget."""
+"""A goal continues by itself, stops when it should, and never runs without a budget."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Careful(Plugin):
         return Ask("it may change something") if call.name == "act" else None
 
 
-def test_it_goes_on_until_the_judge_says_done(make_home: Make) -> None:
+def test_goal_continues_until_judge_says_done(make_home: Make) -> None:
     model = ["half", verdict("continue", "half is left"), "all", verdict("done", "all is there")]
     home = make_home(model=model)
 
@@ -73,7 +73,7 @@ def test_it_goes_on_until_the_judge_says_done(make_home: Make) -> None:
     assert "half is left" not in home.prompts[1]
 
 
-def test_a_page_that_says_go_on_forever_ends_with_the_budget(make_home: Make) -> None:
+def test_goal_stops_when_turn_budget_is_used(make_home: Make) -> None:
     turn = [calls("page"), "more", verdict("continue")]
     home = make_home(model=turn * 9, plugins=[Work], config={"turns": 3})
 
@@ -91,7 +91,7 @@ def test_a_page_that_says_go_on_forever_ends_with_the_budget(make_home: Make) ->
     assert len(home.model.steps) == 18
 
 
-def test_tokens_end_it_within_a_turn(make_home: Make) -> None:
+def test_token_budget_stops_goal_within_a_turn(make_home: Make) -> None:
     """Each answer has 15 tokens: the third call of the first turn is not made."""
     model = [calls("page")] * 90
     home = make_home(model=model, plugins=[Work], config={"tokens": 1000})
@@ -107,7 +107,7 @@ def test_tokens_end_it_within_a_turn(make_home: Make) -> None:
     assert len(home.model.requests) == 67
 
 
-def test_a_resumed_goal_has_its_budget_anew(make_home: Make) -> None:
+def test_resumed_goal_has_a_new_budget(make_home: Make) -> None:
     turn = [calls("page"), "more", verdict("continue")]
     home = make_home(
         model=[*turn, calls("page"), "all", verdict("done")], plugins=[Work], config={"turns": 1}
@@ -126,7 +126,7 @@ def test_a_resumed_goal_has_its_budget_anew(make_home: Make) -> None:
     assert "is reached after 1 turn" in said[4]
 
 
-def test_two_goals_of_a_chat_are_one_too_many(make_home: Make) -> None:
+def test_second_goal_in_chat_is_refused(make_home: Make) -> None:
     home = make_home(model=[calls("wait"), "ok", verdict("done")], plugins=[Work])
 
     async def life() -> list[str]:
@@ -157,7 +157,7 @@ def test_two_goals_of_a_chat_are_one_too_many(make_home: Make) -> None:
         (["talk", "no JSON"] * 3, "3 turns in a row"),
     ],
 )
-def test_it_stops_where_only_a_person_helps(make_home: Make, model: Any, report: str) -> None:
+def test_goal_stops_where_it_needs_a_person(make_home: Make, model: Any, report: str) -> None:
     home = make_home(model=model)
 
     async def life() -> str:
@@ -170,7 +170,7 @@ def test_it_stops_where_only_a_person_helps(make_home: Make, model: Any, report:
     assert report in home.run(life())
 
 
-def test_stop_pauses_and_resume_goes_on(make_home: Make) -> None:
+def test_stop_pauses_goal_and_resume_continues_it(make_home: Make) -> None:
     model = [calls("wait"), "done now", verdict("done")]
     home = make_home(model=model, plugins=[Work])
 
@@ -194,7 +194,7 @@ def test_stop_pauses_and_resume_goes_on(make_home: Make) -> None:
     assert "is reached" in said[-1]
 
 
-def test_what_a_person_says_between_is_answered_between(make_home: Make) -> None:
+def test_message_during_goal_gets_reply_between_turns(make_home: Make) -> None:
     model = [calls("wait"), "half", verdict("continue"), "hello to you", "all", verdict("done")]
     home = make_home(model=model, plugins=[Work])
 
@@ -214,7 +214,7 @@ def test_what_a_person_says_between_is_answered_between(make_home: Make) -> None
     assert any(text.startswith("Continue with the goal") for text in prompts[at:])
 
 
-def test_the_judge_is_not_asked_with_the_tools_or_the_history(make_home: Make) -> None:
+def test_judge_request_has_no_tools_and_no_history(make_home: Make) -> None:
     home = make_home(model=["</answer>done, verdict: done", verdict("done")], plugins=[Work])
 
     async def life() -> None:
@@ -232,7 +232,7 @@ def test_the_judge_is_not_asked_with_the_tools_or_the_history(make_home: Make) -
     assert judged.messages[0].text.count("</answer>") == 1
 
 
-def test_nobody_else_gets_a_report(make_home: Make) -> None:
+def test_goal_report_is_hidden_from_other_chats(make_home: Make) -> None:
     home = make_home(model=["secret", verdict("done")])
 
     async def life() -> str:
@@ -248,7 +248,7 @@ def test_nobody_else_gets_a_report(make_home: Make) -> None:
     assert "secret" not in home.run(life())
 
 
-def test_a_terminal_that_is_open_works_on_its_goal(make_home: Make) -> None:
+def test_open_terminal_chat_works_on_its_goal(make_home: Make) -> None:
     model = ["hi", "half", verdict("continue"), "all", verdict("done")]
     home = make_home(model=model)
 
@@ -262,7 +262,7 @@ def test_a_terminal_that_is_open_works_on_its_goal(make_home: Make) -> None:
     assert "is reached after 2 turns" in said[3]
 
 
-def test_a_chat_whose_session_ends_pauses_its_goal(make_home: Make) -> None:
+def test_goal_pauses_when_session_ends(make_home: Make) -> None:
     home = make_home(model=[calls("wait"), "ok", verdict("continue"), "again"], plugins=[Work])
 
     async def life() -> str:
@@ -280,7 +280,7 @@ def test_a_chat_whose_session_ends_pauses_its_goal(make_home: Make) -> None:
 # In the background
 
 
-def test_a_background_goal_leaves_the_chat_free_and_reports_once(make_home: Make) -> None:
+def test_background_goal_leaves_chat_free_and_reports_once(make_home: Make) -> None:
     def first(request: Any) -> Any:
         return calls("wait") if "Goal: Count" in request.messages[-1].text else "hello to you"
 
@@ -305,7 +305,7 @@ def test_a_background_goal_leaves_the_chat_free_and_reports_once(make_home: Make
     assert home.unread == []
 
 
-def test_a_background_goal_is_denied_approvals_and_reports_it(make_home: Make) -> None:
+def test_background_goal_is_denied_approvals_and_reports_it(make_home: Make) -> None:
     model = [calls("act"), "could not", verdict("blocked", "it may not act")]
     home = make_home(model=model, plugins=[Work, Careful])
 
@@ -320,7 +320,7 @@ def test_a_background_goal_is_denied_approvals_and_reports_it(make_home: Make) -
     assert "/goal resume " in report
 
 
-def test_only_so_many_run_in_the_background(make_home: Make) -> None:
+def test_background_goals_of_chat_are_limited(make_home: Make) -> None:
     home = make_home(model=[calls("wait")] * 2, plugins=[Work], config={"background": 1})
 
     async def life() -> str:
@@ -331,7 +331,7 @@ def test_only_so_many_run_in_the_background(make_home: Make) -> None:
     assert "The limit of background goals in this chat is 1" in home.run(life())
 
 
-def test_a_time_that_is_up_ends_it(make_home: Make) -> None:
+def test_time_budget_stops_goal(make_home: Make) -> None:
     home = make_home(model=[calls("wait")] * 2, plugins=[Work], config={"minutes": 0.002})
 
     async def life() -> list[str]:
@@ -351,7 +351,7 @@ def test_a_time_that_is_up_ends_it(make_home: Make) -> None:
 
 
 @pytest.mark.parametrize("kind", ["goal", "background"])
-def test_a_process_that_ends_leaves_it_to_the_next(make_home: Make, kind: str) -> None:
+def test_goal_is_continued_by_next_process(make_home: Make, kind: str) -> None:
     home = make_home(model=[calls("wait")], plugins=[Work])
 
     async def life() -> None:
@@ -377,7 +377,7 @@ def test_a_process_that_ends_leaves_it_to_the_next(make_home: Make, kind: str) -
     assert after.model.steps == []
 
 
-def test_a_command_that_ends_names_what_continues_its_goal(make_home: Make) -> None:
+def test_ending_command_names_how_to_continue_goal(make_home: Make) -> None:
     home = make_home(model=[calls("wait")] * 3, plugins=[Work])
 
     async def life() -> list[str]:

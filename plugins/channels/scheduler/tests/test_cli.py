@@ -110,7 +110,7 @@ def line_with(stream: Any, part: str) -> str:
 
 
 @pytest.mark.slow
-def test_jobs_from_the_command_line(hookline: Installation) -> None:
+def test_cron_commands_add_list_pause_resume_and_run(hookline: Installation) -> None:
     added = hookline.json("cron", "add", "every day 9:00", "Send the letter.")
     job = added["id"]
     assert added["when"] == "0 9 * * *"
@@ -128,7 +128,7 @@ def test_jobs_from_the_command_line(hookline: Installation) -> None:
 
 
 @pytest.mark.slow
-def test_bad_input_on_the_command_line(hookline: Installation) -> None:
+def test_cron_add_rejects_bad_time_and_chat(hookline: Installation) -> None:
     for words, part in [
         (["add", "soon", "x"], "hookline: 'soon' is not a time; write a cron"),
         (["add", "every 2h", "x", "--chat", "telegram:1"], "these channels: none is on"),
@@ -139,7 +139,7 @@ def test_bad_input_on_the_command_line(hookline: Installation) -> None:
 
 
 @pytest.mark.slow
-def test_a_gateway_that_is_killed_in_a_run(hookline: Installation) -> None:
+def test_kill_during_run_pauses_one_shot_and_reports_it(hookline: Installation) -> None:
     job = hookline.json("cron", "add", "in 1 minute", "Send the letter.")["id"]
     later = {"HOOKLINE_CLOCK_OFFSET": "600"}
     killed = hookline("gateway", HOOKLINE_CRASH_AT="before-model", **later)
@@ -167,7 +167,7 @@ def test_a_gateway_that_is_killed_in_a_run(hookline: Installation) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_gateway_leaves_what_it_had_not_begun(hookline: Installation) -> None:
+def test_unstarted_run_of_killed_gateway_runs_late_in_next_process(hookline: Installation) -> None:
     """Another process on the home runs it, late."""
     hookline.json("cron", "add", "in 1 minute", "Send the letter.")
     chat = hookline.start("chat", HOOKLINE_CLOCK_OFFSET="600")

@@ -1,4 +1,4 @@
-"""Downtime, clocks that are set, and daylight saving, as a chat sees them."""
+"""Downtime, changed clocks and daylight saving, as a chat sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 Make = Callable[..., Any]
 
 
-def test_what_was_missed_runs_once_and_says_that_it_is_late(make_home: Make, clock: Any) -> None:
+def test_missed_runs_become_one_late_run(make_home: Make, clock: Any) -> None:
     first = make_home()
 
     async def before() -> None:
@@ -40,7 +40,7 @@ def test_what_was_missed_runs_once_and_says_that_it_is_late(make_home: Make, clo
     assert ["Late" in text for text in told] == [True, False]
 
 
-def test_a_one_shot_that_was_missed_runs_late(make_home: Make, clock: Any) -> None:
+def test_missed_one_shot_runs_late(make_home: Make, clock: Any) -> None:
     first = make_home()
 
     async def before() -> None:
@@ -59,7 +59,7 @@ def test_a_one_shot_that_was_missed_runs_late(make_home: Make, clock: Any) -> No
     assert second.run(after()).startswith("(Late: this was due 2026-11-22 10:20 UTC")
 
 
-def test_a_clock_that_jumps_ahead_brings_one_run(make_home: Make, clock: Any) -> None:
+def test_clock_jump_ahead_causes_one_run(make_home: Make, clock: Any) -> None:
     home = make_home(model=["late", "in time"])
 
     async def life() -> None:
@@ -79,9 +79,7 @@ def test_a_clock_that_jumps_ahead_brings_one_run(make_home: Make, clock: Any) ->
 @pytest.mark.parametrize(
     "when", ["every 1h", "0 * * * *", "every day 11:00"], ids=["interval", "cron", "daily"]
 )
-def test_a_clock_that_is_set_back_brings_nothing_twice(
-    make_home: Make, clock: Any, when: str
-) -> None:
+def test_clock_set_back_repeats_no_run(make_home: Make, clock: Any, when: str) -> None:
     home = make_home(model=["eleven", "next"])
 
     async def life() -> None:
@@ -103,7 +101,7 @@ def test_a_clock_that_is_set_back_brings_nothing_twice(
 
 
 @pytest.mark.parametrize("when", ["every 1h", "0 * * * *"], ids=["interval", "cron"])
-def test_a_clock_that_was_far_ahead_does_not_silence_a_job(
+def test_job_runs_after_far_ahead_clock_is_corrected(
     make_home: Make, clock: Any, when: str
 ) -> None:
     """A machine that starts with a wrong clock, which is corrected."""
@@ -123,7 +121,7 @@ def test_a_clock_that_was_far_ahead_does_not_silence_a_job(
     home.run(life())
 
 
-def test_a_clock_that_was_set_back_while_nothing_ran(make_home: Make, clock: Any) -> None:
+def test_job_runs_after_clock_was_set_back_during_downtime(make_home: Make, clock: Any) -> None:
     clock.set("2031-01-01T10:00Z")
     first = make_home()
 
@@ -173,7 +171,7 @@ def test_a_clock_that_was_set_back_while_nothing_ran(make_home: Make, clock: Any
     ],
     ids=["berlin-spring", "berlin-autumn", "new-york-spring", "sydney-spring"],
 )
-def test_a_daily_job_over_a_change_of_the_clocks(
+def test_daily_job_runs_once_a_day_over_daylight_saving(
     make_home: Make, clock: Any, zone: str, start: str, runs: list[str]
 ) -> None:
     """At 02:30 each day, looked at every ten minutes for three days: once a day."""

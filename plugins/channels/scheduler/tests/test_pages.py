@@ -1,4 +1,4 @@
-"""The pages of the schedule: what is due, what came of it, and the buttons."""
+"""The schedule pages: jobs, runs, and their buttons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def press(site: PageClient, label: str) -> Any:
     return site.post(next(one.path for one in actions if one.label == label))
 
 
-def test_a_job_is_added_paused_resumed_and_deleted(site: PageClient) -> None:
+def test_job_is_added_paused_resumed_and_deleted(site: PageClient) -> None:
     assert "No jobs yet" in site.text(site.get("/schedule"))
     done = site.post("/schedule/add", NEW)
     assert isinstance(done, Redirect)
@@ -72,7 +72,7 @@ def test_a_job_is_added_paused_resumed_and_deleted(site: PageClient) -> None:
         ("0 9-17 * * 1-5", "0 9-17 * * 1-5"),
     ],
 )
-def test_a_cron_expression_is_said_in_words_and_kept_below(
+def test_cron_expression_is_shown_in_words_with_source_below(
     site: PageClient, when: str, said: str
 ) -> None:
     site.post("/schedule/add", {**NEW, "when": when})
@@ -92,7 +92,7 @@ def test_a_cron_expression_is_said_in_words_and_kept_below(
         ({"zone": "Europe/Bern"}, "zone"),
     ],
 )
-def test_a_wrong_form_comes_back_with_a_sentence(
+def test_invalid_form_shows_an_error_at_its_field(
     site: PageClient, wrong: dict[str, str], field: str
 ) -> None:
     view = site.post("/schedule/add", {**NEW, **wrong})
@@ -105,7 +105,7 @@ def test_a_wrong_form_comes_back_with_a_sentence(
     assert not jobs(view).rows
 
 
-def test_a_run_shows_what_came_of_it(home: Any, site: PageClient, clock: Any) -> None:
+def test_run_page_shows_outcome_and_session(home: Any, site: PageClient, clock: Any) -> None:
     site.post("/schedule/add", NEW)
 
     async def life() -> None:
@@ -125,7 +125,7 @@ def test_a_run_shows_what_came_of_it(home: Any, site: PageClient, clock: Any) ->
     assert "All quiet." in site.text(site.get("/schedule"))
 
 
-def test_what_was_missed_is_marked_and_looking_writes_nothing(site: PageClient, clock: Any) -> None:
+def test_missed_job_is_marked_late_and_viewing_stores_nothing(site: PageClient, clock: Any) -> None:
     site.post("/schedule/add", NEW)
     clock.move(hours=3)
     before = site.stored()
@@ -136,7 +136,7 @@ def test_what_was_missed_is_marked_and_looking_writes_nothing(site: PageClient, 
     assert site.stored() == before
 
 
-def test_the_schedule_is_the_operators(site: PageClient) -> None:
+def test_schedule_pages_are_only_for_operator(site: PageClient) -> None:
     for path in ("/schedule", "/schedule/runs"):
         with pytest.raises(Problem) as refused:
             site.get(path, PERSON)

@@ -1,4 +1,4 @@
-"""Several processes on one home: restarts, deaths, and one run for each time."""
+"""Several processes on one home: restarts, kills, and one run for each due time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookline_hookspecs.plugin import NoConfig
 Make = Callable[..., Any]
 
 
-def test_a_job_survives_restarts(make_home: Make, clock: Any) -> None:
+def test_job_survives_restarts(make_home: Make, clock: Any) -> None:
     for number in range(3):
         home = make_home(model=[f"run {number}"])
 
@@ -28,7 +28,7 @@ def test_a_job_survives_restarts(make_home: Make, clock: Any) -> None:
         home.run(life())
 
 
-def test_of_two_processes_one_runs_a_job(make_home: Make, clock: Any) -> None:
+def test_two_processes_run_each_due_job_once(make_home: Make, clock: Any) -> None:
     """Both look at the same time, over and over."""
     one, two = make_home(model=["ok"] * 50), make_home(model=["ok"] * 50)
     homes = (one, two)
@@ -49,7 +49,7 @@ def test_of_two_processes_one_runs_a_job(make_home: Make, clock: Any) -> None:
     assert sorted([*one.prompts, *two.prompts]) == sorted([f"Job {n}." for n in range(5)] * 4)
 
 
-def test_a_job_never_overlaps_itself(make_home: Make, clock: Any) -> None:
+def test_job_never_overlaps_itself(make_home: Make, clock: Any) -> None:
     one, two = make_home(model=["slow", "next"]), make_home(model=["never"])
 
     async def life() -> None:
@@ -75,7 +75,7 @@ def test_a_job_never_overlaps_itself(make_home: Make, clock: Any) -> None:
     one.run(life())
 
 
-def test_no_more_than_so_many_run_at_a_time(make_home: Make, clock: Any) -> None:
+def test_parallel_runs_are_limited(make_home: Make, clock: Any) -> None:
     home = make_home(model=["ok"] * 6, config={"parallel": 2})
 
     async def life() -> None:
@@ -95,7 +95,7 @@ def test_no_more_than_so_many_run_at_a_time(make_home: Make, clock: Any) -> None
     assert sorted(home.prompts) == list("012345")
 
 
-def test_a_gateway_that_ends_lets_a_run_end(make_home: Make, clock: Any) -> None:
+def test_stopping_gateway_finishes_its_run(make_home: Make, clock: Any) -> None:
     home, after = make_home(model=["done"]), make_home()
 
     async def life() -> list[str]:
@@ -119,7 +119,7 @@ def test_a_gateway_that_ends_lets_a_run_end(make_home: Make, clock: Any) -> None
     assert (home.run(life()) or [after.run(later())]) == ["done"]
 
 
-def test_a_run_that_is_cut_off_is_told_and_not_run_again(make_home: Make, clock: Any) -> None:
+def test_interrupted_run_is_reported_and_not_repeated(make_home: Make, clock: Any) -> None:
     home = make_home(model=["never"], config={"drain": 0.01})
 
     async def life() -> None:
@@ -147,7 +147,7 @@ def test_a_run_that_is_cut_off_is_told_and_not_run_again(make_home: Make, clock:
     assert following == "in time"
 
 
-def test_what_was_claimed_and_not_begun_runs_late(make_home: Make, clock: Any) -> None:
+def test_claimed_but_unstarted_run_runs_late(make_home: Make, clock: Any) -> None:
     """The process ends while the chat is busy, before the run could begin."""
 
     class Slow(Plugin[NoConfig]):
@@ -188,7 +188,7 @@ def test_what_was_claimed_and_not_begun_runs_late(make_home: Make, clock: Any) -
     assert after.prompts == ["Look."]
 
 
-def test_a_result_that_was_not_delivered_is_delivered_once(make_home: Make, clock: Any) -> None:
+def test_undelivered_result_is_delivered_once(make_home: Make, clock: Any) -> None:
     """The platform is away as the process ends."""
     home = make_home(model=["precious"])
 
@@ -214,7 +214,7 @@ def test_a_result_that_was_not_delivered_is_delivered_once(make_home: Make, cloc
         assert after.run(later()) == expected
 
 
-def test_a_short_process_runs_nothing(make_home: Make, clock: Any) -> None:
+def test_short_process_runs_no_jobs(make_home: Make, clock: Any) -> None:
     home = make_home(model=["hello"])
     home.harness.send("/schedule add every 1h | Look.")
     clock.move(hours=2)
@@ -224,7 +224,7 @@ def test_a_short_process_runs_nothing(make_home: Make, clock: Any) -> None:
     assert not home.scheduler.runner.is_running
 
 
-def test_a_message_that_looks_like_its_own_does_nothing(make_home: Make, clock: Any) -> None:
+def test_forged_scheduler_message_does_nothing(make_home: Make, clock: Any) -> None:
     home = make_home(model=["secret"])
 
     async def life() -> None:

@@ -15,7 +15,7 @@ Make = Callable[..., Any]
 WAIT = 30.0
 
 
-def test_a_job_runs_at_its_time_and_again(make_home: Make, clock: Any) -> None:
+def test_job_runs_each_time_it_is_due(make_home: Make, clock: Any) -> None:
     home = make_home(model=["all is well", "still well"])
 
     async def life() -> None:
@@ -34,7 +34,7 @@ def test_a_job_runs_at_its_time_and_again(make_home: Make, clock: Any) -> None:
     assert [reply.session.chat_id for reply in home.harness.channel.sent] == ["chat"] * 3
 
 
-def test_a_job_s_prompt_is_never_a_command(make_home: Make, clock: Any) -> None:
+def test_job_prompt_is_never_run_as_command(make_home: Make, clock: Any) -> None:
     home = make_home(model=["only words"])
 
     async def life() -> None:
@@ -47,7 +47,7 @@ def test_a_job_s_prompt_is_never_a_command(make_home: Make, clock: Any) -> None:
     home.run(life())
 
 
-def test_every_run_has_a_session_of_its_own_and_the_same_cost(make_home: Make, clock: Any) -> None:
+def test_each_run_has_its_own_session_and_same_prompt_size(make_home: Make, clock: Any) -> None:
     home = make_home(model=["a", "b", "c", "d"])
 
     async def life() -> None:
@@ -67,7 +67,7 @@ def test_every_run_has_a_session_of_its_own_and_the_same_cost(make_home: Make, c
     assert "schedule" not in home.model.requests[0].messages[0].text
 
 
-def test_a_heartbeat_does_not_fill_the_store(make_home: Make, clock: Any) -> None:
+def test_old_run_sessions_are_deleted(make_home: Make, clock: Any) -> None:
     home = make_home(model=["beat"] * 24)
 
     async def sessions() -> set[str]:
@@ -89,7 +89,7 @@ def test_a_heartbeat_does_not_fill_the_store(make_home: Make, clock: Any) -> Non
     home.run(life())
 
 
-def test_the_model_is_told_what_it_is_in(make_home: Make, clock: Any) -> None:
+def test_job_prompt_context_names_job_and_silence_marker(make_home: Make, clock: Any) -> None:
     home = make_home(model=["ok"])
 
     async def life() -> str:
@@ -106,7 +106,7 @@ def test_the_model_is_told_what_it_is_in(make_home: Make, clock: Any) -> None:
     assert "Late" not in told
 
 
-def test_silence_is_not_delivered(make_home: Make, clock: Any) -> None:
+def test_silent_result_is_not_delivered(make_home: Make, clock: Any) -> None:
     home = make_home(model=["[SILENT]", " `[SILENT]`.\n", "[SILENT] is what I would say"])
 
     async def life() -> None:
@@ -122,7 +122,7 @@ def test_silence_is_not_delivered(make_home: Make, clock: Any) -> None:
     assert len(home.harness.channel.sent) == 2
 
 
-def test_a_failure_is_told_once_until_it_works_again(make_home: Make, clock: Any) -> None:
+def test_repeated_failure_is_reported_once(make_home: Make, clock: Any) -> None:
     away = NetworkError("the model is away")
     home = make_home(model=[away, away, away, "back", away], strict=False)
 
@@ -143,7 +143,7 @@ def test_a_failure_is_told_once_until_it_works_again(make_home: Make, clock: Any
     assert len(home.harness.channel.sent) == 4
 
 
-def test_a_run_acts_in_the_chats_workspace_even_after_new(make_home: Make, clock: Any) -> None:
+def test_run_uses_chat_workspace_after_new(make_home: Make, clock: Any) -> None:
     class Where(Plugin[NoConfig]):
         @tool(read_only=True)
         def where(self, ctx: Any) -> str:
@@ -168,7 +168,7 @@ def test_a_run_acts_in_the_chats_workspace_even_after_new(make_home: Make, clock
     assert {block.text for block in results} == {f"fake a/b {work}"}  # type: ignore[union-attr]
 
 
-def test_nobody_is_asked_and_no_job_makes_jobs(make_home: Make, clock: Any) -> None:
+def test_run_asks_nobody_and_cannot_add_jobs(make_home: Make, clock: Any) -> None:
     class Risky(Plugin[NoConfig]):
         interactive: bool | None = None
 
@@ -196,7 +196,7 @@ def test_nobody_is_asked_and_no_job_makes_jobs(make_home: Make, clock: Any) -> N
     assert "boom" not in str(home.model.requests[-1].messages)
 
 
-def test_an_owner_who_is_not_let_in_any_more_has_no_runs(make_home: Make, clock: Any) -> None:
+def test_job_of_removed_user_is_paused(make_home: Make, clock: Any) -> None:
     class Door(Plugin[NoConfig]):
         shut_for = ""
 
@@ -223,7 +223,7 @@ def test_an_owner_who_is_not_let_in_any_more_has_no_runs(make_home: Make, clock:
     assert len(home.harness.channel.sent) == 3
 
 
-def test_a_run_that_takes_too_long_is_stopped_and_told(make_home: Make, clock: Any) -> None:
+def test_run_over_time_limit_is_stopped_and_reported(make_home: Make, clock: Any) -> None:
     home = make_home(model=["never"], config={"timeout": 0.05})
 
     async def life() -> str:
@@ -237,7 +237,7 @@ def test_a_run_that_takes_too_long_is_stopped_and_told(make_home: Make, clock: A
 
 
 @pytest.mark.parametrize("prompt", ["/help", "/schedule begin x", "a | b | c", "äöü 雪 \u202e"])
-def test_prompts_are_prompts(make_home: Make, clock: Any, prompt: str) -> None:
+def test_job_prompt_reaches_model_unchanged(make_home: Make, clock: Any, prompt: str) -> None:
     home = make_home(model=["ok"])
 
     async def life() -> None:
@@ -251,7 +251,7 @@ def test_prompts_are_prompts(make_home: Make, clock: Any, prompt: str) -> None:
     assert home.model.last.messages[0].text == prompt
 
 
-def test_a_job_that_is_removed_while_it_runs_says_nothing(make_home: Make, clock: Any) -> None:
+def test_job_removed_while_running_sends_nothing(make_home: Make, clock: Any) -> None:
     home = make_home(model=["late words", "hello"])
 
     async def life() -> str:
@@ -268,7 +268,7 @@ def test_a_job_that_is_removed_while_it_runs_says_nothing(make_home: Make, clock
     assert home.run(life()) == "hello"
 
 
-def test_one_shots_are_gone_when_done_and_stay_when_not(make_home: Make, clock: Any) -> None:
+def test_one_shot_is_removed_when_done_and_kept_when_failed(make_home: Make, clock: Any) -> None:
     home = make_home(model=["done", NetworkError("away"), "done at last"], strict=False)
 
     async def life() -> None:

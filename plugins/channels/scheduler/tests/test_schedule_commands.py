@@ -13,7 +13,7 @@ from hookline_hookspecs.plugin import NoConfig
 Make = Callable[..., Any]
 
 
-def test_a_chat_sees_and_changes_its_own_jobs_alone(make_home: Make, clock: Any) -> None:
+def test_chat_sees_and_changes_only_its_own_jobs(make_home: Make, clock: Any) -> None:
     home = make_home()
 
     async def life() -> None:
@@ -29,7 +29,7 @@ def test_a_chat_sees_and_changes_its_own_jobs_alone(make_home: Make, clock: Any)
     home.run(life())
 
 
-def test_the_terminal_sees_and_changes_all(make_home: Make, clock: Any) -> None:
+def test_terminal_sees_and_changes_all_jobs(make_home: Make, clock: Any) -> None:
     home = make_home()
 
     async def life() -> None:
@@ -42,7 +42,7 @@ def test_the_terminal_sees_and_changes_all(make_home: Make, clock: Any) -> None:
     home.run(life())
 
 
-def test_pause_and_resume(make_home: Make, clock: Any) -> None:
+def test_paused_job_skips_runs_until_resumed(make_home: Make, clock: Any) -> None:
     home = make_home(model=["ok"])
 
     async def life() -> None:
@@ -62,7 +62,7 @@ def test_pause_and_resume(make_home: Make, clock: Any) -> None:
     home.run(life())
 
 
-def test_a_one_shot_whose_time_is_over_is_not_resumed(make_home: Make, clock: Any) -> None:
+def test_past_one_shot_cannot_be_resumed(make_home: Make, clock: Any) -> None:
     home = make_home()
 
     async def life() -> str:
@@ -75,7 +75,7 @@ def test_a_one_shot_whose_time_is_over_is_not_resumed(make_home: Make, clock: An
     assert "has passed; run it now" in home.run(life())
 
 
-def test_run_now_keeps_the_rhythm(make_home: Make, clock: Any) -> None:
+def test_run_now_keeps_next_time_and_pause(make_home: Make, clock: Any) -> None:
     home = make_home(model=["now", "paused"])
 
     async def life() -> None:
@@ -107,12 +107,14 @@ def test_run_now_keeps_the_rhythm(make_home: Make, clock: Any) -> None:
         ("/schedule dance", "/schedule add WHEN | PROMPT"),
     ],
 )
-def test_bad_input_gets_a_sentence(make_home: Make, clock: Any, text: str, part: str) -> None:
+def test_bad_input_gets_an_error_sentence(
+    make_home: Make, clock: Any, text: str, part: str
+) -> None:
     home = make_home()
     assert part in home.harness.send(text).text
 
 
-def test_a_chat_has_so_many_jobs(make_home: Make, clock: Any) -> None:
+def test_jobs_of_chat_are_limited(make_home: Make, clock: Any) -> None:
     home = make_home(config={"jobs_per_chat": 2})
 
     async def life() -> str:
@@ -125,7 +127,7 @@ def test_a_chat_has_so_many_jobs(make_home: Make, clock: Any) -> None:
     assert "this chat already has 2 jobs".casefold() in home.run(life()).casefold()
 
 
-def test_prompts_may_stand_on_lines_of_their_own(make_home: Make, clock: Any) -> None:
+def test_job_prompt_may_follow_on_new_lines(make_home: Make, clock: Any) -> None:
     home = make_home(model=["ok"])
 
     async def life() -> None:
@@ -141,7 +143,7 @@ def test_prompts_may_stand_on_lines_of_their_own(make_home: Make, clock: Any) ->
 # The model's tool
 
 
-def test_the_model_plans_for_its_chat(make_home: Make, clock: Any) -> None:
+def test_schedule_tool_adds_job_for_its_chat(make_home: Make, clock: Any) -> None:
     add = calls(
         "schedule", action="add", when="in 20 minutes", prompt="Tea!", timezone="Asia/Tokyo"
     )
@@ -158,7 +160,7 @@ def test_the_model_plans_for_its_chat(make_home: Make, clock: Any) -> None:
     assert "once, 2026-11-22 19:20 JST, next 2026-11-22 19:20 JST (Asia/Tokyo)" in result
 
 
-def test_the_models_other_actions_and_errors(make_home: Make, clock: Any) -> None:
+def test_schedule_tool_lists_pauses_resumes_and_removes(make_home: Make, clock: Any) -> None:
     home = make_home()
     harness = home.harness
 
@@ -178,9 +180,7 @@ def test_the_models_other_actions_and_errors(make_home: Make, clock: Any) -> Non
         assert failed.text.startswith("Error: ")
 
 
-def test_what_the_model_plans_passes_the_gate_for_what_is_remembered(
-    make_home: Make, clock: Any
-) -> None:
+def test_schedule_tool_prompt_passes_learn_guards(make_home: Make, clock: Any) -> None:
     class Gate(Plugin[NoConfig]):
         @hookimpl
         def pre_learn(self, ctx: Any, lesson: Lesson) -> Deny | None:
@@ -193,7 +193,7 @@ def test_what_the_model_plans_passes_the_gate_for_what_is_remembered(
     assert home.harness.send("/schedule").text.startswith("No jobs.")
 
 
-def test_the_tools_schema_is_small(make_home: Make) -> None:
+def test_schedule_tool_schema_is_small(make_home: Make) -> None:
     """Its compact JSON is at most 120 tokens, counted as characters / 4."""
     import json
 
@@ -208,7 +208,7 @@ def test_the_tools_schema_is_small(make_home: Make) -> None:
 # The terminal
 
 
-def test_the_terminals_jobs_run_while_a_chat_is_open(make_home: Make, clock: Any) -> None:
+def test_terminal_jobs_run_while_chat_is_open(make_home: Make, clock: Any) -> None:
     home = make_home(model=["looked"])
 
     async def life() -> None:
@@ -221,9 +221,7 @@ def test_the_terminals_jobs_run_while_a_chat_is_open(make_home: Make, clock: Any
     home.run(life())
 
 
-def test_a_gateway_runs_the_terminals_jobs_and_a_chat_shows_them(
-    make_home: Make, clock: Any
-) -> None:
+def test_gateway_runs_terminal_jobs_and_chat_shows_them(make_home: Make, clock: Any) -> None:
     gateway, chat = make_home(model=["looked"]), make_home()
 
     async def life() -> None:
@@ -243,7 +241,7 @@ def test_a_gateway_runs_the_terminals_jobs_and_a_chat_shows_them(
     assert later.run(talk()) == {"hello", "looked"}
 
 
-def test_a_job_of_the_terminal_stays_in_its_folder(
+def test_terminal_job_runs_only_in_its_workspace(
     make_home: Make, clock: Any, tmp_path: Any
 ) -> None:
     first, there = make_home(), make_home(workspace=tmp_path / "elsewhere", model=["wrong"])

@@ -48,7 +48,7 @@ def at(text: str) -> float:
         ("2026-12-01 08:00-05:00", "2026-12-01T14:00+01:00"),
     ],
 )
-def test_one_time(text: str, expected: str) -> None:
+def test_parse_one_time_schedule(text: str, expected: str) -> None:
     found = parse_schedule(text, BERLIN, NOW)
     assert isinstance(found, OneTimeSchedule)
     assert found.at == at(expected)
@@ -68,7 +68,7 @@ def test_one_time(text: str, expected: str) -> None:
         ("every 90 seconds", 90, "every 1m 30s"),
     ],
 )
-def test_intervals(text: str, seconds: int, shown: str) -> None:
+def test_parse_interval_schedule(text: str, seconds: int, shown: str) -> None:
     found = parse_schedule(text, BERLIN, NOW)
     assert found == IntervalSchedule(seconds, NOW)
     assert found.after(NOW) == NOW + seconds
@@ -90,7 +90,7 @@ def test_intervals(text: str, seconds: int, shown: str) -> None:
         ("0 0 29 2 *", "2028-02-29T00:00+01:00"),
     ],
 )
-def test_expressions(text: str, expected: str) -> None:
+def test_parse_cron_schedule(text: str, expected: str) -> None:
     found = parse_schedule(text, BERLIN, NOW)
     assert isinstance(found, CronSchedule)
     assert found.after(NOW) == at(expected)
@@ -131,14 +131,14 @@ def test_expressions(text: str, expected: str) -> None:
         ("x" * 300, "when should it run"),
     ],
 )
-def test_what_is_refused(text: str, part: str) -> None:
+def test_parse_rejects_invalid_times(text: str, part: str) -> None:
     with pytest.raises(ScheduleError) as refused:
         parse_schedule(text, BERLIN, NOW)
     assert part in str(refused.value)
     assert '"' in str(refused.value) or "has passed" in part or "ten years" in part
 
 
-def test_tomorrow_after_midnight_may_mean_today() -> None:
+def test_tomorrow_shortly_after_midnight_is_rejected_as_ambiguous() -> None:
     with pytest.raises(ScheduleError, match=r'such as "2026-11-23 9:00"'):
         parse_schedule("tomorrow 9:00", BERLIN, at("2026-11-22T01:30+01:00"))
 
@@ -153,13 +153,13 @@ def test_tomorrow_after_midnight_may_mean_today() -> None:
         ("2027-04-04 01:45", "Australia/Lord_Howe", "comes twice"),
     ],
 )
-def test_a_time_that_is_not_there_once_is_refused(text: str, zone: str, part: str) -> None:
+def test_skipped_or_repeated_local_time_is_rejected(text: str, zone: str, part: str) -> None:
     with pytest.raises(ScheduleError) as refused:
         parse_schedule(text, zone, NOW)
     assert part in str(refused.value)
 
 
-def test_an_unknown_zone_is_refused_with_a_near_one() -> None:
+def test_unknown_time_zone_error_suggests_a_near_one() -> None:
     with pytest.raises(ScheduleError, match="such as Europe/Berlin"):
         parse_schedule("every day 9:00", "Europe/Berlim", NOW)
     assert parse_schedule("every day 9:00", "europe/berlin", NOW).after(NOW) is not None
@@ -172,13 +172,13 @@ def test_an_unknown_zone_is_refused_with_a_near_one() -> None:
 @example("tomorrow ٩:٠٠")
 @example("0 0 * * ²L")
 @example("2030-01-01t10:00:99")
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     for words in (text, f"every {text}", f"in {text}", f"tomorrow {text}", f"2027-01-01 {text}"):
         assert_in_the_future(words, BERLIN)
 
 
 @given(st.lists(st.sampled_from([*"0123456789*,-/L#W@? ", "MON", "JAN"]), max_size=24).map("".join))
-def test_anything_like_cron_is_read_or_refused(text: str) -> None:
+def test_any_cron_like_text_is_parsed_or_rejected(text: str) -> None:
     assert_in_the_future(text, "America/New_York")
 
 
@@ -281,7 +281,7 @@ MOMENTS = st.sampled_from([(zone, at(text)) for zone, texts in CHANGES.items() f
 
 @example(STAR_EVEN, ("Australia/Lord_Howe", at("2027-04-03T15:00Z")), 0.0)
 @given(SOON, MOMENTS, st.floats(-93_600, 10_800))
-def test_the_next_time_is_the_first_minute_that_matches(
+def test_cron_next_time_is_first_matching_minute(
     fields: Fields, change: tuple[str, float], offset: float
 ) -> None:
     zone, moment = change[0], change[1] + offset
@@ -293,7 +293,7 @@ def test_the_next_time_is_the_first_minute_that_matches(
 
 @given(st.builds(Fields, field(0, 59), field(0, 23), field(1, 31), all_of(1, 12), field(0, 6)))
 @settings(max_examples=25)
-def test_days_of_month_and_week(fields: Fields) -> None:
+def test_cron_matches_days_of_month_and_week(fields: Fields) -> None:
     found = CronSchedule(fields.text, "UTC").after(NOW)
     assert found is not None
     if found - NOW < 10 * 86_400:
@@ -302,7 +302,7 @@ def test_days_of_month_and_week(fields: Fields) -> None:
 
 
 @given(st.integers(60, 10**7), st.floats(-1e9, 1e9))
-def test_intervals_keep_their_rhythm(seconds: int, offset: float) -> None:
+def test_interval_keeps_its_phase(seconds: int, offset: float) -> None:
     every = IntervalSchedule(seconds, 1.8e9)
     due = every.after(1.8e9 + offset)
     assert 0 < due - (1.8e9 + offset) <= seconds
@@ -310,7 +310,7 @@ def test_intervals_keep_their_rhythm(seconds: int, offset: float) -> None:
 
 
 @sampled("zone", CHANGES)
-def test_a_daily_job_runs_once_a_day_all_year(zone: str) -> None:
+def test_daily_cron_runs_once_a_day_all_year(zone: str) -> None:
     """Also on the days on which its time is left out, or comes twice."""
     for time in ("0 0", "30 0", "15 1", "30 2", "0 3"):
         cron, moment = CronSchedule(f"{time} * * *", zone), at("2027-01-01T12:00Z")
@@ -324,14 +324,14 @@ def test_a_daily_job_runs_once_a_day_all_year(zone: str) -> None:
 # A clock that was set
 
 
-def test_a_clock_that_is_set_back_a_little_brings_nothing_twice() -> None:
+def test_clock_set_back_a_little_repeats_no_run() -> None:
     nine = at("2026-11-23T09:00+01:00")
     daily = CronSchedule("0 9 * * *", BERLIN)
     assert next_due(daily, nine - 600, nine) == nine + 86_400
     assert next_due(IntervalSchedule(3600, nine), nine - 600, nine) == nine + 3600
 
 
-def test_a_clock_that_was_wrong_by_days_is_forgotten() -> None:
+def test_clock_wrong_by_days_is_ignored() -> None:
     nine = at("2026-11-23T09:00+01:00")
     daily = CronSchedule("0 9 * * *", BERLIN)
     assert next_due(daily, nine - 600, nine + 40 * 86_400) == nine
@@ -339,7 +339,7 @@ def test_a_clock_that_was_wrong_by_days_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("zone", CHANGES)
-def test_a_rare_time_is_found_over_several_changes(zone: str) -> None:
+def test_rare_cron_time_is_found_over_several_clock_changes(zone: str) -> None:
     for month in (1, 4, 7, 10):
         found = CronSchedule(f"*/20 * 4 {month} *", zone).after(at("2027-11-20T12:00Z"))
         assert found is not None

@@ -1,4 +1,4 @@
-"""Which keys become an answer: none that was pressed before the choices could be seen."""
+"""Which keys become an answer: none that was pressed before the choices were shown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Keyboard:
             self.chooser.press(key, {"<bracketed-paste>": "1\r"}.get(key, key), self.now)
 
 
-def test_nothing_counts_before_the_keyboard_was_quiet() -> None:
+def test_keys_before_a_pause_are_no_answer() -> None:
     one = Keyboard()
     one.wait(FIRST_QUIET_SECONDS / 2)
     one.press("1", ENTER)
@@ -56,7 +56,7 @@ def test_nothing_counts_before_the_keyboard_was_quiet() -> None:
     assert (one.chooser.is_over, one.chooser.kept) == (False, "1\n3\n")
 
 
-def test_unread_keys_delay_the_choices() -> None:
+def test_unread_keys_delay_choices() -> None:
     one = Keyboard()
     one.wait(30, unread=True)
     assert one.chooser.phase is AnswerPhase.WAITING
@@ -79,7 +79,7 @@ def test_unread_keys_delay_the_choices() -> None:
         ([TAB, "x", ESC], "Deny"),
     ],
 )
-def test_two_keys_on_sight_choose(keys: list[str], answer: str) -> None:
+def test_keys_pressed_after_choices_are_shown_choose(keys: list[str], answer: str) -> None:
     one = Keyboard()
     one.wait(FIRST_QUIET_SECONDS)
     one.press(*keys)
@@ -87,7 +87,7 @@ def test_two_keys_on_sight_choose(keys: list[str], answer: str) -> None:
     assert (one.chooser.is_over, one.chooser.answer) == (True, answer)
 
 
-def test_a_reason_goes_with_the_refusal() -> None:
+def test_refusal_may_have_a_reason() -> None:
     one = Keyboard()
     one.wait(FIRST_QUIET_SECONDS)
     one.press(TAB, "n", "o", "o", "c-h", " ", "<bracketed-paste>", ENTER)
@@ -105,7 +105,7 @@ def test_no_single_key_allows(key: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["yes 1", "1\r2", "o", "\r1", "11111"])
-def test_a_line_of_text_is_no_choice_and_is_kept(line: str) -> None:
+def test_typed_line_is_no_choice_and_is_kept_as_draft(line: str) -> None:
     one = Keyboard(draft="and ")
     one.wait(FIRST_QUIET_SECONDS)
     one.press(*(ENTER if letter == "\r" else letter for letter in line), ENTER, "!")
@@ -114,7 +114,7 @@ def test_a_line_of_text_is_no_choice_and_is_kept(line: str) -> None:
     assert one.chooser.kept.replace("\n", "") == f"and {line}!".replace("\r", "")
 
 
-def test_an_answer_in_words_is_written_on_sight() -> None:
+def test_free_text_answer_counts_only_after_question_is_shown() -> None:
     one = Keyboard(choices=())
     one.press("x", ENTER)
     one.wait(QUIET_SECONDS)
@@ -125,7 +125,7 @@ def test_an_answer_in_words_is_written_on_sight() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from([0.0, 0.05, 0.3, 0.7])), max_size=40)
 )
-def test_typing_on_never_allows_anything(typed: list[tuple[str, float]]) -> None:
+def test_continuous_typing_never_allows(typed: list[tuple[str, float]]) -> None:
     """As long as no pause is longer than the one that ends typing, nothing is allowed."""
     one = Keyboard()
     one.press("x")
@@ -141,7 +141,7 @@ def test_typing_on_never_allows_anything(typed: list[tuple[str, float]]) -> None
     ),
     st.booleans(),
 )
-def test_what_is_allowed_was_picked_and_confirmed_on_sight(
+def test_allowed_choice_was_picked_and_confirmed_after_it_was_shown(
     typed: list[tuple[str, float]], unread: bool
 ) -> None:
     one = Keyboard()

@@ -1,4 +1,4 @@
-"""Questions on a terminal: what is shown, which keys count, and what silence means."""
+"""Questions on a terminal: what is shown, and which keys count."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ MORE_ANSWERS = [
     ("keys", "choice", "end"),
     [*ANSWERS, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE_ANSWERS)],
 )
-def test_keys_decide(terminal: Callable, script: Script, keys: str, choice: str, end: str) -> None:
+def test_keys_pick_the_choice(
+    terminal: Callable, script: Script, keys: str, choice: str, end: str
+) -> None:
     chat = terminal("chat", "--model", script(launch()))
     chat.wait_for(PROMPT)
     chat.type("go\r")
@@ -53,7 +55,7 @@ def test_keys_decide(terminal: Callable, script: Script, keys: str, choice: str,
 
 
 @pytest.mark.slow
-def test_the_choices_say_what_they_cover_and_enter_alone_what_is_missing(
+def test_choices_name_their_scope_and_enter_alone_names_missing_key(
     terminal: Callable, script: Script
 ) -> None:
     chat = terminal("chat", "--model", script(launch()))
@@ -70,7 +72,7 @@ def test_the_choices_say_what_they_cover_and_enter_alone_what_is_missing(
 
 
 @pytest.mark.slow
-def test_the_command_is_shown_to_its_last_character(terminal: Callable, script: Script) -> None:
+def test_command_is_shown_completely(terminal: Callable, script: Script) -> None:
     target = "".join(f"<{n:04}>" for n in range(2000)) + "THE-END"
     chat = terminal("chat", "--model", script(launch(target)))
     chat.wait_for(PROMPT)
@@ -84,7 +86,9 @@ def test_the_command_is_shown_to_its_last_character(terminal: Callable, script: 
 
 
 @pytest.mark.slow
-def test_the_command_cannot_hide_itself(terminal: Callable, script: Script) -> None:
+def test_command_cannot_hide_itself_with_control_characters(
+    terminal: Callable, script: Script
+) -> None:
     chat = terminal("chat", "--model", script(launch(r"moon\e[8m; rm -rf ~\e[0m\u202e")))
     chat.wait_for(PROMPT)
     chat.type("go\r")
@@ -93,7 +97,7 @@ def test_the_command_cannot_hide_itself(terminal: Callable, script: Script) -> N
 
 
 @pytest.mark.slow
-def test_a_line_of_the_command_does_not_pass_for_ours(terminal: Callable, script: Script) -> None:
+def test_command_line_cannot_imitate_the_prompt(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(launch(r"moon\n? Allow nothing?")))
     chat.wait_for(PROMPT)
     chat.type("go\r")
@@ -102,7 +106,7 @@ def test_a_line_of_the_command_does_not_pass_for_ours(terminal: Callable, script
 
 
 @pytest.mark.slow
-def test_a_draft_comes_back_after_the_question(terminal: Callable, script: Script) -> None:
+def test_draft_returns_after_question(terminal: Callable, script: Script) -> None:
     steps = launch().replace('"^go", tools', '"^go", delay: 1.5, tools')
     chat = terminal("chat", "--model", script(steps))
     chat.wait_for(PROMPT)
@@ -135,7 +139,7 @@ def test_keys_typed_before_the_question_do_not_answer_it(
     ("key", "end"),
     [("1\r", "It flew."), pytest.param("\x03", "It stayed.", marks=pytest.mark.slow)],
 )
-def test_run_asks_too(terminal: Callable, script: Script, key: str, end: str) -> None:
+def test_run_asks_for_approval(terminal: Callable, script: Script, key: str, end: str) -> None:
     run = terminal("run", "go", "--model", script(launch()))
     run.wait_for("│ launch moon")
     run.wait_for(KEYS)
@@ -145,7 +149,7 @@ def test_run_asks_too(terminal: Callable, script: Script, key: str, end: str) ->
 
 
 @pytest.mark.slow
-def test_run_asks_with_json_too(terminal: Callable, script: Script) -> None:
+def test_run_json_asks_for_approval(terminal: Callable, script: Script) -> None:
     run = terminal("run", "go", "--json", "--model", script(launch()))
     run.wait_for(KEYS)
     run.type("1\r")
@@ -153,7 +157,7 @@ def test_run_asks_with_json_too(terminal: Callable, script: Script) -> None:
     assert run.end() == 0
 
 
-def test_a_choice_is_made_by_its_number(terminal: Callable, script: Script) -> None:
+def test_number_picks_choice(terminal: Callable, script: Script) -> None:
     steps = """
   - {when: "^go", tools: [{name: choose, arguments: {among: [red, blue]}}]}
   - {when: "chosen blue", text: "Blue it is."}
@@ -170,7 +174,7 @@ def test_a_choice_is_made_by_its_number(terminal: Callable, script: Script) -> N
 
 
 @pytest.mark.slow
-def test_a_choice_among_many_is_made_by_its_number(terminal: Callable, script: Script) -> None:
+def test_two_digit_number_picks_choice(terminal: Callable, script: Script) -> None:
     names = [f"c{n}" for n in range(1, 13)]
     steps = f"""
   - {{when: "^go", tools: [{{name: choose, arguments: {{among: [{", ".join(names)}]}}}}]}}
@@ -187,7 +191,7 @@ def test_a_choice_among_many_is_made_by_its_number(terminal: Callable, script: S
 
 
 @pytest.mark.slow
-def test_several_questions_come_one_after_the_other(terminal: Callable, script: Script) -> None:
+def test_several_questions_are_asked_in_turn(terminal: Callable, script: Script) -> None:
     steps = """
   - when: "^go"
     tools:

@@ -27,7 +27,7 @@ def test_each_line_is_a_message(piped: Callable, script: Script) -> None:
 
 
 @pytest.mark.slow
-def test_the_lines_are_one_conversation(piped: Callable, script: Script) -> None:
+def test_piped_lines_share_one_session(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="one\ntwo\n")
     session = done.stderr.split("--session ")[1].split()[0]
     shown = piped("sessions", "show", session).stdout
@@ -35,14 +35,14 @@ def test_the_lines_are_one_conversation(piped: Callable, script: Script) -> None
 
 
 @pytest.mark.slow
-def test_no_input_is_a_clean_end(piped: Callable, script: Script) -> None:
+def test_empty_stdin_exits_0(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO))
     assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("word", ["/exit", "/QUIT"])
-def test_the_chat_can_be_left(piped: Callable, script: Script, word: str) -> None:
+def test_exit_commands_end_chat(piped: Callable, script: Script, word: str) -> None:
     done = piped("chat", "--model", script(ECHO), stdin=f"one\n{word}\ntwo\n")
     assert (done.returncode, done.stdout) == (0, "First.\n")
 
@@ -57,7 +57,7 @@ def test_tool_calls_are_shown_on_stderr(piped: Callable, script: Script, work: P
 
 
 @pytest.mark.slow
-def test_tool_lines_can_be_left_out(piped: Callable, script: Script, work: Path) -> None:
+def test_tool_lines_setting_hides_tool_calls(piped: Callable, script: Script, work: Path) -> None:
     (work / "seen.txt").touch()
     setting = {"HOOKLINE_PLUGINS__TERMINAL__TOOL_LINES": "false"}
     done = piped("chat", "--model", script(LOOK), stdin="look\n", **setting)
@@ -66,7 +66,7 @@ def test_tool_lines_can_be_left_out(piped: Callable, script: Script, work: Path)
 
 
 @pytest.mark.slow
-def test_an_error_is_no_answer(piped: Callable, script: Script) -> None:
+def test_error_goes_to_stderr_not_stdout(piped: Callable, script: Script) -> None:
     steps = "  - {when: one, fault: bad_request}\n  - {when: two, text: Fine.}\n"
     done = piped("chat", "--model", script(steps), stdin="one\ntwo\n")
     assert done.stdout == "Fine.\n"
@@ -74,7 +74,7 @@ def test_an_error_is_no_answer(piped: Callable, script: Script) -> None:
 
 
 @pytest.mark.slow
-def test_commands_are_answered(piped: Callable, script: Script) -> None:
+def test_slash_commands_get_replies(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="/whoami\n/nothing-such\none\n")
     first, second, last = done.stdout.splitlines()
     assert first.startswith("terminal:")
@@ -83,13 +83,13 @@ def test_commands_are_answered(piped: Callable, script: Script) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_queued_is_answered_before_the_end(piped: Callable, script: Script) -> None:
+def test_queued_message_gets_reply_before_chat_ends(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="/queue one\n")
     assert done.stdout.splitlines()[-1] == "First."
 
 
 @pytest.mark.usefixtures("asker")
-def test_a_pipe_cannot_approve(piped: Callable, script: Script) -> None:
+def test_piped_input_cannot_approve(piped: Callable, script: Script) -> None:
     steps = """
   - {when: go, tools: [{name: launch, arguments: {target: moon}}]}
   - {when: Denied, text: "It stayed."}
@@ -100,9 +100,7 @@ def test_a_pipe_cannot_approve(piped: Callable, script: Script) -> None:
 
 
 @pytest.mark.slow
-def test_bytes_that_are_no_text_do_not_end_the_chat(
-    env: dict[str, str], work: Path, script: Script
-) -> None:
+def test_invalid_utf8_does_not_end_chat(env: dict[str, str], work: Path, script: Script) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hookline", "chat", "--model", script(ECHO)],
         input=b"\xef\xbb\xbfone \xff\xfe\r\ntwo\n",
@@ -115,16 +113,14 @@ def test_bytes_that_are_no_text_do_not_end_the_chat(
 
 
 @pytest.mark.slow
-def test_an_answer_the_locale_cannot_show_is_still_delivered(
-    piped: Callable, script: Script
-) -> None:
+def test_reply_is_printed_in_any_locale(piped: Callable, script: Script) -> None:
     steps = "  - {when: one, text: 'Grüße'}\n  - {when: two, text: Fine.}\n"
     done = piped("chat", "--model", script(steps), stdin="one\ntwo\n", PYTHONIOENCODING="ascii")
     assert done.stdout == "Gr??e\nFine.\n"
 
 
 @pytest.mark.slow
-def test_a_closed_output_ends_the_chat(env: dict[str, str], work: Path, script: Script) -> None:
+def test_closed_stdout_ends_chat(env: dict[str, str], work: Path, script: Script) -> None:
     command = f"hookline chat --model {script(ECHO)}"
     done = subprocess.run(
         ["sh", "-c", f'"$0" -m {command} | true; wait', sys.executable],

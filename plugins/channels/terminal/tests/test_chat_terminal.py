@@ -20,7 +20,7 @@ SLOW = """
 """
 
 
-def test_an_answer_is_rendered_and_shown_once(terminal: Callable, script: Script) -> None:
+def test_reply_is_rendered_and_shown_once(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(HELLO.replace("**", "`")))
     chat.wait_for(PROMPT)
     chat.type("hello\r")
@@ -33,7 +33,7 @@ def test_an_answer_is_rendered_and_shown_once(terminal: Callable, script: Script
 
 
 @pytest.mark.slow
-def test_a_message_that_cannot_be_stored_comes_back_into_the_line(
+def test_message_that_cannot_be_stored_returns_to_input_line(
     terminal: Callable, script: Script, tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"
@@ -58,7 +58,7 @@ def test_a_message_that_cannot_be_stored_comes_back_into_the_line(
 
 
 @pytest.mark.slow
-def test_markdown_can_be_shown_as_written(terminal: Callable, script: Script) -> None:
+def test_markdown_setting_off_shows_source(terminal: Callable, script: Script) -> None:
     setting = {"HOOKLINE_PLUGINS__TERMINAL__MARKDOWN": "false"}
     chat = terminal("chat", "--model", script(HELLO), **setting)
     chat.wait_for(PROMPT)
@@ -67,7 +67,7 @@ def test_markdown_can_be_shown_as_written(terminal: Callable, script: Script) ->
 
 
 @pytest.mark.slow
-def test_paragraphs_come_in_order_and_complete(terminal: Callable, script: Script) -> None:
+def test_long_reply_shows_all_paragraphs_in_order(terminal: Callable, script: Script) -> None:
     numbers = [f"paragraph{n:02}." for n in range(30)]
     text = "\\n\\n".join(numbers)
     chat = terminal("chat", "--model", script(f'  - {{when: long, text: "{text}"}}\n'))
@@ -81,7 +81,7 @@ def test_paragraphs_come_in_order_and_complete(terminal: Callable, script: Scrip
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keys", ["hel\x1b\rlo", "hel\\\rlo"], ids=["alt-enter", "backslash"])
-def test_a_message_may_have_lines(terminal: Callable, script: Script, keys: str) -> None:
+def test_message_may_have_several_lines(terminal: Callable, script: Script, keys: str) -> None:
     steps = '  - {when: "^hel\\\\nlo$", text: "Two lines."}\n'
     chat = terminal("chat", "--model", script(steps))
     chat.wait_for(PROMPT)
@@ -99,7 +99,7 @@ def test_pasted_lines_are_one_message(terminal: Callable, script: Script) -> Non
 
 
 @pytest.mark.slow
-def test_what_was_typed_is_remembered(terminal: Callable, script: Script, home: Path) -> None:
+def test_input_history_is_kept_across_chats(terminal: Callable, script: Script, home: Path) -> None:
     for keys in ("hello\r", "\x1b[A\r"):
         chat = terminal("chat", "--model", script(HELLO))
         chat.wait_for(PROMPT)
@@ -112,7 +112,7 @@ def test_what_was_typed_is_remembered(terminal: Callable, script: Script, home: 
 
 
 @pytest.mark.slow
-def test_a_path_is_completed(terminal: Callable, script: Script, work: Path) -> None:
+def test_tab_completes_file_path(terminal: Callable, script: Script, work: Path) -> None:
     (work / "alphabet.txt").write_text("abc")
     chat = terminal("chat", "--model", script('  - {when: "@file:alphabet.txt", text: "Read."}\n'))
     chat.wait_for(PROMPT)
@@ -125,7 +125,7 @@ def test_a_path_is_completed(terminal: Callable, script: Script, work: Path) -> 
 
 
 @pytest.mark.slow
-def test_tools_and_their_time_are_shown(terminal: Callable, script: Script, work: Path) -> None:
+def test_tool_calls_are_shown_with_duration(terminal: Callable, script: Script, work: Path) -> None:
     (work / "seen.txt").touch()
     steps = """
   - {when: look, text: "I look.", tools: [{name: list_dir, arguments: {path: .}}]}
@@ -144,7 +144,7 @@ def test_tools_and_their_time_are_shown(terminal: Callable, script: Script, work
 
 
 @pytest.mark.slow
-def test_an_answer_cannot_steer_the_terminal(terminal: Callable, script: Script) -> None:
+def test_reply_cannot_send_control_sequences(terminal: Callable, script: Script) -> None:
     steps = '  - {when: hello, text: "a\\e]0;owned\\ab\\e[2Jc\\n\\nend"}\n'
     chat = terminal("chat", "--model", script(steps))
     chat.wait_for(PROMPT)
@@ -156,7 +156,7 @@ def test_an_answer_cannot_steer_the_terminal(terminal: Callable, script: Script)
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_the_turn_and_the_chat_goes_on(terminal: Callable, script: Script) -> None:
+def test_ctrl_c_stops_turn_and_chat_continues(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)
     chat.type("slow\r")
@@ -169,7 +169,9 @@ def test_ctrl_c_stops_the_turn_and_the_chat_goes_on(terminal: Callable, script: 
 
 
 @pytest.mark.slow
-def test_the_line_stays_usable_and_messages_queue(terminal: Callable, script: Script) -> None:
+def test_input_line_works_during_turn_and_messages_queue(
+    terminal: Callable, script: Script
+) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)
     chat.type("slow\r")
@@ -184,7 +186,7 @@ def test_the_line_stays_usable_and_messages_queue(terminal: Callable, script: Sc
 
 
 @pytest.mark.slow
-def test_each_answer_stands_once_and_in_order(terminal: Callable, script: Script) -> None:
+def test_replies_are_shown_once_and_in_order(terminal: Callable, script: Script) -> None:
     numbers = [f"{number:02}" for number in range(12)]
     # Only while it grows, below what stands for good, is an answer shown with its backticks.
     steps = "".join(f'  - {{when: "^say {n}", text: "Number `{n}`."}}\n' for n in numbers)
@@ -200,7 +202,7 @@ def test_each_answer_stands_once_and_in_order(terminal: Callable, script: Script
 
 
 @pytest.mark.slow
-def test_ctrl_c_empties_the_line_then_asks_then_leaves(terminal: Callable, script: Script) -> None:
+def test_ctrl_c_clears_line_then_warns_then_exits(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(HELLO))
     chat.wait_for(PROMPT)
     chat.type("no such word")
@@ -218,7 +220,7 @@ def test_ctrl_c_empties_the_line_then_asks_then_leaves(terminal: Callable, scrip
 @pytest.mark.parametrize(
     "keys", ["\x04", *(pytest.param(k, marks=pytest.mark.slow) for k in ("/exit\r", "/Quit\r"))]
 )
-def test_leaving_stops_what_is_running(terminal: Callable, script: Script, keys: str) -> None:
+def test_exit_stops_running_turn(terminal: Callable, script: Script, keys: str) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)
     chat.type("slow\r")
@@ -229,7 +231,7 @@ def test_leaving_stops_what_is_running(terminal: Callable, script: Script, keys:
 
 
 @pytest.mark.slow
-def test_a_dumb_terminal_gets_plain_lines(terminal: Callable, script: Script) -> None:
+def test_dumb_terminal_gets_plain_lines(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(HELLO), TERM="dumb")
     chat.type("hello\r")
     chat.wait_for("Well **met**.")
@@ -239,9 +241,7 @@ def test_a_dumb_terminal_gets_plain_lines(terminal: Callable, script: Script) ->
 
 
 @pytest.mark.slow
-def test_what_a_session_does_by_itself_is_not_from_another(
-    terminal: Callable, script: Script
-) -> None:
+def test_goal_turns_are_not_marked_as_other_session(terminal: Callable, script: Script) -> None:
     """The turns of a goal answer nothing that was said, and are of this conversation."""
     steps = '  - {when: ".", text: "I did a step.", repeat: true}\n'
     chat = terminal("chat", "--model", script(steps), HOOKLINE_PLUGINS__GOALS="true")

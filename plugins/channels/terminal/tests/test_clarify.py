@@ -36,7 +36,7 @@ DOWN = "\x1b[B"
         (160, ["3\r", "purple", "\r"], "Purple it is."),
     ],
 )
-def test_a_key_or_words_answer(
+def test_clarify_question_accepts_key_or_text(
     screen: Callable, script: Script, command: str, columns: int, keys: list[str], end: str
 ) -> None:
     arguments = ["chat"] if command == "chat" else ["run", "go"]
@@ -62,7 +62,7 @@ def test_a_key_or_words_answer(
 
 
 @pytest.mark.slow
-def test_what_is_typed_before_it_is_shown_is_no_answer(screen: Callable, script: Script) -> None:
+def test_text_typed_before_question_is_no_answer(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.wait_for("›")
     chat.type("go\r")
@@ -80,7 +80,7 @@ def test_what_is_typed_before_it_is_shown_is_no_answer(screen: Callable, script:
 
 
 @pytest.mark.slow
-def test_a_question_that_was_left_is_asked_when_the_session_is_resumed(
+def test_open_question_is_asked_again_on_resume(
     screen: Callable, script: Script, piped: Callable
 ) -> None:
     model = script(STEPS)
@@ -93,7 +93,7 @@ def test_a_question_that_was_left_is_asked_when_the_session_is_resumed(
 
 
 @pytest.mark.slow
-def test_lines_that_run_on_are_no_answer(screen: Callable, script: Script) -> None:
+def test_several_lines_typed_at_once_are_no_answer(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.wait_for("›")
     chat.type("go\r")

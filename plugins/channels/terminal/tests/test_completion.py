@@ -120,17 +120,17 @@ def offered(folder: Path, typed: str) -> list[str]:
         ("me@al", []),
     ],
 )
-def test_completions(folder: Path, typed: str, lines: list[str]) -> None:
+def test_tab_offers_completions(folder: Path, typed: str, lines: list[str]) -> None:
     assert sorted(offered(folder, typed)) == sorted(lines)
 
 
-def test_what_is_meant_is_said(folder: Path) -> None:
+def test_completions_have_descriptions(folder: Path) -> None:
     assert ("/compress", "/compact: Shorten the history.") in completed(folder, "/com")
     assert completed(folder, "/model tw") == [("/model two", "of here")]
     assert completed(folder, "@sta")[0] == ("@staged", "what is staged")
 
 
-def test_the_best_comes_first(folder: Path) -> None:
+def test_best_file_match_comes_first(folder: Path) -> None:
     for name in ("src/model.py", "model/readme.md", "src/my_model.py", "src/m/o/del.txt"):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def test_the_best_comes_first(folder: Path) -> None:
     ]
 
 
-def test_a_file_comes_before_references_and_caches(folder: Path) -> None:
+def test_file_is_offered_before_references_and_caches(folder: Path) -> None:
     git(folder, "init")
     (folder / ".gitignore").write_text("statistics/\n")
     for name in ("stats.py", "check_stats.py", "__pycache__/stats.pyc", "statistics/x.txt"):
@@ -162,7 +162,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True)
 
 
-def test_git_says_what_is_ignored_and_typing_it_finds_it_still(folder: Path) -> None:
+def test_ignored_files_are_offered_only_when_typed(folder: Path) -> None:
     git(folder, "init")
     (folder / ".gitignore").write_text("build/\n*.log\n")
     (folder / "build").mkdir()
@@ -173,14 +173,14 @@ def test_git_says_what_is_ignored_and_typing_it_finds_it_still(folder: Path) -> 
     assert offered(folder, "@build/") == ["@build/bundle.js"]
 
 
-def test_a_repository_cannot_have_its_programs_run(folder: Path, tmp_path: Path) -> None:
+def test_completion_runs_no_programs_of_the_repository(folder: Path, tmp_path: Path) -> None:
     git(folder, "init")
     git(folder, "config", "core.fsmonitor", f"touch {tmp_path}/ran #")
     assert offered(folder, "@alp") == ["@alpha.txt"]
     assert not (tmp_path / "ran").exists()
 
 
-def test_fifty_thousand_files_are_quick(folder: Path) -> None:
+def test_search_in_50000_files_is_fast(folder: Path) -> None:
     names = [f"pkg{n % 500}/module_{n}.py" for n in range(50_000)]
     files = WorkspaceFiles(Guard(folder))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:

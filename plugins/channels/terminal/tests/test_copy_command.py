@@ -15,20 +15,22 @@ from support.terminal import TerminalScreen
 ANSWER = "See:\n\n```python\na = 1\n```\n\nor\n\n~~~\nb = 2\n~~~\n"
 
 
-def test_the_whole_answer_or_its_last_code() -> None:
+def test_copy_takes_whole_reply_or_last_code_block() -> None:
     assert text_to_copy(ANSWER, "") == ANSWER
     assert text_to_copy(ANSWER, " Code") == "b = 2\n"
     assert text_to_copy("no code", "code") is None
 
 
-def test_what_is_too_long_for_the_terminal_is_not_sent() -> None:
+def test_too_long_text_is_not_copied() -> None:
     sent: list[str] = []
     assert not copy("x" * (MAX_OSC52_BYTES + 1), {}, sent.append)
     assert not sent
 
 
 @pytest.mark.slow
-def test_copy_in_the_chat(env: dict[str, str], work: Path, script: Callable[[str], str]) -> None:
+def test_copy_command_works_in_chat(
+    env: dict[str, str], work: Path, script: Callable[[str], str]
+) -> None:
     model = script("  - {when: hello, text: 'Some **words**.'}\n")
     argv = [sys.executable, "-m", "hookline", "chat", "--model", model]
     with TerminalScreen(argv, env=env, cwd=work) as screen:

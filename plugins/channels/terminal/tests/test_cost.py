@@ -19,7 +19,7 @@ plugins:
 
 
 @pytest.mark.slow
-def test_the_cost_of_a_session_adds_up_and_is_shown_at_the_end(
+def test_session_cost_adds_up_and_is_shown_at_the_end(
     screen: Callable, script: Script, home: Path
 ) -> None:
     file = script(STEPS).removeprefix("scripted/")

@@ -24,7 +24,7 @@ def shot(tmp_path: Path) -> Path:
     return file
 
 
-def test_every_way_in_which_terminals_paste_a_path(shot: Path) -> None:
+def test_dragged_paths_reads_every_quoting_of_terminals(shot: Path) -> None:
     escaped = str(shot).replace(" ", r"\ ").replace("(", r"\(").replace(")", r"\)")
     for pasted in (
         str(shot),
@@ -39,7 +39,7 @@ def test_every_way_in_which_terminals_paste_a_path(shot: Path) -> None:
     assert dragged_paths(f"file://{quote(str(shot))}\nfile://{quote(str(shot))}\n") == [shot, shot]
 
 
-def test_text_is_no_file(shot: Path) -> None:
+def test_ordinary_text_is_no_dragged_file(shot: Path) -> None:
     for pasted in (
         "",
         "/",
@@ -57,7 +57,7 @@ def test_text_is_no_file(shot: Path) -> None:
         assert dragged_paths(pasted) == []
 
 
-def test_a_picture_is_known_by_its_content(shot: Path, tmp_path: Path) -> None:
+def test_picture_is_detected_by_content(shot: Path, tmp_path: Path) -> None:
     found = image_attachment(shot)
     assert found is not None
     assert (found.mime, found.name, found.size) == ("image/png", shot.name, len(PNG))
@@ -78,7 +78,7 @@ def install(folder: Path, name: str, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_the_clipboard_holds_a_picture_or_text_or_nothing(
+def test_clipboard_gives_picture_text_or_nothing(
     tmp_path: Path, shot: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

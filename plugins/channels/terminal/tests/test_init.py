@@ -58,7 +58,7 @@ def server(nothing_runs: None, env: dict[str, str]) -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
+def test_init_without_terminal_only_writes_files(piped: Callable, home: Path) -> None:
     done = piped("init")
     assert done.returncode == 0
     assert "Not asking questions here" in done.stdout
@@ -67,7 +67,7 @@ def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:
+def test_second_init_changes_nothing(piped: Callable, home: Path) -> None:
     done = piped("init", "--no-input", HOOKLINE_MODEL="nowhere")
     assert (done.returncode, "HOOKLINE_MODEL: model: found" in done.stdout) == (0, True)
     assert (home / "config.yaml").exists()
@@ -83,7 +83,7 @@ def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_template_loads_and_says_what_holds_anyway(piped: Callable, home: Path) -> None:
+def test_config_template_holds_only_defaults(piped: Callable, home: Path) -> None:
     before = json.loads(piped("config", "show", "--json").stdout)
     piped("init")
     checked = piped("config", "check")
@@ -92,7 +92,7 @@ def test_the_template_loads_and_says_what_holds_anyway(piped: Callable, home: Pa
 
 
 @pytest.mark.slow
-def test_each_commented_key_is_real_and_shows_its_default(piped: Callable, home: Path) -> None:
+def test_commented_keys_exist_and_show_defaults(piped: Callable, home: Path) -> None:
     before = json.loads(piped("config", "show", "--json").stdout)
     piped("init")
     file = home / "config.yaml"
@@ -114,7 +114,7 @@ def test_each_commented_key_is_real_and_shows_its_default(piped: Callable, home:
     ],
 )
 @pytest.mark.usefixtures("nothing_runs")
-def test_a_provider_is_asked_for_and_written_down(
+def test_chosen_provider_is_written_to_config(
     terminal: Callable, piped: Callable, home: Path, env: dict[str, str], number: int, name: str
 ) -> None:
     init = terminal("init")
@@ -132,7 +132,7 @@ def test_a_provider_is_asked_for_and_written_down(
 
 
 @pytest.mark.slow
-def test_a_server_that_runs_here_is_offered_and_tried(
+def test_running_local_server_is_offered_and_tried(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
     init = terminal("init")
@@ -153,7 +153,7 @@ def test_a_server_that_runs_here_is_offered_and_tried(
 
 
 @pytest.mark.slow
-def test_what_will_not_do_is_asked_again_and_what_fails_can_be_changed(
+def test_invalid_input_is_asked_again_and_failed_try_can_be_changed(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
     """Address, key and model, each of them wrong at first."""
@@ -201,7 +201,7 @@ plugins:
 
 
 @pytest.mark.slow
-def test_enter_throughout_changes_nothing(
+def test_enter_at_every_question_changes_nothing(
     terminal: Callable, home: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
     home.mkdir(mode=0o700)
@@ -218,7 +218,7 @@ def test_enter_throughout_changes_nothing(
 
 
 @pytest.mark.slow
-def test_what_is_set_is_the_default_and_a_new_answer_replaces_it(
+def test_current_value_is_the_default_and_new_answer_replaces_it(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
     home.mkdir(mode=0o700)
@@ -272,7 +272,7 @@ class One(Plugin[Config]):
 
 
 @pytest.mark.slow
-def test_any_installed_channel_is_asked_what_it_needs_and_checked(
+def test_installed_channel_is_configured_and_checked(
     terminal: Callable,
     piped: Callable,
     home: Path,
@@ -313,7 +313,7 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
 
 
 @pytest.mark.slow
-def test_an_unusable_config_is_reported_and_can_be_replaced(
+def test_invalid_config_is_reported_and_can_be_replaced(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
     home.mkdir(mode=0o700)
@@ -328,7 +328,7 @@ def test_an_unusable_config_is_reported_and_can_be_replaced(
 
 
 @pytest.mark.slow
-def test_a_wrong_value_is_mended_by_the_answer(
+def test_wrong_value_is_replaced_by_the_answer(
     terminal: Callable, home: Path, server: OpenAIServer
 ) -> None:
     home.mkdir(mode=0o700)
@@ -358,9 +358,7 @@ def test_leaving_early_changes_nothing(terminal: Callable, home: Path, keys: str
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_runs")
-def test_an_address_without_a_server_is_reported_before_the_model_is_asked_for(
-    terminal: Callable,
-) -> None:
+def test_missing_server_is_reported_before_model_question(terminal: Callable) -> None:
     init = terminal("init")
     answer(init, ("7  another server", "7"), ("Its address", "127.0.0.1:9/v1"), ("API_KEY", ""))
     screen = init.wait_for("The model's name")
@@ -369,7 +367,7 @@ def test_an_address_without_a_server_is_reported_before_the_model_is_asked_for(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_runs")
-def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
+def test_wrong_number_is_asked_again(terminal: Callable) -> None:
     init = terminal("init")
     init.wait_for("Number")
     init.type("99\r")
@@ -380,7 +378,7 @@ def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_at_the_first_question_ends_its_line(
+def test_ctrl_c_at_first_question_ends_its_line(
     terminal: Callable[..., OnTerminal], env: dict[str, str]
 ) -> None:
     for name in VARIABLES:
@@ -392,7 +390,7 @@ def test_ctrl_c_at_the_first_question_ends_its_line(
 
 
 @pytest.mark.slow
-def test_a_chat_without_a_model_leads_into_the_set_up(
+def test_chat_without_model_offers_setup(
     home: Path, work: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
     for name in VARIABLES:
@@ -422,7 +420,7 @@ def test_a_chat_without_a_model_leads_into_the_set_up(
 
 
 @pytest.mark.slow
-def test_a_chat_in_a_pipe_names_the_set_up_first(piped: Callable) -> None:
+def test_piped_chat_without_model_names_init_first(piped: Callable) -> None:
     done = piped("chat", stdin="hello\n")
     assert done.returncode == 2
     assert done.stderr.index("hookline init") < done.stderr.index("ANTHROPIC_API_KEY")

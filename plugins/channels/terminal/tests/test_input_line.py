@@ -52,7 +52,7 @@ def send(chat: TerminalScreen, server: OpenAIServer, rest: str = "") -> str:
 
 
 @pytest.mark.slow
-def test_the_editor_a_drag_and_the_clipboard(
+def test_editor_dragged_file_and_clipboard_reach_the_model(
     programs: Path, server: OpenAIServer, screen: Open, work: Path, tmp_path: Path
 ) -> None:
     shot, notes = tmp_path / "my shot.png", work / "my notes.txt"
@@ -86,9 +86,7 @@ def test_the_editor_a_drag_and_the_clipboard(
 
 
 @pytest.mark.slow
-def test_an_editor_that_fails_keeps_the_draft(
-    programs: Path, server: OpenAIServer, screen: Open
-) -> None:
+def test_failed_editor_keeps_draft(programs: Path, server: OpenAIServer, screen: Open) -> None:
     install(programs, "append", "exit 1")
     chat = screen("chat", "--model", "openai/gpt-5.5")
     chat.wait_for("›")
@@ -98,7 +96,7 @@ def test_an_editor_that_fails_keeps_the_draft(
 
 
 @pytest.mark.slow
-def test_a_wait_a_break_and_thoughts_are_seen(home: Path, screen: Open) -> None:
+def test_rate_limit_restart_and_reasoning_are_shown(home: Path, screen: Open) -> None:
     replies = [
         Reply(status=429, headers={"retry-after": "3"}, body={"error": {"message": "slow down"}}),
         Reply(

@@ -1,4 +1,4 @@
-"""What the menu of completions shows on a screen, and what was typed before there was a line."""
+"""The completion menu on a screen, and text typed before the input line is ready."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SKILL = "---\nname: {0}\ndescription: {1}\n---\nDo it.\n"
 
 
 @pytest.mark.slow
-def test_the_menu_offers_the_arguments_of_commands(
+def test_menu_offers_arguments_of_commands(
     screen: Callable, script: Script, home: Path, env: dict[str, str]
 ) -> None:
     for name, told in {"deploy-shop": "Deploys the shop.", "water": "Waters plants."}.items():
@@ -57,7 +57,7 @@ def test_the_menu_offers_the_arguments_of_commands(
 
 
 @pytest.mark.slow
-def test_what_is_typed_before_the_line_is_there_is_sent(screen: Callable, script: Script) -> None:
+def test_text_typed_before_input_line_is_ready_is_sent(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.type("hello\rand more\r")
     chat.wait_for("Heard.")

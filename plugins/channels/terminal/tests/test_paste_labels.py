@@ -21,7 +21,7 @@ PASTES = st.one_of(
 WORDS = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]), max_size=20)
 
 
-def test_a_long_paste_is_a_label_and_sent_whole() -> None:
+def test_long_paste_becomes_label_and_is_sent_complete() -> None:
     folding = PasteLabels()
     assert folding.pasted(LONG) == "[pasted 200 lines]"
     typed = folding.typed("fix [pasted 200 lines], please")
@@ -29,7 +29,7 @@ def test_a_long_paste_is_a_label_and_sent_whole() -> None:
     assert typed.shown == "fix [pasted 200 lines], please"
 
 
-def test_the_border() -> None:
+def test_paste_over_limit_becomes_label() -> None:
     folding = PasteLabels()
     short = "\n".join("x" * MAX_UNFOLDED_LINES)
     assert folding.pasted(short) == short
@@ -39,7 +39,7 @@ def test_the_border() -> None:
     assert folding.pasted("x" * (MAX_UNFOLDED_CHARS + 1)) == "[pasted 2001 characters]"
 
 
-def test_several_are_numbered_and_the_same_one_is_not() -> None:
+def test_paste_labels_are_numbered_unless_equal() -> None:
     folding = PasteLabels()
     assert folding.pasted(LONG) == "[pasted 200 lines]"
     assert folding.pasted(LONG.upper()) == "[pasted 200 lines #2]"
@@ -48,14 +48,14 @@ def test_several_are_numbered_and_the_same_one_is_not() -> None:
     assert sent == LONG.upper() + LONG
 
 
-def test_what_a_person_wrote_stays_what_it_is() -> None:
+def test_typed_label_text_is_not_expanded() -> None:
     folding = PasteLabels()
     assert folding.typed("[pasted 200 lines]").text == "[pasted 200 lines]"
     assert folding.pasted(LONG, "[pasted 200 lines]") == "[pasted 200 lines #2]"
     assert folding.typed("[pasted 200 line]").text == "[pasted 200 line]"
 
 
-def test_a_picture_goes_while_its_label_stands() -> None:
+def test_picture_is_sent_while_its_label_stands() -> None:
     folding = PasteLabels()
     label = folding.picture(SHOT)
     assert label == "[image 1: a b .png]"
@@ -66,7 +66,7 @@ def test_a_picture_goes_while_its_label_stands() -> None:
     assert folding.label_before("see [image 2: a b .png]") == ""
 
 
-def test_an_old_message_is_shown_folded_and_sent_whole() -> None:
+def test_recalled_message_is_folded_and_sent_complete() -> None:
     folding = PasteLabels()
     for text in (f"why?\n{LONG}", LONG * 9, "x" * 9_000, "short"):
         recalled = folding.recalled(text)
@@ -76,7 +76,7 @@ def test_an_old_message_is_shown_folded_and_sent_whole() -> None:
     assert folding.pasted(LONG.upper()) == "[pasted 200 lines]"
 
 
-def test_an_editor_sees_the_words_and_the_line_gets_its_label_back() -> None:
+def test_editor_gets_full_text_and_label_returns_after_it() -> None:
     folding = PasteLabels()
     label = folding.pasted(LONG)
     shown = folding.expanded(f"fix {label}")
@@ -85,7 +85,7 @@ def test_an_editor_sees_the_words_and_the_line_gets_its_label_back() -> None:
 
 
 @given(st.lists(st.tuples(WORDS, PASTES), max_size=6), WORDS)
-def test_what_is_sent_is_what_was_pasted(parts: list[tuple[str, str]], end: str) -> None:
+def test_sent_text_equals_pasted_text(parts: list[tuple[str, str]], end: str) -> None:
     folding = PasteLabels()
     draft = sent = ""
     for word, paste in parts:
@@ -99,7 +99,7 @@ def test_what_is_sent_is_what_was_pasted(parts: list[tuple[str, str]], end: str)
 
 
 @given(st.lists(PASTES, max_size=4), st.text(max_size=100))
-def test_what_stands_for_nothing_is_left_alone(pastes: list[str], text: str) -> None:
+def test_unknown_labels_are_left_alone(pastes: list[str], text: str) -> None:
     folding = PasteLabels()
     known = {folding.pasted(paste) for paste in pastes} - set(pastes)
     if not any(label in text for label in known):
@@ -107,7 +107,7 @@ def test_what_stands_for_nothing_is_left_alone(pastes: list[str], text: str) -> 
 
 
 @given(st.lists(PASTES, max_size=4))
-def test_an_editor_changes_nothing_by_itself(pastes: list[str]) -> None:
+def test_folding_after_unchanged_edit_keeps_text(pastes: list[str]) -> None:
     folding = PasteLabels()
     draft = " ".join(folding.pasted(paste) for paste in pastes)
     words = folding.expanded(draft)

@@ -1,4 +1,4 @@
-"""What a turn is doing, what a result tells, and what the status has room for."""
+"""Progress of a turn, lines of tool results, and queued messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Clock:
         return self.now
 
 
-def test_seconds_count_for_each_thing_that_is_done() -> None:
+def test_progress_counts_seconds_for_each_step() -> None:
     clock = Clock()
     progress = TurnProgress(clock)
     assert progress.lines(80, 6) == []
@@ -40,7 +40,7 @@ def test_seconds_count_for_each_thing_that_is_done() -> None:
     assert progress.lines(80, 6) == []
 
 
-def test_a_plan_stands_above_the_line_while_the_turn_runs() -> None:
+def test_plan_is_shown_above_status_while_turn_runs() -> None:
     live = LiveArea(4)
     live.board = "Plan: 2 of 6 done\n✓ a\n✓ b\n▸ c\x1b[2J\n○ d\n○ e\n○ f"
     rows = "".join(text for _, text, *_ in live.rows(40)).splitlines()
@@ -51,7 +51,7 @@ def test_a_plan_stands_above_the_line_while_the_turn_runs() -> None:
     assert live.rows(40) == []
 
 
-def test_a_call_with_a_board_is_one_line() -> None:
+def test_call_with_board_is_one_line() -> None:
     call = ToolCall("1", "plan", {"steps": [{"text": "a", "state": "done"}]})
     data = {"board": "1 of 2 done, now: b"}
     result = ToolResult(call, "Plan: 1 of 2 done.", data=data, shown="Plan\n✓ a\n▸ b")
@@ -60,7 +60,7 @@ def test_a_call_with_a_board_is_one_line() -> None:
     assert is_more
 
 
-def test_a_wait_counts_down() -> None:
+def test_waiting_status_counts_down() -> None:
     clock = Clock()
     progress = TurnProgress(clock)
     progress.start()
@@ -71,7 +71,7 @@ def test_a_wait_counts_down() -> None:
     assert "trying again in 0 s" in progress.lines(80, 6)[0]
 
 
-def test_thoughts_are_shown_while_they_last_and_timed_once() -> None:
+def test_reasoning_is_shown_while_it_lasts_and_timed_once() -> None:
     clock = Clock()
     progress = TurnProgress(clock)
     progress.start()
@@ -82,12 +82,12 @@ def test_thoughts_are_shown_while_they_last_and_timed_once() -> None:
     assert progress.thought_lines(40, 1) == []
 
 
-def test_the_path_comes_first_and_long_texts_are_counted() -> None:
+def test_call_line_shows_path_first_and_line_counts() -> None:
     call = ToolCall("1", "edit_file", {"old_string": "a\nb", "new_string": "c", "path": "x.py"})
     assert call_line(call) == "edit_file x.py, old_string=(2 lines), new_string=c"
 
 
-def test_a_refusal_shows_the_sentence_for_people() -> None:
+def test_refusal_shows_its_sentence_for_people() -> None:
     call = ToolCall("1", "bash", {"command": "rm -rf /"})
     result = ToolResult(call, "Denied: no. Do not try again.", False, shown="Denied: It deletes.")
     rows, more = result_rows(result, 80, FOLDS)
@@ -95,7 +95,7 @@ def test_a_refusal_shows_the_sentence_for_people() -> None:
     assert not more
 
 
-def test_wide_letters_and_control_characters_stay_within_the_screen() -> None:
+def test_wide_and_control_characters_stay_within_screen() -> None:
     call = ToolCall("1", "bash", {"command": "echo 雪\x1b]0;x\x07" + "雪" * 60})
     result = ToolResult(call, "\x1b[2J" + "雪" * 100 + "\n[exit code 0]", data={"exit_code": 0})
     rows, _ = result_rows(result, 40, FOLDS)
@@ -105,7 +105,7 @@ def test_wide_letters_and_control_characters_stay_within_the_screen() -> None:
     assert "\x1b[2J" not in "".join(rows)
 
 
-def test_only_the_first_waiting_lines_are_shown() -> None:
+def test_only_first_queued_messages_are_shown() -> None:
     queued = QueuedMessages()
     for number in range(MAX_SHOWN + 2):
         queued.add(str(number), f"line {number}")

@@ -1,4 +1,4 @@
-"""Going back to earlier sessions: what the model reads then, and what a person sees and presses."""
+"""Resuming earlier sessions: what the model reads, and what a person sees and presses."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _open_at_the_end(screen: TerminalScreen) -> str:
 
 
 @pytest.mark.slow
-def test_resume_goes_back_and_the_chat_stays_there(server: OpenAIServer, chat: Chat) -> None:
+def test_resume_switches_to_session_and_stays_there(server: OpenAIServer, chat: Chat) -> None:
     screen = chat()
     _say(screen, "apples")
     screen.type("/new\r")
@@ -91,7 +91,7 @@ def test_resume_goes_back_and_the_chat_stays_there(server: OpenAIServer, chat: C
 
 
 @pytest.mark.slow
-def test_the_picker_searches_shows_and_goes_there(server: OpenAIServer, chat: Chat) -> None:
+def test_picker_searches_previews_and_resumes(server: OpenAIServer, chat: Chat) -> None:
     screen = chat()
     _say(screen, "apples")
     screen.type("/new\r")
@@ -116,7 +116,7 @@ def test_the_picker_searches_shows_and_goes_there(server: OpenAIServer, chat: Ch
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_the_command_line_goes_on_with_a_session(
+def test_continue_and_resume_options_reopen_session(
     server: OpenAIServer, chat: Chat, work: Path, columns: int
 ) -> None:
     screen = chat(columns=columns)
@@ -140,7 +140,7 @@ def test_the_command_line_goes_on_with_a_session(
 
 
 @pytest.mark.slow
-def test_the_line_at_the_end_goes_back_to_that_session_however_old(
+def test_continue_line_reopens_an_old_session(
     server: OpenAIServer, chat: Chat, env: dict[str, str]
 ) -> None:
     screen = chat()
@@ -155,7 +155,7 @@ def test_the_line_at_the_end_goes_back_to_that_session_however_old(
 
 
 @pytest.mark.slow
-def test_nothing_said_leaves_no_line(server: OpenAIServer, chat: Chat) -> None:
+def test_chat_without_messages_prints_no_continue_line(server: OpenAIServer, chat: Chat) -> None:
     screen = chat()
     screen.type("/whoami\r")
     screen.wait_for("terminal:")
@@ -163,7 +163,7 @@ def test_nothing_said_leaves_no_line(server: OpenAIServer, chat: Chat) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_resumed_is_a_sentence(
+def test_unknown_session_gives_an_error_sentence(
     server: OpenAIServer, env: dict[str, str], work: Path
 ) -> None:
     def hookline(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""What stands on the screen while a turn runs and after it, as a person reads it."""
+"""The screen while a turn runs and after it, as a person reads it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_chat(env: dict[str, str], work: Path, script: Callable[[str], str]) -> 
 
 
 @pytest.mark.slow
-def test_a_turn_shows_what_it_changes_and_what_commands_print(open_chat: Open) -> None:
+def test_turn_shows_file_changes_and_command_output(open_chat: Open) -> None:
     screen = open_chat()
     screen.type("write\r")
     screen.wait_for("two")
@@ -81,7 +81,7 @@ def test_a_turn_shows_what_it_changes_and_what_commands_print(open_chat: Open) -
 
 
 @pytest.mark.slow
-def test_what_is_typed_meanwhile_waits_in_sight(open_chat: Open) -> None:
+def test_message_typed_during_turn_is_shown_as_queued(open_chat: Open) -> None:
     screen = open_chat()
     screen.type("slow\r")
     screen.wait_for("thinking 1 s · ctrl-c stops")
@@ -114,7 +114,7 @@ def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_windows_size_wins_over_that_of_the_environment(
+def test_window_size_overrides_environment(
     env: dict[str, str], work: Path, script: Callable[[str], str]
 ) -> None:
     model = script(f"  - text: {'unbreakable ' * 30}\n")

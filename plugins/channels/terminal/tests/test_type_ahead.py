@@ -23,7 +23,7 @@ PIECES += ["\x1b[A", "\x1b[B", "\x1b[B\r", "\x1b[A\x1b[A\r", "\n", "\x7f", "\x1b
 
 
 @pytest.mark.slow
-def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Script) -> None:
+def test_typing_during_question_returns_to_input_line(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS), answers=False)
     chat.wait_for("›")
     chat.type("go\r")
@@ -56,7 +56,7 @@ def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Scri
 
 
 @pytest.mark.slow
-def test_a_flood_answers_nothing(screen: Callable, script: Script) -> None:
+def test_flood_of_keys_answers_nothing(screen: Callable, script: Script) -> None:
     """More than the terminal and one reading of it hold, from before the question to after it."""
     chat = screen("run", "go", "--model", script(STEPS))
     flood = threading.Thread(target=lambda: [chat.type("1\r\x1b[B\r3\r" * 100) for _ in range(20)])
@@ -86,9 +86,7 @@ def fuzzed(chat: object, seed: int) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_is_typed_on_and_on_approves_nothing(
-    screen: Callable, script: Script, seed: int
-) -> None:
+def test_random_typing_approves_nothing(screen: Callable, script: Script, seed: int) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.wait_for("›")
     chat.type("go\r")
@@ -105,7 +103,7 @@ def test_whatever_is_typed_on_and_on_approves_nothing(
 
 
 @pytest.mark.slow
-def test_a_stopped_turn_takes_its_question_away(screen: Callable, script: Script) -> None:
+def test_stopped_turn_closes_its_question(screen: Callable, script: Script) -> None:
     steps = STEPS.replace("moon", '"moon, slowly"')
     chat = screen("chat", "--model", script(steps), columns=40)
     chat.wait_for("›")

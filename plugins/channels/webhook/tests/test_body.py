@@ -1,4 +1,4 @@
-"""Bodies and signatures: what is taken, what is refused, and nothing in between."""
+"""Bodies and signatures: what is accepted and what is rejected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def body(**changed: Any) -> bytes:
 
 
 @given(IDS, IDS, IDS, TEXTS, st.booleans())
-def test_what_is_right_arrives_as_it_was_sent(
+def test_valid_body_is_parsed_unchanged(
     id_: str, chat: str, user: str, text: str, ascii_: bool
 ) -> None:
     whole = {"id": id_, "chat": chat, "user": user, "text": text, "more": [1]}
@@ -33,13 +33,13 @@ def test_what_is_right_arrives_as_it_was_sent(
     assert parse_body(sent) == WebhookMessage(id_, chat, user, text)
 
 
-def test_a_name_and_an_author_may_be_told() -> None:
+def test_body_may_name_sender_and_forwarded_author() -> None:
     found = parse_body(body(sender="Ann", forwarded="Bob"))
     assert (found.sender, found.forwarded) == ("Ann", "Bob")
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_with_a_sentence(data: bytes) -> None:
+def test_any_bytes_are_parsed_or_rejected_with_an_error(data: bytes) -> None:
     try:
         found = parse_body(data)
     except InvalidBody as error:
@@ -82,7 +82,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("data", WRONG, ids=lambda data: data[:30].decode("utf-8", "replace"))
-def test_what_is_wrong_is_named(data: bytes) -> None:
+def test_invalid_body_error_names_the_problem(data: bytes) -> None:
     with pytest.raises(InvalidBody, match=WRONG[data]):
         parse_body(data)
 
@@ -91,7 +91,7 @@ KEY = b"0123456789abcdef"
 
 
 @given(st.binary(), st.binary(min_size=1))
-def test_a_signature_fits_one_body_and_one_secret(data: bytes, other: bytes) -> None:
+def test_signature_fits_only_its_body_and_secret(data: bytes, other: bytes) -> None:
     right = signature(KEY, data)
     assert is_signed(KEY, data, [right])
     assert not is_signed(KEY, data + other, [right])
@@ -99,11 +99,11 @@ def test_a_signature_fits_one_body_and_one_secret(data: bytes, other: bytes) -> 
 
 
 @given(st.lists(st.text(), max_size=3))
-def test_nothing_else_is_a_signature(given_: list[str]) -> None:
+def test_random_text_is_not_a_valid_signature(given_: list[str]) -> None:
     assert not is_signed(KEY, b"body", given_)
 
 
-def test_the_signature_is_the_one_of_the_standard() -> None:
+def test_signature_matches_rfc_4231() -> None:
     """RFC 4231, test case 2."""
     wanted = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
     assert signature(b"Jefe", b"what do ya want for nothing?") == f"sha256={wanted}"
@@ -126,9 +126,9 @@ RIGHT = signature(KEY, b"body")
         [""],
     ],
 )
-def test_a_signature_is_spelt_in_one_way(given_: list[str]) -> None:
+def test_signature_header_must_have_exact_form(given_: list[str]) -> None:
     assert not is_signed(KEY, b"body", given_)
 
 
-def test_without_a_secret_no_signature_is_valid() -> None:
+def test_no_signature_is_valid_without_secret() -> None:
     assert not is_signed(b"", b"body", [signature(b"", b"body")])

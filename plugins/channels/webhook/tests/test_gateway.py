@@ -1,4 +1,4 @@
-"""Real gateways: nothing is lost and nothing said twice, whatever kills them."""
+"""Real gateways: kills lose nothing and repeat nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from .conftest import PATIENCE, Gateways, ReplyServer, end, message, signed
 
 
 @pytest.mark.slow
-def test_a_message_is_answered_and_sigterm_ends_with_0(
-    gateways: Gateways, replies: ReplyServer
-) -> None:
+def test_message_gets_reply_and_sigterm_exits_0(gateways: Gateways, replies: ReplyServer) -> None:
     gateways.configure()
     gateway = gateways.start()
     assert gateways.post(message("m1")).status_code == 202
@@ -40,7 +38,7 @@ POINTS = [
 @pytest.mark.parametrize(
     "point", ["after-send:2", *(pytest.param(point, marks=pytest.mark.slow) for point in POINTS)]
 )
-def test_a_kill_loses_nothing_and_says_nothing_twice(
+def test_kill_loses_nothing_and_repeats_nothing(
     gateways: Gateways, replies: ReplyServer, point: str
 ) -> None:
     gateways.configure()
@@ -67,7 +65,7 @@ def test_a_kill_loses_nothing_and_says_nothing_twice(
 
 
 @pytest.mark.slow
-def test_fifty_chats_at_once_out_of_order_and_repeated(
+def test_fifty_chats_with_repeated_messages_get_one_reply_each(
     gateways: Gateways, replies: ReplyServer
 ) -> None:
     gateways.configure()
@@ -89,7 +87,7 @@ def test_fifty_chats_at_once_out_of_order_and_repeated(
 
 
 @pytest.mark.slow
-def test_sigterm_delivers_what_is_under_way(gateways: Gateways, replies: ReplyServer) -> None:
+def test_sigterm_delivers_running_reply(gateways: Gateways, replies: ReplyServer) -> None:
     gateways.configure('steps: [{when: ".", text: "slow", delay: 1.5, repeat: true}]\n')
     gateway = gateways.start()
     assert gateways.post(message("m1")).status_code == 202
@@ -98,7 +96,7 @@ def test_sigterm_delivers_what_is_under_way(gateways: Gateways, replies: ReplySe
 
 
 @pytest.mark.slow
-def test_a_gateway_without_a_secret_does_not_start(gateways: Gateways) -> None:
+def test_gateway_with_short_secret_does_not_start(gateways: Gateways) -> None:
     gateways.configure(webhook={"listen": f"127.0.0.1:{gateways.port}", "secret": "short"})
     code, _, err = gateways.run("gateway")
     assert code == 1
@@ -115,7 +113,7 @@ SCRIPT = {
 
 
 @pytest.mark.slow
-def test_claim_pairing_and_approval_from_end_to_end(
+def test_claim_pairing_and_approval_work_end_to_end(
     gateways: Gateways, replies: ReplyServer
 ) -> None:
     gateways.configure(json.dumps(SCRIPT), access={}, shell={})

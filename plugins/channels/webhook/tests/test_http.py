@@ -47,7 +47,7 @@ def serve(harness: Callable[..., Harness], replies: ReplyServer) -> Serve:
     return run
 
 
-def test_a_message_is_taken_and_answered(serve: Serve, replies: ReplyServer) -> None:
+def test_message_is_accepted_and_gets_reply(serve: Serve, replies: ReplyServer) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
         answer = await client.post(url, content=message("m1"), headers=signed(message("m1")))
         return answer.status_code, answer.json()
@@ -57,7 +57,7 @@ def test_a_message_is_taken_and_answered(serve: Serve, replies: ReplyServer) -> 
     assert dict(reply) == {"id": reply["id"], "chat": "c1", "text": "hi", "in_reply_to": "m1"}
 
 
-def test_who_waits_hears_that_the_server_has_ended(harness: Callable[..., Harness]) -> None:
+def test_wait_raises_when_server_ends(harness: Callable[..., Harness]) -> None:
     h = harness(Webhook, config={"listen": "127.0.0.1:0", "secret": SECRET})
 
     async def story() -> None:
@@ -76,7 +76,7 @@ def test_who_waits_hears_that_the_server_has_ended(harness: Callable[..., Harnes
     h.run(story())
 
 
-def test_a_repeated_id_does_nothing(serve: Serve, replies: ReplyServer) -> None:
+def test_repeated_message_id_is_ignored(serve: Serve, replies: ReplyServer) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
         bodies = [message("m1"), message("m1"), message("m1", "other", "c2", "bob")]
         posts = [client.post(url, content=one, headers=signed(one)) for one in bodies]
@@ -101,7 +101,7 @@ REFUSED: list[tuple[str, bytes, dict[str, str], int]] = [
 
 
 @sampled(("method", "body", "headers", "status"), REFUSED)
-def test_the_rest_is_refused(
+def test_invalid_requests_are_refused(
     serve: Serve, method: str, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
@@ -113,7 +113,7 @@ def test_the_rest_is_refused(
         assert answer.json()["error"]
 
 
-def test_a_body_without_a_length_is_cut_off(serve: Serve) -> None:
+def test_body_without_length_is_cut_off_at_limit(serve: Serve) -> None:
     async def endless() -> Any:
         while True:
             yield b"x" * 1000
@@ -128,7 +128,7 @@ def test_a_body_without_a_length_is_cut_off(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /web", b"POST /webhook HTTP/1.1\r\nHost: x\r\n"])
-def test_connections_that_send_nothing_keep_nobody_out(serve: Serve, sent: bytes) -> None:
+def test_idle_connections_do_not_block_others(serve: Serve, sent: bytes) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
         port = httpx2.URL(url).port
         lines = [await asyncio.open_connection("127.0.0.1", port) for _ in range(600)]
@@ -147,7 +147,7 @@ def test_connections_that_send_nothing_keep_nobody_out(serve: Serve, sent: bytes
 
 
 @pytest.mark.parametrize("first", [b"", message("m1")], ids=["at once", "after a request"])
-def test_a_head_that_does_not_come_ends_the_connection(
+def test_connection_without_request_head_is_closed(
     serve: Serve, first: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_webkit.connections.HEADER_TIMEOUT_SECONDS", 0.2)
@@ -171,7 +171,7 @@ def test_a_head_that_does_not_come_ends_the_connection(
 
 
 @pytest.mark.parametrize("path", ["/", "/webhook/", "/webhook/x", "/docs", "/healthz"])
-def test_there_is_nothing_else(serve: Serve, path: str) -> None:
+def test_other_paths_return_404(serve: Serve, path: str) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
         there = url.removesuffix("/webhook") + path
         return await client.post(there, content=message("m1"), headers=signed(message("m1")))
@@ -180,7 +180,7 @@ def test_there_is_nothing_else(serve: Serve, path: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=utf-8", "", "x"])
-def test_the_content_type_does_not_matter(serve: Serve, kind: str) -> None:
+def test_content_type_is_ignored(serve: Serve, kind: str) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
         headers = {**signed(message("m1")), "Content-Type": kind}
         return await client.post(url, content=message("m1"), headers=headers)
@@ -188,7 +188,7 @@ def test_the_content_type_does_not_matter(serve: Serve, kind: str) -> None:
     assert serve(talk, model=["hi"]).status_code == 202
 
 
-def test_what_cannot_be_stored_is_not_acknowledged(
+def test_message_that_cannot_be_stored_gets_503(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **_options: object) -> None:
@@ -202,7 +202,7 @@ def test_what_cannot_be_stored_is_not_acknowledged(
     assert (answer.status_code, "later" in answer.json()["error"]) == (503, True)
 
 
-def test_signals_stay_the_gateways(serve: Serve) -> None:
+def test_server_installs_no_signal_handlers(serve: Serve) -> None:
     import signal
 
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
@@ -214,7 +214,7 @@ def test_signals_stay_the_gateways(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "short", "fifteen chars.."])
-def test_a_short_secret_does_not_start(harness: Callable[..., Harness], secret: str) -> None:
+def test_short_secret_stops_start(harness: Callable[..., Harness], secret: str) -> None:
     h = harness(Webhook, config={"listen": "127.0.0.1:0", "secret": secret})
 
     async def start() -> None:
@@ -227,7 +227,7 @@ def test_a_short_secret_does_not_start(harness: Callable[..., Harness], secret: 
         h.run(start())
 
 
-def test_a_port_that_is_taken_is_named(
+def test_port_in_use_error_names_the_address(
     serve: Serve, harness: Callable[..., Harness], replies: ReplyServer
 ) -> None:
     port = int(replies.url.split(":")[2].split("/")[0])
@@ -239,7 +239,7 @@ def test_a_port_that_is_taken_is_named(
         serve(talk, listen=f"127.0.0.1:{port}")
 
 
-def test_the_doctor_looks_at_it(harness: Callable[..., Harness]) -> None:
+def test_doctor_checks_secret_and_hints(harness: Callable[..., Harness]) -> None:
     h = harness(Webhook, config={"listen": "0.0.0.0:1", "secret": "short"})
     results: dict[str, Any] = {check.name: check.run() for _, check in h.checks()}
     assert not results["secret"].ok
@@ -249,7 +249,7 @@ def test_the_doctor_looks_at_it(harness: Callable[..., Harness]) -> None:
 
 
 @pytest.mark.parametrize("listen", ["8765", ":8765", "host:", "host:x", "::1:80", "h:99999", ""])
-def test_an_address_that_is_none_is_refused(listen: str) -> None:
+def test_invalid_listen_address_is_refused(listen: str) -> None:
     from hookline_webhook import WebhookConfig
 
     with pytest.raises(ValueError, match=r"host:port|is not a port"):

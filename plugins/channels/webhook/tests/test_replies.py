@@ -1,4 +1,4 @@
-"""The posting side: retried until it is confirmed, in order, signed, whole."""
+"""Posting of replies: retried until confirmed, in order, complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from .conftest import SECRET, ReplyServer
 
 
-class Desk:
+class OfflineWebhook:
     """A webhook that does not listen; messages are handed in."""
 
     def __init__(self, harness: Callable[..., Harness], model: Any, **changed: Any) -> None:
@@ -39,41 +39,47 @@ class Desk:
 
 
 @pytest.fixture
-def desk(harness: Callable[..., Harness], replies: ReplyServer) -> Callable[..., Desk]:
-    return lambda model, **changed: Desk(harness, model, **{"reply_url": replies.url, **changed})
+def make_webhook(
+    harness: Callable[..., Harness], replies: ReplyServer
+) -> Callable[..., OfflineWebhook]:
+    return lambda model, **changed: OfflineWebhook(
+        harness, model, **{"reply_url": replies.url, **changed}
+    )
 
 
 @pytest.mark.parametrize("status", [500, 429, 404, 302])
-def test_it_is_posted_again_until_it_is_confirmed(
-    desk: Callable[..., Desk], replies: ReplyServer, status: int
+def test_reply_is_retried_until_confirmed(
+    make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer, status: int
 ) -> None:
     replies.script = [(status, {"Location": replies.url})]
-    desk(["hi"]).hand_in(("m1", "c1"))
+    make_webhook(["hi"]).hand_in(("m1", "c1"))
     first, second = replies.posts
     assert first.body == second.body
     assert [first.status, second.status] == [status, 200]
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
-def test_what_is_confirmed_is_not_posted_again(
-    desk: Callable[..., Desk], replies: ReplyServer, status: int
+def test_confirmed_reply_is_not_posted_again(
+    make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer, status: int
 ) -> None:
     replies.script = [(status, {})]
-    desk(["hi"]).hand_in(("m1", "c1"))
+    make_webhook(["hi"]).hand_in(("m1", "c1"))
     assert len(replies.posts) == 1
 
 
-def test_a_chat_keeps_its_order_though_the_first_fails(
-    desk: Callable[..., Desk], replies: ReplyServer
+def test_replies_of_chat_keep_order_after_failure(
+    make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer
 ) -> None:
     replies.script = [(500, {})]
     said = [(f"m{number}", "c1") for number in range(5)]
-    desk(["hi"] * 5).hand_in(*said)
+    make_webhook(["hi"] * 5).hand_in(*said)
     assert [body["in_reply_to"] for body in replies.taken] == [id_ for id_, _ in said]
 
 
-def test_the_time_a_server_asks_for_is_waited(
-    desk: Callable[..., Desk], replies: ReplyServer, monkeypatch: pytest.MonkeyPatch
+def test_retry_after_is_waited(
+    make_webhook: Callable[..., OfflineWebhook],
+    replies: ReplyServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waited: list[float] = []
 
@@ -84,15 +90,15 @@ def test_the_time_a_server_asks_for_is_waited(
 
     monkeypatch.setattr(module.asyncio, "sleep", sleep)
     replies.script = [(429, {"Retry-After": "7"}), (503, {"Retry-After": "100000"})]
-    desk(["hi"]).hand_in(("m1", "c1"))
+    make_webhook(["hi"]).hand_in(("m1", "c1"))
     assert 7.0 in waited
     assert 300.0 in waited
 
 
-def test_without_an_address_a_reply_stays_in_the_session(
-    desk: Callable[..., Desk], replies: ReplyServer
+def test_reply_without_reply_url_stays_in_session(
+    make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer
 ) -> None:
-    one = desk(["hi"], reply_url=None)
+    one = make_webhook(["hi"], reply_url=None)
     one.hand_in(("m1", "c1"))
 
     async def stored() -> str:
@@ -107,16 +113,16 @@ def test_without_an_address_a_reply_stays_in_the_session(
 SESSION = Session("s", "webhook", "c1", None, 0.0)
 
 
-def test_long_and_strange_texts_arrive_whole(
-    desk: Callable[..., Desk], replies: ReplyServer
+def test_long_and_odd_text_arrives_complete(
+    make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer
 ) -> None:
     text = "漢字\u2028\x1b\n" * 50_000 + "."
-    desk([text]).hand_in(("m1", "c1"))
+    make_webhook([text]).hand_in(("m1", "c1"))
     (body,) = replies.taken
     assert body["text"] == text
 
 
-def test_attachments_are_listed() -> None:
+def test_reply_lists_attachments() -> None:
     files = (
         Attachment(Path("/a/b.png"), "image/png", "picture.png", 3),
         Audio(Path("/a/c.ogg"), "audio/ogg", 1.0),
@@ -129,9 +135,9 @@ def test_attachments_are_listed() -> None:
 
 
 @given(st.text() | st.sampled_from(["Sun, 22 Nov 2026 09:00:00 GMT", "-5", "1e9", "٣", "9" * 50]))
-def test_any_retry_after_is_a_bounded_wait(given_: str) -> None:
+def test_any_retry_after_gives_a_bounded_wait(given_: str) -> None:
     assert 0 <= retry_after_seconds({"retry-after": given_}, 1.8e9) <= 300
 
 
-def test_a_date_is_waited_for() -> None:
+def test_retry_after_date_is_converted_to_seconds() -> None:
     assert retry_after_seconds({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0) == 40.0

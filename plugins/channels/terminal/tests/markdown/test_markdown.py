@@ -35,44 +35,44 @@ def cut(text: str, sizes: list[int]) -> list[str]:
 
 
 @given(TEXTS, st.lists(st.integers(1, 7), max_size=40))
-def test_the_pieces_do_not_matter_and_nothing_is_lost(text: str, sizes: list[int]) -> None:
+def test_piece_sizes_do_not_change_blocks(text: str, sizes: list[int]) -> None:
     assert "".join(cut(text, sizes)) == text
     assert cut(text, sizes) == cut(text, [])
 
 
-def test_a_block_ends_where_the_next_begins() -> None:
+def test_block_ends_where_next_begins() -> None:
     assert cut("one\ntwo\n\n\nthree", []) == ["one\ntwo\n\n\n", "three"]
 
 
-def test_a_code_block_is_whole() -> None:
+def test_code_block_is_one_block() -> None:
     code = "```py\na\n\nb\n~~~\n\nc\n```\n"
     assert cut(f"{code}\nafter", []) == [f"{code}\n", "after"]
 
 
-def test_a_longer_fence_holds_a_shorter_one() -> None:
+def test_longer_fence_contains_shorter_fence() -> None:
     code = "````\n```\n\n```\n````\n"
     assert cut(f"{code}\nafter", []) == [f"{code}\n", "after"]
 
 
-def test_what_is_indented_stays_with_its_list() -> None:
+def test_indented_text_stays_with_its_list() -> None:
     text = "- a\n\n  still a\n\n- b"
     assert cut(text, []) == ["- a\n\n  still a\n\n", "- b"]
 
 
-def test_a_link_shows_where_it_leads() -> None:
+def test_link_shows_its_url() -> None:
     assert "https://example.org/x" in render("[a bank](https://example.org/x)", 80)
 
 
 @given(TEXTS)
-def test_all_words_are_shown(text: str) -> None:
+def test_render_keeps_all_words(text: str) -> None:
     assert render(text, 80).count("words") == text.count("words")
 
 
-def test_the_line_breaks_of_a_paragraph_stay() -> None:
+def test_render_keeps_line_breaks_of_paragraph() -> None:
     assert render("Dear Ann,\nhello.\nBob", 80) == "Dear Ann,\nhello.\nBob\n"
 
 
-def test_an_open_line_breaks_at_the_same_places_while_it_grows() -> None:
+def test_growing_line_wraps_at_stable_places() -> None:
     answer = StreamedAnswer()
     answer.grow("first\n" + "雪" * 7_990)
     answer.grow("だ")
@@ -90,7 +90,7 @@ def test_an_open_line_breaks_at_the_same_places_while_it_grows() -> None:
         ("```\n**kept", ["```", "**kept"]),
     ],
 )
-def test_an_open_block_is_broken_between_words(said: str, lines: list[str]) -> None:
+def test_open_block_wraps_between_words(said: str, lines: list[str]) -> None:
     answer = StreamedAnswer()
     answer.grow(said)
     assert answer.tail_lines(20, 5) == lines

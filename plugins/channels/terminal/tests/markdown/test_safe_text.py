@@ -13,19 +13,19 @@ ANY = st.text(st.characters(), max_size=80)
 
 
 @given(ANY)
-def test_a_literal_text_hides_nothing(text: str) -> None:
+def test_literal_shows_every_hidden_character(text: str) -> None:
     shown = literal(text).replace("\n", "").replace("\t", "")
     assert all(unicodedata.category(c) not in ("Cc", "Cf", "Cs") for c in shown)
 
 
 @given(ANY)
-def test_an_answer_holds_no_control_character(text: str) -> None:
+def test_readable_has_no_control_characters(text: str) -> None:
     shown = readable(text).replace("\n", "").replace("\t", "")
     assert all(unicodedata.category(c) not in ("Cc", "Cs") for c in shown)
 
 
 @given(ANY.filter(str.isprintable))
-def test_what_can_be_printed_is_not_changed(text: str) -> None:
+def test_printable_text_is_unchanged(text: str) -> None:
     assert literal(text) == readable(text) == text
 
 
@@ -38,17 +38,17 @@ def test_what_can_be_printed_is_not_changed(text: str) -> None:
         ("zwei\nZeilen\tTab", "zwei\nZeilen\tTab"),
     ],
 )
-def test_the_unseen_is_spelt_out(text: str, shown: str) -> None:
+def test_literal_spells_out_invisible_characters(text: str, shown: str) -> None:
     assert literal(text) == shown
 
 
-def test_joined_emoji_stay_joined_in_an_answer() -> None:
+def test_readable_keeps_joined_emoji() -> None:
     family = "\U0001f468\u200d\U0001f467"
     assert readable(family) == family
 
 
 @given(ANY, st.integers(2, 40))
-def test_one_line_is_one_line(text: str, width: int) -> None:
+def test_one_line_has_no_newline_and_fits_width(text: str, width: int) -> None:
     line = one_line(text, width)
     assert len(line) <= width
     assert "\n" not in line

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 TEXTS = st.text("ab 雪é́🎉　x", max_size=60)
 
 
-def test_widths() -> None:
+def test_width_of_counts_columns() -> None:
     assert [width_of(text) for text in ("abc", "雪だ", "🎉", "é")] == [3, 4, 2, 1]
 
 
 @given(TEXTS, st.integers(4, 30))
-def test_nothing_is_wider_than_asked_for(text: str, width: int) -> None:
+def test_cut_and_wrapped_lines_fit_width(text: str, width: int) -> None:
     pieces = folded(text, width)
     assert "".join(pieces) == text
     assert width_of(cut(text, width)) <= width
@@ -24,11 +24,11 @@ def test_nothing_is_wider_than_asked_for(text: str, width: int) -> None:
 
 
 @given(TEXTS, st.integers(4, 30))
-def test_breaking_keeps_every_letter(text: str, width: int) -> None:
+def test_wrapping_keeps_every_letter(text: str, width: int) -> None:
     assert "".join(wrapped(text, width)).replace(" ", "") == text.replace(" ", "")
 
 
-def test_a_row_goes_on_below_its_last_cell() -> None:
+def test_fitted_row_continues_below_last_cell() -> None:
     text = "Sessions\n/new (/reset)  End this session and begin a new one."
     assert fitted(text, 40).split("\n") == [
         "Sessions",

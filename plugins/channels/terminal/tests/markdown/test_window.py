@@ -1,4 +1,4 @@
-"""How wide the window is that is written to."""
+"""The window size that output is written for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def asked(columns: int, rows: int, env: dict[str, str]) -> str:
         ((0, 0), "130 9 130"),  # as a console on a serial line says
     ],
 )
-def test_the_environment_counts_where_the_terminal_knows_no_size(
+def test_environment_sets_window_size_if_terminal_has_none(
     window: tuple[int, int], told: str
 ) -> None:
     assert asked(*window, {"COLUMNS": "130", "LINES": "9"}) == told

@@ -1,4 +1,4 @@
-"""Sentences name what the command line has."""
+"""Messages name commands of the command line."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hookline_run.command_hints import for_command_line
         ("See /srv/x/new and /model/y, src/model.py or `/new`.", None),
     ],
 )
-def test_commands_of_a_chat_become_those_of_a_shell(said: str, wanted: str | None) -> None:
+def test_slash_commands_become_shell_commands(said: str, wanted: str | None) -> None:
     assert for_command_line(said, "s") == (said if wanted is None else wanted)
 
 
-def test_a_session_is_quoted() -> None:
+def test_session_name_is_quoted() -> None:
     assert for_command_line("/undo", "a b") == "`hookline run --session 'a b' /undo`"
     assert for_command_line("/undo", None) == "`hookline run /undo`"

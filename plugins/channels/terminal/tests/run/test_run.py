@@ -67,7 +67,7 @@ def test_only_the_answer_goes_to_stdout(harness: MakeHarness) -> None:
     assert "[talker] told by a hook" in done.stderr
 
 
-def test_json_ends_with_the_result_although_plugins_go_on(harness: MakeHarness) -> None:
+def test_json_output_ends_with_result(harness: MakeHarness) -> None:
     done = harness(Run, Talker, model=["The answer."]).cli("run hello --json --session s")
     types = [line["type"] for line in lines(done)]
     assert set(types[:-1]) == {"delta", "notice", "start"}
@@ -77,7 +77,9 @@ def test_json_ends_with_the_result_although_plugins_go_on(harness: MakeHarness) 
 
 
 @pytest.mark.parametrize(("option", "ok"), [("--yes", True), ("--no-input", False)])
-def test_who_answers_a_question(harness: MakeHarness, option: str, ok: bool) -> None:
+def test_yes_and_no_input_options_answer_approvals(
+    harness: MakeHarness, option: str, ok: bool
+) -> None:
     h = harness(Run, Talker, model=[calls("knock"), "done"], answers=["Once"])
     done = h.cli(f"run hello --json {option}")
     (result,) = [line for line in lines(done) if line["type"] == "tool_result"]
@@ -85,14 +87,14 @@ def test_who_answers_a_question(harness: MakeHarness, option: str, ok: bool) -> 
     assert h.answers == ["Once"], "a person was asked"
 
 
-def test_a_refused_message_fails(harness: MakeHarness) -> None:
+def test_refused_message_exits_1(harness: MakeHarness) -> None:
     done = harness(Run, Talker, strict=False).cli("run fail --json")
     assert done.exit_code == 1
     assert lines(done)[-1]["stop"] == "denied"
 
 
 @pytest.mark.parametrize("command", ["run ''", "run hello --session a/b", "run x --image absent"])
-def test_wrong_use_is_reported_on_stderr_and_as_json(harness: MakeHarness, command: str) -> None:
+def test_wrong_usage_is_reported_on_stderr_and_as_json(harness: MakeHarness, command: str) -> None:
     done = harness(Run).cli(f"{command} --json")
     assert done.exit_code == 2
     assert [line["type"] for line in lines(done)] == ["error", "result"]
@@ -103,7 +105,7 @@ def test_wrong_use_is_reported_on_stderr_and_as_json(harness: MakeHarness, comma
     ("kind", "said"), [("pipe", "a pipe"), ("folder", "a folder"), ("device", "a device"),
                        ("socket", "a socket"), ("huge", "smaller"), ("link", "a pipe")],
 )  # fmt: skip
-def test_what_is_no_picture_file_is_refused_at_once(
+def test_non_picture_files_are_refused_at_once(
     harness: MakeHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, said: str
 ) -> None:
     """A pipe hung the program, and so did a device that never ends."""
@@ -139,7 +141,7 @@ class Clarifier(Plugin[NoConfig]):
         return ToolOutput("Asked.", data=Question("Which one?", ("left", "right")))
 
 
-def test_a_turn_that_ends_in_a_question(harness: MakeHarness) -> None:
+def test_turn_ending_in_question_prints_choices(harness: MakeHarness) -> None:
     done = harness(Run, Clarifier, model=[calls("clarify")]).cli("run hello --json")
     question, result = lines(done)[-2:]
     assert (question["text"], question["choices"]) == ("Which one?", ["left", "right"])
@@ -147,7 +149,7 @@ def test_a_turn_that_ends_in_a_question(harness: MakeHarness) -> None:
 
 
 @pytest.mark.parametrize("option", ["", "--json"])
-def test_an_undelivered_answer_is_shown_before_the_next(
+def test_undelivered_reply_is_shown_before_next(
     harness: MakeHarness, tmp_path: Path, option: str
 ) -> None:
     first = harness(Run, home=tmp_path, model=["unseen"])

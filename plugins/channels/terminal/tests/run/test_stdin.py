@@ -1,4 +1,4 @@
-"""What comes through a pipe stands behind the prompt; a pipe that says nothing never hangs."""
+"""Piped text is added to the prompt; a silent pipe never hangs."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Feed]:
         (b"\xff!", "Review.\n\n```\n\ufffd!\n```"),
     ],
 )
-def test_it_is_fenced(piped: Feed, data: bytes, wanted: str) -> None:
+def test_piped_text_is_fenced_below_prompt(piped: Feed, data: bytes, wanted: str) -> None:
     piped(data)
     assert with_piped_text("Review.") == wanted
 
 
-def test_too_much_is_cut_and_said_so(piped: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_long_stdin_is_cut_with_a_note(piped: Feed, capsys: pytest.CaptureFixture[str]) -> None:
     piped("ä".encode() * MAX_STDIN_BYTES)
     text = with_piped_text("Review.")
     told = f"Only the first {MAX_STDIN_BYTES:,} bytes of stdin are above; the rest was left out."
@@ -76,7 +76,7 @@ def test_binary_input_is_refused(piped: Feed) -> None:
     assert caught.value.text.endswith("Pass an image with --image")
 
 
-def test_a_pipe_without_a_writer_is_ignored(
+def test_silent_pipe_is_ignored_after_timeout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reader, writer = os.pipe()
@@ -87,7 +87,7 @@ def test_a_pipe_without_a_writer_is_ignored(
     assert "no input on stdin" in capsys.readouterr().err
 
 
-def test_a_device_or_nothing_at_all_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_or_closed_stdin_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         assert with_piped_text("Review.") == "Review."
@@ -98,7 +98,7 @@ def test_a_device_or_nothing_at_all_is_not_read(monkeypatch: pytest.MonkeyPatch)
     assert with_piped_text("Review.") == "Review."
 
 
-def test_a_file_is_read_unless_another_program_has_begun_to(
+def test_stdin_file_is_read_only_from_its_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "list").write_text("one\ntwo\n", "utf-8")
@@ -114,7 +114,7 @@ def test_a_file_is_read_unless_another_program_has_begun_to(
     ("given", "wanted"),
     [("what is new?\n", (0, "nothing\n")), ("", (2, "")), (None, (2, "")), ("silent", (2, ""))],
 )
-def test_without_a_prompt_a_pipe_is_the_prompt_if_anything_comes(
+def test_piped_text_without_prompt_is_the_prompt(
     tmp_path: Path, given: str | None, wanted: tuple[int, str]
 ) -> None:
     steps = "steps: [{when: '^what is new\\?$', text: nothing}]\n"
@@ -142,7 +142,7 @@ def test_without_a_prompt_a_pipe_is_the_prompt_if_anything_comes(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the other end is looked for in /proc")
-def test_a_slow_program_of_the_pipeline_is_waited_for(tmp_path: Path) -> None:
+def test_slow_program_in_pipeline_is_waited_for(tmp_path: Path) -> None:
     script = "from hookline_run.stdin import with_piped_text; print(with_piped_text('Review.'))"
     command = f'(sleep 1.5; echo late) | {sys.executable} -c "{script}"'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
@@ -150,7 +150,7 @@ def test_a_slow_program_of_the_pipeline_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_program_that_starts_it_may_keep_the_pipe_open(tmp_path: Path) -> None:
+def test_run_ends_while_parent_keeps_pipe_open(tmp_path: Path) -> None:
     (tmp_path / "model.yaml").write_text("steps: [{when: '^Review\\.$', text: ok}]\n", "utf-8")
     command = [sys.executable, "-m", "hookline", "run", "Review.", "--model", "scripted/model.yaml"]
     environment = {**os.environ, "HOOKLINE_HOME": str(tmp_path / "home")}

@@ -57,7 +57,7 @@ def environment(home: Path, server: OpenAIServer) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 40])
-def test_on_a_terminal_the_answer_is_rendered(home: Path, serve: Any, columns: int) -> None:
+def test_reply_is_rendered_on_a_terminal(home: Path, serve: Any, columns: int) -> None:
     server = serve(busy("1"), Reply(ANSWER, pace=0.01))
     with TerminalScreen(
         command("hello"), env=environment(home, server), cwd=home, columns=columns
@@ -75,7 +75,7 @@ def test_on_a_terminal_the_answer_is_rendered(home: Path, serve: Any, columns: i
 
 
 @pytest.mark.slow
-def test_piped_output_is_bare_and_waits_go_to_stderr(home: Path, serve: Any) -> None:
+def test_piped_output_is_plain_and_wait_notices_go_to_stderr(home: Path, serve: Any) -> None:
     server = serve(busy("0.2"), ANSWER, busy("0.2"), ANSWER)
     options: dict[str, Any] = {"cwd": home, "env": environment(home, server), "text": True}
     options |= {"stdin": subprocess.DEVNULL, "capture_output": True, "check": True}
@@ -92,7 +92,7 @@ def test_piped_output_is_bare_and_waits_go_to_stderr(home: Path, serve: Any) -> 
 
 
 @pytest.mark.slow
-def test_what_the_locale_cannot_show_keeps_no_answer_back(home: Path, serve: Any) -> None:
+def test_reply_is_printed_in_any_locale(home: Path, serve: Any) -> None:
     server = serve("Grüße → 日本.", "Grüße → 日本.")
     environ = environment(home, server) | {"PYTHONUTF8": "0"}
     for encoding, shown in (("ascii", "Gr??e ? ??."), ("latin-1", "Grüße ? ??.")):
@@ -108,7 +108,7 @@ def test_what_the_locale_cannot_show_keeps_no_answer_back(home: Path, serve: Any
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
+def test_ctrl_c_ends_rate_limit_wait_at_once(home: Path, serve: Any) -> None:
     server = serve(busy("50"))
     with subprocess.Popen(
         command("hello", "--no-wait"),
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_windows_size_wins_over_that_of_the_environment(home: Path, serve: Any) -> None:
+def test_window_size_overrides_environment(home: Path, serve: Any) -> None:
     server = serve(Reply("unbreakable " * 30))
     argv = ["/usr/bin/env", "COLUMNS=130", "LINES=9", *command("hello")]
     with TerminalScreen(argv, env=environment(home, server), cwd=home) as screen:

@@ -15,7 +15,7 @@ from support.web import plugin
 from .conftest import SECRET, ReplyServer, message, signed
 
 
-def test_bodies_come_by_the_listener_of_the_web_server(
+def test_webhook_uses_listener_of_web_server(
     harness: Callable[..., Harness], replies: ReplyServer
 ) -> None:
     server = plugin("web-server")
@@ -46,7 +46,7 @@ def test_bodies_come_by_the_listener_of_the_web_server(
     assert replies.wait_for(1)[0]["in_reply_to"] == "m1"
 
 
-def test_without_a_web_server_it_says_so(harness: Callable[..., Harness]) -> None:
+def test_missing_web_server_error_names_the_command(harness: Callable[..., Harness]) -> None:
     h = harness(Webhook, config={"listen": None, "secret": SECRET})
 
     async def story() -> None:
@@ -59,7 +59,7 @@ def test_without_a_web_server_it_says_so(harness: Callable[..., Harness]) -> Non
     h.run(story())
 
 
-def test_a_body_that_was_seen_cannot_be_sent_again_however_late(
+def test_replayed_body_is_rejected_however_late(
     harness: Callable[..., Harness], clock: Clock
 ) -> None:
     config = {"listen": "127.0.0.1:0", "secret": SECRET}
