@@ -1,9 +1,9 @@
 """Check the JSDoc types of the page's modules with TypeScript. For developers only.
 
-python plugins/web-ui/vendor/check_types.py
+python plugins/web/web-ui/vendor/check_types.py
 
-Needs node and npm, and takes the libraries' types from the packages that ``package-lock.json``
-names. Prints what TypeScript finds; the exit code is 1 if it finds anything.
+Needs node and npm. The libraries' types come from the packages in ``package-lock.json``. Prints
+TypeScript's errors; the exit code is 1 if there are any.
 """
 
 from __future__ import annotations

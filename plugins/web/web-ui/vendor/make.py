@@ -1,10 +1,10 @@
-"""Bundle the libraries of the chat page into one file that git holds. For developers only.
+"""Bundle the libraries of the chat page into one file, which is in git. For developers only.
 
-python plugins/web-ui/vendor/make.py [--check]
+python plugins/web/web-ui/vendor/make.py [--check]
 
-Needs node and npm. ``package.json`` names the versions and ``package-lock.json`` their hashes;
-whoever runs Hookline needs neither. With ``--check`` nothing is written: the exit code is 1 if the
-file in git is another one.
+Needs node and npm; running Hookline does not. ``package.json`` has the versions and
+``package-lock.json`` their hashes. With ``--check`` nothing is written, and the exit code is 1 if
+the file in git differs.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MARKED = Path("node_modules", "marked", "lib", "marked.esm.js")
 WHOLE = re.compile(
     r"var (\w+)=new \w+;function \w+\(\w+,\w+\)\{return \1\.parse\(.*(?=export\{)", re.DOTALL
 )
-"""The statements of marked that make its whole program of its classes. While they are there no
-bundler leaves out what makes HTML strings, a third of it, which the page does not use."""
+"""The statements of marked that create its default parser. Without them the bundler can leave out
+the code that makes HTML strings, a third of marked, which the page does not use."""
 INPUTS = ("package.json", "package-lock.json", "entry.mjs")
 
 
 def made(folder: Path) -> dict[str, str]:
-    """Return the text of each file that belongs into ``static/vendor``, by its name."""
+    """Return the files for ``static/vendor``: their text by name."""
     for name in INPUTS:
         shutil.copy(HERE / name, folder / name)
     quiet = ("--no-fund", "--no-audit", "--silent")
@@ -52,11 +52,11 @@ def made(folder: Path) -> dict[str, str]:
 
 
 def _keep_the_lexer(file: Path) -> None:
-    """Have marked's module export its lexer alone. Raises ``ValueError`` if it looks otherwise."""
+    """Make marked's module export only its lexer. Raises ``ValueError`` for another version."""
     code, cut = WHOLE.subn("", file.read_text("utf-8"))
     lexer = re.search(r"(\w+) as Lexer", code)
     if cut != 1 or lexer is None:
-        raise ValueError(f"{file.name} is not as this script knows it; look at WHOLE")
+        raise ValueError(f"{file.name} has changed; update the pattern WHOLE")
     code = re.sub(r"export\{.*?\};", f"export{{{lexer[1]} as Lexer}};", code)
     file.write_text(code, "utf-8")
 
@@ -68,7 +68,7 @@ def main() -> int:
     if sys.argv[1:] == ["--check"]:
         other = [n for n, text in files.items() if (TARGET / n).read_text("utf-8") != text]
         if other:
-            sys.stderr.write(f"not what vendor/make.py makes: {', '.join(other)}\n")
+            sys.stderr.write(f"outdated; run vendor/make.py: {', '.join(other)}\n")
         return 1 if other else 0
     TARGET.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

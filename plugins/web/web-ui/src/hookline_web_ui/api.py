@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_JSON_BYTES = 4_000_000
 """Enough for the longest message with every character escaped."""
 MAX_POSTS_PER_MINUTE = 60
-"""For each route and person."""
+"""POST requests of a person to one route."""
 MAX_TITLE_CHARS = 200
 DOWNLOAD_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
 
@@ -67,7 +67,7 @@ class Api:
             SiteRoute("PUT", "/api/files/{id}", upload, auth="person", max_bytes=MAX_FILE_BYTES)
         )
 
-    # What there is
+    # State, events and commands
 
     async def state(self, request: Request) -> Response:
         """``GET /api/state``."""
@@ -136,7 +136,7 @@ class Api:
         may = found is not None and mine and (who.is_operator or found.audience != "operator")
         if may and found is not None and found.complete is not None:
             pairs = await found.complete(session, typed)
-            items = [{"text": text, "help": told} for text, told in pairs]
+            items = [{"text": text, "help": about} for text, about in pairs]
         return _json({"items": items})
 
     # Sessions
@@ -172,7 +172,7 @@ class Api:
 
         who, id_ = identity(request), _id(request)
         row = await self._pages.reader.row(who, id_)
-        rows = await self._host.storage.fetch("said", id=id_)
+        rows = await self._host.storage.fetch("export", id=id_)
         if request.query_params.get("format", "jsonl") == "md":
             asked = [{**one, "turn_id": one["turn"]} for one in rows]
             messages = await self._pages.reader.messages(id_, asked)
@@ -186,8 +186,8 @@ class Api:
     async def message(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/messages``."""
         who, id_ = identity(request), _id(request)
-        taken = await self._pages.sender.message(who, id_, await _body(request))
-        return _json(taken, 202)
+        accepted = await self._pages.sender.message(who, id_, await _body(request))
+        return _json(accepted, 202)
 
     async def stop(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/stop``."""
@@ -225,7 +225,7 @@ class Api:
             try:
                 view = await service.turn_view(id_, turn)
             except Exception as error:  # one plugin's fault leaves the others' parts
-                self._host.log.warning("%r has no view of a turn", service, exc_info=error)
+                self._host.log.warning("%r could not show a turn", service, exc_info=error)
                 continue
             if view is not None:
                 title, parts = title or view.title, [*parts, *view.parts]
@@ -295,5 +295,5 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
 
 
 def _attachment(name: str) -> str:
-    """Return the header that makes a browser save a file, whatever its name."""
+    """Return the Content-Disposition header for saving a file of any name."""
     return f"attachment; filename*=UTF-8''{quote(name, safe='')}"

@@ -23,15 +23,15 @@ async def branch(
     """
     row = await reader.row(who, session_id)
     if who.channel != CHANNEL:
-        raise Problem(403, "forbidden", "Chats are started on the page.")
+        raise Problem(403, "forbidden", "Only people who signed in to the page can start a chat.")
     text, turn = "", ""
     if before is not None:
         if not isinstance(before, int) or isinstance(before, bool):
-            raise Problem(400, "bad_request", "before is the sequence of a message, or null.")
+            raise Problem(400, "bad_request", "before must be a sequence number or null.")
         found = await host.storage.fetch("begins", id=session_id, seq=before)
         if not found or found[0]["role"] != "user" or not found[0]["first"]:
-            told = "A chat can branch only before a message of yours that began a turn."
-            raise Problem(400, "no_message", told, "Choose another message.")
+            why = "A chat can branch only before a message of yours that began a turn."
+            raise Problem(400, "no_message", why, "Choose another message.")
         text, turn = person_text(found[0]["text"]), found[0]["turn_id"]
     new = str(uuid4())
     if not await host.services[SessionBranches].copy(row["id"], new, chat_of(who.name), before):

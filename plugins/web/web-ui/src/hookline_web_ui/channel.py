@@ -60,7 +60,7 @@ class WebChannel(Channel):
             await server.release()
 
     async def private_chat(self, user_id: str) -> str | None:
-        """Return a person's own chat if one of their browsers is logged in, else None."""
+        """Return a person's own chat if one of their browsers is signed in, else None."""
         server = self._host.services.get(WebServer)
         return user_id if server is not None and await server.devices(user_id) else None
 

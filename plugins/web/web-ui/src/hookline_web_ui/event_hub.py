@@ -1,7 +1,7 @@
 """Stores the recent events of sessions and distributes them to streams.
 
 An event is encoded once. A stream has no queue: it remembers its position and reads from the rings
-when it is woken, so that many streams cost little, and slow ones nothing.
+when it is woken, so that slow streams need no memory.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hookline_hookspecs.web import Identity
 from .session_owner import Chat, may_see
 
 MAX_EVENTS_PER_SESSION, MAX_RING_BYTES = 4096, 4_000_000
-"""Of the ring of one session."""
+"""Limits of the ring of one session."""
 MAX_SESSIONS = 256
-"""Sessions whose events are stored, besides those with a stream."""
+"""Sessions without a stream whose events are stored."""
 MAX_WIDE_EVENTS = 1024
 """Stored events that are also for streams that do not follow the session."""
 MAX_EVENTS_BEHIND = 256
-"""A stream that is further behind has to reload the session."""
+"""A page whose stream is further behind must reload the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Ring:
 
 @dataclass(slots=True, eq=False)
 class Stream:
-    """One reader. ``starts`` are the numbers after which it begins, by session; None for a session
-    of which it knows nothing that is of use."""
+    """One reader. ``starts`` has the number of the last known event of each session, or None if
+    the session must be reloaded."""
 
     who: Identity
     starts: dict[str, int | None]
@@ -94,7 +94,7 @@ class Stream:
     _waiting: asyncio.Future[None] | None = None
 
     def wake(self) -> None:
-        """Have it read on."""
+        """Make it read again."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
@@ -114,7 +114,7 @@ class EventHub:
     """The events of this process.
 
     Args:
-        boot: the beginning of its cursors, different in each process.
+        boot: the prefix of its cursors, different in each process.
     """
 
     def __init__(self, boot: str = "") -> None:
@@ -295,5 +295,5 @@ class EventHub:
 
     def resync(self, session: str | None) -> bytes:
         """Return the event that makes a page load a snapshot."""
-        told = {"type": "resync", "session": session, "turn": None, "cursor": self.cursor}
-        return self.encoded(told)
+        event = {"type": "resync", "session": session, "turn": None, "cursor": self.cursor}
+        return self.encoded(event)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_SESSIONS_PER_STREAM = 64
 KEEPALIVE_SECONDS = 15.0
-"""A comment is sent after so long without an event."""
+"""Seconds without an event after which a comment is sent."""
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -30,8 +30,8 @@ async def events(
     from starlette.responses import StreamingResponse
 
     if hub.closed:
-        told = "Hookline is about to stop."
-        raise Problem(503, "stopping", told, "Try again.", {"Retry-After": "2"})
+        later = {"Retry-After": "2"}
+        raise Problem(503, "stopping", "Hookline is stopping.", "Try again.", later)
     last = request.headers.get("last-event-id") or request.query_params.get("last", "")
     named = [one for one in request.query_params.get("sessions", "").split(",") if one]
     starts: dict[str, int | None] = {}

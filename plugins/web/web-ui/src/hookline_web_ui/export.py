@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 MAX_RESULT_CHARS = 4000
-"""Of a tool's result in Markdown."""
+"""Characters of a tool's result in Markdown."""
 SPEAKERS = {"user": "You", "assistant": "Assistant", "tool": "Assistant"}
 Row = Mapping[str, Any]
 

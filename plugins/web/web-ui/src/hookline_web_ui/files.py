@@ -17,9 +17,9 @@ from .session_owner import CHANNEL, Chat, is_uuid, may_see, owner
 
 MAX_FILE_BYTES = 25_000_000
 MAX_FILES = 20
-"""Of one message."""
+"""Files of one message."""
 UNUSED_FILE_SECONDS = 86400.0
-"""An upload without a message is deleted after so long."""
+"""Seconds after which an upload without a message is deleted."""
 MAX_PENDING_FILES = 4096
 Row = Mapping[str, Any]
 
@@ -60,8 +60,8 @@ class Files:
         except FileTooLarge as error:
             raise Problem(413, "too_large", str(error), "Send a smaller file.") from None
         except OSError as error:
-            told = f"Could not store the file: {error.strerror or error}."
-            raise Problem(507, "not_stored", told) from None
+            why = f"Could not store the file: {error.strerror or error}."
+            raise Problem(507, "not_stored", why) from None
         row = await self._row(id_, who.name, saved, "in", None, None)
         row["name"] = name if voice and name else row["name"] or name
         await self._storage.execute("put_file", **row)

@@ -82,5 +82,5 @@ class Front:
 
 
 def _flash(request: RequestLike) -> tuple[str, str] | None:
-    said = request.scope.get(FLASH)
-    return (said.message, said.tone) if isinstance(said, Redirect) and said.message else None
+    flash = request.scope.get(FLASH)
+    return (flash.message, flash.tone) if isinstance(flash, Redirect) and flash.message else None

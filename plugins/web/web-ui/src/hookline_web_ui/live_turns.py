@@ -1,4 +1,4 @@
-"""Follows running turns: publishes their events, and has their state for pages that open later.
+"""Follows running turns: publishes their events, and keeps their state for pages opened later.
 
 Streamed text is sent at once, but at most every :data:`MIN_TEXT_INTERVAL` seconds; pieces in
 between are joined.
@@ -18,19 +18,19 @@ from .session_owner import Chat
 MIN_TEXT_INTERVAL = 0.015
 """Seconds between two events of one text."""
 MAX_RESULT_CHARS = 20_000
-"""Of a tool's result in an event."""
+"""Characters of a tool's result in an event."""
 MAX_QUEUED_MESSAGES = 200
-"""Of one session, as shown on pages."""
+"""Queued messages of one session that are shown."""
 MAX_FOLLOWED_TURNS = 1000
-"""Turns whose end event is pending although the next turn has begun."""
+"""Turns whose end is not published yet although the next turn has begun."""
 
 
 @dataclass(slots=True)
 class Text:
-    """The text of a running response: pieces that were sent, and pieces to send."""
+    """The text of a running response: published pieces, and pieces to publish."""
 
-    told: list[str] = field(default_factory=list)
-    fresh: list[str] = field(default_factory=list)
+    published: list[str] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -56,15 +56,15 @@ class LiveTurn:
 
     def as_json(self) -> dict[str, Any]:
         """Return the turn in the form of a snapshot."""
-        told = self.text.told
-        parts = [{"part": self.part, "n": len(told), "text": "".join(told)}] if told else []
+        published = self.text.published
+        part = {"part": self.part, "n": len(published), "text": "".join(published)}
         return {
             "id": self.id,
             "attempt": self.attempt,
             "message_id": self.message_id,
             "started": self.started,
             "part": self.part,
-            "parts": parts,
+            "parts": [part] if published else [],
             "tools": list(self.tools.values()),
             "step": self.step,
         }
@@ -229,7 +229,7 @@ class LiveTurns:
     def add(self, turn: LiveTurn, text: str) -> None:
         """Add streamed text of the response."""
         self.step(turn, "answering")
-        turn.text.fresh.append(text)
+        turn.text.pending.append(text)
         if turn.timer is not None:
             return
         loop = asyncio.get_running_loop()
@@ -243,21 +243,21 @@ class LiveTurns:
         if turn.timer is not None:
             turn.timer.cancel()
             turn.timer = None
-        fresh = turn.text.fresh
-        if not fresh:
+        pending = turn.text.pending
+        if not pending:
             return
-        text = fresh[0] if len(fresh) == 1 else "".join(fresh)
-        fresh.clear()
+        text = pending[0] if len(pending) == 1 else "".join(pending)
+        pending.clear()
         turn.last = asyncio.get_running_loop().time()
-        n = len(turn.text.told)
-        turn.text.told.append(text)
+        n = len(turn.text.published)
+        turn.text.published.append(text)
         fields = {"attempt": turn.attempt, "part": turn.part, "n": n, "text": text}
         head = {"type": "delta", "session": turn.session, "turn": turn.id, "ts": self._now()}
         self.hub.publish(turn.session, turn.chat, {**head, **fields})
 
     def restart(self, turn: LiveTurn) -> None:
         """Start the response again; its published text is void."""
-        turn.text.fresh.clear()
+        turn.text.pending.clear()
         self._flush(turn)
         turn.text = Text()
         turn.attempt += 1
@@ -267,7 +267,7 @@ class LiveTurns:
     def whole(self, turn: LiveTurn, text: str) -> None:
         """Complete a stored response."""
         self._flush(turn)
-        exact = "".join(turn.text.told) == text
+        exact = "".join(turn.text.published) == text
         shown = None if exact else text
         self._tell(turn, "part", attempt=turn.attempt, part=turn.part, text=shown)
         turn.part += 1

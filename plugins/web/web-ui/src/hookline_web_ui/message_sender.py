@@ -21,7 +21,7 @@ from .session_reader import SessionReader
 MAX_MESSAGE_CHARS = 400_000
 MODES = ("send", "queue", "steer")
 MAX_NEW_CHATS = 4096
-"""New chats that are remembered until they are stored."""
+"""New chats to remember until they are stored."""
 
 
 class MessageSender:
@@ -74,10 +74,10 @@ class MessageSender:
         known = not await self._host.receive(replace(inbound, attachments=attachments))
         if not known:
             names = [getattr(one, "name", "voice") for one in attachments]
-            self._told(inbound, text, names, is_command, steers and not is_command)
+            self._announce(inbound, text, names, is_command, steers and not is_command)
         return {"known": known, "session": session_id}
 
-    def _told(
+    def _announce(
         self, inbound: Inbound, text: str, files: list[str], command: bool, steer: bool
     ) -> None:
         session, chat = str(inbound.session_id), (inbound.channel, inbound.chat_id)
@@ -130,8 +130,8 @@ class MessageSender:
             return session_id, chat_of(who.name)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) or row["kind"] != "chat":
-            told = "You cannot write in this session."
-            raise Problem(409, "read_only", told, "Branch it to continue in your own chat.")
+            why = "You cannot write in this session."
+            raise Problem(409, "read_only", why, "Branch it to continue in your own chat.")
         if row["ended"] is not None and row["successor"]:
             return await self._place(who, row["successor"])
         if row["ended"] is not None:

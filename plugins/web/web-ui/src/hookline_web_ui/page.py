@@ -25,7 +25,7 @@ from .signal_listener import SignalListener, chat
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 BOOTS = "boots"
-"""Key of the number of starts, so that attempts after a start have higher numbers."""
+"""Key of the number of starts; attempts are numbered from it, so that later ones are higher."""
 
 
 class Pages:
@@ -84,7 +84,7 @@ class Pages:
         return self.files.began(turn.inbound.attachments, turn.session.id, turn.id, found)
 
     async def _lead(self, ended: str, following: str) -> None:
-        """Lead the page of an ended session to its successor, once that is stored."""
+        """Send the page of an ended session to its successor, once that is stored."""
         for _ in range(40):
             if await self.host.storage.fetch("session", id=following):
                 break
@@ -132,8 +132,8 @@ class Pages:
     ) -> None:
         attempt = live.attempt if live is not None else self.live.attempt
         messages = await self.reader.turn(session, turn)
-        told = {**fields, "attempt": attempt, "messages": messages}
-        self.live.tell(session, here, "result", turn, fields=told)
+        event = {**fields, "attempt": attempt, "messages": messages}
+        self.live.tell(session, here, "result", turn, fields=event)
         if live is not None:
             self.live.end(live)
 
@@ -152,10 +152,10 @@ class Pages:
         if not rows:
             return
         here = (rows[0]["channel"], rows[0]["chat_id"])
-        nobody = Identity(CHANNEL, "", "person", "")
-        told = self.reader.as_json(nobody, rows[0])
-        del told["mine"]
-        self.live.tell(session_id, here, "session", fields={"row": told}, wide=True)
+        anonymous = Identity(CHANNEL, "", "person", "")
+        row = self.reader.as_json(anonymous, rows[0])
+        del row["mine"]
+        self.live.tell(session_id, here, "session", fields={"row": row}, wide=True)
 
     # Replies
 
@@ -184,8 +184,8 @@ class Pages:
                 await self._tell_aside(reply, session, here)
         if reply.attachments:
             files = await self.files.of_reply(reply, session, own or reply.id)
-            told = {"files": files, "reply": reply.id}
-            self.live.tell(session, here, "files", own, fields=told)
+            event = {"files": files, "reply": reply.id}
+            self.live.tell(session, here, "files", own, fields=event)
         if reply.choices:
             self.questions.shown(reply, session)
         if own is None:
@@ -207,23 +207,23 @@ class Pages:
         self._resumed = [*self._resumed[-9:], session]
 
     async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
-        told = _aside(reply.id, without_choices(reply.text, reply.choices))
-        told |= {"command": await self.reader.asked(reply), "message_id": reply.in_reply_to}
+        event = _aside(reply.id, without_choices(reply.text, reply.choices))
+        event |= {"command": await self.reader.asked(reply), "message_id": reply.in_reply_to}
         for back in self._resumed:
             if reply.text.startswith(f"Session {back}."):
-                told["go"] = back
-        self.live.tell(session, here, "result", fields=told)
+                event["go"] = back
+        self.live.tell(session, here, "result", fields=event)
 
     def _answered(self, made: OpenQuestion, by: str, choice: str) -> None:
         """Store how an approval was closed, and show its text in the chat of the asked person."""
         if made.told["kind"] != "approval" or self.relay.is_elsewhere:
             return
         if made.asked:
-            told = _aside(made.id, made.asked)
-            self.live.tell(made.session, made.chat, "result", fields=told)
+            event = _aside(made.id, made.asked)
+            self.live.tell(made.session, made.chat, "result", fields=event)
         row: dict[str, Any] = {"id": made.id, "session_id": made.session, "asked": made.asked}
         row |= {"choice": choice, "person": by, "created": self.host.now()}
-        self.host.spawn(self.host.storage.execute("put_answer", **row), "keep an answer")
+        self.host.spawn(self.host.storage.execute("put_answer", **row), "store an answer")
 
     async def prune(self) -> None:
         """Delete unused files and old answers."""
@@ -271,8 +271,8 @@ class Pages:
         """Delete a session with its files. Raises :class:`Problem` (404, 403, 409)."""
         row = await self._theirs(who, session_id)
         if self.live.state(session_id) != "idle":
-            told = "A turn is running in this session."
-            raise Problem(409, "running", told, "Stop it first.")
+            why = "A turn is running in this session."
+            raise Problem(409, "running", why, "Stop it first.")
         await self.host.services[Inspection].delete_session(session_id)
         await self.files.forget(session_id)
         await self.host.storage.execute("forget_answers", session_id=session_id)
@@ -290,9 +290,9 @@ class Pages:
 def _aside(id_: str, text: str) -> dict[str, Any]:
     """Return a ``result`` event for a text outside the history."""
     usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
-    told: dict[str, Any] = {"id": id_, "command": None, "text": text, "usage": usage}
+    event: dict[str, Any] = {"id": id_, "command": None, "text": text, "usage": usage}
     usage["cost"] = None
-    return told | {
+    return event | {
         "tool_calls": 0,
         "stop": "command",
         "message_id": None,

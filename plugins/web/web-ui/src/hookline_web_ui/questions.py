@@ -18,7 +18,7 @@ from .live_turns import LiveTurns
 from .session_owner import CHANNEL, Chat, is_mine, owner
 
 MAX_QUESTIONS = 2048
-"""Open questions, and as many closed ones, that are remembered."""
+"""Open questions to remember, and as many closed ones."""
 APPROVAL_TIMEOUT = 290.0
 """Seconds after which an approval counts as refused."""
 
@@ -57,8 +57,8 @@ class ClosedQuestion:
 class Questions:
     """The open questions of this process, by id.
 
-    An approval is answered here, by whose chat it is: ``access`` has let pass only what that person
-    may answer. Other questions are messages with choices, and a choice is a press on them.
+    An approval is answered by the owner of the chat; ``access`` passes on only what that person
+    may answer. Other questions are messages with choices, and a choice is a press on the message.
     """
 
     def __init__(self, host: Host, live: LiveTurns) -> None:
@@ -66,14 +66,14 @@ class Questions:
         self._open: OrderedDict[str, OpenQuestion] = OrderedDict()
         self._over: OrderedDict[str, ClosedQuestion] = OrderedDict()
         self.tell_answer: Callable[[str, str, str], None] | None = None
-        """Tells the process that asks who chose what."""
+        """Called as ``tell_answer(id, by, label)`` to inform the process that asked."""
         self.ended: Callable[[OpenQuestion, str, str], None] | None = None
-        """Called as ``ended(question, by, choice)`` when a question is over."""
+        """Called as ``ended(question, by, choice)`` when a question is closed."""
 
     # Asking
 
     async def ask(self, ctx: Context, question: Question, session: str) -> str | None:
-        """Show an approval and return the choice; None if this is not for the page to ask."""
+        """Show an approval and return the choice; None if the page cannot ask it."""
         chat = (ctx.session.channel, ctx.session.chat_id)
         name = owner(chat)
         if name is None or self._live.hub.closed or not await self._may_approve(name):
@@ -95,7 +95,7 @@ class Questions:
     def ask_for_remote(
         self, process: str, session: str, turn: str, chat: Chat, told: Mapping[str, Any]
     ) -> None:
-        """Show an approval for which a call waits in another process."""
+        """Show an approval of a call that waits in another process."""
         if told["id"] in self._open or told["id"] in self._over:
             return
         buttons = [Choice(one["id"], one["label"], one["style"]) for one in told["choices"]]
@@ -106,14 +106,14 @@ class Questions:
         self._show(made, turn)
 
     def answer_from_remote(self, id_: str, by: str, label: str) -> None:
-        """Another process was given the answer to a question for which a call waits here."""
+        """Accept an answer that another process received for a call that waits here."""
         made = self._open.get(id_)
         if made is not None and made.answer is not None and not made.answer.done():
             made.answer.set_result(label)
             self.end(id_, by, label)
 
     def show_again(self) -> None:
-        """Tell every approval that waits in this process."""
+        """Publish again every approval of a call that waits in this process."""
         for made in [one for one in self._open.values() if one.answer is not None]:
             self._show(made, made.turn)
 
@@ -122,7 +122,7 @@ class Questions:
         return access is None or await access.may_approve(CHANNEL, name)
 
     def shown(self, reply: Reply, session: str) -> None:
-        """A message with choices was delivered: it is open until one is chosen."""
+        """Open the question of a delivered message with choices."""
         chat = (reply.session.channel, reply.session.chat_id)
         asked = Question(reply.text, reply.choices)
         fleeting = not reply.session.id
@@ -149,7 +149,7 @@ class Questions:
         self._live.tell_question(made.session, made.chat, turn, made.told, to)
 
     def end(self, id_: str, by: str, choice: str) -> None:
-        """A question is over; nothing if it is already."""
+        """Close a question; do nothing if it is closed already."""
         if (made := self._open.pop(id_, None)) is None:
             return
         self._over[made.id] = ClosedQuestion(made.chat, by, choice)
@@ -171,7 +171,7 @@ class Questions:
         return made
 
     def of(self, session: str, who: Identity) -> list[dict[str, Any]]:
-        """Return the open questions of a session, the oldest first, as this person gets them."""
+        """Return the open questions of a session for this person, oldest first."""
         found = [made for made in list(self._open.values()) if made.session == session]
         return [
             {**made.told, "session": session, "may_answer": is_mine(who, made.chat)}
@@ -180,8 +180,10 @@ class Questions:
         ]
 
     def elsewhere(self, who: Identity) -> list[dict[str, Any]]:
-        """Return the open questions about other chats that were put to this person, the oldest
-        first; a page shows them whichever chat is open."""
+        """Return the open questions to this person about other chats, oldest first.
+
+        Pages show them in every chat.
+        """
         return [
             {**made.told, "session": made.session, "may_answer": True}
             for made in list(self._open.values())
@@ -189,16 +191,16 @@ class Questions:
         ]
 
     def is_open(self, session: str) -> bool:
-        """Return whether a question of a session waits."""
+        """Return whether a session has an open question."""
         found = self._open.values()
         return any(one.session == session and not one.told.get("elsewhere") for one in found)
 
     # Answering
 
     def answer(self, who: Identity, made: OpenQuestion, choice: str) -> str:
-        """Take an answer and return the label that was chosen.
+        """Accept an answer and return the label of the choice.
 
-        Raises :class:`Problem` (403, 400) if it is not theirs, or no choice.
+        Raises :class:`Problem`: 403 if the person was not asked, 400 for an unknown choice.
         """
         if not is_mine(who, made.chat):
             raise Problem(403, "not_asked", "Only the person who was asked can answer.")
@@ -225,8 +227,11 @@ class Questions:
         return Problem(409, "answered", f"{over.by} answered first: {over.choice}.")
 
     def turn_began(self, session: str, process: str = "") -> None:
-        """A turn begins, maybe in another process: what was said answers the question that the last
-        one ended with, and a process which has lost the turn asks nothing any more."""
+        """Close questions when a turn starts, here or in another process.
+
+        Its message answers the question at the end of the last turn, and a process that has lost
+        a turn no longer waits for an answer.
+        """
         for made in list(self._open.values()):
             is_left = bool(made.asks) and made.asks != process
             is_answered = made.answer is None and not made.until
@@ -259,8 +264,10 @@ def _told(
 
 
 def _parted(text: str, choices: int) -> tuple[str, str]:
-    """The words and the literal preview of an approval that ``access`` wrote as Markdown: last
-    comes a block of code, whose fence is nowhere within it, then the choices and how to type one.
+    """Return the words and the literal preview of an approval that ``access`` wrote as Markdown.
+
+    It ends with a block of code, which does not contain its own fence, then the choices and how
+    to type one.
     """
     lines = text.split("\n")
     end = len(lines) - 2 - choices
@@ -273,8 +280,10 @@ def _parted(text: str, choices: int) -> tuple[str, str]:
 
 
 def without_choices(text: str, choices: Sequence[str | Choice]) -> str:
-    """The words of an approval that ``access`` wrote without the choices and how to type one, for
-    which the page has buttons."""
+    """Return an approval that ``access`` wrote without the choices and how to type one.
+
+    The page has buttons for them.
+    """
     lines = text.split("\n")
     end = len(lines) - 1 - len(choices)
     labels = (one.label if isinstance(one, Choice) else one for one in choices)
@@ -284,7 +293,7 @@ def without_choices(text: str, choices: Sequence[str | Choice]) -> str:
 
 
 def _without_list(text: str, labels: Sequence[str]) -> str:
-    """The text without the numbered choices at its end, which are buttons on the page."""
+    """Return the text without the numbered choices at its end; the page has buttons for them."""
     for listed in ([*labels, "Other"], labels):
         lines = "\n".join(f"{number}. {label}" for number, label in enumerate(listed, 1))
         if lines and text.endswith(f"\n{lines}"):
@@ -293,9 +302,10 @@ def _without_list(text: str, labels: Sequence[str]) -> str:
 
 
 def _parts(question: Question) -> dict[str, Any]:
-    """The ``preview``, and as ``marks`` the parts of it that are named below it, each in its line.
+    """Return the ``preview`` and its risky parts, which are listed below it, as ``marks``.
 
-    The page marks them in place. A call that may have written such a line itself is left as it is.
+    The page marks them in place. If the call itself may have written such a list, the preview is
+    left unchanged.
     """
     body, _, below = question.preview.rpartition("\n\nRisky: ")
     given = str(question.call.arguments) if question.call is not None else "Risky:"

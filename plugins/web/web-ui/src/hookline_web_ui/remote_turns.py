@@ -1,4 +1,4 @@
-"""Turns that run in another process than the one with the page.
+"""Turns that run in another process than the page.
 
 A worker follows its turns with :class:`SharedLiveTurns`, which sends each event to the page's
 process. There :class:`RemoteTurns` applies it to its own live turns. A process that starts to show
@@ -24,12 +24,12 @@ from .questions import Questions
 from .session_owner import Chat
 
 MAX_ENDED_TURNS = 1024
-"""Ended turns that are remembered."""
+"""Ended turns to remember."""
 RETRY_INTERVAL = 2.0
-"""Seconds until a request to a worker is repeated."""
+"""Seconds after which a request to a worker is repeated."""
 MAX_ATTEMPTS = 10
 SETTLE_DELAY = 2.0
-"""Seconds that the end of a turn may come after its reply."""
+"""Seconds to wait for the end of a turn after its reply."""
 WATCH_INTERVAL = 10.0
 """Seconds between two checks of turns in other processes."""
 
@@ -124,9 +124,9 @@ class SharedLiveTurns(LiveTurns):
     def _flush(self, turn: LiveTurn) -> None:
         if not self._is_away:
             super()._flush(turn)
-        elif turn.text.fresh:
-            turn.text.told.append("".join(turn.text.fresh))
-            turn.text.fresh.clear()
+        elif turn.text.pending:
+            turn.text.published.append("".join(turn.text.pending))
+            turn.text.pending.clear()
 
     def restart(self, turn: LiveTurn) -> None:
         """Start the response again."""
@@ -186,26 +186,26 @@ class RemoteTurns:
         self._from: OrderedDict[str, str] = OrderedDict()
         """The process of the running turn, by session."""
         self._over: OrderedDict[str, None] = OrderedDict()
-        self._unheard: set[str] = set()
+        self._unconfirmed: set[str] = set()
         """Answered questions that the asking process has not confirmed yet."""
 
     def listen(self) -> None:
         """Accept requests about the turns of this process."""
         if self._relay.is_divided:
-            hearing = self._relay.hear("asked", self._asked, lambda: None)
-            self._host.spawn(hearing, "hear what is asked")
+            requests = self._relay.hear("asked", self._on_request, lambda: None)
+            self._host.spawn(requests, "receive requests")
 
     def show(self) -> None:
         """Show the page in this process from now on: follow turns of other processes."""
         if self._relay.is_divided:
-            hearing = self._relay.hear("shown", self._shown, lambda: self._relay.ask("again", ""))
-            self._host.spawn(hearing, "hear of turns")
+            events = self._relay.hear("shown", self._on_event, lambda: self._relay.ask("again", ""))
+            self._host.spawn(events, "receive events")
             self._host.spawn(self._watch(), "watch turns")
 
     # In the process that runs turns
 
-    def _asked(self, process: str, word: list[Any]) -> None:
-        kind, key, *more = word
+    def _on_request(self, process: str, message: list[Any]) -> None:
+        kind, key, *more = message
         if kind == "again" and self._relay.is_elsewhere:
             self._live.show_again()
             self._questions.show_again()
@@ -224,14 +224,14 @@ class RemoteTurns:
 
     def reply(self, reply: Reply) -> None:
         """Make the page's process show a reply that answers no message."""
-        told = {
+        fields = {
             "id": reply.id,
             "text": reply.text,
             "choices": [_choice(one) for one in reply.choices],
             "in_reply_to": reply.in_reply_to,
             "kind": reply.kind,
         }
-        self._relay.show("reply", reply.session.id, None, [*_chat(reply.session)], told)
+        self._relay.show("reply", reply.session.id, None, [*_chat(reply.session)], fields)
 
     # In the page's process
 
@@ -252,16 +252,16 @@ class RemoteTurns:
 
     def answered(self, id_: str, by: str, label: str) -> None:
         """Send the answer to the process that asked."""
-        self._unheard.add(id_)
+        self._unconfirmed.add(id_)
         self._host.spawn(self._answer(id_, by, label), "answer")
 
     async def _answer(self, id_: str, by: str, label: str) -> None:
         for _ in range(MAX_ATTEMPTS):
             self._relay.ask("answer", id_, by, label)
             await asyncio.sleep(RETRY_INTERVAL)
-            if id_ not in self._unheard:
+            if id_ not in self._unconfirmed:
                 return
-        self._unheard.discard(id_)
+        self._unconfirmed.discard(id_)
 
     async def _watch(self) -> None:
         """End turns whose process died before it could report their end."""
@@ -270,7 +270,7 @@ class RemoteTurns:
             for live in self._live.under_way():
                 if live.session not in self._from:
                     continue
-                with suppress(HooklineError):  # the next time it may be read
+                with suppress(HooklineError):  # checked again next time
                     rows = await self._host.storage.fetch("turn", id=live.id)
                     if rows and rows[0]["state"] != "running":
                         await self.check(live.session, live.id)
@@ -286,9 +286,9 @@ class RemoteTurns:
         found = await self._host.storage.fetch("turns", id=session, number=0)
         stop = next((row["stop"] for row in found if row["id"] == turn and row["ended"]), None)
         if stop is not None and self._is_new(turn):
-            told = {"text": "", "usage": {}, "tool_calls": len(live.tools), "stop": stop}
-            told |= {"message_id": live.message_id}
-            await self._pages.tell_end(session, live.chat, turn, told)
+            fields = {"text": "", "usage": {}, "tool_calls": len(live.tools), "stop": stop}
+            fields |= {"message_id": live.message_id}
+            await self._pages.tell_end(session, live.chat, turn, fields)
 
     def _is_new(self, turn: str) -> bool:
         """Record the end of a turn; False if it was recorded before."""
@@ -299,17 +299,17 @@ class RemoteTurns:
             self._over.popitem(last=False)
         return True
 
-    def _shown(self, process: str, word: list[Any]) -> None:
+    def _on_event(self, process: str, message: list[Any]) -> None:
         if self._relay.is_elsewhere:
-            return  # this process does not show the channel any more
-        kind, session, turn, *more = word
+            return  # another process serves the page now
+        kind, session, turn, *more = message
         if kind in ("tell", "unqueued", "question", "reply", "heard"):
             getattr(self, f"_{kind}")(process, session, turn, *more)
         elif kind in ("begin", "turn", "ended"):
             if turn not in self._over:
                 getattr(self, f"_{kind}")(process, session, turn, *more)
         else:
-            self._went_on(process, kind, session, turn, *more)
+            self._apply(process, kind, session, turn, *more)
 
     def _tell(
         self, _: str, session: str, turn: str | None, chat: Any, kind: str, fields: Any, wide: bool
@@ -324,16 +324,16 @@ class RemoteTurns:
     def _unqueued(self, _: str, session: str, __: None, chat: Any, message_id: str) -> None:
         self._live.unqueued(session, _pair(chat), message_id)
 
-    def _question(self, process: str, session: str, turn: str, chat: Any, told: Any) -> None:
-        self._questions.ask_for_remote(process, session, turn, _pair(chat), told)
+    def _question(self, process: str, session: str, turn: str, chat: Any, question: Any) -> None:
+        self._questions.ask_for_remote(process, session, turn, _pair(chat), question)
 
     def _heard(self, _: str, __: str, ___: None, id_: str) -> None:
-        self._unheard.discard(id_)
+        self._unconfirmed.discard(id_)
 
-    def _reply(self, _: str, session: str, __: None, chat: Any, told: Any) -> None:
-        choices = tuple(Choice(**one) for one in told.pop("choices"))
+    def _reply(self, _: str, session: str, __: None, chat: Any, fields: Any) -> None:
+        choices = tuple(Choice(**one) for one in fields.pop("choices"))
         made = Reply(
-            Session(session, *_pair(chat), None, self._host.now()), choices=choices, **told
+            Session(session, *_pair(chat), None, self._host.now()), choices=choices, **fields
         )
         self._host.spawn(self._pages.send(made), "show")
 
@@ -351,19 +351,19 @@ class RemoteTurns:
         while len(self._from) > MAX_ENDED_TURNS:
             self._from.popitem(last=False)
 
-    def _turn(self, process: str, session: str, turn: str, chat: Any, told: Any) -> None:
+    def _turn(self, process: str, session: str, turn: str, chat: Any, state: Any) -> None:
         """Take over the full state of a turn."""
-        live, text = self._live.turn(session), "".join(one["text"] for one in told["parts"])
+        live, text = self._live.turn(session), "".join(one["text"] for one in state["parts"])
         is_known = live is not None and live.id == turn and self._from.get(session) == process
-        if live is None or not is_known or live.part != told["part"]:
+        if live is None or not is_known or live.part != state["part"]:
             self._note(process, session)
-            live = self._live.begin(session, _pair(chat), turn, told["message_id"], told["part"])
+            live = self._live.begin(session, _pair(chat), turn, state["message_id"], state["part"])
         self._live.snapshot(session)
-        known = "".join(live.text.told)
+        known = "".join(live.text.published)
         if not text.startswith(known):
             self._live.restart(live)
             known = ""
-        for tool in told["tools"]:
+        for tool in state["tools"]:
             if live.tools.get(tool["id"]) != tool:
                 names = ("id", "name", "arguments")
                 self._live.called(live, {name: tool[name] for name in names})
@@ -371,9 +371,9 @@ class RemoteTurns:
                     self._live.returned(live, tool)
         if text != known:
             self._live.add(live, text.removeprefix(known))
-        self._live.step(live, told["step"])
+        self._live.step(live, state["step"])
 
-    def _went_on(self, process: str, kind: str, session: str, turn: str, *more: Any) -> None:
+    def _apply(self, process: str, kind: str, session: str, turn: str, *more: Any) -> None:
         live = self._live.turn(session)
         if live is None or live.id != turn or self._from.get(session) != process:
             return
@@ -382,8 +382,8 @@ class RemoteTurns:
 
     def _ended(self, _: str, session: str, turn: str, chat: Any, fields: Any) -> None:
         if self._is_new(turn):
-            telling = self._pages.tell_end(session, _pair(chat), turn, fields)
-            self._host.spawn(telling, "tell the end")
+            publishing = self._pages.tell_end(session, _pair(chat), turn, fields)
+            self._host.spawn(publishing, "publish the end")
 
 
 def _chat(session: Session) -> Chat:

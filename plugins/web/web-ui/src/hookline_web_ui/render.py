@@ -1,7 +1,7 @@
-"""Makes HTML of views and problems: the service ``Renderer`` of ``hookline_hookspecs.web``.
+"""Renders views and problems as HTML: the service ``Renderer`` of ``hookline_hookspecs.web``.
 
-Jinja2 escapes every value, and what a filter returns as markup is built from escaped pieces, so
-that nothing a plugin says can become an element of the page.
+Jinja2 escapes every value, and filters build markup from escaped pieces only, so that a plugin's
+text cannot become an element of the page.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .render_filters import FILTERS
 from .render_static import Assets
 
 THEME = "hookline-theme"
-"""The cookie that holds ``light`` or ``dark`` if a person chose one; without it the system's."""
+"""The cookie with the chosen theme, ``light`` or ``dark``; without it the system decides."""
 
 
 class HtmlRenderer:
     """Shows views as pages with the navigation beside them, and serves the chat's shell.
 
     Args:
-        pages: returns what a person may open, in the order of the navigation.
-        flash: returns the text and tone of a sentence to show once, or None.
+        pages: returns the pages that a person may open, in the order of the navigation.
+        flash: returns the text and tone of a message to show once, or None.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class HtmlRenderer:
 
     async def page(self, request: RequestLike, view: View) -> Response:
         """Return the page that shows a view."""
-        said = self._flash(request)
-        flash = {"text": said[0], "tone": said[1]} if said else None
+        found = self._flash(request)
+        flash = {"text": found[0], "tone": found[1]} if found else None
         return self._html(request, "page.html", view.status, view=view, flash=flash)
 
     async def problem(self, request: RequestLike, problem: Problem) -> Response:
-        """Return the page that says what is wrong and what to do."""
+        """Return the page of a problem and its fix."""
         retry = problem.status in (429, 502, 503, 504)
         made = self._html(request, "problem.html", problem.status, problem=problem, retry=retry)
         made.headers.update(problem.headers)
@@ -64,8 +64,8 @@ class HtmlRenderer:
         """Return the page of a chat; an empty ``session`` is a new one."""
         modules = self.assets.modules
         made = self._html(request, "chat.html", 200, session=session, title=title, modules=modules)
-        asked = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
-        if b"gzip" in asked:  # nothing in this page is secret, so that its length tells nothing
+        accepted = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
+        if b"gzip" in accepted:  # safe: the page has no secrets that its length could reveal
             made.body = gzip.compress(made.body, 6)
             made.headers["Content-Encoding"] = "gzip"
             made.headers["Content-Length"] = str(len(made.body))
@@ -89,7 +89,7 @@ class HtmlRenderer:
 
 
 def here(path: str, links: Sequence[PageLink]) -> str:
-    """Return the path of the navigation's link to which a page belongs, the longest that fits."""
+    """Return the path of the navigation link for a page: the longest one that contains it."""
     if path == "/" or path.startswith("/chat/"):
         return "/"
     fits = (

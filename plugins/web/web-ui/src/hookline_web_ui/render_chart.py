@@ -10,13 +10,13 @@ from hookline_hookspecs.web import Chart
 from markupsafe import Markup
 
 WIDE, NARROW, HEIGHT = 960, 344, 250
-"""Pixels. A phone is shown a picture of its own, whose words are as large as on a desk."""
+"""Pixels. Phones get a narrow chart, so that its labels are as large as elsewhere."""
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 26
 COLOURS = 6
 LABEL_WIDTH = 64
 """Pixels that a label below the axis needs."""
 LABEL_CHARS = 10
-"""Characters of a line of it; a longer one has a second line."""
+"""Characters in a line of such a label, which may have two lines."""
 
 
 def chart(value: Chart) -> Markup:
@@ -33,11 +33,11 @@ def chart(value: Chart) -> Markup:
     low = min(0.0, *(min(c) for c in columns))
     ticks = scale(low, max(top, low + 1e-9))
     shapes = {"bar": _bars, "stacked": _stacks, "line": _lines}[value.kind]
-    told = f"{value.title}: {', '.join(names)}"
+    description = f"{value.title}: {', '.join(names)}"
     drawn = Markup('<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>')
     picture = Markup("").join(
         drawn.format(
-            name, width, HEIGHT, told, _axes(value, ticks, width), shapes(rows, ticks, width)
+            name, width, HEIGHT, description, _axes(value, ticks, width), shapes(rows, ticks, width)
         )
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
@@ -56,9 +56,9 @@ def colour(number: int) -> str:
     return f"c{number % COLOURS + 1}"
 
 
-def scale(low: float, high: float, wanted: int = 4) -> list[float]:
-    """Return round figures that cover a range, ``wanted`` of them or a few more."""
-    step = (high - low) / wanted
+def scale(low: float, high: float, count: int = 4) -> list[float]:
+    """Return round figures that cover a range, ``count`` of them or a few more."""
+    step = (high - low) / count
     power = 10.0 ** floor(log10(step)) if step > 0 else 1.0
     step = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= step - 1e-12)
     first, last = floor(low / step), ceil(high / step - 1e-9)

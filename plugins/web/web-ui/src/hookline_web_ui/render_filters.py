@@ -1,4 +1,4 @@
-"""What the templates call: texts of figures and times, bars, differences, safe addresses."""
+"""The filters of the templates: numbers, times, bars, differences and safe addresses."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from markupsafe import Markup, escape
 from .render_chart import chart
 from .render_markdown import markdown
 
-CONTEXT = 3
-"""How many equal lines are shown around a change."""
-LONGEST = 20_000
-"""Lines of a text that are compared; longer ones are shown as removed and added."""
+CONTEXT_LINES = 3
+"""Equal lines to show around a change."""
+MAX_DIFF_LINES = 20_000
+"""Lines of both texts; longer ones are shown as removed and added."""
 CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
 )
 
-LONG_WORD = 32
-"""Characters."""
+MAX_WORD_CHARS = 32
+"""Longer words must be broken in a table."""
 
 
 def href(address: str) -> str:
@@ -38,12 +38,12 @@ def href(address: str) -> str:
 
 
 def foreign(address: str) -> bool:
-    """Whether an address leads elsewhere."""
+    """Return whether an address leads to another site."""
     return href(address).startswith(("http:", "https:"))
 
 
 def get_href(action: Action) -> str:
-    """Return where an action that changes nothing leads, with its fields."""
+    """Return the URL of a GET action, with its fields."""
     path = href(action.path)
     if not action.fields:
         return path
@@ -51,12 +51,12 @@ def get_href(action: Action) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of a text, which an empty line separates."""
+    """Split a text into paragraphs at blank lines."""
     return [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
 
 
 def visible(text: str) -> Markup:
-    """Return a text in which control characters are marked and written as ``U+202E``."""
+    """Return a text as markup, with control characters marked as ``U+202E``."""
     pieces: list[str] = []
     end = 0
     for found in CONTROL.finditer(text):
@@ -67,21 +67,21 @@ def visible(text: str) -> Markup:
 
 
 def figure(value: float) -> str:
-    """Return a number with thousands set apart, and at most two decimals below 100."""
+    """Return a number with thousands separators and at most two decimals, more below 1."""
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.4g}" if abs(value) < 1 else f"{value:,.2f}"
 
 
 def numeric(table: Table, column: int) -> bool:
-    """Whether a column of a table holds numbers."""
+    """Return whether a column of a table has only numbers."""
     cells = [row.cells[column] for row in table.rows if column < len(row.cells)]
     filled = [cell for cell in cells if cell is not None]
     return bool(filled) and all(isinstance(cell, int | float) for cell in filled)
 
 
 def milliseconds(value: float | None) -> str:
-    """Return a duration as people read it: ``0.4 ms``, ``35 ms``, ``2.1 s``, ``3 min 5 s``."""
+    """Return a duration for people: ``0.4 ms``, ``35 ms``, ``2.1 s``, ``3 min 5 s``."""
     if value is None:
         return ""
     if value < 0.1:
@@ -106,7 +106,7 @@ def span(timeline: Timeline) -> float:
 
 
 def bar(step: TimelineStep, whole: float) -> Markup:
-    """Return where on its timeline a step stands, as a small picture."""
+    """Return the bar of a step in its timeline, as SVG."""
     if step.start is None and step.ms is None:
         return Markup('<svg class="none" aria-hidden="true"></svg>')
     start = min(100 * (step.start or 0) / whole, 99)
@@ -118,7 +118,7 @@ def bar(step: TimelineStep, whole: float) -> Markup:
 
 
 def first_line(text: str) -> str:
-    """Return the beginning of a text, for the line that unfolds it."""
+    """Return the first line of a text, for the line that unfolds it."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= 80 else f"{line[:79]}…"
 
@@ -126,12 +126,14 @@ def first_line(text: str) -> str:
 def diff(value: Diff) -> Iterator[tuple[str, str]]:
     """Yield the lines of a difference as ``(add|del|same|gap, text)``."""
     before, after = value.before.splitlines(), value.after.splitlines()
-    if len(before) + len(after) > LONGEST:
-        yield from (("del", f"- {line}") for line in before[:LONGEST])
-        yield from (("add", f"+ {line}") for line in after[:LONGEST])
+    if len(before) + len(after) > MAX_DIFF_LINES:
+        yield from (("del", f"- {line}") for line in before[:MAX_DIFF_LINES])
+        yield from (("add", f"+ {line}") for line in after[:MAX_DIFF_LINES])
         return
     last = None
-    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT):
+    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(
+        CONTEXT_LINES
+    ):
         first = group[0]
         if (last or 0) < first[1]:
             yield "gap", f"… from line {first[3] + 1}"
@@ -148,9 +150,8 @@ def _at(seconds: float) -> datetime:
 
 
 def unbroken(value: object) -> bool:
-    """Whether a text has something without a space that is longer than a column, as addresses
-    have."""
-    return isinstance(value, str) and any(len(word) > LONG_WORD for word in value.split())
+    """Return whether a text has a word that is too long for a column, such as a URL."""
+    return isinstance(value, str) and any(len(word) > MAX_WORD_CHARS for word in value.split())
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""Makes safe HTML of Markdown: token by token, by an allow-list. Raw HTML stays text."""
+"""Renders Markdown as safe HTML, with an allow-list of tokens. Raw HTML stays text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLAIN = {
     *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "em", "strong"),
     *("s", "table", "thead", "tbody", "tr", "th", "td"),
 }
-"""Elements that may come of Markdown, without any attribute."""
+"""Elements that are allowed, without attributes."""
 SCHEMES = ("http://", "https://", "mailto:")
 
 

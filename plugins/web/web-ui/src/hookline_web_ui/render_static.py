@@ -1,4 +1,4 @@
-"""Serves the style sheet and the modules, under an address that changes with what they hold."""
+"""Serves the style sheets and modules, under a path that changes with their content."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 
-LATER = ("js/live.js", "js/details.js", "js/view.js", "js/voice.js")
-"""Modules that the chat does not need when it is opened."""
+LAZY_MODULES = ("js/live.js", "js/details.js", "js/view.js", "js/voice.js")
+"""Modules that the chat loads on demand."""
 COMMENT = re.compile(
     r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n|/\*\* @type (?:(?!\*/).)*\*/ ?", re.DOTALL | re.MULTILINE
 )
@@ -31,12 +31,12 @@ INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 EMPTY = re.compile(r"^(?://[^\n]*)?\n", re.MULTILINE)
 """A line that is blank, or a comment."""
 LOOSE = re.compile(r"\s*([{};,>])\s*|(?<=[a-z]:)\s+(?=[^{}]*[;}])|(?<=[\s(,])0(?=\.\d)")
-"""White space of a style sheet that means nothing."""
+"""Insignificant white space of a style sheet."""
 
 
 def sent(name: str, body: bytes) -> bytes:
-    """Return what is sent of a file: our own modules and style sheets without comments,
-    indentation and blank lines."""
+    """Return a file as it is sent: our modules and style sheets without comments, indentation and
+    blank lines."""
     if name.startswith("vendor/") or not name.endswith((".js", ".css")):
         return body
     text = EMPTY.sub("", INDENT.sub("", COMMENT.sub("", body.decode("utf-8"))))
@@ -47,7 +47,7 @@ def sent(name: str, body: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent: its media type, its bytes, and these gzipped."""
+    """A file as it is sent: its media type, its bytes, and its gzipped bytes."""
 
     mime: str
     body: bytes
@@ -61,13 +61,13 @@ class Assets:
     def all(self) -> dict[str, Asset]:
         """Every file by its path below ``static/``, such as ``js/main.js``."""
         found: dict[str, Asset] = {}
-        waiting = [("", files(__package__) / "static")]
-        while waiting:
-            prefix, folder = waiting.pop()
+        folders = [("", files(__package__) / "static")]
+        while folders:
+            prefix, folder = folders.pop()
             for entry in folder.iterdir():
                 name = prefix + entry.name
                 if entry.is_dir():
-                    waiting.append((f"{name}/", entry))
+                    folders.append((f"{name}/", entry))
                     continue
                 suffix = entry.name[entry.name.rfind(".") :]
                 body = sent(name, entry.read_bytes())
@@ -78,7 +78,7 @@ class Assets:
 
     @cached_property
     def base(self) -> str:
-        """The path under which they are: ``/static/VERSION``, another one for other bytes."""
+        """Their path ``/static/VERSION``, where VERSION is a hash of all files."""
         whole = hashlib.sha256()
         for name, asset in sorted(self.all.items()):
             whole.update(name.encode() + b"\0" + asset.body + b"\0")
@@ -86,18 +86,20 @@ class Assets:
 
     @cached_property
     def modules(self) -> list[str]:
-        """What the chat imports at once, so that a browser asks for everything together."""
-        return sorted(name for name in self.all if name.endswith(".js") and name not in LATER)
+        """The modules of the chat, so that a browser can load them all at once."""
+        return sorted(
+            name for name in self.all if name.endswith(".js") and name not in LAZY_MODULES
+        )
 
     async def serve(self, request: RequestLike) -> Response:
         """Answer ``GET /static/{version}/{name:path}``. Raises :class:`Problem` (404)."""
         asset = self.all.get(path_param(request, "name"))
         if asset is None:
-            raise Problem(404, "not_found", "There is no such file.")
+            raise Problem(404, "not_found", "File not found.")
         current = self.base == f"/static/{path_param(request, 'version')}"
         headers = {"Cache-Control": YEAR if current else "no-cache", "Vary": "Accept-Encoding"}
-        asked = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
-        if b"gzip" in asked and len(asset.packed) < len(asset.body):
+        accepted = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
+        if b"gzip" in accepted and len(asset.packed) < len(asset.body):
             headers["Content-Encoding"] = "gzip"
             return Response(asset.packed, headers=headers, media_type=asset.mime)
         return Response(asset.body, headers=headers, media_type=asset.mime)

@@ -16,13 +16,13 @@ from .questions import Questions, of_session
 from .session_owner import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
 
 ASIDE_RETENTION_SECONDS = 7 * 86400.0
-"""Core keeps commands and their answers for so long."""
+"""Seconds for which core keeps commands and their answers."""
 MAX_ASIDES = 200
-"""Newest commands of a session that are shown with their answers."""
+"""The newest commands of a session to show with their answers."""
 PAGE_MARGIN = 200
-"""Messages before a page that are searched for the beginning of a turn."""
+"""Messages before a page in which the beginning of a turn is searched for."""
 _ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
-"""Core's note to the model about a file that was sent from the page."""
+"""Core's note to the model about a file sent from the page."""
 _NO_TEXT = "(no text)"
 """Core's text for a message with images only."""
 Row = Mapping[str, Any]
@@ -71,7 +71,7 @@ class SessionReader:
         }
 
     def as_json(self, who: Identity, row: Row) -> dict[str, Any]:
-        """Return a session as a page has it."""
+        """Return a session in the form of the page's API."""
         words = (
             " ".join(person_text(str(row["first_words"] or "")).split()) or row["first_file"] or ""
         )
@@ -166,7 +166,7 @@ class SessionReader:
         self, session_id: str, before: float | None, tail: int
     ) -> tuple[list[dict[str, Any]], bool, float]:
         """Return the messages of a page, which starts with a turn; whether there are earlier ones;
-        and the time from which on commands belong to it."""
+        and the time from which commands belong to it."""
         limit = tail + PAGE_MARGIN
         params: dict[str, Any] = {"id": session_id, "before": before}
         outline = await self._storage.fetch("outline", **params, limit=limit)
@@ -181,7 +181,7 @@ class SessionReader:
         return messages, more, rows[0]["created"] if more and rows else 0.0
 
     async def turn(self, session_id: str, turn: str) -> list[dict[str, Any]]:
-        """Return what is stored of a turn."""
+        """Return the stored messages of a turn."""
         rows = await self._storage.fetch("turn_messages", id=session_id, turn=turn)
         return await self.messages(session_id, rows)
 
@@ -271,8 +271,8 @@ class SessionReader:
                 one |= {"message_id": None, "command": "", "text": row["asked"]}
                 made.append(one | {"stop": "command", "question": None})
             else:
-                told = {"choice": row["choice"] or None, "by": row["person"] or None}
-                made.append({"question": row["id"], "at": row["created"], **told})
+                answer = {"choice": row["choice"] or None, "by": row["person"] or None}
+                made.append({"question": row["id"], "at": row["created"], **answer})
         return made
 
     async def title(self, session_id: str) -> str | None:
@@ -288,7 +288,7 @@ class SessionReader:
         return _command(asked, rows[0]) if rows else None
 
     async def told_in(self, reply: Reply) -> str:
-        """Return the session to show a reply in that has none.
+        """Return the session in which to show a reply that has none.
 
         It is that of the answered message, or else the person's last conversation; empty if there
         is none.

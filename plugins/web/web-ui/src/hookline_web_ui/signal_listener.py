@@ -32,10 +32,10 @@ from .session_owner import CHANNEL, Chat
 PageFiles: TypeAlias = list[dict[str, Any]]
 """Files in the form of the page."""
 LOST_TURN_SECONDS = 10.0
-"""After its message was settled, a turn without an end is dropped so much later."""
+"""Seconds after its message is settled, after which a turn without an end is dropped."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 MAX_TRACKED_SESSIONS = 1024
-"""Sub-agents' sessions whose root session is remembered."""
+"""Sub-agents' sessions whose root session is known; also the limit of remembered failures."""
 
 
 def chat(session: Session) -> Chat:
@@ -81,7 +81,7 @@ class SignalListener:
             self._host.signals.connect(name, receiver)
 
     def root(self, session: Session) -> str:
-        """Return the session that a person sees; for a sub-agent, the one that it works for."""
+        """Return the session that a person sees: for a sub-agent, that of its chat."""
         if session.kind == "chat":
             return session.id
         return self._roots.get(session.id, session.id)
@@ -111,8 +111,8 @@ class SignalListener:
 
         def tell(files: PageFiles) -> None:
             if self._live.turn(made.session) is made and made.user is fields:
-                told = fields | {"files": files}
-                self._live.tell(made.session, made.chat, "user", made.id, fields=told)
+                event = fields | {"files": files}
+                self._live.tell(made.session, made.chat, "user", made.id, fields=event)
 
         tell(self._began(turn, tell))
 
@@ -148,8 +148,7 @@ class SignalListener:
         turn.cost = None if cost is None or turn.cost is None else turn.cost + cost
         self._live.whole(turn, response.text)
         for call in response.message.tool_calls:
-            told = {"id": call.id, "name": call.name, "arguments": call.arguments}
-            self._live.called(turn, told)
+            self._live.called(turn, {"id": call.id, "name": call.name, "arguments": call.arguments})
         if response.message.tool_calls:
             self._live.step(turn, "tool")
 
@@ -159,7 +158,7 @@ class SignalListener:
             return
         data = result.data if isinstance(result.data, Mapping) else {}
         diff = data.get("diff")
-        told = {
+        event = {
             "id": result.call.id,
             "name": result.call.name,
             "ok": result.ok,
@@ -167,16 +166,16 @@ class SignalListener:
             "seconds": round(result.seconds, 3),
             "diff": diff if isinstance(diff, str) else None,
         }
-        self._live.returned(turn, told)
+        self._live.returned(turn, event)
         if result.ok and result.shown and "board" in data and ctx.session.id == turn.session:
             self._tell_board(turn, result)
 
     def _tell_board(self, turn: LiveTurn, result: ToolResult) -> None:
         """Send a tool's board, such as a plan, as an aside that replaces the one before."""
-        told: dict[str, Any] = {"id": f"{turn.id}-{result.call.name}", "command": result.call.name}
-        told |= {"text": _MARKUP.sub(r"\\\1", result.shown), "stop": "command", "tool_calls": 0}
-        told |= {"usage": {"cost": None}, "message_id": None, "attempt": 0, "messages": []}
-        self._live.tell(turn.session, turn.chat, "result", fields=told)
+        event: dict[str, Any] = {"id": f"{turn.id}-{result.call.name}", "command": result.call.name}
+        event |= {"text": _MARKUP.sub(r"\\\1", result.shown), "stop": "command", "tool_calls": 0}
+        event |= {"usage": {"cost": None}, "message_id": None, "attempt": 0, "messages": []}
+        self._live.tell(turn.session, turn.chat, "result", fields=event)
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
         if ctx is None or not ctx.session.id:

@@ -1,7 +1,7 @@
 // Small helpers, the event reader and growing Markdown. Run with `node --test`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Growing } from "../../src/hookline_web_ui/static/js/markdown.js";
+import { StreamedMarkdown } from "../../src/hookline_web_ui/static/js/markdown.js";
 import { EventReader } from "../../src/hookline_web_ui/static/js/stream.js";
 import * as util from "../../src/hookline_web_ui/static/js/util.js";
 
@@ -88,16 +88,16 @@ const plain = (node) => {
 };
 
 test("Markdown that grows ends as what it is at once", () => {
-  const whole = plain(new Growing().set(MARKDOWN, true).nodes);
+  const whole = plain(new StreamedMarkdown().set(MARKDOWN, true).nodes);
   for (const size of [1, 3, 7, 50]) {
-    const growing = new Growing();
+    const growing = new StreamedMarkdown();
     for (let end = size; end < MARKDOWN.length; end += size) growing.set(MARKDOWN.slice(0, end));
     assert.equal(plain(growing.set(MARKDOWN, true).nodes), whole);
   }
 });
 
 test("blocks that are whole are drawn once", () => {
-  const growing = new Growing().set("one\n\ntwo\n\nthr");
+  const growing = new StreamedMarkdown().set("one\n\ntwo\n\nthr");
   const first = growing.nodes[0].props.children[0];
   growing.set("one\n\ntwo\n\nthree\n\nfour");
   assert.equal(growing.nodes[0].props.children[0], first);
@@ -110,9 +110,9 @@ test("blocks that are whole are drawn once", () => {
 test("a long text is drawn piece by piece, and ends as what it is at once", () => {
   const texts = [`${MARKDOWN}\n\n`.repeat(30), "word ".repeat(5000), `${"😀".repeat(999)} [a]\n\n[a]: x`];
   for (const text of texts) {
-    const whole = plain(new Growing().set(text, true).nodes);
+    const whole = plain(new StreamedMarkdown().set(text, true).nodes);
     for (const room of [1.5, 40, 1000]) {
-      const growing = new Growing();
+      const growing = new StreamedMarkdown();
       let pieces = 0;
       for (; growing.text !== text; pieces += 1) {
         growing.set(text, true, room);
@@ -121,15 +121,15 @@ test("a long text is drawn piece by piece, and ends as what it is at once", () =
       assert.ok(pieces > 1);
       assert.equal(plain(growing.nodes), whole);
     }
-    const growing = new Growing().set(text.slice(0, 99));
+    const growing = new StreamedMarkdown().set(text.slice(0, 99));
     while (growing.text !== text) growing.set(text, false, 100); // it comes faster than it is drawn
     assert.equal(plain(growing.set(text, true, 100).nodes), whole);
   }
 });
 
 test("another text takes the place of what was drawn", () => {
-  const growing = new Growing().set("one\n\ntwo\n\nthree", false);
+  const growing = new StreamedMarkdown().set("one\n\ntwo\n\nthree", false);
   growing.set("something else", false, 1);
   while (growing.text !== "something else") growing.set("something else", false, 1);
-  assert.equal(plain(growing.nodes), plain(new Growing().set("something else").nodes));
+  assert.equal(plain(growing.nodes), plain(new StreamedMarkdown().set("something else").nodes));
 });

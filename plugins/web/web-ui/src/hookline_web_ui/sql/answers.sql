@@ -3,7 +3,7 @@ INSERT INTO web_ui_answers (id, session_id, asked, choice, person, created)
 VALUES (:id, :session_id, :asked, :choice, :person, :created)
 ON CONFLICT (id) DO NOTHING;
 
--- Of a conversation, which is one session and those that followed it.
+-- The answers in a conversation: a session and its successors.
 -- name: answers
 SELECT * FROM web_ui_answers
 WHERE (session_id = :named OR session_id LIKE :following) AND created >= :since

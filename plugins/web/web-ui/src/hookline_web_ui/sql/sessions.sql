@@ -1,4 +1,4 @@
--- What core keeps of sessions, read from its tables.
+-- Sessions, read from the tables of core.
 
 -- name: session
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
@@ -9,7 +9,7 @@ SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.update
         ORDER BY f.created LIMIT 1) AS first_file
 FROM sessions s WHERE s.id = :id;
 
--- Those of one person, or all; mine is the id of a person's chat.
+-- The sessions of the chat :mine of this channel, or all.
 -- name: sessions
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
@@ -23,7 +23,7 @@ WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
   AND (:before IS NULL OR s.updated < :before)
 ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
--- The pattern is one of LIKE, masked with a backslash.
+-- The pattern is for LIKE, escaped with a backslash.
 -- name: found
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
@@ -63,7 +63,7 @@ WHERE session_id = :id AND seq >= :first AND (:before IS NULL OR seq < :before) 
 SELECT seq, turn_id, role, body, created FROM messages
 WHERE session_id = :id AND turn_id = :turn ORDER BY seq;
 
--- name: said
+-- name: export
 SELECT seq, turn_id AS turn, role, body, created FROM messages WHERE session_id = :id ORDER BY seq;
 
 -- name: steps
@@ -78,7 +78,7 @@ WHERE t.session_id = :id AND t.number >= :number;
 -- name: turn
 SELECT id, session_id, number, state FROM turns WHERE id = :id;
 
--- Messages of a conversation that no turn has begun with. The plus sign keeps SQLite from using another index
+-- Messages of a conversation that have not started a turn. The plus sign keeps SQLite from using another index
 -- than the partial one on open messages.
 -- name: waiting
 SELECT message_id, session_id, chat_id, channel, body, received FROM inbox
@@ -90,8 +90,8 @@ ORDER BY +received, id;
 SELECT channel, chat_id FROM inbox
 WHERE state <> 'done' AND state <> 'taken' AND +channel = 'web' AND session_id = :id LIMIT 1;
 
--- Commands of a conversation and what they were answered. Without a session: what was answered before
--- there was one, in any conversation of the chat.
+-- Replies to the commands of a conversation. Those without a session are from before there was one,
+-- in any conversation of the chat.
 -- name: asides
 SELECT o.id, o.session_id, o.body, o.created, o.turn_id, o.state FROM outbox o
 WHERE o.channel = 'web' AND o.chat_id = :chat_id AND o.turn_id IS NULL AND o.created >= :since
@@ -101,13 +101,13 @@ ORDER BY o.created, o.id;
 -- name: inbound
 SELECT body, session_id FROM inbox WHERE channel = 'web' AND message_id = :message_id;
 
--- The conversation in which something was written last.
+-- The conversation of the newest message.
 -- name: written
 SELECT session_id AS id FROM inbox
 WHERE channel = :channel AND chat_id = :chat_id AND session_id IS NOT NULL
 ORDER BY received DESC LIMIT 1;
 
--- The message, and whether it begins a turn.
+-- A message, and whether it begins a turn.
 -- name: begins
 SELECT m.seq, m.role, m.text, m.turn_id,
        NOT EXISTS (SELECT 1 FROM messages e WHERE e.session_id = m.session_id

@@ -1,21 +1,21 @@
 /** Requests to `/api`. @module */
 
-/** What the server refused, or that it could not be reached (`status` 0). */
+/** The server refused a request, or could not be reached (`status` 0). */
 export class ApiError extends Error {
   /**
    * @param {number} status
-   * @param {{code?: string, message?: string, fix?: string}} told
+   * @param {{code?: string, message?: string, fix?: string}} problem
    * @param {number} retry seconds after which to try again, or 0
    */
-  constructor(status, told, retry = 0) {
-    super([told.message || "Cannot reach the server.", told.fix].filter(Boolean).join(" "));
+  constructor(status, problem, retry = 0) {
+    super([problem.message || "Cannot reach the server.", problem.fix].filter(Boolean).join(" "));
     this.status = status;
-    this.code = told.code ?? "offline";
+    this.code = problem.code ?? "offline";
     this.retry = retry;
   }
 
   /** Whether the same request may succeed later. */
-  get passing() {
+  get temporary() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
@@ -24,12 +24,12 @@ export class ApiError extends Error {
  * @param {Response} response
  * @returns {Promise<ApiError>}
  */
-export async function refusal(response) {
+export async function errorFrom(response) {
   if (response.status === 401) dispatchEvent(new Event("expired"));
   const retry = Number(response.headers.get("Retry-After")) || 0;
-  const told = await response.json().catch(() => ({}));
+  const body = await response.json().catch(() => ({}));
   const fallback = { message: `The server returned status ${response.status}.` };
-  return new ApiError(response.status, told.error ?? fallback, retry);
+  return new ApiError(response.status, body.error ?? fallback, retry);
 }
 
 /**
@@ -51,12 +51,12 @@ export async function call(method, path, body) {
   } catch {
     throw new ApiError(0, {});
   }
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await errorFrom(response);
   return response.json().catch(() => ({}));
 }
 
 /**
- * Send a file, telling how far it is. `fetch` cannot, so this is the one place for XMLHttpRequest.
+ * Upload a file and report progress, which `fetch` cannot do; hence XMLHttpRequest.
  * @param {string} id
  * @param {File|Blob} file
  * @param {string} name
@@ -73,9 +73,9 @@ export function upload(id, file, name, progress, signal) {
     request.responseType = "json";
     request.upload.onprogress = (event) => progress(event.loaded / (event.total || 1));
     request.onload = () => {
-      const told = request.response ?? {};
-      if (request.status < 300) resolve(told);
-      else reject(new ApiError(request.status, told.error ?? { message: "The upload failed." }));
+      const body = request.response ?? {};
+      if (request.status < 300) resolve(body);
+      else reject(new ApiError(request.status, body.error ?? { message: "The upload failed." }));
     };
     request.onerror = () => reject(new ApiError(0, {}));
     request.onabort = () => reject(new ApiError(0, { code: "aborted", message: "Not sent." }));

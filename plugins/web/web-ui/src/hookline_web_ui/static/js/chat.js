@@ -1,19 +1,19 @@
 /**
- * What one chat shows: a snapshot, and the events after it. Knows nothing of the page. @module
+ * The state of one chat: a snapshot plus the events after it. It does not use the DOM. @module
  *
- * Everything is keyed, so that an event that comes twice changes nothing: messages by `seq`, a
- * turn's text by `part` and `n`, tools by `id`, a message that is being sent by `message_id`.
+ * Everything has a key, so that a repeated event changes nothing: messages have `seq`, a turn's
+ * text `part` and `n`, tools `id`, and messages being sent `message_id`.
  *
  * @typedef {object} Tool
  * @property {string} id
  * @property {string} name
  * @property {unknown} arguments
- * @property {boolean|null} ok null while it runs
+ * @property {boolean|null} ok null while the tool runs
  * @property {string} text
  * @property {number|null} seconds
  * @property {string|{before: string, after: string, name: string}|null} diff
  *
- * @typedef {object} Item a thing in the log; `rev` grows when it must be drawn again
+ * @typedef {object} Item an entry of the log; it is drawn again when `rev` changes
  * @property {"message"|"aside"|"notice"} kind
  * @property {string} key
  * @property {number} rev
@@ -21,8 +21,8 @@
  * @property {"user"|"assistant"} [role]
  * @property {number|null} [seq]
  * @property {string|null} [turn]
- * @property {number} [part] of an answer that is being written
- * @property {number} [n] the next delta of it
+ * @property {number} [part] the number of the response in its turn
+ * @property {number} [n] the number of the next delta
  * @property {boolean} [live]
  * @property {Array<any>} [blocks]
  * @property {Array<any>} [files]
@@ -30,7 +30,7 @@
  * @property {"stored"|"sending"|"failed"|"queued"} [state]
  * @property {string} [error]
  * @property {boolean} [steer]
- * @property {string} [stop] how the turn ended, of its last answer
+ * @property {string} [stop] how the turn ended; on its last answer
  * @property {string} [text]
  * @property {string} [mode]
  * @property {string} [command]
@@ -49,7 +49,7 @@ export class Chat {
     this.id = id;
     this.changed = changed;
     this.person = person;
-    /** Sent from here and not confirmed yet, as {@link Item}s. @type {Map<string, Item>} */
+    /** Messages sent from this page and not confirmed yet. @type {Map<string, Item>} */
     this.sending = new Map();
     this.clear();
   }
@@ -75,22 +75,22 @@ export class Chat {
     this.results = new Map();
   }
 
-  /** @param {any} told the answer to `GET /api/sessions/{id}` */
-  load(told) {
+  /** @param {any} snapshot the response of `GET /api/sessions/{id}` */
+  load(snapshot) {
     const old = new Map(this.items.map((item) => [item.key, item]));
     const results = this.results;
     this.clear();
     this.results = results;
     this.loaded = true;
-    this.cursor = told.cursor ?? "";
-    this.session = told.session;
-    this.more = Boolean(told.more);
-    this.queue = told.queue ?? [];
-    this.question = told.question ?? told.turn?.question ?? null;
-    this.items = this.fromMessages(told.messages ?? [], old);
-    for (const aside of told.asides ?? []) this.placeAside(aside);
-    for (const answer of told.answers ?? []) this.placeAnswer(answer);
-    const turn = told.turn;
+    this.cursor = snapshot.cursor ?? "";
+    this.session = snapshot.session;
+    this.more = Boolean(snapshot.more);
+    this.queue = snapshot.queue ?? [];
+    this.question = snapshot.question ?? snapshot.turn?.question ?? null;
+    this.items = this.fromMessages(snapshot.messages ?? [], old);
+    for (const aside of snapshot.asides ?? []) this.placeAside(aside);
+    for (const answer of snapshot.answers ?? []) this.placeAnswer(answer);
+    const turn = snapshot.turn;
     if (turn) {
       this.turn = { ...turn };
       for (const { part, n, text } of turn.parts ?? []) {
@@ -104,31 +104,31 @@ export class Chat {
     this.changed();
   }
 
-  /** Put messages that are older than all that are here before them. @param {any} told */
-  prepend(told) {
+  /** Add a page of earlier messages. @param {any} page */
+  prepend(page) {
     const known = new Set(this.items.map((item) => item.seq).filter((seq) => seq != null));
-    const fresh = (told.messages ?? []).filter((/** @type {any} */ one) => !known.has(one.seq));
+    const fresh = (page.messages ?? []).filter((/** @type {any} */ one) => !known.has(one.seq));
     this.items = [...this.fromMessages(fresh), ...this.items];
-    this.more = Boolean(told.more);
+    this.more = Boolean(page.more);
     this.changed();
   }
 
   /**
    * @param {any[]} messages
-   * @param {Map<string, Item>} [old] items that stay the same objects if nothing changed
+   * @param {Map<string, Item>} [old] the items so far; those of the same messages are reused
    */
   fromMessages(messages, old = new Map()) {
     const items = [];
     for (const message of messages) {
       if (message.role === "tool") {
-        const said = message.blocks.filter((/** @type {any} */ one) => one.type === "text");
+        const texts = message.blocks.filter((/** @type {any} */ one) => one.type === "text");
         for (const block of message.blocks) {
           if (block.type === "tool_result") this.putTool({ ...block }, message.turn);
         }
-        if (said.length) {
+        if (texts.length) {
           items.push({
             ...base("message", `s${message.seq}`, message.created),
-            ...{ role: "user", seq: message.seq, turn: message.turn, blocks: said, steer: true },
+            ...{ role: "user", seq: message.seq, turn: message.turn, blocks: texts, steer: true },
           });
         }
         continue;
@@ -161,16 +161,16 @@ export class Chat {
   /**
    * @param {any} event
    * @param {string} [id]
-   * @returns {boolean} false if something is missing, and a snapshot is needed
+   * @returns {boolean} false if an event is missing, so that a snapshot is needed
    */
   apply(event, id = "") {
     const [now, seen] = [position(id), position(this.cursor)];
     if (now && seen && now.boot === seen.boot && now.n <= seen.n) return true;
     const handler = /** @type {any} */ (this)[`on_${event.type}`];
-    const fine = handler ? handler.call(this, event) !== false : true;
-    if (fine && id) this.cursor = id;
+    const complete = handler ? handler.call(this, event) !== false : true;
+    if (complete && id) this.cursor = id;
     this.changed();
-    return fine;
+    return complete;
   }
 
   /** @param {any} event */
@@ -220,7 +220,7 @@ export class Chat {
     for (const item of this.items) {
       if (!item.id || !waiting.has(item.id) || item.state !== "sending") continue;
       this.sending.delete(item.id);
-      // Without a turn under way it is about to begin one, and stays where it is.
+      // Without a running turn it is about to start one, and stays in its place.
       if (this.turn) item.state = "queued";
     }
     this.items = this.items.filter((item) => item.state !== "queued" || waiting.has(item.id));
@@ -278,7 +278,7 @@ export class Chat {
   /** @param {any} event */
   on_answered(event) {
     if (this.question?.id !== event.question) return;
-    // What a question of the model was answered is a message.
+    // The answer to a question of the model is a message.
     if (this.question.kind === "approval") this.placeAnswer({ ...event, at: event.ts });
     this.question = null;
   }
@@ -291,7 +291,7 @@ export class Chat {
     this.place(Object.assign(base("notice", `q${question}`, at), { text, tone: "quiet" }));
   }
 
-  /** Put something among what was said, by its time. @param {Item} item */
+  /** Insert an item by its time. @param {Item} item */
   place(item) {
     if (this.items.some((one) => one.key === item.key)) return;
     const next = this.items.findIndex((one) => one.at > item.at && one.state !== "sending");
@@ -333,10 +333,10 @@ export class Chat {
       const first = this.items.findIndex((one) => mine.has(one) && one.kind === "message");
       const before = this.items.slice(0, first < 0 ? this.items.length : first);
       const after = this.items.slice(before.length);
-      // What went wrong is the answer, too.
-      const twice = (/** @type {Item} */ one) =>
+      // A failed turn has its error as the answer, so the notice about it is dropped.
+      const isRepeated = (/** @type {Item} */ one) =>
         one.kind === "message" ? mine.has(one) || (one.steer && one.turn == null) : one.text === event.text;
-      const rest = after.filter((one) => !twice(one));
+      const rest = after.filter((one) => !isRepeated(one));
       const files = after.findLast((one) => one.live && one.files?.length)?.files;
       const at = (/** @type {Item} */ one) => (this.sending.has(one.id ?? "") ? Infinity : one.at);
       this.items = [...before, ...[...stored, ...rest].sort((a, b) => at(a) - at(b) || 0)];
@@ -357,7 +357,7 @@ export class Chat {
     if (event.row) this.session = { mine: true, ...this.session, ...event.row };
   }
 
-  /** Show a message at once. @param {string} id @param {string} text @param {any[]} files */
+  /** Show a message before the server has confirmed it. @param {string} id @param {string} text @param {any[]} files */
   send(id, text, files, mode = "send") {
     const item = {
       ...base("message", `u${id}`, Date.now() / 1000),
@@ -396,9 +396,9 @@ export class Chat {
   }
 
   /**
-   * The item of an answer that is being written.
+   * Return the item of a streamed answer; it is created if needed.
    * @param {string} turn @param {number} part @param {number} at
-   * @param {Map<string, Item>} [old] items that stay the same objects, so that nothing is drawn anew
+   * @param {Map<string, Item>} [old] earlier items to reuse, so that they are not drawn again
    */
   live(turn, part, at, old) {
     const key = `${turn}/${part}`;
@@ -411,20 +411,20 @@ export class Chat {
     return item;
   }
 
-  /** @param {any} told @param {string} turn */
-  putTool(told, turn) {
-    const known = this.tools.get(told.id) ?? fresh(told.id);
-    const { type, session, ts, turn: _, ...tool } = told;
+  /** @param {any} fields @param {string} turn */
+  putTool(fields, turn) {
+    const known = this.tools.get(fields.id) ?? fresh(fields.id);
+    const { type, session, ts, turn: _, ...tool } = fields;
     const done = known.ok != null && tool.ok == null;
-    this.tools.set(told.id, done ? known : { ...known, ...tool });
-    const owner = this.owners.get(told.id);
+    this.tools.set(fields.id, done ? known : { ...known, ...tool });
+    const owner = this.owners.get(fields.id);
     if (owner) owner.rev += 1;
-    else if (this.turn && this.turn.id === turn && told.name) {
+    else if (this.turn && this.turn.id === turn && fields.name) {
       const item =
         this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0, ts);
-      item.blocks?.push({ type: "tool_call", id: told.id });
+      item.blocks?.push({ type: "tool_call", id: fields.id });
       item.rev += 1;
-      this.owners.set(told.id, item);
+      this.owners.set(fields.id, item);
     }
   }
 
@@ -454,7 +454,7 @@ export class Chat {
     this.items.push(Object.assign(base("notice", key, at), { text, tone }));
   }
 
-  /** Whether an event belongs to the turn under way. @param {any} event */
+  /** Whether an event belongs to the running turn. @param {any} event */
   current(event) {
     return this.turn?.id === event.turn && (event.attempt ?? 0) >= (this.turn.attempt ?? 0);
   }

@@ -6,9 +6,9 @@ import { cut, size, uuid } from "./util.js";
 const TOUCH = matchMedia("(pointer: coarse)");
 
 /**
- * @typedef {object} Draft what is kept over a reload
+ * @typedef {object} Draft what survives a reload
  * @property {string} text
- * @property {any[]} files that have been sent already
+ * @property {any[]} files uploaded files
  */
 
 /** @param {string} id @returns {Draft} */
@@ -27,7 +27,7 @@ export function keepDraft(id, draft) {
       sessionStorage.setItem(`draft:${id}`, JSON.stringify(draft));
     } else sessionStorage.removeItem(`draft:${id}`);
   } catch {
-    // A full or forbidden store loses the draft on a reload, and nothing else.
+    // Storage is full or disabled: the draft is lost on a reload.
   }
 }
 
@@ -40,7 +40,7 @@ export function keepDraft(id, draft) {
  */
 export function Composer({ id, known, running, limits, Recorder, given, blocked, send, stop }) {
   const [draft, setDraft] = useState(() => readDraft(id));
-  /** The draft before it is drawn, so that a second press finds it sent. */
+  /** The newest draft, even before it is drawn: a second press must not send it again. */
   const now = useRef(draft);
   const [uploads, setUploads] = useState(/** @type {any[]} */ ([]));
   const [problem, setProblem] = useState("");
@@ -65,7 +65,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
   useEffect(() => grow(input.current), [draft.text]);
   useEffect(() => {
     if (!TOUCH.matches) input.current?.focus();
-    // A file is taken wherever it is dropped: elsewhere a browser would leave the page for it.
+    // Accept files dropped anywhere: the browser would open them in place of the page.
     const over = (/** @type {DragEvent} */ event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
@@ -76,11 +76,11 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
   }, []);
 
   const waiting = uploads.some((one) => !one.error);
-  const full = (/** @type {Draft} */ one) => Boolean(one.text.trim() || one.files.length);
-  const ready = full(draft) && !waiting && !blocked;
+  const hasContent = (/** @type {Draft} */ one) => Boolean(one.text.trim() || one.files.length);
+  const ready = hasContent(draft) && !waiting && !blocked;
   const submit = (mode = running ? "queue" : "send") => {
     const { text, files } = now.current;
-    if (!ready || !full(now.current)) return;
+    if (!ready || !hasContent(now.current)) return;
     if (text.length > limits.text) {
       setProblem(`The message is ${text.length - limits.text} characters too long. Send it as a file.`);
       return;
@@ -98,7 +98,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     for (const file of files) {
       const name = file.name || `pasted.${file.type.split("/")[1] ?? "bin"}`;
       if (file.size > limits.file) {
-        setProblem(`${name} is ${size(file.size)}; at most ${size(limits.file)} can be sent.`);
+        setProblem(`${name} has ${size(file.size)}. The limit is ${size(limits.file)}.`);
         continue;
       }
       const one = { id: uuid(), name, share: 0, error: "", stop: new AbortController() };
@@ -122,7 +122,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     if (event.isComposing || completion.keyed(event)) return;
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
     const ctrl = event.ctrlKey || event.metaKey;
-    if (TOUCH.matches && !ctrl) return; // a newline: the phone has a button for sending
+    if (TOUCH.matches && !ctrl) return; // a new line; on a phone the button sends
     event.preventDefault();
     submit(ctrl && running ? "steer" : undefined);
   };
@@ -141,7 +141,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
           ${uploads.map((one) => {
             const state = one.error
               ? html`<span class="bad">${one.error}</span>`
-              : html`<progress max="1" value=${one.share} aria-label=${`Sending ${one.name}`}></progress>`;
+              : html`<progress max="1" value=${one.share} aria-label=${`Uploading ${one.name}`}></progress>`;
             return chip(one, state, () => {
               one.stop.abort();
               setUploads(uploads.filter((other) => other !== one));
@@ -221,14 +221,14 @@ function grow(area) {
   area.rows = Math.min(area.value.split("\n").length, 12);
 }
 
-const SHOWN = 8;
-/** So many proposals are shown at once, around the chosen one. */
+/** Completions shown at once, around the selected one. */
+const MAX_SHOWN = 8;
 
 /** @type {any[]|null} */
 let commands = null;
 
 /**
- * What may follow a `/`.
+ * Complete a slash command and its arguments.
  * @param {string} id @param {boolean} known @param {string} text @param {(text: string) => void} set
  */
 function useCompletion(id, known, text, set) {
@@ -260,12 +260,12 @@ function useCompletion(id, known, text, set) {
     set(item.text + (item.completes ? " " : ""));
   };
   const open = items.length > 0;
-  const from = Math.max(0, Math.min(at - SHOWN / 2, items.length - SHOWN));
+  const from = Math.max(0, Math.min(at - MAX_SHOWN / 2, items.length - MAX_SHOWN));
   return {
     open,
     close,
     active: open ? `completion-${at}` : undefined,
-    /** @param {KeyboardEvent} event @returns {boolean} whether the key was meant for the list */
+    /** @param {KeyboardEvent} event @returns {boolean} whether the list handled the key */
     keyed(event) {
       if (!open) return false;
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -279,7 +279,7 @@ function useCompletion(id, known, text, set) {
     },
     list: open
       ? html`<ul class="completions" id="completions" role="listbox" aria-label="Commands">
-          ${items.slice(from, from + SHOWN).map(
+          ${items.slice(from, from + MAX_SHOWN).map(
             (item, n) =>
               html`<li
                 id=${`completion-${from + n}`}

@@ -1,4 +1,4 @@
-/** A turn made visible, in a drawer beside the chat. @module */
+/** The details of a turn, in a panel beside the chat. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call } from "./api.js";
 import { ViewParts } from "./view.js";

@@ -1,4 +1,4 @@
-/** The line above a chat: its title, and what can be done with it as a whole. @module */
+/** The header of a chat: its title and menu. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call } from "./api.js";
 import { confirmed, owner } from "./shell.js";
@@ -27,8 +27,8 @@ export function Header({ chat, known, titleOf, go }) {
     setEditing(false);
     if (!text.trim() || text === title) return;
     attempt(async () => {
-      const told = await call("PATCH", path, { title: text.trim() });
-      chat.session = told.session;
+      const changed = await call("PATCH", path, { title: text.trim() });
+      chat.session = changed.session;
       chat.changed();
     });
   };
@@ -52,7 +52,7 @@ export function Header({ chat, known, titleOf, go }) {
           onKeyDown=${(/** @type {any} */ e) => {
             if (e.isComposing || (e.key !== "Enter" && e.key !== "Escape")) return;
             if (e.key === "Escape") e.currentTarget.value = title;
-            e.currentTarget.blur(); // which renames
+            e.currentTarget.blur(); // onBlur renames
             /** @type {any} */ (document.querySelector("[popovertarget=chat-menu]"))?.focus();
           }}
         />`

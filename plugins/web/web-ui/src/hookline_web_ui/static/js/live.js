@@ -1,4 +1,4 @@
-/** The pages of views: local times, questions before what cannot be undone, fresh figures. @module */
+/** Pages other than the chat: local times, confirmations, and refreshing. @module */
 import { begin, confirmed } from "./shell.js";
 
 /** @param {ParentNode} root */
@@ -22,14 +22,14 @@ async function sent(event) {
     }
     return;
   }
-  // A second press while the first is under way would do everything twice.
+  // Do not submit twice.
   if (form.method === "post") {
     if (form.dataset.sent) event.preventDefault();
     form.dataset.sent = "yes";
   }
 }
 
-/** Read the page again after a while, unless somebody is busy with it. @param {number} seconds */
+/** Reload the page, but not while it is being used. @param {number} seconds */
 function refresh(seconds) {
   setTimeout(() => {
     const active = document.activeElement;

@@ -1,4 +1,4 @@
-/** The chat page: reads what is there, follows the events, sends what is written. @module */
+/** The chat page: loads the chat, applies events, and sends messages. @module */
 import { html, render, useState } from "../vendor/preact.js";
 import { ApiError, call } from "./api.js";
 import { Chat } from "./chat.js";
@@ -12,21 +12,21 @@ import { uuid } from "./util.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const TAIL = 50;
-/** So many of the messages that wait are shown. */
-const SHOWN = 20;
+/** Queued messages to show. */
+const MAX_QUEUE_SHOWN = 20;
 const STEPS = {
   ...{ model: "Calling the model", thinking: "Thinking", answering: "Writing", waiting: "Waiting" },
   tool: "Using a tool",
 };
 
-/** What the page shows beside the chat itself. */
+/** The state of the page other than the chat. */
 let ui = {
   ...{ stream: "", problem: /** @type {any} */ (null), earlier: false },
   ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, expired: false },
-  /** Questions about other chats, that were put to this person. */
+  /** Questions to this person about other chats. */
   elsewhere: /** @type {any[]} */ ([]),
 };
-/** Draws the page again, once it has been drawn. */
+/** Draws the page again; set when it is first drawn. */
 let draw = () => {};
 /** @param {Partial<typeof ui>} changed */
 const set = (changed) => {
@@ -36,12 +36,12 @@ const set = (changed) => {
 
 let server = { boot: "", cursor: "", role: "", voice: {}, limits: { file: 25e6, text: 100000 }, questions: /** @type {any[]} */ ([]) };
 let known = Boolean(main.dataset.session);
-/** Events that came while a snapshot was on its way. @type {Array<[any, string]>|null} */
+/** Events received while a snapshot is loading; null otherwise. @type {Array<[any, string]>|null} */
 let held = null;
 /** @type {HTMLElement|null} */
 let opener = null;
 
-/** The ids of what was sent from here. */
+/** The ids of messages sent from this page. */
 const sent = new Set();
 let due = false;
 function changed() {
@@ -54,7 +54,7 @@ function changed() {
 
 const chat = new Chat(main.dataset.session || uuid(), changed, main.dataset.person);
 const stream = new Stream({
-  event: heard,
+  event: receive,
   state: (state) => {
     set({ stream: state });
     if (state === "open") resendAll();
@@ -63,11 +63,11 @@ const stream = new Stream({
 addEventListener("expired", () => set({ expired: true }));
 
 /** @param {any} event @param {string} id */
-function heard(event, id) {
-  aside(event);
+function receive(event, id) {
+  updateShell(event);
   if (event.type === "resync") {
     if (event.session == null || event.session === chat.id) snapshot();
-    if (event.session == null) call("GET", "/api/state").then((told) => set({ elsewhere: told.questions }), () => {});
+    if (event.session == null) call("GET", "/api/state").then((state) => set({ elsewhere: state.questions }), () => {});
     return;
   }
   if (event.session !== chat.id) return;
@@ -78,8 +78,8 @@ function heard(event, id) {
   else if (!chat.apply(event, id)) snapshot();
 }
 
-/** What the list of chats has to know of any session. @param {any} event */
-function aside(event) {
+/** Update the list of chats and the questions about other chats. @param {any} event */
+function updateShell(event) {
   const id = event.session;
   if (event.type === "session") shell.putRecent({ id, ...event.row }, { deleted: event.deleted });
   else if (event.type === "title") shell.changeRecent(id, { title: event.title });
@@ -95,25 +95,25 @@ function aside(event) {
   }
 }
 
-/** The questions about other chats, without one. @param {string} id */
+/** The questions about other chats, except one. @param {string} id */
 const others = (id) => ui.elsewhere.filter((one) => one.id !== id);
-/** The question that is shown: this chat's, else the oldest about another. */
+/** The question to show: this chat's, or else the oldest about another chat. */
 const shown = () => chat.question ?? ui.elsewhere[0];
 
 const address = (/** @type {string} */ rest = "") =>
   `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
 
-let asking = false;
-/** Read the chat as it is stored; events that come meanwhile wait. */
+let loading = false;
+/** Load the stored chat; events that arrive meanwhile are applied afterwards. */
 async function snapshot() {
-  if (!known || asking) return;
-  asking = true;
+  if (!known || loading) return;
+  loading = true;
   held = held ?? [];
   let wait = 400;
   for (;;) {
     try {
-      const told = await call("GET", address(`?tail=${TAIL}`));
-      chat.load(told);
+      const stored = await call("GET", address(`?tail=${TAIL}`));
+      chat.load(stored);
       set({ problem: null });
       break;
     } catch (error) {
@@ -122,7 +122,7 @@ async function snapshot() {
         known = false; // its first message has not arrived yet
         break;
       }
-      if (!failed.passing) {
+      if (!failed.temporary) {
         set({ problem: failed });
         break;
       }
@@ -131,10 +131,10 @@ async function snapshot() {
       wait = Math.min(wait * 2, 8000);
     }
   }
-  asking = false;
-  const waiting = held;
+  loading = false;
+  const pending = held;
   held = null;
-  for (const [event, id] of waiting) if (!chat.apply(event, id)) return snapshot();
+  for (const [event, id] of pending) if (!chat.apply(event, id)) return snapshot();
   if (chat.loaded) stream.want({ [chat.id]: chat.cursor });
 }
 
@@ -159,7 +159,7 @@ function keepOutbox() {
     if (waiting.length) sessionStorage.setItem(OUTBOX(), JSON.stringify(waiting));
     else sessionStorage.removeItem(OUTBOX());
   } catch {
-    // Without a store a reload before the answer loses the message, and the page says so no more.
+    // Storage is full or disabled: a reload before the server confirms loses the message.
   }
 }
 
@@ -183,10 +183,10 @@ async function deliver(item) {
     try {
       const files = item.files.map((/** @type {any} */ file) => file.id);
       const body = { message_id: item.id, text: item.blocks[0].text, files, mode: item.mode };
-      const told = await call("POST", address("/messages"), body);
-      if (told.session && told.session !== chat.id) {
+      const accepted = await call("POST", address("/messages"), body);
+      if (accepted.session && accepted.session !== chat.id) {
         chat.forget(item.id);
-        return shell.go(`/chat/${encodeURIComponent(told.session)}`);
+        return shell.go(`/chat/${encodeURIComponent(accepted.session)}`);
       }
       if (!known) {
         known = true;
@@ -200,7 +200,7 @@ async function deliver(item) {
       return;
     } catch (error) {
       const failed = /** @type {ApiError} */ (error);
-      if (!failed.passing || tries >= 2) {
+      if (!failed.temporary || tries >= 2) {
         return chat.failed(item.id, failed.message);
       }
       await new Promise((done) => setTimeout(done, failed.retry * 1000 || 400 * 2 ** tries));
@@ -208,7 +208,7 @@ async function deliver(item) {
   }
 }
 
-/** What could not be sent is sent again when the server can be reached, under the same id. */
+/** Send failed messages again under the same ids, once the server can be reached. */
 function resendAll() {
   for (const item of chat.sending.values()) if (item.state === "failed") deliver(item);
 }
@@ -230,8 +230,8 @@ async function answer(choice) {
   }
 }
 
-/** Say in the log what could not be done. @param {any} error */
-function trouble(error) {
+/** Show an error in the log. @param {any} error */
+function showError(error) {
   chat.note(Date.now() / 1000, error.message, "bad");
   changed();
 }
@@ -243,11 +243,11 @@ async function edit(item) {
     keepDraft(made.id, { text: made.text, files: made.files });
     shell.go(`/chat/${encodeURIComponent(made.id)}`);
   } catch (error) {
-    trouble(error);
+    showError(error);
   }
 }
 
-/** Parts of the page that are loaded when they are needed. @type {{Details?: any, Recorder?: any}} */
+/** Components that are loaded on demand. @type {{Details?: any, Recorder?: any}} */
 const parts = {};
 
 /** @param {string} turn @param {HTMLElement|null} from */
@@ -267,9 +267,9 @@ function closeDetails() {
   else focus(".composer textarea");
 }
 
-const stop = () => call("POST", address("/stop")).catch(trouble);
+const stop = () => call("POST", address("/stop")).catch(showError);
 
-/** Have an answer read aloud; its recording stays below it. @param {import("./chat.js").Item} item */
+/** Read an answer aloud; the recording stays below it. @param {import("./chat.js").Item} item */
 async function speak(item) {
   try {
     const { files } = await call("POST", address("/speech"), { message: item.seq });
@@ -278,13 +278,13 @@ async function speak(item) {
     item.rev += 1;
     changed();
     const sound = () => /** @type {any} */ (document.querySelector(`audio[src$="${files[0]?.id}"]`))?.play();
-    setTimeout(() => sound()?.catch(() => {}), 100); // where it may not, a press on it does
+    setTimeout(() => sound()?.catch(() => {}), 100); // autoplay may be blocked: the person can press play
   } catch (error) {
-    trouble(error);
+    showError(error);
   }
 }
 
-const doings = {
+const actions = {
   ...{ edit, details, earlier, again: changed, speak: /** @type {any} */ (null) },
   resend: deliver,
   discard: (/** @type {any} */ item) => {
@@ -293,28 +293,28 @@ const doings = {
   },
 };
 
-/** What the turn does, in words: a state that is announced, and more that is only seen. */
+/** The state of the turn: a status for screen readers, and visible details. */
 function Status() {
   const { stream: state, expired } = ui;
   const turn = chat.turn;
-  let says = "";
+  let status = "";
   let more = "";
-  if (state === "waiting") says = "Offline. Sent messages are kept. Reconnecting …";
-  else if (shown()) says = "Waiting for your answer";
+  if (state === "waiting") status = "Offline. Sent messages are kept. Reconnecting …";
+  else if (shown()) status = "Waiting for your answer";
   else if (chat.running) {
-    says = "Working";
+    status = "Working";
     more = (STEPS[/** @type {"model"} */ (turn?.step)] ?? "Working") + (turn?.about ? `: ${turn.about}` : " …");
-  } else if (chat.results.size) says = "Done";
-  return html`<div class=${`state${says === "Done" && !expired ? " unseen" : ""}`} data-busy=${says === "Working"}>
+  } else if (chat.results.size) status = "Done";
+  return html`<div class=${`state${status === "Done" && !expired ? " unseen" : ""}`} data-busy=${status === "Working"}>
     <span class="pulse" aria-hidden="true"></span>
-    <span role="status" class=${more ? "unseen" : ""}>${says}</span>
+    <span role="status" class=${more ? "unseen" : ""}>${status}</span>
     ${more && html`<span class="quiet" aria-hidden="true">${more}</span>`}
     ${expired && html`<span>You have been signed out. <a href=${`/login?next=${location.pathname}`}>Sign in again</a></span>`}
   </div>`;
 }
 
 function Empty() {
-  const words = ["What can you do?", "Summarise the files in this folder", "/help"];
+  const suggestions = ["What can you do?", "Summarise the files in this folder", "/help"];
   return html`<div class="welcome">
     <h2>What can I help with?</h2>
     <p class="quiet">
@@ -322,7 +322,7 @@ function Empty() {
       <span class="mouse">Press <kbd>?</kbd> for keyboard shortcuts, or drop a file here.</span>
     </p>
     <div class="actions">
-      ${words.map(
+      ${suggestions.map(
         (one) =>
           html`<button type="button" onClick=${() => set({ given: { text: one, stamp: Date.now() } })}>
             ${one}
@@ -347,8 +347,8 @@ const Trouble = ({ error }) =>
 const Queue = () =>
   chat.queue.length
     ? html`<ul class="queue" aria-label="Queued messages" tabindex="0">
-        ${chat.queue.slice(0, SHOWN).map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
-        ${chat.queue.length > SHOWN && html`<li class="quiet">… and ${chat.queue.length - SHOWN} more</li>`}
+        ${chat.queue.slice(0, MAX_QUEUE_SHOWN).map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
+        ${chat.queue.length > MAX_QUEUE_SHOWN && html`<li class="quiet">… and ${chat.queue.length - MAX_QUEUE_SHOWN} more</li>`}
       </ul>`
     : null;
 
@@ -359,14 +359,14 @@ function App() {
   const open = problem && !chat.loaded;
   const empty = !chat.items.length && !chat.more && !open && (chat.loaded || !known);
   const mine = chat.session?.mine !== false;
-  const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. To continue it as your own, press “Continue here” at a message.`;
+  const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. To continue it as your own, press “Continue here” below a message.`;
   return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
     <div class="chat-main">
       <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go }} />
       ${open
         ? html`<${Trouble} error=${problem} />`
         : html`<${Log}
-            ...${{ chat, doings, earlier: busy, empty: empty ? html`<${Empty} />` : null }}
+            ...${{ chat, actions, earlier: busy, empty: empty ? html`<${Empty} />` : null }}
           />`}
       <div class="foot-frame">
         <${Status} />
@@ -392,7 +392,7 @@ async function begin() {
   try {
     for (const one of JSON.parse(sessionStorage.getItem(OUTBOX()) ?? "[]")) {
       chat.send(one.id, one.text, one.files, one.mode);
-      chat.failed(one.id, "The page was closed before it was sent.");
+      chat.failed(one.id, "The page was closed before the message was sent.");
     }
   } catch {
     // Nothing was kept.
@@ -404,7 +404,7 @@ async function begin() {
       set({ elsewhere: server.questions });
       break;
     } catch (error) {
-      if (!(/** @type {ApiError} */ (error).passing)) break;
+      if (!(/** @type {ApiError} */ (error).temporary)) break;
       set({ stream: "waiting" });
       await new Promise((done) => setTimeout(done, wait));
     }
@@ -413,8 +413,8 @@ async function begin() {
     const voice = await import("./voice.js");
     if (voice.canRecord()) parts.Recorder = voice.Recorder;
   }
-  if (/** @type {any} */ (server.voice).speak) doings.speak = speak;
-  // With the page's first state a person may begin to write; the chat itself may come later.
+  if (/** @type {any} */ (server.voice).speak) actions.speak = speak;
+  // People can start to write now; the chat itself may still be loading.
   main.replaceChildren();
   render(html`<${App} />`, main);
   stream.begin(chat.cursor || server.cursor);

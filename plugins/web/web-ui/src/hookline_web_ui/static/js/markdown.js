@@ -1,23 +1,22 @@
 /**
- * Markdown as elements: tokens of marked's lexer, each by an allow-list. Raw HTML stays text, and
- * no image is loaded. While a text grows, only its last block is lexed again, and a long one is
- * taken piece by piece, so that the page can draw and listen between. @module
+ * Renders Markdown as elements: an allow-list of the tokens of marked's lexer. Raw HTML stays text,
+ * and images are not loaded. While text is streamed, only its last block is lexed again. Long text
+ * is rendered in pieces, so that the page stays responsive. @module
  */
 import { Lexer, html } from "../vendor/preact.js";
 import { outside } from "./util.js";
 
-/** Blocks that are whole together with the one that may still change. */
-export class Growing {
+/** Streamed Markdown: complete blocks, and the last one, which may still change. */
+export class StreamedMarkdown {
   constructor() {
-    /** As much of the text as can be drawn. */
+    /** The text drawn so far. */
     this.text = "";
     this.done = false;
-    /** Where the last block begins. */
+    /** The offset of the last block. */
     this.open = 0;
-    /** @type {any} links that are defined somewhere in the text, once it is whole */
+    /** @type {any} link definitions, known once the text is complete */
     this.links = null;
-    /** Blocks that are whole, so many in an element whose layout is its own. */
-    /** @type {any[]} */
+    /** Elements with {@link LOT} complete blocks each, which are laid out independently. @type {any[]} */
     this.lots = [];
     /** @type {any[]} */
     this.whole = [];
@@ -26,9 +25,9 @@ export class Growing {
   }
 
   /**
-   * @param {string} text the whole text; what continues the last one is cheap
-   * @param {boolean} done whether nothing will follow
-   * @param {number} room about so many characters more may be drawn now
+   * @param {string} text the text so far; continuing the previous text is cheap
+   * @param {boolean} done whether the text is complete
+   * @param {number} room about how many more characters to draw now
    */
   set(text, done = false, room = Infinity) {
     if (text === this.text && done === this.done) return this;
@@ -42,7 +41,7 @@ export class Growing {
       if (links) this.restart(new Lexer().lex(links.join("\n\n")).links);
     }
     this.done = done;
-    // A large open block is lexed anew each time: less often, the larger it is.
+    // The open block is lexed again each time, so a larger one is updated less often.
     let end = drawn + Math.max(room, (drawn - this.open) / 2);
     if (end < text.length) end = Math.max(text.lastIndexOf("\n", end) + 1, drawn + 1, end - room / 2);
     this.text = text.slice(0, end);
@@ -72,7 +71,7 @@ export class Growing {
     this.links = links;
   }
 
-  /** @param {any} block that is whole */
+  /** @param {any} block a complete block */
   keep(block) {
     if (this.whole.length === LOT) {
       this.lots.push(this.lot(this.whole));
@@ -86,24 +85,24 @@ export class Growing {
     return html`<div class="lot" key=${this.lots.length}>${blocks}</div>`;
   }
 
-  /** What to draw; what is whole is the same objects each time. */
+  /** The elements to draw; those of complete blocks are the same objects each time. */
   get nodes() {
     return [...this.lots, this.lot([...this.whole, ...this.last])];
   }
 }
 
 const LOT = 12;
-/** A paragraph of more than twice as many characters is drawn in pieces, which cost little each. */
-const PIECE = 6000;
+/** A paragraph of more than twice as many characters is drawn in pieces. */
+const PIECE_CHARS = 6000;
 
 /**
- * Where a very long paragraph that begins at `open` is cut: before a word outside of code, emphasis
- * and links; 0 if it is not so long, or nowhere.
+ * Return where to cut a very long paragraph that begins at `open`: before a word outside of code,
+ * emphasis and links. Return 0 if it is short or cannot be cut.
  * @param {string} text @param {number} open
  */
 function seam(text, open) {
-  if (text.length - open < 2 * PIECE) return 0;
-  for (let at = open + PIECE; at > open + PIECE / 2; at -= 40) {
+  if (text.length - open < 2 * PIECE_CHARS) return 0;
+  for (let at = open + PIECE_CHARS; at > open + PIECE_CHARS / 2; at -= 40) {
     const cut = text.lastIndexOf(" ", at) + 1;
     const piece = text.slice(open, cut);
     const pairs = ["`", "*", "_", "~", "["].every((mark) => piece.split(mark === "[" ? /[[\]]/ : mark).length % 2);
@@ -113,7 +112,7 @@ function seam(text, open) {
 }
 const DEFINED = /^ {0,3}\[[^\]\n]+\]:.*$/gm;
 
-/** Formulas, which are shown as they are written: Markdown would take their signs for its own. */
+/** Formulas are shown as written, because Markdown would interpret their characters. */
 const FORMULA = /^(?:\$\$[^]+?\$\$|\\\([^]+?\\\)|\\\[[^]+?\\\]|\$(?![\s\d])[^$\n]*?[^\s$\\]\$(?!\w))/;
 const formula = (/** @type {string} */ text) => {
   const [raw] = FORMULA.exec(text) ?? [];
@@ -128,7 +127,7 @@ const MATH = /** @type {any} */ ({
   ...{ block: [block], startBlock: [(/** @type {string} */ text) => text.search(/^(\$\$|\\\[)/m)] },
 });
 
-/** @param {string} text @param {boolean} [breaks] whether an end of line is one @param {any} [links] */
+/** @param {string} text @param {boolean} [breaks] whether to keep line breaks @param {any} [links] */
 function lex(text, breaks = false, links = null) {
   try {
     const lexer = new Lexer({ gfm: true, breaks, extensions: /\$|\\[([]/.test(text) ? MATH : undefined });
@@ -139,7 +138,7 @@ function lex(text, breaks = false, links = null) {
   }
 }
 
-/** @param {string} text @param {boolean} [breaks] whether an end of line is one */
+/** @param {string} text @param {boolean} [breaks] whether to keep line breaks */
 export const markdown = (text, breaks = false) =>
   lex(text.replace(/\r\n?/g, "\n"), breaks).map(vnode);
 
@@ -209,7 +208,7 @@ function vnode(token) {
       return token.text;
     case "html":
       return token.block ? html`<p>${token.raw.trim()}</p>` : token.raw;
-    default: // whatever a later version may call by another name
+    default: // a token type of a later version
       return token.raw ?? "";
   }
 }
@@ -243,8 +242,8 @@ function table(token) {
 const CHUNK = 4000;
 
 /**
- * A block of code with a button that copies it. A long one is cut into several text nodes, so that
- * only the last of them changes while it grows.
+ * A block of code with a copy button. Long code has several text nodes, so that only the last one
+ * changes while it is streamed.
  * @param {{text: string, language?: string}} props
  */
 export function CodeBlock({ text, language }) {

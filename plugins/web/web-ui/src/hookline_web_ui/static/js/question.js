@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useState } from "../vendor/preact.js";
 import { Quoting, Visible } from "./text.js";
 
-/** Parts of a command to highlight. They are only marked; guards decide. */
+/** Parts of a command to highlight; guards decide independently. */
 const RISKY = new RegExp(
   [
     "⟦[^⟧]*⟧",
@@ -22,7 +22,7 @@ const RISKY = new RegExp(
   "gi",
 );
 
-/** @param {{text: string, marks?: string[]}} props `marks` are the parts that a guard named */
+/** @param {{text: string, marks?: string[]}} props `marks` are the parts that a guard flagged */
 export function Command({ text, marks = [] }) {
   const named = marks.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   const parts = [];

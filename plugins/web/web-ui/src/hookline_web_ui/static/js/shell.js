@@ -1,4 +1,4 @@
-/** What every page has: the theme, the list of recent chats, dialogs, keyboard shortcuts. @module */
+/** Shared by all pages: theme, recent chats, dialogs and keyboard shortcuts. @module */
 import { call } from "./api.js";
 import { clock } from "./util.js";
 
@@ -35,9 +35,9 @@ function modal(label, ...children) {
 }
 
 /**
- * Ask before something that cannot be undone.
+ * Ask for confirmation.
  * @param {string} text
- * @param {string} label of the button that does it
+ * @param {string} label of the confirming button
  * @returns {Promise<boolean>}
  */
 export function confirmed(text, label) {
@@ -47,7 +47,7 @@ export function confirmed(text, label) {
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes")));
 }
 
-/** Go on to the next theme, and keep it for a year. */
+/** Switch between system, light and dark; the cookie lasts a year. */
 export function nextTheme() {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -57,10 +57,10 @@ export function nextTheme() {
   else delete root.dataset.theme;
   const age = next ? 31536000 : 0;
   document.cookie = `hookline-theme=${next}; path=/; max-age=${age}; samesite=strict`;
-  themeNamed();
+  labelThemeButtons();
 }
 
-function themeNamed() {
+function labelThemeButtons() {
   const name = `Theme: ${document.documentElement.dataset.theme || "system"}`;
   for (const button of document.querySelectorAll("[data-theme-switch]")) {
     button.setAttribute("aria-label", name);
@@ -77,7 +77,7 @@ const shortcuts = [
   { keys: "g", does: "Go to navigation", run: focusNavigation },
   { keys: "t", does: "Change theme", run: nextTheme },
 ];
-const ALONE = "hookline-single-keys";
+const SINGLE_KEYS = "hookline-single-keys";
 
 function focusNavigation() {
   const side = document.getElementById("side");
@@ -91,8 +91,8 @@ function showShortcuts() {
     element("div", {}, element("dt", {}, element("kbd", {}, keys)), element("dd", {}, does)),
   );
   const single = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox", id: "single-keys" }));
-  single.checked = localStorage.getItem(ALONE) !== "off";
-  single.addEventListener("change", () => localStorage.setItem(ALONE, single.checked ? "on" : "off"));
+  single.checked = localStorage.getItem(SINGLE_KEYS) !== "off";
+  single.addEventListener("change", () => localStorage.setItem(SINGLE_KEYS, single.checked ? "on" : "off"));
   const label = element("label", { for: "single-keys" }, "Enable single-key shortcuts");
   modal(
     "Keyboard shortcuts",
@@ -112,7 +112,7 @@ function pressed(event) {
   if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
   const ctrl = event.ctrlKey || event.metaKey;
   if (!ctrl && (event.altKey || target.closest("input, textarea, select, [contenteditable]"))) return;
-  if (!ctrl && event.key.length === 1 && localStorage.getItem(ALONE) === "off") {
+  if (!ctrl && event.key.length === 1 && localStorage.getItem(SINGLE_KEYS) === "off") {
     if (event.key !== "?") return;
   }
   const name = ctrl ? `Ctrl ${event.key.toUpperCase()}` : event.key;
@@ -149,21 +149,21 @@ export function setCurrent(id) {
 /** Read the newest chats. */
 export async function loadRecent() {
   try {
-    const told = await call("GET", "/api/sessions?limit=40&kind=chat");
+    const page = await call("GET", "/api/sessions?limit=40&kind=chat");
     sessions.clear();
-    for (const one of told.sessions) sessions.set(one.id, one);
-    more = told.next != null;
+    for (const one of page.sessions) sessions.set(one.id, one);
+    more = page.next != null;
     drawRecent();
     document.querySelector("[data-recent] [aria-current]")?.scrollIntoView({ block: "nearest" });
   } catch {
-    // The list is a convenience; the page says itself what is wrong.
+    // The list is optional; the page itself reports errors.
   }
 }
 
 /** @param {any} session */
 export const titleOf = (session) => session?.title || session?.first_words || "New chat";
 
-/** Whose a chat is: another person of this page, or a channel; empty for one's own. @param {any} session */
+/** The owner of a chat: another person or a channel; empty for one's own chats. @param {any} session */
 export function owner({ channel, chat }) {
   const person = document.querySelector(".side .foot [title]")?.getAttribute("title");
   return `${channel}:${chat}` === person ? "" : channel === "web" ? chat : channel;
@@ -195,11 +195,11 @@ function drawRecent() {
   if (at) /** @type {HTMLElement|null} */ (list.querySelector(`a[href="${at}"]`))?.focus({ preventScroll: true });
 }
 
-/** Set up what the frame of every page needs. */
+/** Set up the frame of a page. */
 export function begin() {
-  const recent = document.querySelector(".side .recent"); // tabbed through as it is seen: on a phone last
+  const recent = document.querySelector(".side .recent"); // on a phone it is last, also in the tab order
   if (recent && matchMedia("(max-width: 52rem)").matches) document.querySelector(".nav-main")?.after(recent);
-  themeNamed();
+  labelThemeButtons();
   addEventListener("keydown", pressed);
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);

@@ -1,19 +1,19 @@
 /**
- * One event stream a browser: the tab that holds the lock reads it and tells the others. @module
+ * One event stream per browser: the tab that holds a lock reads it and forwards it to the others.
  *
- * Where there are no Web Locks (a page that is neither HTTPS nor on loopback) each tab reads its own.
+ * Without Web Locks (on plain HTTP, except loopback) each tab has its own stream. @module
  */
-import { refusal } from "./api.js";
+import { errorFrom } from "./api.js";
 import { uuid } from "./util.js";
 
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15000;
-const BUSY = 8;
-/** Milliseconds for which events are taken without a pause. */
-const SILENCE = 40000;
-/** A stream that says nothing for so long is dead: the server sends a comment every 15 s. */
+const MIN_RETRY_MS = 500;
+const MAX_RETRY_MS = 15000;
+/** Milliseconds for which events are handled without a pause. */
+const MAX_BUSY_MS = 8;
+/** A stream is dead after so many milliseconds without data: the server sends a comment every 15 s. */
+const SILENCE_TIMEOUT_MS = 40000;
 
-/** Reads server-sent events, whatever pieces they come in. */
+/** Parses server-sent events from chunks of text. */
 export class EventReader {
   constructor() {
     this.rest = "";
@@ -21,7 +21,7 @@ export class EventReader {
 
   /**
    * @param {string} text
-   * @returns {Array<{id: string, data: string}>} the events that are whole now
+   * @returns {Array<{id: string, data: string}>} the events that are complete
    */
   feed(text) {
     this.rest += text;
@@ -51,50 +51,50 @@ export class Stream {
     this.last = "";
     this.leading = false;
     this.state = "";
-    /** What each tab shows: session to the cursor of its snapshot. @type {Map<string, object>} */
+    /** The sessions that each tab shows, with the cursors of their snapshots. @type {Map<string, object>} */
     this.wants = new Map([[this.tab, {}]]);
-    this.asked = "";
-    this.covered = new Map(); // what the last stream told of; `last` says nothing of other chats
-    this.wait = FIRST_WAIT;
+    this.requested = "";
+    this.covered = new Map(); // the sessions of the last stream; `last` does not apply to others
+    this.wait = MIN_RETRY_MS;
     this.stop = new AbortController();
     this.channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("hookline") : null;
-    if (this.channel) this.channel.onmessage = ({ data }) => this.heard(data);
+    if (this.channel) this.channel.onmessage = ({ data }) => this.onMessage(data);
   }
 
-  /** @param {string} last the event after which to go on */
+  /** @param {string} last the id of the last known event */
   begin(last) {
     this.last = last;
-    addEventListener("pagehide", () => this.tell({ kind: "bye", tab: this.tab }));
-    addEventListener("online", () => this.again());
+    addEventListener("pagehide", () => this.post({ kind: "bye", tab: this.tab }));
+    addEventListener("online", () => this.restart());
     document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "visible" && this.state === "waiting") this.again();
+      if (document.visibilityState === "visible" && this.state === "waiting") this.restart();
     });
     if (navigator.locks && this.channel) {
-      this.tell({ kind: "want", tab: this.tab, sessions: this.wants.get(this.tab) });
+      this.post({ kind: "want", tab: this.tab, sessions: this.wants.get(this.tab) });
       navigator.locks.request("hookline-events", () => this.lead());
     } else this.lead();
   }
 
-  /** Show other sessions from now on. @param {Record<string, string>} sessions id to cursor */
+  /** Set the sessions that this tab shows. @param {Record<string, string>} sessions id to cursor */
   want(sessions) {
     this.wants.set(this.tab, sessions);
-    this.tell({ kind: "want", tab: this.tab, sessions });
+    this.post({ kind: "want", tab: this.tab, sessions });
     this.changed();
   }
 
-  /** Read the stream as long as this tab lives. */
+  /** Read the stream until the tab is closed. */
   async lead() {
     this.leading = true;
-    this.tell({ kind: "who" });
-    // What the others show is part of the first request, unless they are slow to say so.
+    this.post({ kind: "who" });
+    // Wait for the other tabs to report their sessions, for the first request.
     await new Promise((done) => setTimeout(done, this.channel ? 20 : 0));
     for (;;) {
       const again = await this.read().catch(() => true);
-      if (!again) return this.say("expired");
+      if (!again) return this.setState("expired");
       if (this.stop.signal.aborted) continue;
-      this.say("waiting");
+      this.setState("waiting");
       await this.pause();
-      this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
+      this.wait = Math.min(this.wait * 2, MAX_RETRY_MS);
     }
   }
 
@@ -106,7 +106,7 @@ export class Stream {
     });
   }
 
-  /** The sessions of all tabs, as the request names them. */
+  /** The sessions of all tabs with their cursors. */
   sessions() {
     const all = new Map();
     for (const sessions of this.wants.values()) {
@@ -121,23 +121,23 @@ export class Stream {
     this.stop = new AbortController();
     const { signal } = this.stop;
     const sessions = this.sessions();
-    this.asked = [...sessions.keys()].sort().join();
+    this.requested = [...sessions.keys()].sort().join();
     const query = new URLSearchParams({ sessions: [...sessions].map((one) => one.join("@")).join() });
     if (this.last) query.set("last", this.last);
-    let dead = setTimeout(() => this.stop.abort(), SILENCE);
+    let dead = setTimeout(() => this.stop.abort(), SILENCE_TIMEOUT_MS);
     try {
       const response = await fetch(`/api/events?${query}`, {
         headers: { Accept: "text/event-stream" },
         signal,
       });
       if (!response.ok) {
-        const error = await refusal(response);
+        const error = await errorFrom(response);
         this.wait = Math.max(this.wait, error.retry * 1000);
         return error.status !== 401 && error.status !== 403;
       }
-      this.wait = FIRST_WAIT;
+      this.wait = MIN_RETRY_MS;
       this.covered = sessions;
-      this.say("open");
+      this.setState("open");
       const reader = new EventReader();
       const body = /** @type {ReadableStream} */ (response.body).pipeThrough(
         new TextDecoderStream(),
@@ -147,12 +147,12 @@ export class Stream {
         const { done, value: text } = await pieces.read();
         if (done) break;
         clearTimeout(dead);
-        dead = setTimeout(() => this.stop.abort(), SILENCE);
+        dead = setTimeout(() => this.stop.abort(), SILENCE_TIMEOUT_MS);
         let began = performance.now();
         for (const { id, data } of reader.feed(text)) {
           this.pass(JSON.parse(data), id);
-          if (performance.now() - began < BUSY) continue;
-          await new Promise((done) => setTimeout(done)); // let the page draw and listen
+          if (performance.now() - began < MAX_BUSY_MS) continue;
+          await new Promise((done) => setTimeout(done)); // let the page handle input and draw
           began = performance.now();
         }
       }
@@ -164,55 +164,55 @@ export class Stream {
 
   /** @param {any} event @param {string} id */
   pass(event, id) {
-    this.tell({ kind: "event", event, id });
-    this.got(event, id);
+    this.post({ kind: "event", event, id });
+    this.deliver(event, id);
   }
 
   /** @param {any} event @param {string} id */
-  got(event, id) {
+  deliver(event, id) {
     if (id) this.last = id;
     this.listener.event(event, id);
   }
 
   /** @param {string} state */
-  say(state) {
-    if (this.leading) this.tell({ kind: "state", state });
+  setState(state) {
+    if (this.leading) this.post({ kind: "state", state });
     if (state === this.state) return;
     this.state = state;
     this.listener.state(state);
   }
 
-  /** @param {any} said by another tab */
-  heard(said) {
-    if (said.kind === "event" && !this.leading) this.got(said.event, said.id);
-    else if (said.kind === "state" && !this.leading) this.say(said.state);
-    else if (said.kind === "who") {
-      this.tell({ kind: "want", tab: this.tab, sessions: this.wants.get(this.tab) });
-    } else if (said.kind === "want" && said.tab !== this.tab) {
-      this.wants.set(said.tab, said.sessions);
-      if (this.leading && this.state) this.tell({ kind: "state", state: this.state });
+  /** @param {any} message from another tab */
+  onMessage(message) {
+    if (message.kind === "event" && !this.leading) this.deliver(message.event, message.id);
+    else if (message.kind === "state" && !this.leading) this.setState(message.state);
+    else if (message.kind === "who") {
+      this.post({ kind: "want", tab: this.tab, sessions: this.wants.get(this.tab) });
+    } else if (message.kind === "want" && message.tab !== this.tab) {
+      this.wants.set(message.tab, message.sessions);
+      if (this.leading && this.state) this.post({ kind: "state", state: this.state });
       this.changed();
-    } else if (said.kind === "bye") this.wants.delete(said.tab);
-    else if (said.kind === "again" && this.leading) this.again();
+    } else if (message.kind === "bye") this.wants.delete(message.tab);
+    else if (message.kind === "again" && this.leading) this.restart();
   }
 
-  /** Ask anew if a session is missing from the stream. */
+  /** Restart the stream if it lacks a session. */
   changed() {
-    if (!this.leading || !this.asked && !this.state) return;
-    const asked = this.asked.split(",");
-    if ([...this.sessions().keys()].some((id) => !asked.includes(id))) this.again();
+    if (!this.leading || !this.requested && !this.state) return;
+    const requested = this.requested.split(",");
+    if ([...this.sessions().keys()].some((id) => !requested.includes(id))) this.restart();
   }
 
-  /** Begin the request anew, at once. */
-  again() {
+  /** Restart the stream at once. */
+  restart() {
     if (this.leading) {
-      this.wait = FIRST_WAIT;
+      this.wait = MIN_RETRY_MS;
       this.stop.abort();
-    } else this.tell({ kind: "again" });
+    } else this.post({ kind: "again" });
   }
 
-  /** @param {any} said */
-  tell(said) {
-    this.channel?.postMessage(said);
+  /** Send to the other tabs. @param {any} message */
+  post(message) {
+    this.channel?.postMessage(message);
   }
 }

@@ -1,15 +1,15 @@
-/** Texts that are shown letter by letter, and what changed between two. @module */
+/** Literal text and differences between texts. @module */
 import { html } from "../vendor/preact.js";
 import { difference, pieces, unified } from "./util.js";
 
-/** A text whose control characters are seen. @param {{text: string}} props */
+/** A text with visible control characters. @param {{text: string}} props */
 export function Visible({ text }) {
   return pieces(text).map((piece) =>
     piece.hidden ? html`<span class="control" title="Invisible character">${piece.text}</span>` : piece.text,
   );
 }
 
-/** A text of a guard, which quotes between backticks. @param {{text: string}} props */
+/** A guard's text; parts in backticks are literal. @param {{text: string}} props */
 export const Quoting = ({ text }) =>
   text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<span class="mono"><${Visible} text=${one} /></span>` : one));
 

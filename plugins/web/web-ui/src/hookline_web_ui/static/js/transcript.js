@@ -1,41 +1,40 @@
-/** The log of a chat: messages, tools, answers of commands. @module */
+/** The log of a chat: messages, tool calls and results of commands. @module */
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
-import { Growing, copy, markdown } from "./markdown.js";
+import { StreamedMarkdown, copy, markdown } from "./markdown.js";
 import { DiffView, Quoting, Visible } from "./text.js";
 import { clock, cut, gist, size } from "./util.js";
 
 /** @typedef {import("./chat.js").Item} Item */
 /** @typedef {import("./chat.js").Chat} Chat */
 /**
- * @typedef {object} Doings what the log's buttons do
+ * @typedef {object} LogActions the actions of the log's buttons
  * @property {(item: Item) => void} edit
  * @property {(turn: string, from: HTMLElement) => void} details
  * @property {(item: Item) => void} resend
  * @property {(item: Item) => void} discard
  * @property {((item: Item) => void)|null} speak
  * @property {() => void} earlier
- * @property {() => void} again draw the log once more
+ * @property {() => void} again draw the log again
  */
 
 /**
- * What is drawn of an answer: its texts, and how far.
- * @type {WeakMap<object, {texts: Growing[], behind: boolean, length: number}>}
+ * The drawn part of each answer.
+ * @type {WeakMap<object, {texts: StreamedMarkdown[], behind: boolean, length: number}>}
  */
 const growing = new WeakMap();
 /** @type {WeakMap<object, {mark: string, vnode: any}>} */
 const drawn = new WeakMap();
-const NEAR = 48;
-/** So many pixels from its end the log still follows what is written. */
-const FRAME = 16;
-/** Milliseconds that drawing may take of a frame. */
-
-/** So many characters are drawn in a frame: as many as the last frames had time for. */
+/** The log follows new text if it is scrolled to within so many pixels of its end. */
+const FOLLOW_PIXELS = 48;
+/** Milliseconds that drawing may take in one frame. */
+const FRAME_MS = 16;
+/** Characters to draw in one frame, adapted to the time that the last frames took. */
 let pace = 4000;
 
 /**
- * Draw more of the answers, the last one first.
+ * Render more of the answers, the last one first.
  * @param {Item[]} items
- * @returns {boolean} whether there is more to draw
+ * @returns {boolean} whether there is more to render
  */
 function grow(items) {
   let room = pace;
@@ -47,7 +46,7 @@ function grow(items) {
     Object.assign(known, { behind: false, length: 0 });
     const texts = (item.blocks ?? []).filter((block) => block.type === "text");
     for (const [n, { text }] of texts.entries()) {
-      const one = (known.texts[n] ??= new Growing());
+      const one = (known.texts[n] ??= new StreamedMarkdown());
       const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
       const before = one.text.length;
       if (room > 0) room -= Math.max(one.set(source, !item.live, room).text.length - before, 0);
@@ -59,12 +58,12 @@ function grow(items) {
   return more;
 }
 
-/** @param {{chat: Chat, doings: Doings, earlier: boolean, empty: any}} props */
-export function Log({ chat, doings, earlier, empty }) {
+/** @param {{chat: Chat, actions: LogActions, earlier: boolean, empty: any}} props */
+export function Log({ chat, actions, earlier, empty }) {
   const log = useRef(/** @type {any} */ (null));
   const jump = useRef(/** @type {any} */ (null));
   const was = useRef({ follow: true, count: 0, seen: /** @type {any} */ (null), top: 0, at: -1 });
-  /** Note what is looked at, which stays in its place while more is drawn above it. */
+  /** Remember the visible message, to keep it in place while more is drawn above it. */
   const note = () => {
     const { left, top, width } = log.current.getBoundingClientRect();
     const [seen] = [8, 48, 120]
@@ -80,10 +79,10 @@ export function Log({ chat, doings, earlier, empty }) {
   };
   const show = () => {
     const box = log.current;
-    was.current.follow = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    was.current.follow = box.scrollHeight - box.scrollTop - box.clientHeight < FOLLOW_PIXELS;
     if (box.scrollTop !== was.current.at) note();
     jump.current.hidden = was.current.follow;
-    if (box.scrollTop < 200 && chat.more && !earlier) doings.earlier();
+    if (box.scrollTop < 200 && chat.more && !earlier) actions.earlier();
   };
   const toEnd = () => {
     was.current.follow = true;
@@ -102,8 +101,8 @@ export function Log({ chat, doings, earlier, empty }) {
     before.count = items.length;
     if (!more) return;
     const took = Math.max(performance.now() - began, 1);
-    pace = Math.max(1000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME / took))));
-    doings.again();
+    pace = Math.max(1000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME_MS / took))));
+    actions.again();
   });
   useLayoutEffect(() => {
     const watcher = new ResizeObserver(() => (was.current.follow ? toEnd() : stay()));
@@ -123,11 +122,11 @@ export function Log({ chat, doings, earlier, empty }) {
     >
       <div class="column">
         ${chat.more &&
-        html`<button type="button" class="earlier" disabled=${earlier} onClick=${doings.earlier}>
+        html`<button type="button" class="earlier" disabled=${earlier} onClick=${actions.earlier}>
           ${earlier ? "Loading …" : "Show earlier messages"}
         </button>`}
         ${empty}
-        ${items.map((item, n) => itemNode(item, chat, doings, answers(items, n, chat)))}
+        ${items.map((item, n) => itemNode(item, chat, actions, endsAnswer(items, n, chat)))}
       </div>
     </div>
     <button type="button" class="jump" hidden ref=${jump} onClick=${toEnd} data-jump>
@@ -136,18 +135,18 @@ export function Log({ chat, doings, earlier, empty }) {
   </div>`;
 }
 
-/** Whether an item is the end of an answer, which has the buttons. */
-function answers(/** @type {Item[]} */ items, /** @type {number} */ n, /** @type {Chat} */ chat) {
+/** Whether an item is the end of an answer and has its buttons. */
+function endsAnswer(/** @type {Item[]} */ items, /** @type {number} */ n, /** @type {Chat} */ chat) {
   const item = items[n];
   if (item.role !== "assistant" || item.live || chat.turn?.id === item.turn) return false;
   const next = items.slice(n + 1, n + 4).find((one) => one.kind === "message");
   return next?.turn !== item.turn || next?.role !== "assistant";
 }
 
-/** @param {Item} item @param {Chat} chat @param {Doings} doings @param {boolean} last */
-function itemNode(item, chat, doings, last) {
+/** @param {Item} item @param {Chat} chat @param {LogActions} actions @param {boolean} last */
+function itemNode(item, chat, actions, last) {
   const text = growing.get(item);
-  if (text?.behind) last = false; // its end is to come
+  if (text?.behind) last = false; // not drawn completely
   const state = `${item.live} ${item.state} ${item.seq} ${chat.session?.mine}`;
   const mark = `${item.rev} ${last} ${text?.length} ${state}`;
   const known = drawn.get(item);
@@ -157,9 +156,9 @@ function itemNode(item, chat, doings, last) {
   else if (item.kind === "notice") {
     vnode = html`<div key=${item.key} class=${`note tone-${item.tone}`}><${Quoting} text=${item.text ?? ""} /></div>`;
   } else if (item.role === "user") {
-    vnode = html`<${UserMessage} key=${item.key} ...${{ item, chat, doings, mark }} />`;
+    vnode = html`<${UserMessage} key=${item.key} ...${{ item, chat, actions, mark }} />`;
   } else {
-    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, doings, last, mark }} />`;
+    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, actions, last, mark }} />`;
   }
   drawn.set(item, { mark, vnode });
   return vnode;
@@ -172,15 +171,15 @@ const words = (item) =>
     .map((block) => block.text)
     .join("\n\n");
 
-/** So much of a long message of one's own is shown at first. */
-const [LINES, CHARS] = [40, 4000];
+/** A long message of the user is cut at first. */
+const [FOLD_LINES, FOLD_CHARS] = [40, 4000];
 
-/** @param {{item: Item, chat: Chat, doings: Doings}} props */
-function UserMessage({ item, chat, doings }) {
+/** @param {{item: Item, chat: Chat, actions: LogActions}} props */
+function UserMessage({ item, chat, actions }) {
   const mine = chat.session?.mine !== false;
   const [whole, show] = useState(false);
   const text = words(item);
-  const begins = whole ? text : text.split("\n", LINES).join("\n").slice(0, CHARS);
+  const begins = whole ? text : text.split("\n", FOLD_LINES).join("\n").slice(0, FOLD_CHARS);
   const shown = new Set(item.blocks?.map((block) => block.file));
   return html`<article
     class="message user"
@@ -201,23 +200,23 @@ function UserMessage({ item, chat, doings }) {
       ${item.state === "sending" && html`<span class="quiet">Sending …</span>`}
       ${item.state === "failed" &&
       html`<span class="bad">Not sent: ${item.error}</span>
-        <button type="button" class="plain" onClick=${() => doings.resend(item)}>Send again</button>
-        <button type="button" class="plain" onClick=${() => doings.discard(item)}>Discard</button>`}
+        <button type="button" class="plain" onClick=${() => actions.resend(item)}>Send again</button>
+        <button type="button" class="plain" onClick=${() => actions.discard(item)}>Discard</button>`}
       ${item.state === "stored" &&
       html`<time class="quiet">${clock(item.at)}</time>
         ${item.seq != null &&
         !item.steer &&
-        html`<button type="button" class="plain" onClick=${() => doings.edit(item)}>
+        html`<button type="button" class="plain" onClick=${() => actions.edit(item)}>
           ${mine ? "Edit" : "Continue here"}
         </button>`}`}
     </footer>
   </article>`;
 }
 
-/** @param {{item: Item, chat: Chat, doings: Doings, last: boolean}} props */
-function Answer({ item, chat, doings, last }) {
+/** @param {{item: Item, chat: Chat, actions: LogActions, last: boolean}} props */
+function Answer({ item, chat, actions, last }) {
   const texts = growing.get(item)?.texts ?? [];
-  const said = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
+  const hasText = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
   let count = 0;
   return html`<article
     class=${`message assistant${item.live ? " live" : ""}${item.stop === "error" ? " broke" : ""}`}
@@ -235,7 +234,7 @@ function Answer({ item, chat, doings, last }) {
     <${Files} files=${item.files} speech=${true} />
     ${last &&
     html`<footer>
-      ${said &&
+      ${hasText &&
       html`<button type="button" class="plain" onClick=${(/** @type {any} */ e) => copy(e, words(item))}>
         Copy
       </button>`}
@@ -244,13 +243,13 @@ function Answer({ item, chat, doings, last }) {
         type="button"
         class="plain"
         data-details
-        onClick=${(/** @type {any} */ e) => doings.details(/** @type {string} */ (item.turn), e.currentTarget)}
+        onClick=${(/** @type {any} */ e) => actions.details(/** @type {string} */ (item.turn), e.currentTarget)}
       >
         Details
       </button>`}
-      ${doings.speak &&
-      said &&
-      html`<button type="button" class="plain" onClick=${() => doings.speak?.(item)}>Listen</button>`}
+      ${actions.speak &&
+      hasText &&
+      html`<button type="button" class="plain" onClick=${() => actions.speak?.(item)}>Listen</button>`}
       <time class="quiet">${clock(item.at)}</time>
     </footer>`}
   </article>`;
@@ -290,7 +289,7 @@ function ToolCard({ tool }) {
   </details>`;
 }
 
-/** What a call replaces, if it names both texts. @param {any} args */
+/** The diff of an edit, if the arguments have both texts. @param {any} args */
 function edited(args) {
   if (typeof args?.old_string !== "string" || typeof args.new_string !== "string") return null;
   return { before: args.old_string, after: args.new_string, name: args.path ?? "" };
@@ -322,9 +321,9 @@ const Aside = ({ item }) =>
 const picture = ({ file }, alt) =>
   file
     ? html`<a href=${`/api/files/${file}`} target="_blank">
-        <img class="picture" src=${`/api/files/${file}`} alt=${alt || "attached picture"} loading="lazy" />
+        <img class="picture" src=${`/api/files/${file}`} alt=${alt || "attached image"} loading="lazy" />
       </a>`
-    : html`<span class="quiet small">[picture]</span>`;
+    : html`<span class="quiet small">[image]</span>`;
 
 /** @param {{files?: any[], speech?: boolean}} props */
 function Files({ files, speech }) {

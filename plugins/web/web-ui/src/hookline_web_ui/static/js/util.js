@@ -1,6 +1,6 @@
-/** Small helpers that every module may use; nothing here touches the page. @module */
+/** Helpers without access to the page. @module */
 
-/** @returns {string} a random UUID, also where the page is not a secure context */
+/** @returns {string} a random UUID, also outside of secure contexts */
 export function uuid() {
   if (globalThis.isSecureContext) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -14,7 +14,7 @@ const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
 
 /**
- * Cut a text into what is shown as it is and control characters, which are shown by number.
+ * Split a text into printable parts and control characters, which become `U+XXXX`.
  * @param {string} text
  * @returns {Array<{text: string, hidden: boolean}>}
  */
@@ -61,7 +61,7 @@ export function clock(seconds) {
 export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 /**
- * Only http, https, mailto; a path of this server is no link that a model may make.
+ * Return an http, https or mailto URL, else null: a model must not link to paths of this server.
  * @param {string} href
  * @returns {string|null}
  */
@@ -74,12 +74,12 @@ export function outside(href) {
   }
 }
 
-/** @param {string} href a path of this server, or a URL that leads outside @returns {string} */
+/** @param {string} href a path of this server, or an external URL @returns {string} */
 export const inside = (href) =>
   /^[/?#](?![/\\])/.test(`${href} `) && !href.includes("\\") ? href : (outside(href) ?? "#");
 
 /**
- * What a tool was called for, in one line: the argument that tells most.
+ * Summarize the arguments of a tool call in one line: the most informative one.
  * @param {unknown} args
  */
 export function gist(args) {
@@ -92,8 +92,8 @@ export function gist(args) {
 }
 
 /**
- * Lines of a difference: what both texts begin and end with is left out, but for three lines;
- * between, the longest common lines are found if there are few enough.
+ * Return the lines of a difference, without the common start and end except for three lines each.
+ * Large texts between them are shown as removed and added.
  * @param {string} before
  * @param {string} after
  * @returns {Array<{mark: "add"|"del"|"same"|"gap", text: string}>}
@@ -117,7 +117,7 @@ export function difference(before, after) {
 }
 
 /**
- * The lines of a difference in the unified format.
+ * Return the lines of a unified diff.
  * @param {string} text
  * @returns {Array<{mark: "add"|"del"|"same"|"gap", text: string}>}
  */

@@ -1,10 +1,10 @@
-/** Draws a view, as a plugin describes a page, from its JSON. @module */
+/** Renders the JSON of a view, which describes a plugin's page. @module */
 import { html } from "../vendor/preact.js";
 import { markdown } from "./markdown.js";
 import { DiffView, Visible } from "./text.js";
 import { clock, cut, duration, inside } from "./util.js";
 
-const FOLD = 200;
+const MAX_STEPS_SHOWN = 200;
 
 /** @param {{view: any, level?: number}} props */
 export function ViewParts({ view, level = 3 }) {
@@ -18,9 +18,9 @@ const heading = (text, level) => (text ? html`<${`h${level}`}>${text}</${`h${lev
 function Part({ part, level }) {
   switch (part.type) {
     case "text": {
-      const words = part.text.split(/\n\s*\n/).map((/** @type {string} */ one) => html`<p>${one}</p>`);
+      const paragraphs = part.text.split(/\n\s*\n/).map((/** @type {string} */ one) => html`<p>${one}</p>`);
       return html`<div class=${part.tone === "neutral" ? "text" : `notice tone-${part.tone}`}>
-        ${words}
+        ${paragraphs}
       </div>`;
     }
     case "markdown":
@@ -54,7 +54,7 @@ function Part({ part, level }) {
           })}
       </div>`;
     default:
-      return null; // forms belong to pages
+      return null; // forms are only on pages
   }
 }
 
@@ -138,11 +138,11 @@ const end = (steps) => steps.reduce((most, m) => Math.max(most, (m.start ?? 0) +
 function TimelineView({ part, level }) {
   const whole = Math.max(end(part.steps), 1);
   const draw = (/** @type {any} */ step) => html`<${TimelineStep} ...${{ step, whole }} />`;
-  const rest = part.steps.slice(FOLD);
+  const rest = part.steps.slice(MAX_STEPS_SHOWN);
   return html`<section class="part">
     ${heading(part.title, level)}
     <ol class="timeline">
-      ${part.steps.slice(0, FOLD).map(draw)}
+      ${part.steps.slice(0, MAX_STEPS_SHOWN).map(draw)}
       ${rest.length
         ? html`<li>
             <details>

@@ -1,7 +1,7 @@
-/** Push to talk, and playback. @module */
+/** Recording of voice messages. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 
-/** Whether this browser can record here; it may only on HTTPS and on loopback. */
+/** Whether the browser can record; it may only on HTTPS and loopback. */
 export const canRecord = () => "mediaDevices" in navigator && "MediaRecorder" in globalThis;
 
 const KINDS = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/mp4"];
