@@ -19,7 +19,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return CLAIM.findall(capsys.readouterr().err)
 
 
-def test_the_first_message_has_a_code_printed_and_its_sender_is_admin(
+def test_first_message_prints_a_claim_code_that_makes_its_sender_admin(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> list[str | None]:
@@ -38,7 +38,7 @@ async def gateway_up(town: Town) -> None:
         await work.gateway_up(["fake"])
 
 
-def test_a_code_is_printed_when_a_channel_comes_up(
+def test_claim_code_is_printed_when_a_channel_connects(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> str | None:
@@ -54,7 +54,7 @@ def test_a_code_is_printed_when_a_channel_comes_up(
 
 
 @pytest.mark.parametrize("is_up", [True, False])
-def test_with_an_admin_nothing_is_printed(
+def test_claim_code_is_not_printed_if_there_is_an_admin(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], is_up: bool
 ) -> None:
     async def story(town: Town) -> None:
@@ -68,7 +68,7 @@ def test_with_an_admin_nothing_is_printed(
 
 
 @pytest.mark.parametrize("entry", ["fake:*", "fake:boss\0", "fake:\ud800", "fake:", "boss"])
-def test_an_entry_that_is_nobody_does_not_lock_everybody_out(
+def test_invalid_admins_entry_does_not_prevent_a_claim(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], entry: str
 ) -> None:
     async def story(town: Town) -> str | None:
@@ -79,7 +79,9 @@ def test_an_entry_that_is_nobody_does_not_lock_everybody_out(
     assert run(town(admins=[entry]), story) == YES
 
 
-def test_it_is_good_once(town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_claim_code_works_once(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     async def story(town: Town) -> list[str | None]:
         await town.say("ann", "hello")
         (code,) = printed(capsys)
@@ -90,7 +92,7 @@ def test_it_is_good_once(town: MakeTown, run: Run, capsys: pytest.CaptureFixture
     assert "do not know you" in str(second)
 
 
-def test_of_two_at_once_one_is_admin(
+def test_concurrent_claims_make_one_admin(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> list[str | None]:
@@ -102,7 +104,7 @@ def test_of_two_at_once_one_is_admin(
     assert run(town(), story).count(YES) == 1
 
 
-def test_it_expires(
+def test_claim_code_expires(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
     async def story(town: Town) -> Any:
@@ -119,7 +121,7 @@ def test_it_expires(
     assert claimed == YES
 
 
-def test_one_person_has_few_attempts(
+def test_claim_attempts_per_person_are_limited(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> list[str | None]:
@@ -132,7 +134,7 @@ def test_one_person_has_few_attempts(
     assert run(town(), story) == [None, YES]
 
 
-def test_a_flood_of_wrong_codes_locks_nobody_out(
+def test_flood_of_wrong_codes_locks_no_one_out(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> str | None:
@@ -146,7 +148,7 @@ def test_a_flood_of_wrong_codes_locks_nobody_out(
     assert run(town(), story) == YES
 
 
-def test_attempts_come_back_with_time(
+def test_claim_attempts_are_restored_with_time(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
     async def story(town: Town) -> list[str | None]:
@@ -162,7 +164,7 @@ def test_attempts_come_back_with_time(
 
 
 @pytest.mark.parametrize("more", [{"forwarded": "Boss"}, {"kind": "edit"}, {"kind": "reaction"}])
-def test_only_a_person_s_own_words_claim(
+def test_forward_edit_or_reaction_with_the_code_does_not_claim(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
 ) -> None:
     async def story(town: Town) -> list[str | None]:
@@ -174,7 +176,7 @@ def test_only_a_person_s_own_words_claim(
     assert (passed_on != YES, claimed) == (True, YES)
 
 
-def test_a_wrong_code_is_answered_like_any_text(
+def test_wrong_code_gets_the_same_reply_as_any_text(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> tuple[Any, Any]:
@@ -187,7 +189,7 @@ def test_a_wrong_code_is_answered_like_any_text(
     assert tried[1:] == asked[1:] == [None, None]
 
 
-def test_it_is_taken_once_though_it_comes_again(
+def test_claim_message_delivered_twice_gets_the_same_reply(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A message is judged again after a crash; its answer must be the same."""
@@ -200,7 +202,7 @@ def test_it_is_taken_once_though_it_comes_again(
     assert run(town(), story) == [YES, YES]
 
 
-def test_the_doctor_misses_an_admin(town: MakeTown, run: Run) -> None:
+def test_doctor_warns_if_there_is_no_admin(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[Any]:
         await town.h.aopen()
         found = []

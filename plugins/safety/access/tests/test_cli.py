@@ -24,7 +24,7 @@ async def pairing(town: Town, name: str, *args: Any, **options: bool) -> int:
     return done.exit_code
 
 
-def test_a_code_is_approved(town: MakeTown, run: Run, capsys: Any) -> None:
+def test_pairing_code_is_approved(town: MakeTown, run: Run, capsys: Any) -> None:
     async def story(town: Town) -> Any:
         code = code_in(await town.say("ann", "hello"))
         done = await pairing(town, "approve", code.lower())
@@ -37,7 +37,7 @@ def test_a_code_is_approved(town: MakeTown, run: Run, capsys: Any) -> None:
     )
 
 
-def test_a_code_is_approved_as_an_admin(town: MakeTown, run: Run) -> None:
+def test_pairing_code_is_approved_as_admin(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         code = code_in(await town.say("ann", "hello"))
         await pairing(town, "approve", code, admin=True)
@@ -47,7 +47,7 @@ def test_a_code_is_approved_as_an_admin(town: MakeTown, run: Run) -> None:
 
 
 @pytest.mark.parametrize("code", ["BBBBBBBB", "", "x", "\x1b[2J"])
-def test_a_wrong_code_is_no_success(
+def test_wrong_code_fails(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], code: str
 ) -> None:
     async def story(town: Town) -> int:
@@ -59,7 +59,7 @@ def test_a_wrong_code_is_no_success(
     assert "\x1b" not in err
 
 
-def test_a_person_is_revoked_while_the_gateway_runs(town: MakeTown, run: Run) -> None:
+def test_person_is_revoked_while_the_gateway_runs(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         code = code_in(await town.say("ann", "hello"))
         await pairing(town, "approve", code)
@@ -72,7 +72,7 @@ def test_a_person_is_revoked_while_the_gateway_runs(town: MakeTown, run: Run) ->
     assert "do not know you" in after
 
 
-def test_a_blocked_person_is_out_whatever_the_list_says(town: MakeTown, run: Run) -> None:
+def test_block_overrides_the_allow_list(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         await pairing(town, "block", "fake:ann")
         blocked = await town.say("ann", "hello")
@@ -94,7 +94,7 @@ def test_a_blocked_person_is_out_whatever_the_list_says(town: MakeTown, run: Run
         ("block", ":x", "is not a person"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_impossible_revoke_or_block_gives_an_error_sentence(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], name: str, person: str, told: str
 ) -> None:
     async def story(town: Town) -> int:
@@ -104,7 +104,7 @@ def test_what_cannot_be_done_is_said(
     assert told in capsys.readouterr().err
 
 
-def test_a_claim_code_works_beside_the_printed_one(
+def test_claim_command_code_works_beside_the_printed_one(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> Any:
@@ -119,7 +119,7 @@ def test_a_claim_code_works_beside_the_printed_one(
     assert second == 1
 
 
-def test_the_list_and_the_log_tell_all(
+def test_list_and_log_show_people_and_decisions(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> Any:

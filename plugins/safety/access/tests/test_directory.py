@@ -11,7 +11,7 @@ from hookline_hookspecs import HooklineError
 from hookline_hookspecs.people import PeopleDirectory
 
 
-def test_people_are_let_in_and_taken_off_by_name(harness: Callable[..., Harness]) -> None:
+def test_people_are_let_in_and_removed_by_name(harness: Callable[..., Harness]) -> None:
     h = harness(AccessControl, config={"admins": ["fake:boss"], "allow": ["fake:ann"]})
 
     async def story() -> None:
@@ -35,7 +35,7 @@ def test_people_are_let_in_and_taken_off_by_name(harness: Callable[..., Harness]
     assert "web:mia  let in as admin by terminal" in log
 
 
-def test_who_is_blocked_or_nobody_is_not_let_in(harness: Callable[..., Harness]) -> None:
+def test_blocked_or_invalid_person_is_not_let_in(harness: Callable[..., Harness]) -> None:
     h = harness(AccessControl)
     h.cli("pairing block web:eve")
 

@@ -18,7 +18,7 @@ async def says_hello(town: Town) -> str | None:
     return await town.say("ann", "hello")
 
 
-def test_a_stranger_reaches_no_model(town: MakeTown, run: Run) -> None:
+def test_message_of_a_stranger_reaches_no_model(town: MakeTown, run: Run) -> None:
     one = town(model=["hi"], admins=["fake:boss"])
     answer = run(one, says_hello)
     assert answer is not None
@@ -27,11 +27,11 @@ def test_a_stranger_reaches_no_model(town: MakeTown, run: Run) -> None:
 
 
 @pytest.mark.parametrize("lists", [{"allow": ["fake:ann"]}, {"admins": ["fake:ann"]}])
-def test_the_listed_get_through(town: MakeTown, run: Run, lists: dict[str, Any]) -> None:
+def test_listed_people_get_through(town: MakeTown, run: Run, lists: dict[str, Any]) -> None:
     assert run(town(model=["hi"], **lists), says_hello) == "hi"
 
 
-def test_everybody_on_a_channel_can_be_let_in(town: MakeTown, run: Run) -> None:
+def test_wildcard_lets_in_everybody_on_a_channel(town: MakeTown, run: Run) -> None:
     assert run(town(model=["hi"], allow=["fake:*"]), says_hello) == "hi"
 
 
@@ -43,25 +43,25 @@ NOT_ANN = [
 
 
 @sampled("entry", NOT_ANN)
-def test_ids_are_taken_literally(town: MakeTown, run: Run, entry: str) -> None:
+def test_user_ids_are_compared_literally(town: MakeTown, run: Run, entry: str) -> None:
     answer = run(town(model=["hi"], allow=[entry], admins=["fake:boss", entry]), says_hello)
     assert answer is not None
     assert answer.startswith("I do not know you yet.")
 
 
-def test_nobody_is_everybody_as_an_admin(town: MakeTown, run: Run) -> None:
+def test_wildcard_in_admins_is_ignored(town: MakeTown, run: Run) -> None:
     one = town(model=["hi"], admins=["fake:*"])
     assert "do not know you" in str(run(one, says_hello))
 
 
-def test_a_user_whose_id_holds_colons_is_found(town: MakeTown, run: Run) -> None:
+def test_user_id_with_colons_is_found(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> str | None:
         return await town.say("@ann:home.org", "hello")
 
     assert run(town(model=["hi"], allow=["fake:@ann:home.org"]), story) == "hi"
 
 
-def test_in_a_group_the_person_counts(town: MakeTown, run: Run) -> None:
+def test_group_message_is_judged_by_its_sender(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         return [
             await town.say("ann", "hello", "group"),
@@ -75,7 +75,7 @@ def test_in_a_group_the_person_counts(town: MakeTown, run: Run) -> None:
 
 
 @pytest.mark.parametrize("user", ["", "\0", "\ud800", "a\0b", "x" * 1001])
-def test_an_id_that_cannot_be_known_hears_nothing(town: MakeTown, run: Run, user: str) -> None:
+def test_invalid_user_id_gets_no_reply(town: MakeTown, run: Run, user: str) -> None:
     async def story(town: Town) -> object:
         return await town.judge(user, "hello")
 
@@ -83,7 +83,7 @@ def test_an_id_that_cannot_be_known_hears_nothing(town: MakeTown, run: Run, user
     assert denied.reason == ""
 
 
-def test_commands_of_a_stranger_do_nothing(town: MakeTown, run: Run) -> None:
+def test_slash_commands_of_a_stranger_do_nothing(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         return [await town.say("eve", text) for text in ("/whoami", "/help", "/stop", "/model x/y")]
 
@@ -92,12 +92,12 @@ def test_commands_of_a_stranger_do_nothing(town: MakeTown, run: Run) -> None:
     assert others == [None, None, None]
 
 
-def test_the_terminal_is_always_the_operator(harness: Callable[..., Harness]) -> None:
+def test_terminal_is_always_the_operator(harness: Callable[..., Harness]) -> None:
     h = harness(AccessControl, model=["hi"])
     assert h.send("hello").text == "hi"
 
 
-def test_a_sub_agent_needs_no_entry(harness: Callable[..., Harness]) -> None:
+def test_sub_agent_needs_no_entry(harness: Callable[..., Harness]) -> None:
     class Parent(Plugin):
         @hookimpl
         async def pre_prompt(self, ctx: Any, turn: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_sub_agent_needs_no_entry(harness: Callable[..., Harness]) -> None:
 
 
 @pytest.mark.parametrize(("failures", "told"), [(2, "hi"), (99, "could not be checked")])
-def test_a_store_that_fails_lets_nobody_in_until_it_answers(
+def test_failing_store_lets_no_one_in_until_it_works(
     harness: Callable[..., Harness],
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
@@ -140,7 +140,7 @@ def test_a_store_that_fails_lets_nobody_in_until_it_answers(
     assert "disk" not in answer
 
 
-def test_settings_that_are_wrong_let_nobody_in(town: MakeTown, run: Run) -> None:
+def test_invalid_settings_let_no_one_in(town: MakeTown, run: Run) -> None:
     one = town(model=["hi"], allow="fake:ann", admins=7, code_minutes="soon", timeout=-1)
     answer = run(one, says_hello)
     assert "do not know you" in str(answer)
@@ -152,7 +152,7 @@ def test_settings_that_are_wrong_let_nobody_in(town: MakeTown, run: Run) -> None
         assert f"access.{name}" in result.detail
 
 
-def test_a_wrong_entry_is_named(town: MakeTown) -> None:
+def test_doctor_names_an_invalid_entry(town: MakeTown) -> None:
     one = town(allow=["telegram:1", "5"], admins=["telegram:*"])
     result: Any = next(check for _, check in one.h.checks() if check.name == "lists").run()
     assert "'5'" in result.detail

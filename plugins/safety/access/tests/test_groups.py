@@ -68,7 +68,7 @@ CHANGES += ["/resume 1", "/undo", "/retry"]
 
 @pytest.mark.parametrize("text", [*STOPS, *CHANGES])
 @pytest.mark.parametrize("owner", ["boss", "ann"])
-def test_somebody_else_s_turn_is_left_alone(
+def test_member_cannot_stop_or_change_another_members_turn(
     town: MakeTown, run: Run, text: str, owner: str
 ) -> None:
     installed("commands")
@@ -88,7 +88,7 @@ def test_somebody_else_s_turn_is_left_alone(
 
 
 @pytest.mark.parametrize("who", ["ann", "boss"])
-def test_who_started_it_and_admins_stop_it(town: MakeTown, run: Run, who: str) -> None:
+def test_turn_can_be_stopped_by_its_author_and_admins(town: MakeTown, run: Run, who: str) -> None:
     installed("commands")
 
     async def story(town: Town) -> list[Any]:
@@ -102,7 +102,9 @@ def test_who_started_it_and_admins_stop_it(town: MakeTown, run: Run, who: str) -
 
 
 @pytest.mark.parametrize("text", ["/undo", "/retry", "/new", "/title mine"])
-def test_what_is_over_is_still_of_who_began_it(town: MakeTown, run: Run, text: str) -> None:
+def test_finished_turn_and_session_still_belong_to_their_author(
+    town: MakeTown, run: Run, text: str
+) -> None:
     installed("commands")
 
     async def story(town: Town) -> list[Any]:
@@ -114,7 +116,7 @@ def test_what_is_over_is_still_of_who_began_it(town: MakeTown, run: Run, text: s
     assert not boss.startswith((TURN, SESSION))
 
 
-def test_the_last_turn_is_undone_by_who_started_it(town: MakeTown, run: Run) -> None:
+def test_last_turn_can_be_undone_by_its_author(town: MakeTown, run: Run) -> None:
     installed("commands")
 
     async def story(town: Town) -> list[Any]:
@@ -128,7 +130,7 @@ def test_the_last_turn_is_undone_by_who_started_it(town: MakeTown, run: Run) -> 
     assert stopped == "Nothing is running."
 
 
-def test_a_command_does_not_wait_for_somebody_else_s_turn_to_come(town: MakeTown, run: Run) -> None:
+def test_undo_is_refused_while_another_members_message_is_queued(town: MakeTown, run: Run) -> None:
     """Bob's own turn runs, ann's message waits behind it, and /undo would hit ann's turn."""
     installed("commands")
 
@@ -144,7 +146,7 @@ def test_a_command_does_not_wait_for_somebody_else_s_turn_to_come(town: MakeTown
     assert answers == ["worked", "hi ann"]
 
 
-def test_a_restart_forgets_nobody_s_session(
+def test_session_owner_is_known_after_a_restart(
     town: MakeTown, run: Run, harness: Callable[..., Harness]
 ) -> None:
     installed("commands")
@@ -166,7 +168,9 @@ def test_a_restart_forgets_nobody_s_session(
 
 
 @pytest.mark.parametrize("more", [{}, {"private": True}])
-def test_alone_everybody_may_do_everything(town: MakeTown, run: Run, more: dict[str, Any]) -> None:
+def test_all_commands_are_allowed_in_a_private_chat(
+    town: MakeTown, run: Run, more: dict[str, Any]
+) -> None:
     installed("commands")
     chat = "bob" if not more else "room"
 
@@ -179,7 +183,7 @@ def test_alone_everybody_may_do_everything(town: MakeTown, run: Run, more: dict[
     assert new.startswith("New session.")
 
 
-def test_what_everybody_may_say_is_answered(town: MakeTown, run: Run) -> None:
+def test_commands_for_everyone_are_answered_during_another_turn(town: MakeTown, run: Run) -> None:
     installed("commands")
 
     async def asked(town: Town) -> list[Any]:
@@ -196,7 +200,7 @@ def test_what_everybody_may_say_is_answered(town: MakeTown, run: Run) -> None:
 
 
 @pytest.mark.parametrize("text", ["K7QMX 1", "/approve K7QMX", "1", "Once"])
-def test_a_forwarded_message_is_no_answer(town: MakeTown, run: Run, text: str) -> None:
+def test_forwarded_message_does_not_answer_a_question(town: MakeTown, run: Run, text: str) -> None:
     """An admin passes on what somebody else wrote, while a question is open."""
 
     async def story(town: Town) -> list[Any]:

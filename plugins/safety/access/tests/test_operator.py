@@ -26,28 +26,28 @@ def ranks(town: MakeTown, run: Run, *said: tuple[str, str], **options: Any) -> l
     return run(town(model=model, **{**BOSS, **options}), story)  # type: ignore[no-any-return]
 
 
-def test_an_admin_in_the_own_chat_is_operator(town: MakeTown, run: Run) -> None:
+def test_admin_in_own_chat_is_operator(town: MakeTown, run: Run) -> None:
     assert ranks(town, run, ("boss", "boss")) == ["operator"]
 
 
-def test_others_are_not(town: MakeTown, run: Run) -> None:
+def test_member_is_not_operator(town: MakeTown, run: Run) -> None:
     assert ranks(town, run, ("ann", "ann"), ("ann", "boss")) == ["guest", "guest"]
 
 
-def test_nor_is_an_admin_in_a_group(town: MakeTown, run: Run) -> None:
+def test_admin_in_a_group_is_not_operator(town: MakeTown, run: Run) -> None:
     assert ranks(town, run, ("boss", "group")) == ["guest"]
 
 
-def test_nor_where_somebody_else_ever_wrote(town: MakeTown, run: Run) -> None:
+def test_admin_is_not_operator_after_someone_else_wrote(town: MakeTown, run: Run) -> None:
     said = [("boss", "boss"), ("ann", "boss"), ("boss", "boss")]
     assert ranks(town, run, *said) == ["operator", "guest", "guest"]
 
 
-def test_nor_where_somebody_else_wrote_before(town: MakeTown, run: Run) -> None:
+def test_admin_is_not_operator_if_someone_else_wrote_before(town: MakeTown, run: Run) -> None:
     assert ranks(town, run, ("ann", "boss"), ("boss", "boss")) == ["guest", "guest"]
 
 
-def test_nor_where_a_stranger_tried_to(town: MakeTown, run: Run) -> None:
+def test_admin_is_not_operator_after_a_stranger_tried_to_write(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str]:
         for user in ("boss", "eve", "boss"):
             await town.say(user, "rank?", "boss")
@@ -57,7 +57,7 @@ def test_nor_where_a_stranger_tried_to(town: MakeTown, run: Run) -> None:
     assert run(one, story) == ["operator", "guest"]
 
 
-def test_it_is_remembered_that_a_chat_is_shared(
+def test_shared_chat_stays_shared_after_a_restart(
     town: MakeTown, run: Run, harness: Callable[..., Harness]
 ) -> None:
     one = town(model=["hi"] * 2, **BOSS)
@@ -81,7 +81,7 @@ def test_it_is_remembered_that_a_chat_is_shared(
     assert run(Town(again), later) == ["guest"]
 
 
-def test_each_message_says_whether_its_chat_is_private(town: MakeTown, run: Run) -> None:
+def test_message_says_whether_its_chat_is_private(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str]:
         await town.h.aopen()
         for number, (chat, private) in enumerate([("d9", True), ("boss", False), ("d9", None)], 1):
@@ -93,9 +93,7 @@ def test_each_message_says_whether_its_chat_is_private(town: MakeTown, run: Run)
     assert run(one, story) == ["operator", "guest", "operator"]
 
 
-def test_a_private_chat_in_which_somebody_else_writes_is_not_private(
-    town: MakeTown, run: Run
-) -> None:
+def test_private_chat_with_a_second_writer_is_not_private(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str]:
         await town.h.aopen()
         for number, user in enumerate(["boss", "ann", "boss"], 1):
@@ -107,7 +105,7 @@ def test_a_private_chat_in_which_somebody_else_writes_is_not_private(
     assert run(one, story) == ["operator", "guest", "guest"]
 
 
-def test_a_command_for_the_operator_is_not_for_others(town: MakeTown, run: Run) -> None:
+def test_operator_command_is_refused_for_others(town: MakeTown, run: Run) -> None:
     from hookline_hookspecs import Plugin, command
 
     class Master(Plugin):

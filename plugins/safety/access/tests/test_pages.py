@@ -85,7 +85,7 @@ def listener(h: Harness) -> Listener:
     return h.plugin(Listener)
 
 
-def test_who_waits_is_let_in_and_may_write(at: Make) -> None:
+def test_waiting_person_is_let_in_and_may_write(at: Make) -> None:
     town, site = at(admins=["fake:boss"])
     assert "No one is waiting" in site.text(site.get("/people"))
     code = code_in(town.h.run(town.say("ann", "hello")))
@@ -100,7 +100,7 @@ def test_who_waits_is_let_in_and_may_write(at: Make) -> None:
     assert "let in as member by web:owner" in site.text(site.get("/people/log"))
 
 
-def test_a_person_becomes_admin_is_blocked_and_forgotten(at: Make) -> None:
+def test_person_can_be_made_admin_blocked_and_removed(at: Make) -> None:
     town, site = at(admins=["fake:boss"])
     mia = {"person": "web:mia"}
     site.post("/people/approve", mia)
@@ -117,7 +117,7 @@ def test_a_person_becomes_admin_is_blocked_and_forgotten(at: Make) -> None:
     assert site.post("/people/forget", mia).tone == "warning"
 
 
-def test_nobody_locks_themselves_or_config_out(at: Make) -> None:
+def test_operator_cannot_remove_themselves_or_config_entries(at: Make) -> None:
     _, site = at(admins=["fake:boss", "web:owner"])
     for person in ("web:owner", "fake:boss"):
         for path in ("/people/block", "/people/forget"):
@@ -129,7 +129,7 @@ def test_nobody_locks_themselves_or_config_out(at: Make) -> None:
         assert refused.value.status == 400
 
 
-def test_an_invitation_is_shown_once_and_a_wrong_name_comes_back(at: Make) -> None:
+def test_invitation_is_shown_once_and_a_wrong_name_is_returned(at: Make) -> None:
     _, site = at(admins=["fake:boss"])
     view = site.post("/people/invite", {"name": "mia", "role": "person"})
     assert "http://x/login#mia-person-web:owner" in site.text(view)
@@ -150,11 +150,11 @@ def test_an_invitation_is_shown_once_and_a_wrong_name_comes_back(at: Make) -> No
         ("", "unknown"),
     ],
 )
-def test_a_browser_is_named_as_people_name_it(agent: str, name: str) -> None:
+def test_browser_has_a_readable_name(agent: str, name: str) -> None:
     assert browser_name(agent) == name
 
 
-def test_a_browser_is_logged_out(at: Make) -> None:
+def test_browser_can_be_logged_out(at: Make) -> None:
     town, site = at(admins=["fake:boss"])
     rows = table(site.get("/people"), "Signed-in browsers").rows
     assert rows[0].cells[2] == "Firefox (this one)"
@@ -164,13 +164,13 @@ def test_a_browser_is_logged_out(at: Make) -> None:
     assert listener(town.h).out == ["device-2", "gone"]
 
 
-def test_what_was_decided_is_listed_and_not_what_was_said(at: Make) -> None:
+def test_log_lists_decisions_without_message_text(at: Make) -> None:
     _, site = at(admins=["fake:boss"])
     rows = table(site.get("/people"), "Recent activity").rows
     assert [row.cells[2] for row in rows] == ["POST /plugins/shell/off"]
 
 
-def test_the_page_is_the_operators_and_looking_writes_nothing(at: Make) -> None:
+def test_page_is_for_the_operator_and_viewing_writes_nothing(at: Make) -> None:
     _, site = at(admins=["fake:boss"], allow=["fake:*"])
     before = site.stored()
     for path in ("/people", "/people/log", "/people?from=50"):
@@ -181,7 +181,7 @@ def test_the_page_is_the_operators_and_looking_writes_nothing(at: Make) -> None:
     assert site.stored() == before
 
 
-def test_without_a_web_server_there_is_nothing_to_invite_to(harness: Any) -> None:
+def test_invitations_are_not_offered_without_a_web_server(harness: Any) -> None:
     site = PageClient(harness(AccessControl))
     assert "Invite" not in site.text(site.get("/people"))
     with pytest.raises(Problem):

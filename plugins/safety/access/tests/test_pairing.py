@@ -14,7 +14,7 @@ from .conftest import CODE, MakeTown, Run, Town, code_in
 BOSS = {"admins": ["fake:boss"]}
 
 
-def test_a_person_is_let_in_by_an_admin(town: MakeTown, run: Run) -> None:
+def test_admin_lets_a_person_in(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         code = code_in(await town.say("ann", "hello"))
         answer = await town.say("boss", f"/pair {code}")
@@ -25,7 +25,7 @@ def test_a_person_is_let_in_by_an_admin(town: MakeTown, run: Run) -> None:
     assert answers == ["fake:ann may write now.", "You have been let in. Write again.", "hi ann"]
 
 
-def test_an_admin_is_told_and_answers_by_button(town: MakeTown, run: Run) -> None:
+def test_admin_is_notified_and_answers_by_button(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         await town.say("boss", "hello")
         await town.say("ann", "hello", "group")
@@ -38,7 +38,7 @@ def test_an_admin_is_told_and_answers_by_button(town: MakeTown, run: Run) -> Non
     assert (pressed, answer) == ("fake:ann may write now.", "hi ann")
 
 
-def test_a_button_can_block(town: MakeTown, run: Run) -> None:
+def test_button_blocks_a_person(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         await town.say("boss", "hello")
         code = code_in(await town.say("ann", "hello"))
@@ -52,7 +52,7 @@ def test_a_button_can_block(town: MakeTown, run: Run) -> None:
 
 
 @pytest.mark.parametrize("spelling", [str.lower, lambda code: f" {code[:4]}-{code[4:]} "])
-def test_a_code_is_read_leniently(town: MakeTown, run: Run, spelling: Callable[[str], str]) -> None:
+def test_code_is_read_leniently(town: MakeTown, run: Run, spelling: Callable[[str], str]) -> None:
     async def story(town: Town) -> str | None:
         code = code_in(await town.say("ann", "hello"))
         return await town.say("boss", f"/pair {spelling(code)}")
@@ -60,7 +60,9 @@ def test_a_code_is_read_leniently(town: MakeTown, run: Run, spelling: Callable[[
     assert run(town(**BOSS), story) == "fake:ann may write now."
 
 
-def test_only_one_answer_while_the_code_is_open(town: MakeTown, run: Run, clock: Clock) -> None:
+def test_stranger_gets_one_reply_while_the_code_is_open(
+    town: MakeTown, run: Run, clock: Clock
+) -> None:
     async def story(town: Town) -> list[str | None]:
         answers = [await town.say("ann", "hello") for _ in range(3)]
         clock.ahead(601)
@@ -71,7 +73,7 @@ def test_only_one_answer_while_the_code_is_open(town: MakeTown, run: Run, clock:
     assert code_in(first) != code_in(second)
 
 
-def test_a_message_that_comes_again_gets_the_same_code(town: MakeTown, run: Run) -> None:
+def test_message_delivered_twice_gets_the_same_code(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str]:
         return [code_in((await town.judge("ann", "hello")).reason) for _ in range(2)]
 
@@ -79,7 +81,7 @@ def test_a_message_that_comes_again_gets_the_same_code(town: MakeTown, run: Run)
     assert first == again
 
 
-def test_an_expired_code_opens_nothing(town: MakeTown, run: Run, clock: Clock) -> None:
+def test_expired_code_lets_no_one_in(town: MakeTown, run: Run, clock: Clock) -> None:
     async def story(town: Town) -> list[str | None]:
         code = code_in(await town.say("ann", "hello"))
         clock.ahead(601)
@@ -91,7 +93,7 @@ def test_an_expired_code_opens_nothing(town: MakeTown, run: Run, clock: Clock) -
 
 
 @pytest.mark.parametrize("wrong", ["BBBBBBBB", "x", "", "' OR 1=1 --", "B" * 5000])
-def test_a_wrong_code_opens_nothing(town: MakeTown, run: Run, wrong: str) -> None:
+def test_wrong_code_lets_no_one_in(town: MakeTown, run: Run, wrong: str) -> None:
     async def story(town: Town) -> list[str | None]:
         await town.say("ann", "hello")
         return [await town.say("boss", f"/pair {wrong} block"), await town.say("ann", "hello")]
@@ -99,7 +101,7 @@ def test_a_wrong_code_opens_nothing(town: MakeTown, run: Run, wrong: str) -> Non
     assert run(town(**BOSS), story)[1] is None
 
 
-def test_codes_of_one_person_run_out(town: MakeTown, run: Run, clock: Clock) -> None:
+def test_codes_per_person_and_day_are_limited(town: MakeTown, run: Run, clock: Clock) -> None:
     async def story(town: Town) -> list[bool]:
         answered = []
         for number in range(8):
@@ -111,7 +113,7 @@ def test_codes_of_one_person_run_out(town: MakeTown, run: Run, clock: Clock) -> 
     assert run(town(**BOSS, codes_per_day=5), story) == [*[True] * 5, *[False] * 3, True]
 
 
-def test_a_flood_of_strangers_locks_nobody_out(town: MakeTown, run: Run) -> None:
+def test_flood_of_strangers_locks_no_one_out(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[Any]:
         await town.say("boss", "hello")
         early = code_in(await town.say("early", "hello"))
@@ -130,7 +132,7 @@ def test_a_flood_of_strangers_locks_nobody_out(town: MakeTown, run: Run) -> None
     assert len(notices) == 6
 
 
-def test_without_a_code_left_a_name_is_enough(town: MakeTown, run: Run) -> None:
+def test_person_without_a_code_is_let_in_by_name(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[Any]:
         for number in range(3):
             await town.say(f"eve{number}", "hello")
@@ -145,7 +147,7 @@ def test_without_a_code_left_a_name_is_enough(town: MakeTown, run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["fake:*", "terminal:default", ":ann", "fake:", "fake:eve"])
-def test_a_name_that_is_nobody_s_lets_nobody_in(town: MakeTown, run: Run, name: str) -> None:
+def test_invalid_name_lets_no_one_in(town: MakeTown, run: Run, name: str) -> None:
     async def story(town: Town) -> list[Any]:
         await town.say("boss", "/pair fake:eve block")
         told = await town.say("boss", f"/pair {name}")
@@ -160,7 +162,7 @@ def test_a_name_that_is_nobody_s_lets_nobody_in(town: MakeTown, run: Run, name: 
     assert let_in == [False, False]
 
 
-def test_a_flood_fills_neither_the_store_nor_the_log(
+def test_flood_of_strangers_fills_neither_store_nor_log(
     town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     monkeypatch.setattr("hookline_access.pairing.MAX_REQUESTS_PER_CHANNEL", 20)
@@ -181,7 +183,7 @@ def test_a_flood_fills_neither_the_store_nor_the_log(
     assert (logged, kept) == (11, 1)
 
 
-def test_many_who_wait_are_not_listed_all(town: MakeTown, run: Run) -> None:
+def test_list_of_pairing_requests_is_bounded(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> str | None:
         for number in range(30):
             await town.say(f"eve{number}", "hello")
@@ -192,7 +194,9 @@ def test_many_who_wait_are_not_listed_all(town: MakeTown, run: Run) -> None:
     assert "and 10 more" in listed
 
 
-def test_blocked_and_unknown_look_alike(town: MakeTown, run: Run, clock: Clock) -> None:
+def test_blocked_and_unknown_people_get_the_same_replies(
+    town: MakeTown, run: Run, clock: Clock
+) -> None:
     async def story(town: Town) -> list[list[str]]:
         code = code_in(await town.say("eve", "hello"))
         await town.say("boss", f"/pair {code} block")
@@ -208,7 +212,7 @@ def test_blocked_and_unknown_look_alike(town: MakeTown, run: Run, clock: Clock) 
     assert len(set(unknown)) == 2
 
 
-def test_the_code_of_the_blocked_opens_nothing(town: MakeTown, run: Run) -> None:
+def test_code_of_a_blocked_person_lets_no_one_in(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[Any]:
         await town.say("boss", "hello")
         first = code_in(await town.say("eve", "hello"))
@@ -223,7 +227,7 @@ def test_the_code_of_the_blocked_opens_nothing(town: MakeTown, run: Run) -> None
     assert silence is None
 
 
-def test_only_an_admin_lets_people_in(town: MakeTown, run: Run) -> None:
+def test_only_admins_let_people_in(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         code = code_in(await town.say("ann", "hello"))
         return [
@@ -238,7 +242,7 @@ def test_only_an_admin_lets_people_in(town: MakeTown, run: Run) -> None:
     assert answers == [refused, refused, None, None]
 
 
-def test_a_press_by_somebody_else_is_told_so(town: MakeTown, run: Run) -> None:
+def test_button_press_by_another_person_is_refused(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         await town.say("boss", "hello")
         await town.say("ann", "hello")
@@ -250,7 +254,7 @@ def test_a_press_by_somebody_else_is_told_so(town: MakeTown, run: Run) -> None:
     assert answers == ["Only an admin may answer this. Nothing was changed.", None]
 
 
-def test_a_command_that_is_run_twice_answers_twice(town: MakeTown, run: Run) -> None:
+def test_pair_command_run_twice_gives_the_same_reply(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[str | None]:
         code = code_in(await town.say("ann", "hello"))
         return [await town.say("boss", f"/pair {code}") for _ in range(2)]
@@ -258,7 +262,7 @@ def test_a_command_that_is_run_twice_answers_twice(town: MakeTown, run: Run) -> 
     assert run(town(**BOSS), story) == ["fake:ann may write now."] * 2
 
 
-def test_the_paired_stay_paired_after_a_restart(
+def test_paired_person_stays_paired_after_a_restart(
     town: MakeTown, run: Run, harness: Callable[..., Any]
 ) -> None:
     one = town(**BOSS)

@@ -22,7 +22,7 @@ WHO = st.sampled_from(["a", "b", "A", "*", ""]) | st.text(max_size=3)
 
 
 @given(ENTRIES, ENTRIES, WHO, st.sampled_from(["1", "2", "1 ", "*", ""]) | st.text(max_size=3))
-def test_only_a_literal_entry_lets_anybody_in(
+def test_only_a_literal_entry_lets_a_person_in(
     allow: list[str], admins: list[str], channel: str, user: str
 ) -> None:
     config = AccessConfig(allow=allow, admins=admins)
@@ -39,7 +39,7 @@ def test_only_a_literal_entry_lets_anybody_in(
         st.none() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers()),
     )
 )
-def test_no_setting_switches_it_off(given_: dict[str, object]) -> None:
+def test_any_setting_keeps_access_control_on(given_: dict[str, object]) -> None:
     config = AccessConfig.model_validate(given_)
     assert not config.allows("a", "1")
     assert 0 < config.code_minutes <= 1440
@@ -47,13 +47,13 @@ def test_no_setting_switches_it_off(given_: dict[str, object]) -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_code_or_not(text: str) -> None:
+def test_any_text_can_be_read_as_a_code(text: str) -> None:
     code = parse_code(text, PAIRING_CODE_CHARS)
     assert code is None or (len(code) == PAIRING_CODE_CHARS and set(code) <= set(ALPHABET))
 
 
 @pytest.mark.parametrize("length", [PAIRING_CODE_CHARS, CLAIM_CODE_CHARS])
-def test_a_code_is_read_as_it_is_shown(length: int) -> None:
+def test_shown_code_is_read_back(length: int) -> None:
     code = new_code(length)
     for text in (code, code.lower(), format_code(code), f"  {format_code(code)}\n", " ".join(code)):
         assert parse_code(text, length) == code

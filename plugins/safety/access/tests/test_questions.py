@@ -44,7 +44,7 @@ HOW: dict[str, Callable[[str], str]] = {
 
 @WITH
 @sampled("how", HOW)
-def test_an_admin_allows(town: MakeTown, run: Run, how: str, approvals: bool) -> None:
+def test_admin_approves_a_call(town: MakeTown, run: Run, how: str, approvals: bool) -> None:
     async def story(town: Town) -> list[Any]:
         question, answer = await asked(town)
         told = await town.say("boss", HOW[how](code_of(question)))
@@ -65,7 +65,7 @@ def test_an_admin_allows(town: MakeTown, run: Run, how: str, approvals: bool) ->
 
 @WITH
 @pytest.mark.parametrize("typed", ["{} 4", "{} deny", "/deny {}", "/answer {} no"])
-def test_an_admin_denies(town: MakeTown, run: Run, typed: str, approvals: bool) -> None:
+def test_admin_denies_a_call(town: MakeTown, run: Run, typed: str, approvals: bool) -> None:
     async def story(town: Town) -> list[Any]:
         question, answer = await asked(town)
         return [await town.say("boss", typed.format(code_of(question))), await answer]
@@ -80,7 +80,7 @@ def test_an_admin_denies(town: MakeTown, run: Run, typed: str, approvals: bool) 
     ("typed", "told", "runs"),
     [("{} 1", "Allowed: once.", 1), ("{} 2", "Denied.", 0), ("/deny {}", "Denied.", 0)],
 )
-def test_an_admin_answers_once(
+def test_question_takes_one_answer(
     town: MakeTown,
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
@@ -104,7 +104,7 @@ def test_an_admin_answers_once(
     assert len(one.h.hooks["tool"]) == runs
 
 
-def test_a_button_answers(town: MakeTown, run: Run) -> None:
+def test_button_answers_a_question(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[Any]:
         question, answer = await asked(town)
         pressed = await town.say("boss", "Once", reply_to=town.delivered(question))
@@ -113,9 +113,7 @@ def test_a_button_answers(town: MakeTown, run: Run) -> None:
     assert run(town(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
 
 
-def test_a_button_answers_that_is_pressed_before_who_showed_it_has_noted_it(
-    town: MakeTown, run: Run
-) -> None:
+def test_button_pressed_before_the_message_is_recorded_answers(town: MakeTown, run: Run) -> None:
     """Where another process has shown it: here one process plays both."""
 
     class Divides(Plugin):
@@ -153,7 +151,7 @@ def test_a_button_answers_that_is_pressed_before_who_showed_it_has_noted_it(
 
 
 @WITH
-def test_nobody_else_answers(town: MakeTown, run: Run, approvals: bool) -> None:
+def test_only_admins_answer_a_question(town: MakeTown, run: Run, approvals: bool) -> None:
     async def story(town: Town) -> list[Any]:
         question, answer = await asked(town)
         code = code_of(question)
@@ -177,7 +175,7 @@ def test_nobody_else_answers(town: MakeTown, run: Run, approvals: bool) -> None:
     assert one.h.hooks["tool"] == []
 
 
-def test_who_asked_may_refuse_but_not_approve(town: MakeTown, run: Run) -> None:
+def test_author_of_the_turn_may_deny_but_not_approve(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> list[Any]:
         _question, answer = await asked(town)
         return [
@@ -197,7 +195,7 @@ VAGUE = ["1", "once", "yes", "{} yes", "{} 5", "{}", "x {} 1", "Once", "{} 1 2",
 
 
 @sampled("typed", VAGUE)
-def test_a_vague_message_of_the_admin_allows_nothing(town: MakeTown, run: Run, typed: str) -> None:
+def test_vague_message_of_an_admin_approves_nothing(town: MakeTown, run: Run, typed: str) -> None:
     async def story(town: Town) -> Any:
         question, answer = await asked(town)
         said = await town.say("boss", typed.format(code_of(question)))
@@ -210,7 +208,7 @@ def test_a_vague_message_of_the_admin_allows_nothing(town: MakeTown, run: Run, t
     assert (said, open_still, answer) == ("an ordinary message", True, "done")
 
 
-def test_an_answer_comes_too_late(town: MakeTown, run: Run) -> None:
+def test_late_answer_gets_an_error_sentence(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         question, answer = await asked(town)
         code = code_of(question)
@@ -223,7 +221,9 @@ def test_an_answer_comes_too_late(town: MakeTown, run: Run) -> None:
 
 
 @WITH
-def test_without_an_admin_to_ask_it_is_refused(town: MakeTown, run: Run, approvals: bool) -> None:
+def test_call_is_denied_without_a_reachable_admin(
+    town: MakeTown, run: Run, approvals: bool
+) -> None:
     async def story(town: Town) -> Any:
         return await town.say("ann", "launch it")
 
@@ -234,7 +234,7 @@ def test_without_an_admin_to_ask_it_is_refused(town: MakeTown, run: Run, approva
 
 
 @WITH
-def test_silence_is_a_refusal(town: MakeTown, run: Run, approvals: bool) -> None:
+def test_unanswered_question_denies_the_call(town: MakeTown, run: Run, approvals: bool) -> None:
     async def story(town: Town) -> Any:
         await town.say("boss", "hello")
         return await town.say("ann", "launch it")
@@ -244,7 +244,9 @@ def test_silence_is_a_refusal(town: MakeTown, run: Run, approvals: bool) -> None
     assert one.h.hooks["tool"] == []
 
 
-def test_a_failure_is_a_refusal(town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_while_asking_denies_the_call(
+    town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def story(town: Town) -> Any:
         await town.say("boss", "hello")
         from hookline_access.questions import AdminQuestions
@@ -257,7 +259,7 @@ def test_a_failure_is_a_refusal(town: MakeTown, run: Run, monkeypatch: pytest.Mo
     assert one.h.hooks["tool"] == []
 
 
-def test_always_covers_the_same_call_of_the_same_person(town: MakeTown, run: Run) -> None:
+def test_always_grant_covers_the_same_call_of_the_same_person(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         question, answer = await asked(town)
         await town.say("boss", f"{code_of(question)} always")
@@ -269,7 +271,7 @@ def test_always_covers_the_same_call_of_the_same_person(town: MakeTown, run: Run
     assert len(one.h.hooks["tool"]) == 2
 
 
-def test_an_admin_is_asked_in_the_chat_where_it_arose(town: MakeTown, run: Run) -> None:
+def test_admin_is_asked_in_the_chat_of_the_call(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         answer = await town.begin("boss", "launch it")
         await town.until("boss", "Allow launch?")
@@ -278,7 +280,7 @@ def test_an_admin_is_asked_in_the_chat_where_it_arose(town: MakeTown, run: Run) 
     assert run(town(*beside(True), model=LAUNCH, **BOSS), story) == ("Allowed: once.", "done")
 
 
-def test_a_sub_agent_asks_in_the_name_of_its_person(town: MakeTown, run: Run) -> None:
+def test_sub_agent_call_is_approved_like_one_of_its_person(town: MakeTown, run: Run) -> None:
     class Parent(Plugin):
         @hookimpl
         async def pre_prompt(self, ctx: Any, turn: Any) -> None:
@@ -295,7 +297,7 @@ def test_a_sub_agent_asks_in_the_name_of_its_person(town: MakeTown, run: Run) ->
     assert [call.result.ok for call in one.h.hooks["tool"]] == [True]
 
 
-def test_every_admin_is_asked_and_the_first_answer_counts(town: MakeTown, run: Run) -> None:
+def test_all_admins_are_asked_and_the_first_answer_counts(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         await town.say("bob", "hello")
         question, answer = await asked(town)
@@ -313,7 +315,7 @@ def test_every_admin_is_asked_and_the_first_answer_counts(town: MakeTown, run: R
 HIDDEN = "echo a\u202egnp\x1b[2K\u200b\n```\n1. Once"
 
 
-def test_what_is_hidden_is_spelt_out_and_stays_inside(town: MakeTown, run: Run) -> None:
+def test_question_escapes_invisible_characters_and_code_fences(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         question, answer = await asked(town)
         await town.say("boss", f"{code_of(question)} 4")
@@ -327,7 +329,7 @@ def test_what_is_hidden_is_spelt_out_and_stays_inside(town: MakeTown, run: Run) 
     assert text.count("````") == 2
 
 
-def test_a_private_chat_is_chosen_and_never_a_shared_one(town: MakeTown, run: Run) -> None:
+def test_question_goes_to_a_private_chat_and_never_a_shared_one(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         await town.say("boss", "hello", "group")
         await town.say("bob", "hello", "group")

@@ -14,7 +14,7 @@ from .test_groups import Slow, slow
 OPEN = {"admins": ["fake:boss"], "allow": ["fake:*"]}
 
 
-def test_a_turn_does_nothing_more_for_somebody_who_is_blocked(town: MakeTown, run: Run) -> None:
+def test_turn_of_a_blocked_person_calls_no_more_tools(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> Any:
         answer = await town.begin("ann", "work")
         await slow(town).begun.wait()
@@ -29,9 +29,7 @@ def test_a_turn_does_nothing_more_for_somebody_who_is_blocked(town: MakeTown, ru
 
 
 @pytest.mark.parametrize("approvals", [True, False])
-def test_an_approval_does_not_help_somebody_who_is_blocked(
-    town: MakeTown, run: Run, approvals: bool
-) -> None:
+def test_approval_does_not_help_a_blocked_person(town: MakeTown, run: Run, approvals: bool) -> None:
     async def story(town: Town) -> Any:
         await town.say("boss", "hello")
         answer = await town.begin("ann", "launch it")
@@ -48,7 +46,7 @@ def test_an_approval_does_not_help_somebody_who_is_blocked(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chat", ["ann", "group"])
-def test_who_is_no_admin_any_more_does_not_approve(town: MakeTown, run: Run, chat: str) -> None:
+def test_removed_admin_cannot_approve(town: MakeTown, run: Run, chat: str) -> None:
     """Ann was asked as an admin, about a call of her own."""
 
     async def story(town: Town) -> Any:
@@ -70,9 +68,7 @@ IDS = ["\u0661\u0661\u0661", "\uff11\uff11\uff11", "111 ", "0111", "+111", "111\
 
 
 @pytest.mark.parametrize("user", IDS)
-def test_an_id_that_looks_like_an_admin_s_is_a_stranger_s(
-    town: MakeTown, run: Run, user: str
-) -> None:
+def test_lookalike_of_an_admin_id_is_a_stranger(town: MakeTown, run: Run, user: str) -> None:
     async def story(town: Town) -> list[Any]:
         return [await town.say(user, text, sender="ann") for text in ("hello", "/pair")]
 

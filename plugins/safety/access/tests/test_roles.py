@@ -19,7 +19,7 @@ LISTS = {"admins": ["fake:admin"], "allow": ["fake:member"], "auditors": ["fake:
 NOTHING_ELSE = "You are an auditor here"
 
 
-def test_every_role_and_action_of_the_table_is_known() -> None:
+def test_roles_and_actions_of_the_table_are_known() -> None:
     found = role_table()
     assert [*found.roles] == ["operator", *ROLES]
     for action in found.actions.values():
@@ -30,9 +30,7 @@ def test_every_role_and_action_of_the_table_is_known() -> None:
 
 
 @pytest.mark.parametrize("role", [*ROLES, "stranger"])
-def test_on_a_channel_everybody_gets_what_the_table_says(
-    town: MakeTown, run: Run, role: str
-) -> None:
+def test_channel_permissions_match_the_table(town: MakeTown, run: Run, role: str) -> None:
     async def story(town: Town) -> None:
         said = {
             text: await town.say(role, text) or ""
@@ -50,7 +48,7 @@ def test_on_a_channel_everybody_gets_what_the_table_says(
     run(town(installed("insights"), model=["hi"], **LISTS), story)
 
 
-def test_an_auditor_reads_nothing_aloud_and_forwards_nothing(town: MakeTown, run: Run) -> None:
+def test_auditor_is_refused_in_groups_and_for_forwarded_messages(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> None:
         answer = await town.say("auditor", "/insights", chat="group")
         assert "only in a private chat" in (answer or "")
@@ -61,7 +59,7 @@ def test_an_auditor_reads_nothing_aloud_and_forwards_nothing(town: MakeTown, run
     run(town(installed("insights"), **LISTS), story)
 
 
-def test_an_auditor_approves_nothing(town: MakeTown, run: Run) -> None:
+def test_auditor_cannot_approve(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> None:
         await town.say("admin", "hello")
         launch = await town.begin("member", "launch it")
@@ -77,7 +75,7 @@ def test_an_auditor_approves_nothing(town: MakeTown, run: Run) -> None:
     run(town(model=["hi", *LAUNCH], **LISTS), story)
 
 
-def test_one_name_in_two_lists_is_the_lesser_of_both(town: MakeTown, run: Run) -> None:
+def test_name_in_two_lists_gets_the_lower_role(town: MakeTown, run: Run) -> None:
     async def story(town: Town) -> None:
         assert (await town.say("x", "hello") or "").startswith(NOTHING_ELSE)
         assert (await town.say("y", "hello") or "").startswith(NOTHING_ELSE)
@@ -87,7 +85,7 @@ def test_one_name_in_two_lists_is_the_lesser_of_both(town: MakeTown, run: Run) -
     run(made, story)
 
 
-def test_pairing_makes_an_auditor_and_takes_that_back(town: MakeTown, run: Run) -> None:
+def test_pairing_command_makes_and_revokes_an_auditor(town: MakeTown, run: Run) -> None:
     made = town(admins=["fake:boss"], model=["hi"])
     assert made.h.cli("pairing approve fake:ann --admin --auditor").exit_code == 2
     done = made.h.cli("pairing approve fake:ann --auditor")
@@ -143,7 +141,7 @@ COMMANDS = sorted(RUNS["account"])
 
 @pytest.mark.slow
 @pytest.mark.parametrize("role", RUNS)
-def test_on_the_command_line_everybody_gets_what_the_table_says(home: Path, role: str) -> None:
+def test_command_line_permissions_match_the_table(home: Path, role: str) -> None:
     person = others()[0]
     listed = {} if role in ("unlisted", "account") else {person.pw_name: role}
     listed |= {"somebody": "auditor"}
@@ -160,7 +158,7 @@ def test_on_the_command_line_everybody_gets_what_the_table_says(home: Path, role
 
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", ["os_users: [", "plugins: {access: {os_users: 3}}", "os_users"])
-def test_where_the_list_cannot_be_read_only_the_account_itself_gets_on(
+def test_only_the_home_owner_runs_commands_if_the_list_is_unreadable(
     home: Path, broken: str
 ) -> None:
     assert hookline(home, "config", "path", as_=None, config=broken).returncode == 0

@@ -11,7 +11,7 @@ from hookline_audit import AuditPlugin
 from .conftest import Home
 
 
-def test_an_erased_chat_is_unreadable_and_still_verifies(worked: Home) -> None:
+def test_erased_chat_is_unreadable_and_still_verifies(worked: Home) -> None:
     rows = worked.rows()
     assert worked.cli("audit erase terminal:default").exit_code == 2
     assert worked.cli("audit erase terminal:nowhere --yes").exit_code == 1
@@ -31,7 +31,7 @@ def worked_key(home: Home) -> str:
     return str(keys[0]["chat"])
 
 
-def test_a_missing_key_without_an_erasure_is_reported(worked: Home) -> None:
+def test_missing_key_without_an_erasure_is_reported(worked: Home) -> None:
     worked.sql("DELETE FROM audit_keys")
     code, found = worked.verify()
     assert (code, found["what"]) == (1, "unknown_key")

@@ -72,7 +72,7 @@ def server(postgres_server: str) -> Iterator[Server]:
         yield made
 
 
-def test_the_gateways_role_adds_rows_and_changes_none(
+def test_gateway_role_can_add_rows_but_not_change_them(
     server: Server, harness: Make, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"

@@ -19,7 +19,7 @@ def told(home: Home, kind: str) -> list[tuple[str, str]]:
     return [(row["object"], row["verdict"]) for row in home.rows() if row["kind"] == kind]
 
 
-def test_a_turn_leaves_a_row_for_each_action_and_no_text_of_the_chat(home: Home) -> None:
+def test_turn_has_a_row_per_action_and_no_chat_text(home: Home) -> None:
     asked = {"left": 1, "right": 2}
     model = [calls("add", **asked), f"I know that {SECRET}"]
     with closing(Harness(AuditPlugin, Works, home=home.path, model=model)) as h:
@@ -37,7 +37,7 @@ def test_a_turn_leaves_a_row_for_each_action_and_no_text_of_the_chat(home: Home)
     assert "swordfish" not in json.dumps(rows)
 
 
-def test_sql_is_kept_literally_and_joined_to_the_turn(worked: Home) -> None:
+def test_sql_is_recorded_literally_with_its_turn(worked: Home) -> None:
     [row] = worked.rows("--kind sql")
     [tool] = [one for one in worked.rows("--kind tool") if one["object"] == "query"]
     assert (row["object"], row["detail"]) == ("prod", {"sql": "SELECT 1"})

@@ -37,7 +37,7 @@ def asked(home: Home) -> Home:
     return home
 
 
-def test_who_ran_this_sql(asked: Home) -> None:
+def test_show_finds_who_ran_a_statement(asked: Home) -> None:
     [row] = asked.rows("--kind sql --find 'delete  from ORDERS'")
     assert (row["actor"], row["detail"]["sql"]) == ("terminal:tester", DELETED)
     everything = asked.rows("--find 'DELETE FROM orders' --turns")
@@ -45,12 +45,12 @@ def test_who_ran_this_sql(asked: Home) -> None:
     assert [one["kind"] for one in everything] == ["message", "model", "sql", "tool", "model"]
 
 
-def test_who_approved(asked: Home) -> None:
+def test_show_finds_who_approved_a_call(asked: Home) -> None:
     [row] = asked.rows("--kind answer --find launch")
     assert (row["verdict"], row["approver"]) == ("approved", "terminal:tester")
 
 
-def test_what_a_person_did_on_a_day(asked: Home) -> None:
+def test_show_lists_actions_of_a_person_on_a_day(asked: Home) -> None:
     every = asked.rows("--person terminal:tester")
     assert len(every) == len(asked.rows())
     day = every[0]["at"][:10]
@@ -63,7 +63,7 @@ def test_what_a_person_did_on_a_day(asked: Home) -> None:
     assert asked.cli("audit show --kind nothing").exit_code == 2
 
 
-def test_jsonl_has_every_row_and_otlp_and_syslog_the_same(asked: Home) -> None:
+def test_exports_in_jsonl_otlp_and_syslog_have_the_same_rows(asked: Home) -> None:
     rows = asked.rows()
     exported = asked.cli("audit export --format jsonl").stdout.splitlines()
     assert [json.loads(line) for line in exported] == rows
@@ -100,7 +100,7 @@ def parsed(message: str) -> dict[str, str]:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=20))
-def test_any_name_is_escaped_to_one_line_and_read_back(name: str, verdict: str) -> None:
+def test_syslog_escapes_any_name_to_one_readable_line(name: str, verdict: str) -> None:
     stored: dict[str, Any] = {
         "seq": 1,
         "at": 1,

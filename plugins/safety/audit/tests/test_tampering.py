@@ -17,7 +17,7 @@ def test_unchanged_rows_verify(worked: Home) -> None:
     assert found["checkpoints"] >= 1
 
 
-def test_a_changed_row_is_named(worked: Home) -> None:
+def test_changed_row_is_named(worked: Home) -> None:
     worked.sql(f"UPDATE audit_rows SET verdict = 'denied' WHERE {the_row(4)}")
     code, found = worked.verify()
     assert (code, found["what"], found["seq"]) == (1, "changed", 4)
@@ -26,7 +26,7 @@ def test_a_changed_row_is_named(worked: Home) -> None:
     assert "row 4" in said.stdout
 
 
-def test_a_deleted_row_is_named(worked: Home) -> None:
+def test_deleted_row_is_named(worked: Home) -> None:
     worked.sql(f"DELETE FROM audit_rows WHERE {the_row(3)}")
     code, found = worked.verify()
     assert (code, found["what"], found["seq"]) == (1, "deleted", 3)
@@ -39,7 +39,7 @@ def test_moved_rows_are_named(worked: Home) -> None:
     assert (code, found["what"], found["seq"]) == (1, "moved", 2)
 
 
-def test_an_inserted_row_is_named(worked: Home) -> None:
+def test_inserted_row_is_named(worked: Home) -> None:
     worked.sql(
         "INSERT INTO audit_rows (node, n, at, channel, session, turn, kind, verdict, kid, body) "
         "SELECT node, 99, at, channel, session, turn, kind, 'approved', kid, body "
@@ -49,7 +49,7 @@ def test_an_inserted_row_is_named(worked: Home) -> None:
     assert (code, found["what"]) == (1, "inserted")
 
 
-def test_a_truncated_chain_is_found_by_the_checkpoint(worked: Home) -> None:
+def test_truncated_chain_is_found_by_the_checkpoint(worked: Home) -> None:
     last = len(worked.rows())
     for seq in (last - 1, last):
         worked.sql(f"DELETE FROM audit_rows WHERE {the_row(seq)}")

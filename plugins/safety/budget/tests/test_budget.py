@@ -71,14 +71,14 @@ class Forks(Plugin):
             await self.host.fork(ctx.session.id, "review")
 
 
-def test_the_terminal_has_no_limit_unless_one_is_set(harness: Make) -> None:
+def test_terminal_has_no_limit_unless_one_is_set(harness: Make) -> None:
     h = harness(Budget, model=[answer(input=9_000_000)] * 2)
     assert h.send("a").stop == "done"
     assert h.send("b").stop == "done"
     assert h.send("/budget").text == "This chat has no token limit."
 
 
-def test_a_turn_over_the_limit_ends_with_the_reason(harness: Make, clock: Clock) -> None:
+def test_turn_over_the_limit_ends_with_the_reason(harness: Make, clock: Clock) -> None:
     h = harness(
         Budget, config={"daily_tokens_per_chat": 1000}, model=[answer(input=900, output=150)]
     )
@@ -92,7 +92,7 @@ def test_a_turn_over_the_limit_ends_with_the_reason(harness: Make, clock: Clock)
     assert len(h.model.requests) == 1
 
 
-def test_all_chats_together_can_have_a_limit(harness: Make, clock: Clock) -> None:
+def test_total_of_all_chats_can_have_a_limit(harness: Make, clock: Clock) -> None:
     h = harness(Budget, config={"daily_tokens": 1000}, model=[answer(input=1000)])
     h.send("a", session="one")
     text = h.send("b", session="two").text
@@ -115,7 +115,7 @@ class PriceList(Plugin):
         host.services.provide(Prices, OnePrice())
 
 
-def test_money_is_shown_where_the_price_is_known(harness: Make) -> None:
+def test_cost_is_shown_if_the_price_is_known(harness: Make) -> None:
     answers = [answer(input=900, output=150), answer(input=1000, output=10)]
     settings = {"budget": {"daily_tokens_per_chat": 2000}}
     h = harness(Budget, PriceList, config=settings, model=answers)
@@ -135,7 +135,7 @@ def test_cache_reads_count_a_tenth(harness: Make) -> None:
     )
 
 
-def test_a_turn_stops_after_the_call_that_reaches_the_limit(harness: Make) -> None:
+def test_turn_stops_after_the_call_that_reaches_the_limit(harness: Make) -> None:
     model = [calls("look"), calls("look"), calls("look"), "never"]  # 15 tokens each
     h = harness(Budget, Helper, config={"budget": {"daily_tokens_per_chat": 30}}, model=model)
     outcome = h.send("a")
@@ -161,7 +161,7 @@ def test_auxiliary_calls_and_sub_agents_count_for_the_chat(
 
 
 @pytest.mark.parametrize("named", ["ask", "hand_over"])
-def test_an_auxiliary_call_over_the_limit_is_refused(harness: Make, named: str) -> None:
+def test_auxiliary_call_over_the_limit_is_refused(harness: Make, named: str) -> None:
     settings = {"budget": {"daily_tokens_per_chat": 15}}
     h = harness(Budget, Helper, config=settings, model=[calls(named), "never"])
     outcome = h.send("a")
@@ -169,14 +169,14 @@ def test_an_auxiliary_call_over_the_limit_is_refused(harness: Make, named: str) 
     assert len(h.model.requests) == 1
 
 
-def test_a_review_counts_for_the_chat(harness: Make) -> None:
+def test_review_counts_for_the_chat(harness: Make) -> None:
     h = harness(Budget, Forks, config={"budget": {"daily_tokens_per_chat": 30}}, model=["a", "r"])
     h.send("a")
     assert len(h.model.requests) == 2
     assert h.send("b").stop == "budget"
 
 
-def test_the_sums_survive_a_restart_and_reset_at_midnight(harness: Make, clock: Clock) -> None:
+def test_sums_survive_a_restart_and_reset_at_midnight(harness: Make, clock: Clock) -> None:
     settings = {"daily_tokens_per_chat": 100}
     first = harness(Budget, config=settings, model=[answer(input=100)])
     first.send("a")
@@ -190,7 +190,7 @@ def test_the_sums_survive_a_restart_and_reset_at_midnight(harness: Make, clock: 
     assert h.send("/budget").text.startswith("This chat: 15 of 100 tokens")
 
 
-def test_other_processes_are_counted(harness: Make, clock: Clock) -> None:
+def test_usage_of_other_processes_is_counted(harness: Make, clock: Clock) -> None:
     settings = {"daily_tokens": 100}
     one = harness(Budget, config=settings, model=[answer(input=10), answer(input=75), "x"])
     two = harness(Budget, config=settings, home=one.home, model=[answer(input=15), "y"])
@@ -202,7 +202,7 @@ def test_other_processes_are_counted(harness: Make, clock: Clock) -> None:
     assert one.send("c", session="one").stop == "budget"
 
 
-def test_near_the_limit_other_processes_are_counted_at_once(harness: Make, clock: Clock) -> None:
+def test_usage_of_other_processes_is_current_near_the_limit(harness: Make, clock: Clock) -> None:
     settings = {"daily_tokens": 100}
     one = harness(Budget, config=settings, model=[answer(input=85), "x"])
     two = harness(Budget, config=settings, home=one.home, model=[answer(input=15), "y"])
@@ -211,7 +211,7 @@ def test_near_the_limit_other_processes_are_counted_at_once(harness: Make, clock
     assert one.send("b", session="one").stop == "budget"
 
 
-def test_the_signal_is_sent_at_80_percent_and_at_the_limit_once_a_day(
+def test_signal_is_sent_at_80_percent_and_at_the_limit_once_a_day(
     harness: Make, heard: Callable[[Harness], list[Any]], clock: Clock
 ) -> None:
     settings = {"daily_tokens_per_chat": 100}
@@ -264,7 +264,7 @@ async def _two_chats(h: Harness) -> list[str]:
     return [reply.text for reply in await h.channel.replies(4)]
 
 
-def test_a_network_chat_has_two_million_tokens_a_day(harness: Make) -> None:
+def test_network_chat_has_two_million_tokens_a_day(harness: Make) -> None:
     settings = {"daily_tokens": 10_000_000}
     h = harness(Budget, config=settings, model=[answer(input=2_000_000), answer(input=7)])
     h.channel  # noqa: B018 - opens the core
@@ -277,7 +277,7 @@ def test_a_network_chat_has_two_million_tokens_a_day(harness: Make) -> None:
     assert "All chats: 2,000,007 of 10,000,000" in h.send("/budget").text
 
 
-def test_a_network_chat_can_be_unlimited(harness: Make) -> None:
+def test_network_chat_can_be_unlimited(harness: Make) -> None:
     h = harness(
         Budget,
         config={"daily_tokens_per_chat": "unlimited"},
@@ -288,9 +288,7 @@ def test_a_network_chat_can_be_unlimited(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("value", [0, -5, "many", 1.5, [1]])
-def test_an_invalid_limit_switches_the_plugin_off_with_a_reason(
-    harness: Make, value: object
-) -> None:
+def test_invalid_limit_switches_the_plugin_off_with_a_reason(harness: Make, value: object) -> None:
     h = harness(Budget, config={"daily_tokens": value}, model=["ok"], strict=False)
     assert h.send("a").text == "ok"
     state, reason = h.states()["budget"]

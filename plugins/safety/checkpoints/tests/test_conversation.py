@@ -41,7 +41,7 @@ def _said(desk: Desk) -> list[str]:
         ("Cancel", "2", ["greet", "Step 1", "Step 2", "next"]),
     ],
 )
-def test_a_person_chooses_what_goes_back(
+def test_person_chooses_between_files_and_conversation(
     desk: Desk, answer: str, content: str, said: list[str]
 ) -> None:
     first, _ = _three(desk)
@@ -57,7 +57,7 @@ def test_a_person_chooses_what_goes_back(
     assert ("Out of the conversation: 2 turns." in told) == ("onversation" in answer)
 
 
-def test_a_word_answers_without_a_question(desk: Desk) -> None:
+def test_rewind_argument_skips_the_question(desk: Desk) -> None:
     _, second = _three(desk)
     told = desk.rewind(f"{second} both")
     assert not desk.harness.questions
@@ -68,14 +68,14 @@ def test_a_word_answers_without_a_question(desk: Desk) -> None:
     assert "not in this conversation" in desk.rewind(f"{second} conversation")
 
 
-def test_where_nobody_can_be_asked_files_go_back(desk: Desk) -> None:
+def test_rewind_restores_files_if_no_one_can_be_asked(desk: Desk) -> None:
     first, _ = _three(desk)
     desk.say(f"/rewind {first}", approve="no")
     assert not desk.harness.questions
     assert (desk.work / "n.txt").read_text() == "0"
 
 
-def test_a_question_that_is_closed_puts_nothing_back(desk: Desk) -> None:
+def test_dismissed_question_restores_nothing(desk: Desk) -> None:
     first, _ = _three(desk)
     answer = desk.say(f"/rewind {first}").text  # nobody answers, as after Esc
     assert answer.startswith("Nothing was put back.")
@@ -83,14 +83,14 @@ def test_a_question_that_is_closed_puts_nothing_back(desk: Desk) -> None:
     assert (desk.work / "n.txt").read_text() == "2"
 
 
-def test_a_checkpoint_of_another_session_names_it(desk: Desk) -> None:
+def test_checkpoint_of_another_session_names_that_session(desk: Desk) -> None:
     first, _ = _three(desk)
     answer = desk.say(f"/rewind {first} both", session="other").text
     assert "/resume test goes there first" in answer
     assert (desk.work / "n.txt").read_text() == "2"
 
 
-def test_undo_says_how_the_files_go_back(desk: Desk) -> None:
+def test_undo_says_how_to_restore_the_files(desk: Desk) -> None:
     _, second = _three(desk)
     answer = desk.say("/undo").text
     assert answer.endswith(f"/rewind {second} files puts them back.")
@@ -109,7 +109,7 @@ def test_undo_says_how_the_files_go_back(desk: Desk) -> None:
         ("{0} files ", []),
     ],
 )
-def test_the_hashes_are_offered_with_their_time_and_words(
+def test_completion_offers_hashes_with_time_and_title(
     desk: Desk, typed: str, offered: list[str]
 ) -> None:
     hashes = _three(desk)
@@ -134,7 +134,7 @@ def test_the_hashes_are_offered_with_their_time_and_words(
         (" -- n.txt", "Deny", "1", "Nothing was put back."),
     ],
 )
-def test_on_a_network_channel_somebody_allows_it_first(
+def test_rewind_on_a_network_channel_needs_approval(
     desk: Desk, args: str, answer: str | None, content: str, told: str
 ) -> None:
     desk.put("n.txt", "0")

@@ -53,12 +53,12 @@ def repository(make_desk: Callable[..., Desk]) -> Desk:
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_a_repository_is_held(repository: Desk, version: str) -> None:
+def test_snapshot_covers_a_repository(repository: Desk, version: str) -> None:
     git(repository.work, "update-index", "--index-version", version)
     assert holds(repository)
 
 
-def test_what_was_written_in_the_same_turn_is_held_too(repository: Desk) -> None:
+def test_snapshot_covers_what_was_written_in_the_same_turn(repository: Desk) -> None:
     def work() -> Any:
         repository.put("new", "made in this turn")
 
@@ -71,7 +71,7 @@ def test_what_was_written_in_the_same_turn_is_held_too(repository: Desk) -> None
     assert (repository.work / "new").read_text() == "made in this turn"
 
 
-def test_what_is_tracked_and_left_alone_is_not_held(repository: Desk) -> None:
+def test_snapshot_does_not_cover_tracked_excluded_files(repository: Desk) -> None:
     repository.put(".env", "KEY=1")
     assert holds(repository), "git does not know it"
     git(repository.work, "add", "-f", ".env")
@@ -83,7 +83,7 @@ def test_what_is_tracked_and_left_alone_is_not_held(repository: Desk) -> None:
     assert not holds(repository)
 
 
-def test_a_repository_in_the_workspace_counts(repository: Desk) -> None:
+def test_snapshot_covers_a_nested_repository(repository: Desk) -> None:
     inner = repository.work / "inner"
     inner.mkdir()
     git(inner, "init", "-q")
@@ -95,7 +95,7 @@ def test_a_repository_in_the_workspace_counts(repository: Desk) -> None:
     assert not holds(repository)
 
 
-def test_a_part_of_a_repository_is_not_all_of_it(
+def test_snapshot_of_a_subfolder_does_not_cover_the_repository(
     make_desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
     (tmp_path / "whole").mkdir()
@@ -105,12 +105,12 @@ def test_a_part_of_a_repository_is_not_all_of_it(
     assert not holds(desk)
 
 
-def test_an_index_that_is_not_understood_holds_nothing(repository: Desk) -> None:
+def test_snapshot_does_not_cover_an_unreadable_index(repository: Desk) -> None:
     (repository.work / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\x01")
     assert not holds(repository)
 
 
-def test_what_is_too_large_is_not_held(make_desk: Callable[..., Desk]) -> None:
+def test_snapshot_does_not_cover_too_large_files(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(plugins=(Guard,), config={"max_files": 1})
     desk.put("a")
     desk.put("b")
@@ -130,7 +130,7 @@ class Elsewhere(Plugin):
         return None
 
 
-def test_a_place_outside_is_held_with_the_folder_around_it(
+def test_snapshot_covers_an_allowed_path_outside_the_workspace(
     make_desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"

@@ -62,7 +62,7 @@ SECRETS = [
 ]
 
 
-def test_secrets_are_neither_saved_nor_changed_nor_removed(desk: Desk) -> None:
+def test_secret_files_are_not_saved_changed_or_removed(desk: Desk) -> None:
     for name in SECRETS:
         desk.put(name, f"SECRET-{name}")
     for name in (".env.example", "environment.py", "keys.txt"):
@@ -84,7 +84,7 @@ def test_secrets_are_neither_saved_nor_changed_nor_removed(desk: Desk) -> None:
     assert b"SECRET" not in stored(desk)
 
 
-def test_a_link_to_a_secret_is_saved_as_a_link(desk: Desk) -> None:
+def test_link_to_a_secret_is_saved_as_a_link(desk: Desk) -> None:
     desk.put(".env", "SECRET-1")
     (desk.work / "link").symlink_to(".env")
     desk.turn("cut", lambda: (desk.work / "link").unlink())
@@ -93,7 +93,7 @@ def test_a_link_to_a_secret_is_saved_as_a_link(desk: Desk) -> None:
     assert b"SECRET" not in stored(desk)
 
 
-def test_folders_that_can_be_made_again_are_left_alone(desk: Desk) -> None:
+def test_dependency_and_build_folders_are_left_alone(desk: Desk) -> None:
     names = [name.replace("*", "some") for name in DATA["always"]]
     for name in names:
         desk.put(f"{name}/file", "1")
@@ -123,7 +123,7 @@ def test_folders_that_can_be_made_again_are_left_alone(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("folder", sorted(DATA["beside"]))
-def test_a_folder_is_left_alone_only_beside_its_mark(desk: Desk, folder: str) -> None:
+def test_build_folder_is_left_alone_only_beside_its_project_file(desk: Desk, folder: str) -> None:
     mark = DATA["beside"][folder][0].replace("*", "some")
     desk.put(f"made/{mark}", "x")
     desk.put(f"made/{folder}/file", "1")
@@ -141,7 +141,7 @@ def test_a_folder_is_left_alone_only_beside_its_mark(desk: Desk, folder: str) ->
     assert (desk.work / f"own/{folder}/file").read_text() == "1"
 
 
-def test_names_can_be_added_and_taken_away(make_desk: Callable[..., Desk]) -> None:
+def test_excluded_names_can_be_configured(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"exclude": ["scratch*"], "keep": ["node_modules"]})
     for name in ("scratch-1/a", "node_modules/a"):
         desk.put(name, "1")
@@ -175,7 +175,7 @@ def test_ignored_files_are_left_alone(desk: Desk) -> None:
     }
 
 
-def test_what_was_ignored_is_not_taken_for_new_when_the_rule_is_gone(desk: Desk) -> None:
+def test_formerly_ignored_file_is_not_removed_as_new(desk: Desk) -> None:
     desk.put(".gitignore", "local.db\nprivate/\n")
     desk.put("local.db", "precious")
     desk.put("private/notes", "precious")
@@ -186,7 +186,7 @@ def test_what_was_ignored_is_not_taken_for_new_when_the_rule_is_gone(desk: Desk)
     assert "0 files removed" in answer
 
 
-def test_what_becomes_ignored_goes_back_and_can_be_had_again(desk: Desk) -> None:
+def test_file_ignored_later_is_restored_and_the_rewind_undone(desk: Desk) -> None:
     desk.put("notes/a", "old")
     desk.put("b", "old")
     before = desk.tree
@@ -208,7 +208,7 @@ def test_what_becomes_ignored_goes_back_and_can_be_had_again(desk: Desk) -> None
     assert desk.tree == after
 
 
-def test_a_rule_that_changes_is_asked_about_anew(desk: Desk) -> None:
+def test_changed_gitignore_is_read_again_for_each_checkpoint(desk: Desk) -> None:
     desk.put("a/x.log", "1")
     desk.turn("one", lambda: desk.put("a/x.log", "2"))
     desk.put(".gitignore", "*.log\n")
@@ -224,9 +224,7 @@ def test_a_rule_that_changes_is_asked_about_anew(desk: Desk) -> None:
     assert (desk.work / "a/x.log").read_text() == "1"
 
 
-def test_large_files_are_left_alone_whatever_becomes_of_them(
-    make_desk: Callable[..., Desk],
-) -> None:
+def test_large_files_are_left_alone_even_if_changed(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_file_mb": 0.001})
     desk.put("shrinks", b"x" * 2000)
     desk.put("grows", b"x" * 10)
@@ -257,7 +255,7 @@ def test_pipes_and_sockets_are_left_alone(desk: Desk) -> None:
     assert (desk.work / "a").read_text() == "1"
 
 
-def test_a_folder_with_too_many_files_is_not_saved_and_the_person_is_told_once(
+def test_folder_with_too_many_files_is_not_saved_and_one_warning_is_shown(
     make_desk: Callable[..., Desk],
 ) -> None:
     desk = make_desk(config={"max_files": 5})
@@ -279,7 +277,7 @@ def test_a_folder_with_too_many_files_is_not_saved_and_the_person_is_told_once(
     assert len(roomy.hashes()) == 1
 
 
-def test_left_alone_files_do_not_count(make_desk: Callable[..., Desk]) -> None:
+def test_excluded_files_do_not_count_towards_the_limit(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_files": 5})
     for number in range(50):
         desk.put(f"node_modules/{number}")
@@ -288,7 +286,7 @@ def test_left_alone_files_do_not_count(make_desk: Callable[..., Desk]) -> None:
     assert len(desk.hashes()) == 1
 
 
-def test_a_folder_with_too_many_bytes_is_not_saved(make_desk: Callable[..., Desk]) -> None:
+def test_folder_with_too_many_bytes_is_not_saved(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_store_mb": 1})
     for number in range(3):
         desk.put(f"{number}", os.urandom(400_000))
@@ -298,7 +296,7 @@ def test_a_folder_with_too_many_bytes_is_not_saved(make_desk: Callable[..., Desk
 # Repositories of the person's
 
 
-def test_the_persons_repository_is_not_touched(desk: Desk) -> None:
+def test_repository_of_the_person_is_not_touched(desk: Desk) -> None:
     desk.put("a.txt", "committed\n")
     desk.put("b.txt", "committed\n")
     commit(desk.work)
@@ -326,7 +324,7 @@ def _marks(folder: Path) -> dict[Path, int]:
     return {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def test_nested_repositories_are_saved_as_files_and_keep_their_own(desk: Desk) -> None:
+def test_nested_repositories_are_saved_as_files_and_keep_their_git_folder(desk: Desk) -> None:
     desk.put("top.txt", "1")
     for name in ("lib/one", "lib/one/deeper", "two"):
         desk.put(f"{name}/code.py", "1")
@@ -353,7 +351,7 @@ def test_nested_repositories_are_saved_as_files_and_keep_their_own(desk: Desk) -
     assert {name: tree_of(desk.work / name / ".git") for name in gits} == gits
 
 
-def test_a_repository_cloned_since_keeps_its_git_folder(desk: Desk) -> None:
+def test_repository_cloned_since_keeps_its_git_folder(desk: Desk) -> None:
     def act() -> None:
         desk.put("clone/code.py", "2")
         commit(desk.work / "clone")
@@ -369,7 +367,7 @@ def test_a_repository_cloned_since_keeps_its_git_folder(desk: Desk) -> None:
 # Settings of the person's and of the folder's
 
 
-def test_no_setting_of_anybody_reaches_git(
+def test_git_ignores_all_foreign_settings(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every setting that could run a program or change what is saved is set to leave a trace."""
@@ -456,7 +454,7 @@ def test_no_setting_of_anybody_reaches_git(
     assert not (tmp_path / "index").exists()
 
 
-def test_the_store_is_readable_by_its_owner_alone(desk: Desk) -> None:
+def test_store_is_readable_by_its_owner_only(desk: Desk) -> None:
     desk.put("a", "1")
     desk.turn("one", lambda: desk.put("a", "2"))
     desk.rewind(desk.hashes()[0])
@@ -466,9 +464,7 @@ def test_the_store_is_readable_by_its_owner_alone(desk: Desk) -> None:
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_hookline_s_own_folder_is_left_alone(
-    make_desk: Callable[..., Desk], tmp_path: Path
-) -> None:
+def test_hooklines_own_folder_is_left_alone(make_desk: Callable[..., Desk], tmp_path: Path) -> None:
     work = tmp_path / "all"
     desk = make_desk(work=work, home=work / ".home")
     desk.put("a", "1")
@@ -484,7 +480,7 @@ def test_hookline_s_own_folder_is_left_alone(
     assert (work / ".home/own.txt").read_text() == "2"
 
 
-def test_a_workspace_that_is_the_home_is_not_saved(
+def test_workspace_equal_to_the_home_is_not_saved(
     make_desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
     desk = make_desk(work=tmp_path / "home")

@@ -48,7 +48,7 @@ def work_off(desk: Desk) -> None:
     desk.harness.run(jobs[0].run())  # type: ignore[arg-type]
 
 
-def test_only_the_newest_are_kept(make_desk: Callable[..., Desk]) -> None:
+def test_only_newest_checkpoints_are_kept(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_snapshots": 3})
     for number in range(6):
         desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
@@ -58,13 +58,13 @@ def test_only_the_newest_are_kept(make_desk: Callable[..., Desk]) -> None:
     assert (desk.work / "a").read_text() == "2"
 
 
-def test_twenty_are_kept_by_default(desk: Desk) -> None:
+def test_twenty_checkpoints_are_kept_by_default(desk: Desk) -> None:
     for number in range(22):
         desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
     assert len(desk.hashes()) == 20
 
 
-def test_the_oldest_are_dropped_after_seven_days(desk: Desk, clock: Clock) -> None:
+def test_checkpoints_are_dropped_after_seven_days(desk: Desk, clock: Clock) -> None:
     desk.turn("old", lambda: desk.put("a", os.urandom(50_000)))
     desk.turn("older than nothing", lambda: desk.put("a", "1"))
     old = desk.hashes()
@@ -82,7 +82,7 @@ def test_the_oldest_are_dropped_after_seven_days(desk: Desk, clock: Clock) -> No
 
 
 @pytest.mark.slow
-def test_the_store_stays_within_its_size(make_desk: Callable[..., Desk]) -> None:
+def test_store_stays_within_its_size(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_store_mb": 1})
     contents = [os.urandom(300_000) for _ in range(8)]
     for number, content in enumerate(contents):
@@ -98,7 +98,7 @@ def test_the_store_stays_within_its_size(make_desk: Callable[..., Desk]) -> None
     assert (desk.work / "a").read_bytes() == contents[-len(hashes)]
 
 
-def test_what_is_dropped_is_gone_from_disk(make_desk: Callable[..., Desk]) -> None:
+def test_dropped_checkpoint_is_deleted_from_disk(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"max_snapshots": 1})
     desk.put("a", "the first content of all")
     oid = git_hash("the first content of all")
@@ -126,7 +126,7 @@ def test_many_turns_leave_few_files_in_the_store(make_desk: Callable[..., Desk])
     assert len(list((desk.home / "checkpoints/store/objects").rglob("*.pack"))) <= 31
 
 
-def test_what_somebody_else_is_doing_is_not_disturbed_by_pruning(desk: Desk) -> None:
+def test_pruning_is_skipped_during_a_snapshot(desk: Desk) -> None:
     """A snapshot under way shares the lock that pruning takes alone: it is left for later."""
     desk.turn("one", lambda: desk.put("a", "1"))
     with (desk.home / "checkpoints/lock").open("rb") as held:
@@ -149,7 +149,7 @@ async def talk(channel: FakeChannel, *said: tuple[str, str]) -> list[str]:
     return answers
 
 
-def test_another_chats_checkpoints_cannot_be_reached(
+def test_checkpoints_of_another_chat_cannot_be_reached(
     make_desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
     desk = make_desk()
@@ -166,9 +166,7 @@ def test_another_chats_checkpoints_cannot_be_reached(
     assert (desk.work / "a").read_text() == "1"
 
 
-def test_a_chat_on_a_network_channel_rewinds_its_own_workspace(
-    make_desk: Callable[..., Desk],
-) -> None:
+def test_network_chat_rewinds_its_own_workspace(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk()
     steps: list[Any] = [calls("act"), "done"]
     desk.harness.model.steps += steps
@@ -198,7 +196,7 @@ def test_a_chat_on_a_network_channel_rewinds_its_own_workspace(
     assert not (folder / "made").exists()
 
 
-def test_sub_agents_write_into_checkpoints_of_the_chat(make_desk: Callable[..., Desk]) -> None:
+def test_sub_agent_writes_are_in_checkpoints_of_the_chat(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(plugins=(Boss,))
     desk.put("a", "0")
     Hands.todo = staticmethod(lambda: desk.put("a", "1"))

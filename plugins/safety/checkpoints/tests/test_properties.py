@@ -91,7 +91,7 @@ def module_desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @example([("write", "a", b"one\n")], [[("delete", "a"), ("write", "a/c", b"one\n")]], 0)
 @example([("write", "a/c/d", b"one\n")], [[("delete", "a"), ("link", "a", "..")]], 0)
 @example([("folder", "a/c/d")], [[("delete", "a")], [("write", "a", b"")]], 1)
-def test_a_rewind_puts_back_what_was_there_and_its_undoing_what_came(
+def test_rewind_and_its_undo_restore_any_folder_exactly(
     module_desk: Desk, before: list[Any], turns: list[list[Any]], chosen: int
 ) -> None:
     desk = module_desk

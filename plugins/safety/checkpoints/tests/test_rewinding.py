@@ -12,7 +12,7 @@ from hookline.testing import calls
 from .conftest import Desk, Hands, undo_of
 
 
-def test_a_turn_is_taken_back_and_the_taking_back_too(desk: Desk) -> None:
+def test_turn_can_be_rewound_and_the_rewind_undone(desk: Desk) -> None:
     desk.put("keep.txt", "same\n")
     desk.put("edit.txt", "before\n")
     desk.put("gone/deep.txt", "deleted\n")
@@ -36,7 +36,7 @@ def test_a_turn_is_taken_back_and_the_taking_back_too(desk: Desk) -> None:
     assert desk.tree == after
 
 
-def test_each_turn_has_its_own_checkpoint_newest_first(desk: Desk) -> None:
+def test_checkpoints_are_listed_per_turn_newest_first(desk: Desk) -> None:
     for number in range(3):
         desk.turn(f"Step {number}", lambda number=number: desk.put("n.txt", str(number)))
     listed = desk.rewind().splitlines()[1:]
@@ -46,7 +46,7 @@ def test_each_turn_has_its_own_checkpoint_newest_first(desk: Desk) -> None:
     assert (desk.work / "n.txt").read_text() == "0"
 
 
-def test_there_is_one_checkpoint_a_turn_from_before_its_first_write(desk: Desk) -> None:
+def test_turn_has_one_checkpoint_from_before_its_first_write(desk: Desk) -> None:
     desk.put("a.txt", "0")
     desk.harness.model.steps += [calls("act"), calls("act"), "done"]
     numbers = iter("12")
@@ -57,14 +57,14 @@ def test_there_is_one_checkpoint_a_turn_from_before_its_first_write(desk: Desk) 
     assert (desk.work / "a.txt").read_text() == "0"
 
 
-def test_reading_takes_none(desk: Desk) -> None:
+def test_reading_takes_no_checkpoint(desk: Desk) -> None:
     desk.harness.model.steps += [calls("look"), "done"]
     desk.say("look")
     assert "There is no checkpoint in this chat yet" in desk.rewind()
     assert not (desk.home / "checkpoints" / "store").exists()
 
 
-def test_turns_without_a_change_are_one_line_under_the_newest_title(desk: Desk) -> None:
+def test_turns_without_a_change_share_one_line_with_the_newest_title(desk: Desk) -> None:
     desk.put("a.txt", "0")
     desk.turn("looked around")
     (first,) = desk.hashes()
@@ -76,12 +76,12 @@ def test_turns_without_a_change_are_one_line_under_the_newest_title(desk: Desk) 
     assert (desk.work / "a.txt").read_text() == "0"
 
 
-def test_the_alias_is_rollback(desk: Desk) -> None:
+def test_rollback_is_an_alias(desk: Desk) -> None:
     desk.turn("one", lambda: desk.put("a.txt"))
     assert desk.say("/ROLLBACK").text == desk.say("/rewind").text
 
 
-def test_modes_and_links_come_back(desk: Desk) -> None:
+def test_modes_and_links_are_restored(desk: Desk) -> None:
     desk.put("run.sh", "#!/bin/sh\n", 0o755)
     desk.put("plain", "x", 0o644)
     desk.put("private", "x", 0o600)
@@ -111,7 +111,7 @@ def test_modes_and_links_come_back(desk: Desk) -> None:
     assert desk.tree == after
 
 
-def test_files_become_folders_and_folders_files(desk: Desk) -> None:
+def test_rewind_turns_files_into_folders_and_back(desk: Desk) -> None:
     desk.put("a", "a file")
     desk.put("b/c/d", "deep")
     desk.put("e", "file")
@@ -133,7 +133,7 @@ def test_files_become_folders_and_folders_files(desk: Desk) -> None:
     assert desk.tree == after
 
 
-def test_empty_folders_come_back_and_go(desk: Desk) -> None:
+def test_empty_folders_are_restored_and_removed(desk: Desk) -> None:
     (desk.work / "empty/inside").mkdir(parents=True)
     before = desk.tree
 
@@ -146,7 +146,7 @@ def test_empty_folders_come_back_and_go(desk: Desk) -> None:
     assert desk.tree == before
 
 
-def test_bytes_are_kept_as_they_are(desk: Desk) -> None:
+def test_bytes_are_restored_exactly(desk: Desk) -> None:
     """No filter, no line ending, no keyword and no encoding of the folder's own rules applies."""
     desk.put(
         ".gitattributes",
@@ -243,7 +243,7 @@ def test_deep_paths_are_saved(desk: Desk) -> None:
     assert desk.tree == before
 
 
-def test_one_file_goes_back_alone(desk: Desk) -> None:
+def test_rewind_of_one_file_leaves_the_rest(desk: Desk) -> None:
     desk.put("a b.txt", "1")
     desk.put("c.txt", "1")
 
@@ -266,7 +266,7 @@ def test_one_file_goes_back_alone(desk: Desk) -> None:
     assert (desk.work / "c.txt").read_text() == "2"
 
 
-def test_one_folder_goes_back_alone(desk: Desk) -> None:
+def test_rewind_of_one_folder_leaves_the_rest(desk: Desk) -> None:
     desk.put("src/a", "1")
     desk.put("b", "1")
 
@@ -281,14 +281,14 @@ def test_one_folder_goes_back_alone(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../x", "."])
-def test_a_path_outside_is_refused(desk: Desk, path: str) -> None:
+def test_path_outside_the_workspace_is_refused(desk: Desk, path: str) -> None:
     desk.turn("one", lambda: desk.put("a", "1"))
     before = desk.tree
     assert "is not below" in desk.rewind(f"{desk.hashes()[0]} -- {path}")
     assert desk.tree == before
 
 
-def test_a_path_that_no_one_knows_is_told(desk: Desk) -> None:
+def test_unknown_path_is_an_error(desk: Desk) -> None:
     desk.put(".env", "SECRET=1")
     desk.turn("one", lambda: desk.put("a", "1"))
     hash_ = desk.hashes()[0]
@@ -299,17 +299,17 @@ def test_a_path_that_no_one_knows_is_told(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "args", ["abc", "xyz1", "12345678g", "a" * 65, "-- a", "diff", "diff  ", "abcd extra", "--help"]
 )
-def test_a_wrong_form_is_told_with_the_right_one(desk: Desk, args: str) -> None:
+def test_wrong_arguments_show_the_usage(desk: Desk, args: str) -> None:
     assert "4 to 64 hexadecimal digits" in desk.rewind(args)
 
 
-def test_an_unknown_hash_is_told(desk: Desk) -> None:
+def test_unknown_hash_is_an_error(desk: Desk) -> None:
     desk.turn("one", lambda: desk.put("a", "1"))
     for unknown in ("ffffffff", "f" * 64):
         assert f"There is no checkpoint {unknown}" in desk.rewind(unknown)
 
 
-def test_any_length_of_a_hash_and_any_letter_case_will_do(desk: Desk) -> None:
+def test_hash_may_be_shortened_and_in_any_case(desk: Desk) -> None:
     desk.put("a", "0")
     desk.turn("one", lambda: desk.put("a", "1"))
     hash_ = desk.hashes()[0]
@@ -317,7 +317,7 @@ def test_any_length_of_a_hash_and_any_letter_case_will_do(desk: Desk) -> None:
     assert (desk.work / "a").read_text() == "0"
 
 
-def test_the_difference_is_shown_and_nothing_changed(desk: Desk) -> None:
+def test_diff_is_shown_and_changes_nothing(desk: Desk) -> None:
     desk.put("a.txt", "old\n")
     desk.put("mode", "x", 0o644)
 
@@ -337,20 +337,20 @@ def test_the_difference_is_shown_and_nothing_changed(desk: Desk) -> None:
     assert desk.hashes() == [hash_]
 
 
-def test_a_long_difference_is_cut(desk: Desk) -> None:
+def test_long_diff_is_cut(desk: Desk) -> None:
     desk.turn("big", lambda: desk.put("a.txt", "line\n" * 20_000))
     answer = desk.rewind(f"diff {desk.hashes()[0]}")
     assert len(answer) < 20_000
     assert "this is its beginning" in answer
 
 
-def test_a_rewind_to_what_is_there_says_so(desk: Desk) -> None:
+def test_rewind_without_differences_says_so(desk: Desk) -> None:
     desk.put("a", "1")
     desk.turn("nothing")
     assert "nothing had to be changed" in desk.rewind(desk.hashes()[0])
 
 
-def test_the_model_is_told_once_that_files_were_put_back(desk: Desk) -> None:
+def test_model_is_told_once_about_restored_files(desk: Desk) -> None:
     desk.put("a.txt", "old")
     desk.turn("edit", lambda: desk.put("a.txt", "new"))
     desk.rewind(desk.hashes()[0])
@@ -363,7 +363,7 @@ def test_the_model_is_told_once_that_files_were_put_back(desk: Desk) -> None:
     assert not desk.harness.model.last.messages[-1].context
 
 
-def test_a_folder_that_is_read_only_is_no_obstacle(desk: Desk) -> None:
+def test_read_only_folder_is_rewound(desk: Desk) -> None:
     desk.put("locked/a", "1")
     desk.put("locked/b", "1")
     (desk.work / "locked").chmod(0o555)
@@ -382,7 +382,7 @@ def test_a_folder_that_is_read_only_is_no_obstacle(desk: Desk) -> None:
     (desk.work / "locked").chmod(0o755)
 
 
-def test_a_folder_swapped_for_a_link_does_not_lead_outside(desk: Desk, tmp_path: Path) -> None:
+def test_folder_swapped_for_a_link_does_not_lead_outside(desk: Desk, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim").write_text("untouched")
@@ -399,7 +399,7 @@ def test_a_folder_swapped_for_a_link_does_not_lead_outside(desk: Desk, tmp_path:
     assert (desk.work / "sub/victim").read_text() == "mine"
 
 
-def test_the_checkpoints_outlive_the_process(make_desk: Callable[..., Desk]) -> None:
+def test_checkpoints_survive_a_restart(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk()
     desk.put("a", "0")
     desk.turn("one", lambda: desk.put("a", "1"))
@@ -411,7 +411,7 @@ def test_the_checkpoints_outlive_the_process(make_desk: Callable[..., Desk]) -> 
     assert (again.work / "a").read_text() == "0"
 
 
-def test_a_folder_outside_of_the_workspace_is_saved_as_well(
+def test_allowed_folder_outside_the_workspace_is_saved(
     make_desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"

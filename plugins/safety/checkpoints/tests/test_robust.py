@@ -63,7 +63,7 @@ def left_over(desk: Desk) -> list[Path]:
 # Without git, or with a bad one
 
 
-def test_without_git_nothing_is_saved_and_nothing_is_said(
+def test_nothing_is_saved_or_reported_without_git(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -77,7 +77,7 @@ def test_without_git_nothing_is_saved_and_nothing_is_said(
     assert "conversation alone goes back with /undo" in answer
 
 
-def test_a_git_that_hangs_is_killed_and_not_tried_again(
+def test_hanging_git_is_killed_and_not_retried(
     make_desk: Callable[..., Desk], tmp_path: Path, fake_git: Callable[[str], None]
 ) -> None:
     fake_git(
@@ -95,7 +95,7 @@ def test_a_git_that_hangs_is_killed_and_not_tried_again(
         os.kill(int(pid), 0)
 
 
-def test_a_git_that_fails_is_quoted(desk: Desk, fake_git: Callable[[str], None]) -> None:
+def test_git_error_is_quoted(desk: Desk, fake_git: Callable[[str], None]) -> None:
     fake_git(
         'case "$*" in *fast-import*) echo "fatal: out of luck" >&2; exit 128;; esac\n'
         'exec "$GIT" "$@"'
@@ -106,7 +106,7 @@ def test_a_git_that_fails_is_quoted(desk: Desk, fake_git: Callable[[str], None])
     assert "git fast-import failed: fatal: out of luck" in desk.warnings(outcome)[0]
 
 
-def test_the_disk_is_full(desk: Desk, fake_git: Callable[[str], None]) -> None:
+def test_full_disk_is_reported(desk: Desk, fake_git: Callable[[str], None]) -> None:
     """git may write no more than 1,024 bytes to a file."""
     desk.put("small", "1")
     desk.turn("before", lambda: desk.put("small", "2"))
@@ -140,7 +140,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_real_disk_is_full(desk: Desk, tiny_disk: Path) -> None:
+def test_full_file_system_is_reported(desk: Desk, tiny_disk: Path) -> None:
     desk.home.mkdir(exist_ok=True)
     (desk.home / "checkpoints").symlink_to(tiny_disk)
     desk.put("small", "1")
@@ -158,7 +158,7 @@ def test_a_real_disk_is_full(desk: Desk, tiny_disk: Path) -> None:
     assert (desk.work / "small").read_text() == "1"
 
 
-def test_a_workspace_that_fills_up_in_a_rewind_is_told(
+def test_full_workspace_during_a_rewind_is_reported(
     make_desk: Callable[..., Desk], tiny_disk: Path
 ) -> None:
     desk = make_desk(work=tiny_disk / "work")
@@ -183,9 +183,7 @@ def test_a_workspace_that_fills_up_in_a_rewind_is_told(
 # Others at work
 
 
-def test_a_folder_that_somebody_else_holds_is_not_waited_for_long(
-    make_desk: Callable[..., Desk],
-) -> None:
+def test_locked_folder_is_waited_for_briefly(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(config={"timeout_seconds": 0.5})
     desk.turn("one", lambda: desk.put("a", "1"))
     (lock,) = (desk.home / "checkpoints/folders").glob("*/lock")
@@ -196,7 +194,7 @@ def test_a_folder_that_somebody_else_holds_is_not_waited_for_long(
     assert (desk.work / "a").read_text() == "2"
 
 
-def test_two_sessions_on_one_workspace(desk: Desk) -> None:
+def test_two_sessions_on_one_workspace_have_their_own_checkpoints(desk: Desk) -> None:
     """Each has a checkpoint from before its own first write."""
     for number in range(50):
         desk.put(f"file-{number}", "0")
@@ -216,7 +214,9 @@ def test_two_sessions_on_one_workspace(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_on_one_workspace(make_desk: Callable[..., Desk]) -> None:
+def test_two_processes_on_one_workspace_keep_the_store_sound(
+    make_desk: Callable[..., Desk],
+) -> None:
     desk = make_desk()
     desk.put("seed", "0")
     before = desk.tree
@@ -239,7 +239,7 @@ def test_two_processes_on_one_workspace(make_desk: Callable[..., Desk]) -> None:
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_of_a_snapshot(make_desk: Callable[..., Desk]) -> None:
+def test_kill_during_a_snapshot_keeps_the_store_usable(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk()
     for number in range(30):
         desk.put(f"file-{number}", os.urandom(20_000))
@@ -270,7 +270,7 @@ def test_killed_in_the_middle_of_a_snapshot(make_desk: Callable[..., Desk]) -> N
 
 @pytest.mark.parametrize("passing", [1, 7, 20])
 @pytest.mark.slow
-def test_killed_in_the_middle_of_a_rewind(make_desk: Callable[..., Desk], passing: int) -> None:
+def test_kill_during_a_rewind_loses_nothing(make_desk: Callable[..., Desk], passing: int) -> None:
     desk = make_desk()
     for number in range(12):
         desk.put(f"file-{number}", "old")
@@ -304,7 +304,7 @@ def test_killed_in_the_middle_of_a_rewind(make_desk: Callable[..., Desk], passin
     assert sound(again)
 
 
-def test_killed_in_the_middle_of_a_rewind_and_completed(make_desk: Callable[..., Desk]) -> None:
+def test_rewind_interrupted_by_a_kill_can_be_completed(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk()
     for number in range(6):
         desk.put(f"file-{number}", "old")
@@ -323,7 +323,7 @@ def test_killed_in_the_middle_of_a_rewind_and_completed(make_desk: Callable[...,
 # Damage and change
 
 
-def test_a_state_that_does_not_fit_is_made_anew(desk: Desk) -> None:
+def test_damaged_state_file_is_rebuilt(desk: Desk) -> None:
     desk.put("a", "0")
     desk.turn("one", lambda: desk.put("a", "1"))
     (state,) = (desk.home / "checkpoints/folders").glob("*/state.json")
@@ -340,7 +340,7 @@ def test_a_state_that_does_not_fit_is_made_anew(desk: Desk) -> None:
     assert (desk.work / "a").read_text() == "0"
 
 
-def test_a_store_that_is_gone_is_made_anew(desk: Desk) -> None:
+def test_missing_store_is_recreated(desk: Desk) -> None:
     desk.put("a", "0")
     desk.turn("one", lambda: desk.put("a", "1"))
     shutil.rmtree(desk.home / "checkpoints/store")
@@ -350,7 +350,7 @@ def test_a_store_that_is_gone_is_made_anew(desk: Desk) -> None:
     assert (desk.work / "a").read_text() == "1"
 
 
-def test_locks_that_a_killed_git_left_behind_do_not_last(desk: Desk) -> None:
+def test_locks_of_a_killed_git_are_removed(desk: Desk) -> None:
     desk.turn("one", lambda: desk.put("a", "1"))
     store = desk.home / "checkpoints/store"
     (present,) = (store / "refs/present").iterdir()
@@ -360,7 +360,7 @@ def test_locks_that_a_killed_git_left_behind_do_not_last(desk: Desk) -> None:
     assert len(desk.hashes()) == 2
 
 
-def test_a_change_of_the_same_size_in_the_same_moment_is_seen(desk: Desk) -> None:
+def test_change_of_equal_size_and_time_is_noticed(desk: Desk) -> None:
     """A file whose size and time are those of the saved one is still read again."""
     for number in range(8):
         desk.put("a", f"{number}")
@@ -372,7 +372,7 @@ def test_a_change_of_the_same_size_in_the_same_moment_is_seen(desk: Desk) -> Non
     assert (desk.work / "a").read_text() == "4"
 
 
-def test_a_file_that_is_written_while_it_is_read(desk: Desk) -> None:
+def test_file_written_during_the_snapshot_is_saved_consistently(desk: Desk) -> None:
     """A writer that never rests: each checkpoint holds something that was there."""
     script = (
         "import sys\n"
@@ -401,7 +401,7 @@ def test_a_file_that_is_written_while_it_is_read(desk: Desk) -> None:
     assert set((desk.work / "busy").read_text()) <= {"x"}
 
 
-def test_what_changes_during_a_rewind_is_not_overwritten(
+def test_change_during_a_rewind_is_not_overwritten(
     desk: Desk, fake_git: Callable[[str], None]
 ) -> None:
     """Somebody saves a file after the present was saved and before it is replaced."""
@@ -424,7 +424,7 @@ def test_what_changes_during_a_rewind_is_not_overwritten(
     undo_of(answer)
 
 
-def test_the_check_tells_of_git(
+def test_doctor_check_reports_git(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_git: Callable[[str], None]
 ) -> None:
     ((plugin, check),) = desk.harness.checks()
@@ -443,7 +443,7 @@ def test_the_check_tells_of_git(
     assert "Install git" in result.fix
 
 
-def test_an_unreadable_file_is_left_alone(desk: Desk) -> None:
+def test_unreadable_file_is_left_alone(desk: Desk) -> None:
     desk.put("closed", "x", 0o000)
     if os.access(desk.work / "closed", os.R_OK):
         pytest.skip("who runs this can read everything")

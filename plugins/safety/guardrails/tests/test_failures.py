@@ -22,7 +22,7 @@ def streak(text: str) -> str:
     return rest.split(" ")[0] if found else ""
 
 
-def test_the_third_failure_in_a_row_gets_a_note(bench: Bench) -> None:
+def test_third_failure_in_a_row_gets_a_note(bench: Bench) -> None:
     texts = bench.one_by_one(*(struggle(way) for way in range(4)))
     assert [streak(text) for text in texts] == ["", "", "3", "4"]
     assert texts[2].startswith("Error: it did not work\n\nNote: ")
@@ -34,17 +34,17 @@ def test_success_resets_the_failure_streak(bench: Bench) -> None:
     assert not any(streak(text) for text in bench.one_by_one(*asked))
 
 
-def test_another_tool_does_not_reset_the_failure_streak(bench: Bench) -> None:
+def test_call_of_another_tool_does_not_reset_the_failure_streak(bench: Bench) -> None:
     texts = bench.one_by_one(struggle(1), look("a"), struggle(2), look("b"), struggle(3))
     assert streak(texts[-1]) == "3"
 
 
-def test_calls_are_counted_within_one_response(bench: Bench) -> None:
+def test_failures_are_counted_within_one_response(bench: Bench) -> None:
     texts = bench.turn([struggle(1), struggle(2), struggle(3)])
     assert [streak(text) for text in texts] == ["", "", "3"]
 
 
-def test_an_exit_code_that_is_not_zero_is_a_failure(bench: Bench) -> None:
+def test_exit_code_that_is_not_zero_is_a_failure(bench: Bench) -> None:
     texts = bench.one_by_one(*(calls("bash", code=1, command=str(n)) for n in range(3)))
     assert "Note: bash has failed 3 times in a row" in texts[2]
     codes = [1, 1, 0, -9, 127]
@@ -58,7 +58,7 @@ def test_wrong_arguments_and_unknown_tools_are_failures_too(bench: Bench) -> Non
     assert "Note: no has failed 3 times" in texts[5]
 
 
-def test_it_can_be_switched_off(make_bench: Callable[..., Bench]) -> None:
+def test_failure_note_can_be_switched_off(make_bench: Callable[..., Bench]) -> None:
     texts = make_bench(failures=0).one_by_one(*(struggle(n) for n in range(5)))
     assert not any("Note: " in text for text in texts)
 
@@ -66,7 +66,7 @@ def test_it_can_be_switched_off(make_bench: Callable[..., Bench]) -> None:
 # The hard stop
 
 
-def test_an_unattended_turn_is_stopped_after_eight_failures(bench: Bench) -> None:
+def test_unattended_turn_is_stopped_after_eight_failures(bench: Bench) -> None:
     failing = [struggle(way) for way in range(8)]
     texts = bench.one_by_one(*failing, look(), struggle(9, fail=False), approve="no")
     assert bench.ran == 8
@@ -76,7 +76,7 @@ def test_an_unattended_turn_is_stopped_after_eight_failures(bench: Bench) -> Non
     assert all("Answer now" in text and "Note: " not in text for text in texts[8:])
 
 
-def test_the_model_is_asked_for_an_answer_and_no_calls(bench: Bench) -> None:
+def test_last_request_allows_no_tool_calls(bench: Bench) -> None:
     bench.one_by_one(*(struggle(way) for way in range(8)), approve="no")
     choices = [r.params.get("tool_choice", "auto") for r in bench.harness.model.requests]
     assert choices == ["auto"] * 8 + ["none"]
@@ -87,13 +87,13 @@ def test_seven_failures_do_not_stop_a_turn(bench: Bench) -> None:
     assert texts[-1] == "seen at here"
 
 
-def test_a_turn_is_stopped_within_one_response(bench: Bench) -> None:
+def test_turn_is_stopped_within_one_response(bench: Bench) -> None:
     texts = bench.turn([struggle(way) for way in range(12)], approve="no")
     assert bench.ran == 8
     assert [text.startswith("Denied: ") for text in texts] == [False] * 8 + [True] * 4
 
 
-def test_an_attended_turn_is_not_stopped(bench: Bench) -> None:
+def test_attended_turn_is_not_stopped(bench: Bench) -> None:
     texts = bench.one_by_one(*(struggle(way) for way in range(10)), look())
     assert texts[-1] == "seen at here"
 
@@ -104,17 +104,17 @@ def test_repeated_calls_stop_an_unattended_turn(bench: Bench) -> None:
     assert all("Answer now" in text for text in texts[11:])
 
 
-def test_the_next_turn_starts_from_zero(bench: Bench) -> None:
+def test_failure_count_is_reset_by_the_next_turn(bench: Bench) -> None:
     bench.one_by_one(*(struggle(way) for way in range(9)), approve="no")
     assert bench.one_by_one(look(), approve="no") == ["seen at here"]
 
 
-def test_it_can_be_switched_off_or_set(make_bench: Callable[..., Bench]) -> None:
+def test_failure_limit_can_be_configured_or_switched_off(make_bench: Callable[..., Bench]) -> None:
     texts = make_bench(hard_stop=0).one_by_one(*map(struggle, range(12)), look(), approve="no")
     assert texts[-1] == "seen at here"
 
 
-def test_a_network_channel_is_unattended(bench: Bench) -> None:
+def test_network_channel_is_unattended(bench: Bench) -> None:
     model = bench.harness.model
     model.steps += [*([struggle(way)] for way in range(8)), [look()], "done"]
     bench.harness.run(say(bench.harness.channel, "go"))
@@ -122,7 +122,7 @@ def test_a_network_channel_is_unattended(bench: Bench) -> None:
     assert told.startswith("Denied: struggle has failed 8 times in a row")
 
 
-def test_a_sub_agent_of_an_unattended_turn_is_stopped(bench: Bench) -> None:
+def test_sub_agent_of_an_unattended_turn_is_stopped(bench: Bench) -> None:
     model = bench.harness.model
     model.steps += [[calls("hand_over")], *([struggle(way)] for way in range(8)), [look()]]
     model.steps += ["done", "done"]
@@ -172,7 +172,7 @@ def resumed(bench: Bench, *after: list[ToolCall]) -> list[str]:
     return [block.text for block in blocks]  # type: ignore[union-attr]
 
 
-def test_a_resumed_turn_knows_its_calls_and_results(bench: Bench) -> None:
+def test_resumed_turn_keeps_its_calls_and_results(bench: Bench) -> None:
     killed(bench, [look(), look("b")], [look()])
     texts = resumed(bench, [look("b")], [look()], [look()])
     assert texts[0].startswith("seen at b\n\n" + SAME)
@@ -180,13 +180,13 @@ def test_a_resumed_turn_knows_its_calls_and_results(bench: Bench) -> None:
     assert refused(texts[2])
 
 
-def test_a_resumed_turn_knows_its_failures(bench: Bench) -> None:
+def test_resumed_turn_keeps_its_failures(bench: Bench) -> None:
     killed(bench, [struggle(1), struggle(2)], [struggle(3)], [struggle(4)])
     texts = resumed(bench, *([struggle(way)] for way in range(5, 9)), [look("b")])
     assert [streak(text) for text in texts] == ["5", "6", "7", "8", ""]
     assert texts[4].startswith("Denied: struggle has failed 8 times")
 
 
-def test_a_resumed_turn_reads_exit_codes(bench: Bench) -> None:
+def test_resumed_turn_reads_exit_codes(bench: Bench) -> None:
     killed(bench, [calls("bash", code=1)], [calls("bash", code=2)])
     assert "bash has failed 3 times" in resumed(bench, [calls("bash", code=3)])[0]

@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 from .conftest import SAME, Bench, look, refused
 
 
-def test_the_fourth_equal_call_is_refused(bench: Bench) -> None:
+def test_fourth_equal_call_is_refused(bench: Bench) -> None:
     texts = bench.one_by_one(*[look()] * 5)
     assert [refused(text) for text in texts] == [False, False, False, True, True]
     assert bench.ran == 3
 
 
-def test_calls_are_counted_within_one_response(bench: Bench) -> None:
+def test_equal_calls_are_counted_within_one_response(bench: Bench) -> None:
     texts = bench.turn([look("a"), look(), look(), look("b"), look(), look(), look("c")])
     assert [refused(text) for text in texts] == [False] * 5 + [True, False]
     assert bench.ran == 6
 
 
-def test_sequential_calls_are_counted(bench: Bench) -> None:
+def test_equal_calls_are_counted_across_responses(bench: Bench) -> None:
     texts = bench.turn([calls("act")] * 5)
     assert [refused(text) for text in texts] == [False, False, False, True, True]
 
 
-def test_each_call_keeps_its_result(bench: Bench) -> None:
+def test_parallel_calls_keep_their_own_results(bench: Bench) -> None:
     bench.turn([look()] * 12, [look("else")])
     for message, answer in zip(*[iter(bench.harness.model.last.messages[1:])] * 2, strict=False):
         asked = [block.id for block in message.blocks if isinstance(block, ToolCall)]
@@ -47,18 +47,18 @@ def test_each_call_keeps_its_result(bench: Bench) -> None:
         {},
     ],
 )
-def test_arguments_are_compared_by_what_they_mean(bench: Bench, same: dict[str, object]) -> None:
+def test_arguments_are_compared_by_meaning(bench: Bench, same: dict[str, object]) -> None:
     texts = bench.one_by_one(look(), calls("look", **same), look(), calls("look", **same))
     assert refused(texts[3])
 
 
 @pytest.mark.parametrize("other", [{"at": "here "}, {"deep": True}, {"within": 0}])
-def test_other_arguments_are_another_call(bench: Bench, other: dict[str, object]) -> None:
+def test_other_arguments_are_a_different_call(bench: Bench, other: dict[str, object]) -> None:
     texts = bench.one_by_one(look(), look(), look(), calls("look", **other))
     assert not refused(texts[3])
 
 
-def test_calls_further_back_than_the_window_are_forgotten(bench: Bench) -> None:
+def test_calls_before_the_window_are_forgotten(bench: Bench) -> None:
     between = [look(str(number)) for number in range(7)]
     texts = bench.one_by_one(look(), look(), look(), *between, look())
     assert not refused(texts[-1])
@@ -66,12 +66,12 @@ def test_calls_further_back_than_the_window_are_forgotten(bench: Bench) -> None:
     assert refused(texts[-1])
 
 
-def test_the_next_turn_starts_from_zero(bench: Bench) -> None:
+def test_call_count_is_reset_by_the_next_turn(bench: Bench) -> None:
     bench.one_by_one(*[look()] * 4)
     assert not any(refused(text) for text in bench.one_by_one(*[look()] * 3))
 
 
-def test_a_window_of_zero_switches_it_off(make_bench: Callable[..., Bench]) -> None:
+def test_window_of_zero_switches_the_breaker_off(make_bench: Callable[..., Bench]) -> None:
     texts = make_bench(window=0).one_by_one(*[calls("count")] * 30)
     assert not any(text.startswith("Denied") for text in texts)
 
@@ -81,7 +81,7 @@ def test_fetching_an_artifact_is_exempt(bench: Bench) -> None:
     assert not any(refused(text) for text in texts)
 
 
-def test_a_sub_agent_has_its_own_counts(bench: Bench) -> None:
+def test_sub_agent_has_its_own_counts(bench: Bench) -> None:
     model = bench.harness.model
     model.steps += [
         [look(), look(), look()],
@@ -109,7 +109,7 @@ def test_unknown_tools_and_wrong_arguments_get_their_own_error(bench: Bench) -> 
 
 @settings(max_examples=30)
 @given(asked=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), max_size=4))
-def test_no_call_is_run_more_than_three_times_within_ten(
+def test_equal_call_runs_at_most_three_times_within_ten(
     bench: Bench, asked: list[list[str]]
 ) -> None:
     texts = bench.turn(*([look(place) for place in response] for response in asked))
@@ -122,22 +122,22 @@ def test_no_call_is_run_more_than_three_times_within_ten(
 # No progress
 
 
-def test_a_second_equal_result_gets_a_note(bench: Bench) -> None:
+def test_second_equal_result_gets_a_note(bench: Bench) -> None:
     texts = bench.one_by_one(look(), look("there"), look())
     assert [SAME in text for text in texts] == [False, False, True]
 
 
-def test_a_second_equal_parallel_result_gets_a_note(bench: Bench) -> None:
+def test_second_equal_parallel_result_gets_a_note(bench: Bench) -> None:
     texts = bench.turn([look(), look()])
     assert sum(SAME in text for text in texts) == 1
 
 
-def test_a_new_result_gets_no_note(bench: Bench) -> None:
+def test_new_result_gets_no_note(bench: Bench) -> None:
     texts = bench.one_by_one(*[calls("count")] * 3)
     assert not any(SAME in text for text in texts)
 
 
-def test_a_writing_tool_gets_no_note(bench: Bench) -> None:
+def test_writing_tool_gets_no_note(bench: Bench) -> None:
     texts = bench.one_by_one(*[calls("act")] * 3)
     assert not any(SAME in text for text in texts)
 
@@ -153,7 +153,7 @@ def test_results_that_differ_only_in_the_cut_part_are_different(bench: Bench) ->
     assert texts == ["x" * 100] * 2
 
 
-def test_a_denial_does_not_count_as_a_result(make_bench: Callable[..., Bench]) -> None:
+def test_denial_does_not_count_as_a_result(make_bench: Callable[..., Bench]) -> None:
     texts = make_bench(window=2, repeats=1).one_by_one(look(), look(), look("b"), look())
     assert refused(texts[1])
     assert SAME not in texts[1]

@@ -120,7 +120,7 @@ def _random(chance: random.Random, alphabet: str, length: int) -> str:
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_a_key_is_replaced_wherever_it_stands(name: str) -> None:
+def test_key_is_replaced_in_any_context(name: str) -> None:
     key, secret = made(name)
     for place in PLACES:
         result = redactor.redact(place.replace("{}", key))
@@ -129,14 +129,14 @@ def test_a_key_is_replaced_wherever_it_stands(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_the_literal_of_a_shape_alone_is_not_a_key(name: str) -> None:
+def test_prefix_alone_is_not_a_key(name: str) -> None:
     first = KEYS[name][0]
     if isinstance(first, str) and "=" not in first:
         text = f"Keys of this service begin with {first} and are secret."
         assert redactor.redact(text) == text
 
 
-def test_every_shape_has_a_source() -> None:
+def test_key_shapes_have_a_source() -> None:
     assert len(load_key_shapes()) > 80
     for shape in load_key_shapes():
         assert shape.source

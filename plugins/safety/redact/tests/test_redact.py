@@ -27,13 +27,13 @@ def learn(h: Harness, text: str) -> str:
     return h.send("go").tool_calls[0].text
 
 
-def test_learnt_text_holds_no_secret(harness: MakeHarness) -> None:
+def test_secret_is_removed_from_learnt_text(harness: MakeHarness) -> None:
     h = harness(Redact, Notebook)
     assert learn(h, "Bob is bob@example.com") == "Bob is [REDACTED:email]"
     assert learn(h, "The user likes tea.") == "The user likes tea."
 
 
-def test_a_long_text_is_redacted_to_its_end(harness: MakeHarness) -> None:
+def test_long_text_is_redacted_to_its_end(harness: MakeHarness) -> None:
     h = harness(Redact, Notebook)
     text = "The user likes tea and short answers.\n" * 1_000
     assert learn(h, f"{text}password=hunter2") == f"{text}password=[REDACTED:token]"
@@ -46,7 +46,7 @@ def test_kinds_and_region_are_configurable(harness: MakeHarness) -> None:
 
 
 @pytest.mark.parametrize("region", ["USA", "1", ""])
-def test_an_invalid_region_is_refused(harness: MakeHarness, region: str) -> None:
+def test_invalid_region_is_refused(harness: MakeHarness, region: str) -> None:
     h = harness(Redact, Notebook, config={"redact": {"region": region}}, strict=False)
     h.model.steps[:] = ["Hello."]
     h.send("hi")

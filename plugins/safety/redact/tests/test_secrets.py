@@ -32,14 +32,14 @@ SURROUNDINGS = {
 
 
 @sampled(("kind", "secret", "text"), CASES)
-def test_a_secret_is_replaced_by_its_kind(kind: str, secret: str, text: str) -> None:
+def test_secret_is_replaced_by_its_kind(kind: str, secret: str, text: str) -> None:
     result = redactor.redact(text)
     assert secret not in result
     assert f"[REDACTED:{kind}]" in result
 
 
 @pytest.mark.parametrize("name", SURROUNDINGS)
-def test_a_secret_is_found_wherever_it_stands(name: str) -> None:
+def test_secret_is_found_in_any_context(name: str) -> None:
     for kind, secret, text in CASES:
         if name == "quotation" and "\n" in text:
             continue
@@ -53,7 +53,7 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redactor.redact(text) == text
 
 
-def test_ordinary_texts_together_are_unchanged() -> None:
+def test_all_ordinary_texts_together_are_unchanged() -> None:
     text = "\n".join(ORDINARY)
     assert redactor.redact(text) == text
 
@@ -69,7 +69,7 @@ def test_only_the_password_of_a_url_is_replaced() -> None:
     assert redactor.redact(url) == url.replace("pa55", "[REDACTED:url_password]")
 
 
-def test_the_scheme_of_a_header_is_kept() -> None:
+def test_scheme_of_an_authorization_header_is_kept() -> None:
     assert redactor.redact("Authorization: Basic dXNlcjpwYXNz") == (
         "Authorization: Basic [REDACTED:token]"
     )
@@ -85,7 +85,7 @@ def test_several_cards_on_one_line_are_replaced() -> None:
     assert "1111" not in redactor.redact(text)
 
 
-def test_national_numbers_are_those_of_the_region() -> None:
+def test_national_phone_numbers_depend_on_the_region() -> None:
     german, american = "Tel 030 901820", "415-555-2671"
     assert Redactor("DE").redact(german) == "Tel [REDACTED:phone]"
     assert redactor.redact(german) == german
@@ -122,8 +122,6 @@ def test_spans_are_ordered_and_do_not_overlap(text: str) -> None:
 
 
 @given(st.sampled_from(CASES), st.text(max_size=30), st.text(max_size=30))
-def test_a_secret_is_found_among_any_words(
-    case: tuple[str, str, str], before: str, after: str
-) -> None:
+def test_secret_is_found_in_any_text(case: tuple[str, str, str], before: str, after: str) -> None:
     _, secret, text = case
     assert secret not in redactor.redact(f"{before}\n\n{text}\n\n{after}").replace(before, "")

@@ -19,14 +19,14 @@ BENIGN: dict[str, list[str]] = yaml.load(
 scanner = ThreatScanner()
 
 
-def test_the_corpus_is_wide() -> None:
+def test_benign_corpus_has_enough_texts_and_languages() -> None:
     assert sum(map(len, BENIGN.values())) >= 150
     assert len([name for name in BENIGN if not name.startswith("en")]) >= 10
 
 
 @sampled("name", sorted(BENIGN))
 @sampled("audience", list(TextUse))
-def test_an_ordinary_text_passes(name: str, audience: TextUse) -> None:
+def test_ordinary_text_passes(name: str, audience: TextUse) -> None:
     for text in BENIGN[name]:
         assert scanner.scan(text, audience) is None, text
 
@@ -43,7 +43,7 @@ def test_all_ordinary_texts_together_pass() -> None:
 
 
 @pytest.mark.slow
-def test_the_docs_of_this_project_pass() -> None:
+def test_project_docs_pass() -> None:
     pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*/README.md")]
     assert len(pages) > 50
     found = {page: scanner.scan(page.read_text("utf-8"), TextUse.DATA) for page in pages}

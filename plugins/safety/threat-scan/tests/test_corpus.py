@@ -37,7 +37,7 @@ HOSTILE, HOSTILE_OUT = list(texts("hostile")), list(texts("hostile-held-out"))
 BENIGN, BENIGN_OUT = list(texts("benign")), list(texts("benign-held-out"))
 
 
-def test_the_corpus_is_as_wide_as_the_readme_says() -> None:
+def test_corpus_size_matches_the_readme() -> None:
     hostile, benign = HOSTILE + HOSTILE_OUT, BENIGN + BENIGN_OUT
     assert len(hostile) >= 300
     assert len({language for language, _, _ in hostile}) >= 19
@@ -48,12 +48,12 @@ def test_the_corpus_is_as_wide_as_the_readme_says() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(CLASSES))
-def test_every_class_is_found(kind: str) -> None:
+def test_attack_classes_are_found(kind: str) -> None:
     assert [t for _, k, t in HOSTILE if k == kind and scanner.scan(t) is None] == []
 
 
 @pytest.mark.parametrize("language", sorted({language for language, _, _ in HOSTILE}))
-def test_every_language_is_found(language: str) -> None:
+def test_attacks_are_found_in_every_language(language: str) -> None:
     said = [text for one, _, text in HOSTILE if one == language]
     assert [text for text in said if scanner.scan(text) is None] == []
 
@@ -64,7 +64,7 @@ def test_ordinary_texts_pass(audience: TextUse) -> None:
     assert refused == []
 
 
-def test_the_held_out_rates_match_the_readme() -> None:
+def test_held_out_rates_match_the_readme() -> None:
     found = sum(scanner.scan(text) is not None for _, _, text in HOSTILE_OUT)
     refused = sum(scanner.scan(text) is not None for _, _, text in BENIGN_OUT)
     assert found >= 0.95 * len(HOSTILE_OUT)
@@ -83,7 +83,7 @@ def repeats(parsed: Any, inside: bool = False) -> Iterator[bool]:
                     yield from repeats(one, inside or unbounded)
 
 
-def test_no_expression_nests_unbounded_repetitions() -> None:
+def test_expressions_do_not_nest_unbounded_repetitions() -> None:
     sources = [p.pattern for group in pattern_groups() for p in group.patterns]
     sources += [p.pattern for rule in grammar() for p in rule.patterns]
     assert len(sources) > 100

@@ -35,7 +35,7 @@ def home(tmp_path: Path, harness: Callable[..., Harness]) -> Path:
     return tmp_path / "home"
 
 
-def test_a_plugins_setting_holds_the_referenced_value(
+def test_plugin_setting_holds_the_referenced_value(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     settings = {"token": "vault:bot/token", "headers": {"X-Key": "vault:bot/token"}}
@@ -55,7 +55,7 @@ class Dialler(Plugin[KeyedConfig]):
         return f"password authentication failed: {text}"
 
 
-def test_the_password_of_a_url_is_hidden_without_its_url(
+def test_password_of_a_url_is_hidden_without_its_url(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     with closing(harness(VaultPlugin, home=home)) as made:
@@ -69,7 +69,7 @@ def test_the_password_of_a_url_is_hidden_without_its_url(
         assert result.text == "password authentication failed: [secret]"
 
 
-def test_an_unknown_reference_keeps_only_its_own_plugin_off(
+def test_unknown_reference_disables_only_its_own_plugin(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     (home / "config.yaml").write_text('{"plugins": {"keyed": {"token": "vault:other"}}}')
@@ -81,7 +81,7 @@ def test_an_unknown_reference_keeps_only_its_own_plugin_off(
     assert "`hookline vault set other`" in reason
 
 
-def test_a_provider_gets_its_key_and_headers(home: Path, harness: Callable[..., Harness]) -> None:
+def test_provider_gets_its_key_and_headers(home: Path, harness: Callable[..., Harness]) -> None:
     section = {"base_url": "http://127.0.0.1:1/v1", "api_key": "vault:bot/token"}
     section |= {"headers": {"X-Key": "vault:bot/token"}}  # type: ignore[dict-item]
     (home / "config.yaml").write_text(json.dumps({"providers": {"mine": section}}))
@@ -101,7 +101,7 @@ def test_list_shows_names_and_no_value(home: Path, harness: Callable[..., Harnes
     assert opened.cli("vault get bot/token").exit_code == 2
 
 
-def test_set_without_a_key_says_how_to_make_one(harness: Callable[..., Harness]) -> None:
+def test_set_without_a_key_says_how_to_create_one(harness: Callable[..., Harness]) -> None:
     done = harness(VaultPlugin).cli("vault set api", input="something\n")
     assert done.exit_code == 1
     assert "`hookline vault rekey --to file` makes one" in done.stderr
@@ -109,7 +109,7 @@ def test_set_without_a_key_says_how_to_make_one(harness: Callable[..., Harness])
 
 
 @pytest.mark.parametrize("change", ["vault rotate bot/token", "vault set bot/token"])
-def test_a_new_value_replaces_the_old_one(
+def test_new_value_replaces_the_old_one(
     home: Path, harness: Callable[..., Harness], change: str
 ) -> None:
     opened = harness(VaultPlugin, home=home)
@@ -119,7 +119,7 @@ def test_a_new_value_replaces_the_old_one(
     assert [row["version"] for row in json.loads(opened.cli("vault list --json").stdout)] == [2]
 
 
-def test_a_removed_secret_is_gone(home: Path, harness: Callable[..., Harness]) -> None:
+def test_removed_secret_is_gone(home: Path, harness: Callable[..., Harness]) -> None:
     opened = harness(VaultPlugin, home=home)
     assert opened.cli("vault rm bot/token --yes").exit_code == 0
     assert opened.cli("vault rm bot/token --yes").exit_code == 1
@@ -128,7 +128,7 @@ def test_a_removed_secret_is_gone(home: Path, harness: Callable[..., Harness]) -
 
 
 @pytest.mark.slow
-def test_a_vault_without_its_key_can_be_used_again_once_it_is_empty(
+def test_vault_without_its_key_is_usable_once_it_is_empty(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
     (home / "vault.key").unlink()

@@ -85,7 +85,7 @@ async def fetched(h: Harness, url: str, **more: str) -> None:
     await h.asend(url)
 
 
-def test_a_secret_is_sent_only_to_its_host_and_redacted_in_the_result(
+def test_secret_is_sent_only_to_its_host_and_redacted_in_the_result(
     harness: Callable[..., Harness],
     tmp_path: Path,
     certificate: tuple[ssl.SSLContext, ssl.SSLContext],
@@ -140,7 +140,7 @@ def test_a_secret_is_sent_only_to_its_host_and_redacted_in_the_result(
         "--host api.example.com --header 'X {}'",
     ],
 )
-def test_an_invalid_host_or_header_is_refused_before_the_value_is_read(
+def test_invalid_host_or_header_is_refused_before_the_value_is_read(
     harness: Callable[..., Harness], tmp_path: Path, given: str
 ) -> None:
     made = harness(VaultPlugin, home=tmp_path / "home")
@@ -151,7 +151,7 @@ def test_an_invalid_host_or_header_is_refused_before_the_value_is_read(
     assert json.loads(made.cli("vault list --json").stdout) == []
 
 
-def test_a_host_changed_in_the_table_is_refused(
+def test_host_changed_in_the_table_is_refused(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     made = harness(VaultPlugin, home=tmp_path / "home")
