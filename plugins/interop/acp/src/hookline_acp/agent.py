@@ -49,7 +49,7 @@ STOP_REASONS: dict[str, schema.StopReason] = {
     "denied": "refusal",
 }
 STOPPED = "Stopped."
-"""Core's reply of a stopped turn; it is not shown, because the stop reason says it."""
+"""Core's reply of a stopped turn; not shown, because the editor shows the stop reason."""
 NOT_FOUND, FAILED = -32002, -32603
 """The protocol's error codes."""
 NEW_SESSION_NEEDED = (
@@ -82,7 +82,7 @@ class EditorAgent:
         self._sessions = sessions
         self._mode = mode
         self.unsaved: UnsavedChanges | None = None
-        """Told at ``initialize`` whether the editor offers ``fs/read_text_file``."""
+        """Learns at ``initialize`` whether the editor offers ``fs/read_text_file``."""
         self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -148,7 +148,7 @@ class EditorQuestions:
 
 
 def _uncut_text(text: str) -> schema.ContentToolCallContent:
-    """A text on which a person decides; it is never cut."""
+    """Return a text on which a person decides; it is never cut."""
     block = schema.TextContentBlock(type="text", text=text)
     return schema.ContentToolCallContent(type="content", content=block)
 

@@ -86,7 +86,7 @@ class Acp(Plugin[NoConfig]):
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Ask the person at the editor; None if the question belongs to no session of it."""
+        """Ask the person at the editor; None for questions of other sessions."""
         if self._link.questions is None or not ctx.interactive:
             return None
         return await self._link.questions.ask(ctx, question)

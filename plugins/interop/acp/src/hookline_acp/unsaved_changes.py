@@ -55,11 +55,11 @@ class UnsavedChanges:
             with ctx.paths.open_read(place) as file:
                 saved = file.read(4 * MAX_COMPARED_CHARS).decode("utf-8")
             async with asyncio.timeout(READ_TIMEOUT):
-                held = await self._client.read_text_file(session_id=session.id, path=str(place))
+                response = await self._client.read_text_file(session_id=session.id, path=str(place))
         except (OSError, ValueError, RequestError, ConnectionError, ValidationError):
             return ""  # missing or not text: the tool reports that
         before = _lines(saved)
-        after = _lines(str(getattr(held, "content", saved)))
+        after = _lines(str(getattr(response, "content", saved)))
         if (
             before == after
             or len(saved) > MAX_COMPARED_CHARS

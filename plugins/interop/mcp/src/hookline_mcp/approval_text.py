@@ -95,7 +95,7 @@ def describe_changes(
 
 
 def _model_texts(wire: Mapping[str, Any]) -> Iterator[str]:
-    """All texts of a tool that a model reads: any of them may hold instructions."""
+    """Yield all texts of a tool that a model reads; any of them may contain instructions."""
     description, parameters = model_schema(wire)
     yield from _wrap(description)
     for path, text in _texts(parameters):

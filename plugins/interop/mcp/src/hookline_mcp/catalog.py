@@ -1,4 +1,4 @@
-"""``mcp/catalog.json``: what a person approved of each server, the only source of schemas.
+"""``mcp/catalog.json``: the approved tools of each server, the only source of schemas.
 
 A tool is pinned by the SHA-256 of its definition. Later listings are compared with the pins; a tool
 that differs is neither offered nor called until it is approved again.
@@ -198,13 +198,13 @@ def write_private(path: Path, text: str) -> None:
     Raises:
         HooklineError: it cannot be written.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123
             file.write(text)
-        fresh.replace(path)
+        partial.replace(path)
     except OSError as error:
         raise HooklineError(f"cannot write {path}: {error.strerror}") from None
 

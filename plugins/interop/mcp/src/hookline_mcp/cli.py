@@ -264,7 +264,7 @@ def _server(plugin: Mcp, name: str) -> ToolServer:
 
 
 def _left_out(plugin: Mcp) -> dict[str, str]:
-    """Why servers of config.yaml are not used, by their name."""
+    """Return why servers of config.yaml are not used, by their names."""
     return {
         at[1]: f"config.yaml: plugins.mcp.{'.'.join(at)}: {why}"
         for at, why in plugin.config.left_out.items()
@@ -272,7 +272,7 @@ def _left_out(plugin: Mcp) -> dict[str, str]:
 
 
 def _program_path(command: list[str]) -> str:
-    """The program. A path becomes absolute, because servers run in other folders."""
+    """Return the program. A path becomes absolute, because servers run in other folders."""
     return str(Path(command[0]).absolute()) if "/" in command[0] else command[0]
 
 

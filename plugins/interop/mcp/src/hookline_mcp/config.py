@@ -113,15 +113,15 @@ class McpConfig(BaseModel):
     def _drop_invalid_servers(
         cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        """Leave out the servers that cannot be used, and use the others."""
+        """Leave out the servers that are invalid, and use the others."""
         servers = data.get("servers") if isinstance(data, Mapping) else None
         if not isinstance(servers, Mapping):
             return handler(data)
         # Entries whose variable or vault secret is missing.
         left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
-        lacking = {at[1] for at in left_out}
+        incomplete = {at[1] for at in left_out}
         for name, entry in servers.items():
-            if str(name) in lacking:
+            if str(name) in incomplete:
                 continue
             if wrong := name_problem(str(name)):
                 left_out["servers", str(name)] = wrong

@@ -338,7 +338,7 @@ class Connection:
         return self._only_caller()
 
     def _only_caller(self) -> Any:
-        """Who opened the connection, or the only running caller; None if there are several."""
+        """Return the opener, or the only running caller; None if several are running."""
         if self._client is None:
             return self._opener
         return self._callers[0] if len(self._callers) == 1 else None
@@ -379,7 +379,7 @@ class Connection:
         return f" (stderr: {last})" if last else ""
 
     def _status_hint(self) -> str:
-        """The last HTTP error status, and what to do about it."""
+        """Return the last HTTP error status, and what to do about it."""
         guard = self._transport.guard
         if guard is None or not guard.status:
             return ""

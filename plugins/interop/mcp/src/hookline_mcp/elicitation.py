@@ -1,4 +1,4 @@
-"""A server's questions (elicitation), asked of the person for whom it was called."""
+"""Asks the person for whom a server was called the server's questions (elicitation)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CHOICES = 20
 MAX_TEXT_CHARS = 1_000
 """Characters of a server's text shown to a person."""
 MAX_ATTEMPTS = 3
-"""How often a person is asked for a valid text."""
+"""Times that a person is asked for a valid text."""
 _TRUE, _FALSE = "Yes", "No"
 UNANSWERED = "unasked"
 """Key in a turn's stash: questions that need a written answer and got none."""

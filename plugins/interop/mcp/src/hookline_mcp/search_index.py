@@ -28,7 +28,7 @@ SECOND_MATCH_WEIGHT = 0.3
 SCORE_EXPONENT = 0.8
 """Exponent applied to scores, so that one rare word does not decide alone."""
 MAX_PHRASE_GAP = 2
-"""How far apart the two words of a phrase may be, as in `pass it on`."""
+"""Distance in words between the two words of a phrase, as in `pass it on`."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z](?!\b))")
 _CHANNEL = re.compile(r"#(?=[A-Za-z])")

@@ -141,8 +141,8 @@ def _read_servers_file(
         reason = "it has no `mcpServers`" if isinstance(error, KeyError) else str(error)
         problems.append(f"{path}: cannot read its servers: {reason}")
         return
-    for given, entry in items:
-        written = strip_hidden(given)[:60]
+    for raw_name, entry in items:
+        written = strip_hidden(raw_name)[:60]
         name = plain_name(written)
         try:
             if wrong := name_problem(name):

@@ -195,8 +195,8 @@ class CommandImporter:
             return Outcome("migrated", target, "it was changed since")
         path = self._home / ".env"
         lines = path.read_text("utf-8").splitlines(keepends=True)
-        is_it = re.compile(rf"\s*(export\s+)?{re.escape(name)}\s*=")
-        write_new(path, "".join(line for line in lines if not is_it.match(line)))
+        pattern = re.compile(rf"\s*(export\s+)?{re.escape(name)}\s*=")
+        write_new(path, "".join(line for line in lines if not pattern.match(line)))
         return Outcome("planned", target)
 
 

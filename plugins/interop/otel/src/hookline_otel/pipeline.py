@@ -183,18 +183,20 @@ class ExportPipeline:
             )
         )
         resource = Resource.create({"service.name": env.get("OTEL_SERVICE_NAME") or "hookline"})
-        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._batch = _BoundedSpanProcessor(exporter, self.losses)
-        self._traces.add_span_processor(self._batch)
-        self._metrics_status = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
-        self.tracer = self._traces.get_tracer(SCOPE)
-        self.meter = self._metrics_status.get_meter(SCOPE)
+        self._tracers.add_span_processor(self._batch)
+        self._meters = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+        self.tracer = self._tracers.get_tracer(SCOPE)
+        self.meter = self._meters.get_meter(SCOPE)
 
     def close(self, seconds: float = SHUTDOWN_TIMEOUT) -> None:
         """Send pending telemetry for at most ``seconds``, then drop the rest. Blocks."""
         until = time.monotonic() + seconds
-        works = (self._traces.shutdown, lambda: self._metrics_status.shutdown(seconds * 900))
-        threads = [threading.Thread(target=_shut_down, args=(w,), daemon=True) for w in works]
+        shutdowns = (self._tracers.shutdown, lambda: self._meters.shutdown(seconds * 900))
+        threads = [
+            threading.Thread(target=_shut_down, args=(one,), daemon=True) for one in shutdowns
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -108,10 +108,9 @@ class TurnTelemetry:
             channel=ctx.channel,
         )
         if self._content:
-            text_attributes = self._names.attributes(
+            attributes |= self._names.attributes(
                 input_messages=_message_json("user", turn.inbound.text)
             )
-            attributes |= text_attributes
         parent = self._parent_of_turn(session)
         span = self._tracer.start_span(f"invoke_agent {agent}", parent, attributes=attributes)
         self._open[turn.id] = ctx.stash[OPEN_TURN_KEY] = OpenTurn(span)
@@ -136,8 +135,8 @@ class TurnTelemetry:
         if opened is None:
             return
         if self._content:
-            text_attributes = _message_json("assistant", turn.reply)
-            opened.span.set_attributes(self._names.attributes(output_messages=text_attributes))
+            answer = _message_json("assistant", turn.reply)
+            opened.span.set_attributes(self._names.attributes(output_messages=answer))
         opened.span.set_attributes(self._names.attributes(stop=turn.stop))
         if turn.stop in ("error", "budget"):
             opened.error = opened.error or turn.stop
@@ -245,8 +244,8 @@ class TurnTelemetry:
         }
         attributes = self._names.attributes(**counts, response_model=model, finish_reasons=[finish])
         if self._content:
-            text_attributes = content.messages([response.message], finish)
-            attributes |= self._names.attributes(output_messages=text_attributes)
+            answer = content.messages([response.message], finish)
+            attributes |= self._names.attributes(output_messages=answer)
         span.set_attributes(attributes)
         named = self._names.attributes(**common, response_model=model)
         for key, count in counts.items():
@@ -274,8 +273,8 @@ class TurnTelemetry:
             server = call.name.removeprefix(MCP_PREFIX).partition("__")[0]
             attributes |= self._names.attributes(mcp_method="tools/call", mcp_server=server)
         if self._content:
-            text_attributes = content.to_json(call.arguments)
-            attributes |= self._names.attributes(tool_arguments=text_attributes)
+            arguments = content.to_json(call.arguments)
+            attributes |= self._names.attributes(tool_arguments=arguments)
         span = self._tracer.start_span(f"execute_tool {call.name}", parent, attributes=attributes)
         token = _tool.set((session, span))
         started = time.perf_counter()

@@ -150,10 +150,10 @@ class ApiRun:
         """Return the state so far, for :meth:`restore` in another process."""
         return [[*self.log], self._part, self._shown, self.usage, self.finish]
 
-    def restore(self, heard: Sequence[Any]) -> None:
+    def restore(self, snapshot: Sequence[Any]) -> None:
         """Restore another process's state, unless there are entries already."""
         if not self.log:
-            log, self._part, self._shown, self.usage, self.finish = heard
+            log, self._part, self._shown, self.usage, self.finish = snapshot
             for entry in log:
                 self.add(*entry)
 
@@ -198,14 +198,14 @@ def text_after(shown: str, whole: str) -> str | None:
 
     Whitespace is ignored.
     """
-    wanted = "".join(shown.split())
-    found = 0
-    for place, character in enumerate(whole):
-        if found == len(wanted):
-            return whole[place:] if whole[place:].strip() else ""
+    expected = "".join(shown.split())
+    matched = 0
+    for position, character in enumerate(whole):
+        if matched == len(expected):
+            return whole[position:] if whole[position:].strip() else ""
         if character.isspace():
             continue
-        if character != wanted[found]:
+        if character != expected[matched]:
             return None
-        found += 1
-    return "" if found == len(wanted) else None
+        matched += 1
+    return "" if matched == len(expected) else None

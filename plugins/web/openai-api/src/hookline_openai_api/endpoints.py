@@ -343,9 +343,9 @@ class ApiEndpoints:
         try:
             if run.is_held and run.inbound is not None:
                 run.is_held = False
-                # Shielded, because a half-received message would block for long.
-                taking = self.host.spawn(self.host.receive(run.inbound), "receive")
-                await asyncio.shield(taking)
+                # Shielded: cancelling it halfway would block the message for long.
+                receiving = self.host.spawn(self.host.receive(run.inbound), "receive")
+                await asyncio.shield(receiving)
             yield b"".join([_event(one, named) for one in first]) or KEEPALIVE
             async for entries in run.follow(KEEPALIVE_INTERVAL):
                 pieces = [_event(one, named) for entry in entries for one in render(entry)]

@@ -53,7 +53,9 @@ class FileStore:
                 f"Cannot fetch {url[:200]}: {error}", code="invalid_url"
             ) from None
         if found.status >= 400:
-            raise invalid_request(f"{url[:200]} answered {found.status}.", code="invalid_url")
+            raise invalid_request(
+                f"{url[:200]} returned status {found.status}.", code="invalid_url"
+            )
         return found.body
 
     async def prune(self, before: float) -> None:

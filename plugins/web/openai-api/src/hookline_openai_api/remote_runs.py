@@ -19,7 +19,7 @@ RETRY_INTERVAL = 2.0
 """Seconds after which a process is asked again to stop a turn."""
 MAX_ATTEMPTS = 10
 END_CHECK_INTERVAL = 5.0
-"""Seconds between two searches for runs whose end was not relayed."""
+"""Seconds between two checks for runs whose end was not relayed."""
 LATE_TEXT_SECONDS = 0.5
 """Seconds to wait for the last text after the reply."""
 
@@ -68,12 +68,12 @@ class RemoteRuns:
         if not self._is_listening:
             self._is_listening = True
             self._host.spawn(
-                self._relay.hear("asked", self._on_request, _ignore_gap), "hear requests"
+                self._relay.hear("asked", self._on_request, _ignore_gap), "receive requests"
             )
         self._relay.show(kind, run if isinstance(run, str) else run.id, *more, now=now)
 
-    def _on_request(self, _: str, word: list[Any]) -> None:
-        kind, id_ = word
+    def _on_request(self, _: str, message: list[Any]) -> None:
+        kind, id_ = message
         run = self._runs.open(id_)
         if run is None or not run.started:
             return
@@ -90,9 +90,9 @@ class RemoteRuns:
         if self._relay.is_divided and not self._is_serving:
             self._is_serving = True
             self._host.spawn(
-                self._relay.hear("shown", self._on_update, _ignore_gap), "hear of turns"
+                self._relay.hear("shown", self._on_update, _ignore_gap), "receive updates"
             )
-            self._host.spawn(self._watch_for_ends(), "look for ends")
+            self._host.spawn(self._watch_for_ends(), "find ended runs")
 
     def stop(self, run: ApiRun) -> None:
         """Ask the process that runs the turn to stop it."""
@@ -113,8 +113,8 @@ class RemoteRuns:
                 if not new or not run.is_open:
                     return
 
-    def _on_update(self, process: str, word: list[Any]) -> None:
-        kind, id_, *more = word
+    def _on_update(self, process: str, message: list[Any]) -> None:
+        kind, id_, *more = message
         run = self._runs.open(id_)
         if run is None or run.end is not None or self._relay.is_elsewhere:
             return

@@ -12,8 +12,8 @@ from hookline_hookspecs import Host
 from hookline_hookspecs.web import Identity, Problem
 
 ACCESS_CHECK_SECONDS = 1.0
-"""Seconds between two checks that a stream's reader is still allowed in; another process may have
-signed them out."""
+"""Seconds between two checks whether the readers of streams are still allowed in; another process
+may have signed them out."""
 
 
 @dataclass(slots=True)
@@ -70,14 +70,14 @@ class ActiveRequests:
         """Keep ending the streams of people who are no longer allowed in."""
         while True:
             await asyncio.sleep(ACCESS_CHECK_SECONDS)
-            judged: dict[Identity, bool] = {}  # one check for all tabs of a person
+            allowed: dict[Identity, bool] = {}  # one check for all tabs of a person
             for task, work in list(self._works.items()):
                 if not work.is_stream or work.is_ended:
                     continue
-                if work.who not in judged:
-                    judged[work.who] = await self._may_stay(work)
+                if work.who not in allowed:
+                    allowed[work.who] = await self._may_stay(work)
                     await asyncio.sleep(0)  # let other tasks run
-                if not judged[work.who]:
+                if not allowed[work.who]:
                     _end(task, work)
 
     async def _may_stay(self, work: ActiveRequest) -> bool:

@@ -82,7 +82,7 @@ class WebApplication:
         self._slots = ConcurrencyLimits()
         self._table = RouteTable()
         self._plugins: object = None
-        self._looked = 0.0
+        self._table_read_at = 0.0
         self._flashes: OrderedDict[str, Redirect] = OrderedDict()
         self.active_requests = ActiveRequests(host)
         logins.on_revoked(self.active_requests.end_device)
@@ -90,8 +90,8 @@ class WebApplication:
     @property
     def table(self) -> RouteTable:
         """The routes of all plugins that are on, at most a second old."""
-        if time.monotonic() - self._looked > 1.0:
-            self._looked = time.monotonic()
+        if time.monotonic() - self._table_read_at > 1.0:
+            self._table_read_at = time.monotonic()
             found = self._host.registered(Route)
             names = [(plugin, route.method, route.path) for plugin, route in found]
             if names != self._plugins:

@@ -49,9 +49,9 @@ class LoginOptions:
     def show(self, link: LoginLink) -> None:
         """Print the link; on a terminal with a QR code and an explanation."""
         if self.json:
-            _say(jsonlib.dumps({"url": link.url, "code": link.code, "expires": link.expires}))
+            _print(jsonlib.dumps({"url": link.url, "code": link.code, "expires": link.expires}))
         elif not sys.stdout.isatty():
-            _say(link.url)
+            _print(link.url)
         else:
             self._show_to_person(link)
 
@@ -63,10 +63,10 @@ class LoginOptions:
             "person": f"{self.person} (their own chats only)",
             "auditor": f"{self.person} (audit log and insights only)",
         }[self.role]
-        _say(f"\n{qr_code(link.url)}\n{link.url}\n")
-        _say(f"Signs {who} in. Works once, for 10 minutes, for anyone who has it.")
+        _print(f"\n{qr_code(link.url)}\n{link.url}\n")
+        _print(f"Signs {who} in. Works once, for 10 minutes, for anyone who has it.")
         if self.may_open and open_browser(link.url):
-            _say("Opening a browser.")
+            _print("Opening a browser.")
 
 
 class LoginLinkPrinter:
@@ -86,10 +86,10 @@ class LoginLinkPrinter:
         self._options.show(replace(self._link, url=url))
         if self._options.unnamed:
             names = " and ".join(self._options.unnamed)
-            _tell(f"{names} are on only while this runs. To keep them on:")
-            _tell(f"  {_enable(self._options.unnamed)}")
+            _print_stderr(f"{names} are on only while this runs. To keep them on:")
+            _print_stderr(f"  {_enable(self._options.unnamed)}")
         if sys.stdout.isatty():
-            _tell("The gateway is running. Press Ctrl+C to stop it.")
+            _print_stderr("The gateway is running. Press Ctrl+C to stop it.")
 
     async def gateway_stopping(self) -> None:
         """Do nothing."""
@@ -165,12 +165,12 @@ def _enable(names: Sequence[str]) -> str:
     return f"hookline plugins enable {' '.join(names)}"
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
     sys.stdout.flush()
 
 
-def _tell(text: str) -> None:
+def _print_stderr(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()

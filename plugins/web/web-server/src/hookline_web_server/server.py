@@ -31,7 +31,7 @@ IDLE_SECONDS = 75.0
 """Seconds to wait for the next request on a connection; longer than proxies, which close first."""
 MAX_INCOMPLETE_REQUESTS = 1024
 """Connections with an incomplete request; fewer if the system allows few open files."""
-WANTED_OPEN_FILES = 4 * (MAX_STREAMS + MAX_REQUESTS)
+REQUESTED_OPEN_FILES = 4 * (MAX_STREAMS + MAX_REQUESTS)
 """The limit of open files to request from the system; each connection is one."""
 MAX_HEADER_BYTES = 32_768
 """Bytes of a request's headers."""
@@ -147,9 +147,9 @@ class HttpServer:
     async def _may_read(self, request: Any) -> None:
         sender = request.scope[SENDER]
         assert isinstance(sender, RequestSender)
-        # A proxy that does not forward the client's address looks like this machine.
-        tells = self._config.public_url is None or bool(self._config.trusted_proxies)
-        if sender.is_local and tells:
+        # Behind a proxy that does not forward addresses, every client looks local.
+        knows_client = self._config.public_url is None or bool(self._config.trusted_proxies)
+        if sender.is_local and knows_client:
             return
         token = self._cookies.read(request, sender)
         who = await self._logins.identify(token) if token else None
@@ -162,9 +162,11 @@ class HttpServer:
 def _raise_open_files_limit() -> int:
     """Raise the limit of open files as far as needed and allowed, and return it."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = WANTED_OPEN_FILES if most == resource.RLIM_INFINITY else min(WANTED_OPEN_FILES, most)
+    wanted = (
+        REQUESTED_OPEN_FILES if most == resource.RLIM_INFINITY else min(REQUESTED_OPEN_FILES, most)
+    )
     if now != resource.RLIM_INFINITY and now < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
             now = wanted
-    return WANTED_OPEN_FILES if now == resource.RLIM_INFINITY else now
+    return REQUESTED_OPEN_FILES if now == resource.RLIM_INFINITY else now

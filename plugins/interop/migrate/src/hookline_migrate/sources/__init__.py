@@ -9,7 +9,7 @@ from pathlib import Path
 from ..source_folder import SourceFolder, Unreadable
 from .base import MigrationSource, SourceOptions
 
-__all__ = ["HOME_LOCATIONS", "PROGRAM_NAMES", "MigrationSource", "SourceOptions", "source_of"]
+__all__ = ["HOME_LOCATIONS", "PROGRAM_NAMES", "MigrationSource", "SourceOptions", "open_source"]
 
 PROGRAM_NAMES = {
     "hermes": "Hermes Agent",
