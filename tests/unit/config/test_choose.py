@@ -1,4 +1,4 @@
-"""Which model answers, how its provider is reached, and the packaged defaults as data."""
+"""Choosing the model, how its provider is reached, and the packaged presets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loaded(home: Path, text: str = "", env: Mapping[str, str] | None = None) -> 
     return load(home, env or {})
 
 
-def test_the_presets_are_complete_and_in_order(tmp_path: Path) -> None:
+def test_presets_are_complete_and_in_order(tmp_path: Path) -> None:
     presets = loaded(tmp_path).presets
     assert list(presets) == PRESETS
     for name, preset in presets.items():
@@ -54,13 +54,13 @@ def test_the_presets_are_complete_and_in_order(tmp_path: Path) -> None:
     ]
 
 
-def test_a_configured_model_is_split_at_the_first_slash(tmp_path: Path) -> None:
+def test_configured_model_is_split_at_the_first_slash(tmp_path: Path) -> None:
     result = loaded(tmp_path, "model: openrouter/meta/x", {"ANTHROPIC_API_KEY": "k"})
     assert choose_model(result) == ModelChoice("openrouter", "meta/x")
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_first_preset_whose_variable_is_set_is_chosen(tmp_path: Path, name: str) -> None:
+def test_first_preset_with_its_variable_set_is_chosen(tmp_path: Path, name: str) -> None:
     presets = loaded(tmp_path).presets
     later = [presets[other] for other in PRESETS[PRESETS.index(name) :]]
     env = {preset.base_url_env: "http://h/v1" for preset in later}
@@ -81,13 +81,13 @@ def test_model_choice_without_a_variable_explains_what_to_set(tmp_path: Path) ->
     assert len(message) < 2 * 80  # the first thing a newcomer reads; the set-up knows every name
 
 
-def test_a_section_with_a_key_counts_where_no_variable_does(tmp_path: Path) -> None:
+def test_provider_section_with_a_key_is_chosen_without_variables(tmp_path: Path) -> None:
     text = "providers: {deepseek: {api_key: k}, anthropic: {headers: {}}}"
     assert choose_model(loaded(tmp_path, text)).provider == "deepseek"
     assert choose_model(loaded(tmp_path, text, {"XIAOMI_API_KEY": "k"})).provider == "xiaomi"
 
 
-def test_dotenv_gives_keys_too(tmp_path: Path) -> None:
+def test_dotenv_provides_keys(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("MOONSHOT_API_KEY=k\n")
     result = loaded(tmp_path)
     assert choose_model(result).provider == "moonshot"
@@ -113,7 +113,7 @@ def test_dotenv_gives_keys_too(tmp_path: Path) -> None:
         ("somebodys-own", {}, None, None),
     ],
 )
-def test_addresses_and_keys(
+def test_provider_address_and_key_for_each_source(
     tmp_path: Path, provider: str, env: dict[str, str], url: str | None, key: str | None
 ) -> None:
     driver, settings = provider_settings(loaded(tmp_path, "", env), provider)
@@ -123,7 +123,7 @@ def test_addresses_and_keys(
         assert (driver, settings) == (provider, ProviderSettings(provider, None, ""))
 
 
-def test_a_section_lies_over_environment_and_preset(tmp_path: Path) -> None:
+def test_provider_section_overrides_environment_and_preset(tmp_path: Path) -> None:
     text = (
         "providers:\n"
         "  openai: {base_url: http://localhost:8080/v1, api_key: ${KEY}, headers: {}}\n"
@@ -155,7 +155,7 @@ def test_a_section_lies_over_environment_and_preset(tmp_path: Path) -> None:
     )
 
 
-def test_a_new_provider_gets_no_other_ones_key(tmp_path: Path) -> None:
+def test_custom_provider_does_not_get_another_providers_key(tmp_path: Path) -> None:
     text = "providers:\n  groq: {base_url: https://h/v1}\n  work: {driver: anthropic}\n"
     env = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "a"}
     result = loaded(tmp_path, text, env)
@@ -171,7 +171,7 @@ def test_a_new_provider_gets_no_other_ones_key(tmp_path: Path) -> None:
     )
 
 
-def test_an_unset_variable_of_a_provider_matters_only_if_it_is_used(tmp_path: Path) -> None:
+def test_unset_provider_variable_fails_only_if_that_provider_is_used(tmp_path: Path) -> None:
     text = (
         "providers:\n  openai:\n    api_key: ${UNSET}\n    headers: {A: ${UNSET}}\n"
         "model: xiaomi/m\n"

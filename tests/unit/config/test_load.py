@@ -1,4 +1,4 @@
-"""What `load` makes of files, variables and flags, and how it says what is wrong."""
+"""`load`: config from files, variables and flags, and its error messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_config_absent_or_empty_means_defaults(tmp_path: Path, text: str | None)
     assert [entry.name for entry in result.plugins.values() if not entry.enabled] == []
 
 
-def test_plugins_keep_the_standard_order_and_others_follow_as_written(tmp_path: Path) -> None:
+def test_standard_plugins_keep_their_order_and_others_follow(tmp_path: Path) -> None:
     text = "plugins:\n  zebra: true\n  titles: false\n  aardvark: {a: 1}\n  memory:\n"
     result = loaded(tmp_path, text)
     standard = [entry.name for entry in result.plugins.values() if entry.standard]
@@ -55,7 +55,7 @@ def test_plugins_keep_the_standard_order_and_others_follow_as_written(tmp_path: 
     assert not result.plugins["files"].named
 
 
-def test_enabled_inside_a_plugin_is_a_switch_and_no_setting(tmp_path: Path) -> None:
+def test_enabled_key_switches_a_plugin_and_is_not_a_setting(tmp_path: Path) -> None:
     text = "plugins:\n  memory: {enabled: false, notes_max_chars: 1}\n  web: {enabled: on, x: 2}\n"
     plugins = loaded(tmp_path, text).plugins
     assert not plugins["memory"].enabled
@@ -66,9 +66,7 @@ def test_enabled_inside_a_plugin_is_a_switch_and_no_setting(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("value", ["12", "[a]", "perhaps", "{enabled: 3}"])
-def test_a_plugin_that_is_neither_switch_nor_mapping_is_off_and_says_why(
-    tmp_path: Path, value: str
-) -> None:
+def test_plugin_entry_of_the_wrong_type_is_off_with_a_reason(tmp_path: Path, value: str) -> None:
     result = loaded(tmp_path, f"trace: true\nplugins:\n  memory: {value}\n")
     entry = result.plugins["memory"]
     assert not entry.enabled
@@ -78,7 +76,7 @@ def test_a_plugin_that_is_neither_switch_nor_mapping_is_off_and_says_why(
     )
 
 
-def test_the_words_yes_and_off_are_text_where_text_is_wanted(tmp_path: Path) -> None:
+def test_yaml_words_yes_and_off_become_text_or_boolean_by_key(tmp_path: Path) -> None:
     text = "operator_message: no\ntrace: yes\nnetwork: {block_private: off}\n"
     config = loaded(tmp_path, text).config
     assert config.operator_message == "no"
@@ -96,7 +94,7 @@ def test_config_keeps_yaml_1_1_words_as_text(tmp_path: Path, scalar: str) -> Non
 @pytest.mark.parametrize(
     ("scalar", "value"), [("0x10", 16), ("0o17", 15), ("-3", -3), ("1.5", 1.5), ("1e3", 1000.0)]
 )
-def test_numbers(tmp_path: Path, scalar: str, value: float) -> None:
+def test_config_reads_numbers_as_yaml_1_2(tmp_path: Path, scalar: str, value: float) -> None:
     assert loaded(tmp_path, f"plugins: {{a: {{n: {scalar}}}}}").plugins["a"].settings == {
         "n": value
     }
@@ -130,7 +128,7 @@ def test_numbers(tmp_path: Path, scalar: str, value: float) -> None:
         ("plugins: [memory]", "a list", "a mapping"),
     ],
 )
-def test_a_bad_core_value_names_file_line_key_expected_and_found(
+def test_invalid_core_value_error_names_file_line_key_and_value(
     tmp_path: Path, line: str, found: str, expected: str
 ) -> None:
     message = refused(tmp_path, f"# first\n{line}\n")
@@ -141,20 +139,20 @@ def test_a_bad_core_value_names_file_line_key_expected_and_found(
     assert message.count("\n") == 0
 
 
-def test_hosts_that_are_allowed(tmp_path: Path) -> None:
+def test_allow_hosts_accepts_names_patterns_addresses_and_networks(tmp_path: Path) -> None:
     hosts = ["example.org", "*.example.org", "10.0.0.0/8", "10.0.0.1:80", "[::1]:8080", "fd00::/8"]
     text = yaml.safe_dump({"network": {"allow_hosts": hosts}})
     assert loaded(tmp_path, text).config.network.allow_hosts == hosts
 
 
-def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
+def test_config_error_lists_all_problems(tmp_path: Path) -> None:
     text = "max_iterations: x\nmodel: b\nsession: {idle_hours: -1}\n"
     message = refused(tmp_path, text)
     assert [key in message for key in ("max_iterations", "model", "idle_hours")] == [True] * 3
     assert len(message.split("\n")) == 3
 
 
-def test_unknown_keys_warn_with_the_nearest_and_stop_nothing(tmp_path: Path) -> None:
+def test_unknown_key_only_warns_with_a_suggestion(tmp_path: Path) -> None:
     text = "max_iteration: 3\nsession: {idle_hour: 2}\nplugin: {}\nxyzzy: 1\n"
     result = loaded(tmp_path, text)
     path = tmp_path / "config.yaml"
@@ -166,13 +164,13 @@ def test_unknown_keys_warn_with_the_nearest_and_stop_nothing(tmp_path: Path) -> 
     ]
 
 
-def test_a_drivers_own_options_are_no_unknown_keys(tmp_path: Path) -> None:
+def test_driver_options_are_not_unknown_keys(tmp_path: Path) -> None:
     result = loaded(tmp_path, "providers: {openai: {stream: false, api: responses}}")
     assert result.warnings == ()
     assert result.config.providers["openai"].model_extra == {"stream": False, "api": "responses"}
 
 
-def test_duplicate_keys_name_both_lines(tmp_path: Path) -> None:
+def test_duplicate_key_error_names_both_lines(tmp_path: Path) -> None:
     message = refused(tmp_path, "trace: true\nmodel: a/b\ntrace: false\n")
     assert message == (
         f"{tmp_path / 'config.yaml'}:3: trace: written twice, here and in line 1; keep one of them."
@@ -180,7 +178,7 @@ def test_duplicate_keys_name_both_lines(tmp_path: Path) -> None:
     assert "plugins.memory: written twice" in refused(tmp_path, "plugins: {memory: , memory: }")
 
 
-def test_a_duplicate_inside_a_plugin_stops_too(tmp_path: Path) -> None:
+def test_duplicate_key_inside_a_plugin_is_an_error(tmp_path: Path) -> None:
     message = refused(tmp_path, "plugins:\n  memory:\n    a: 1\n    a: 2\n")
     assert ":4: plugins.memory.a: written twice, here and in line 3" in message
 
@@ -207,7 +205,7 @@ def test_a_duplicate_inside_a_plugin_stops_too(tmp_path: Path) -> None:
         ("max_iterations: " + "9" * 5000, 1, "exceeded maximum size"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_where(
+def test_unreadable_config_error_names_the_place(
     tmp_path: Path, raw: str | bytes, line: int, words: str
 ) -> None:
     message = refused(tmp_path, raw)
@@ -215,7 +213,7 @@ def test_a_file_that_cannot_be_read_says_where(
     assert words in message
 
 
-def test_an_alias_bomb_ends_in_a_sentence(tmp_path: Path) -> None:
+def test_yaml_alias_bomb_is_a_config_error(tmp_path: Path) -> None:
     rows = ["a0: &a0 [x, x]"]
     rows += [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}]" for n in range(1, 40)]
     assert "no *alias" in refused(tmp_path, "\n".join(rows))
@@ -255,7 +253,7 @@ def test_config_refuses_a_file_that_is_not_text(tmp_path: Path, name: str, kind:
     assert str(caught.value).endswith(words)
 
 
-def test_an_env_that_cannot_be_read_hides_no_error_of_the_config(tmp_path: Path) -> None:
+def test_unreadable_env_does_not_hide_config_errors(tmp_path: Path) -> None:
     (tmp_path / ".env").mkdir()
     (tmp_path / "config.yaml").write_text("max_iterations: many\n")
     with pytest.raises(ConfigError) as caught:
@@ -264,12 +262,12 @@ def test_an_env_that_cannot_be_read_hides_no_error_of_the_config(tmp_path: Path)
         assert any(place in text for text in caught.value.problems), place
 
 
-def test_a_file_that_was_switched_off_is_empty(tmp_path: Path) -> None:
+def test_env_linked_to_dev_null_is_empty(tmp_path: Path) -> None:
     (tmp_path / ".env").symlink_to(os.devnull)
     assert load(tmp_path, {}).warnings == ()
 
 
-def test_variables_are_expanded_in_values_only(tmp_path: Path) -> None:
+def test_variables_are_expanded_only_in_values(tmp_path: Path) -> None:
     text = (
         "max_iterations: ${N}\ntrace: ${T}\nworkspace: ${W:-/tmp}/${N}\n"
         "operator_message: 'a $${N} ${EMPTY:-b} $N'\n"
@@ -285,20 +283,20 @@ def test_variables_are_expanded_in_values_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["${UNSET}", "x ${UNSET} y", "${1}", "${", "${A-b}"])
-def test_an_unset_variable_in_the_core_stops(tmp_path: Path, text: str) -> None:
+def test_unset_variable_in_core_config_is_an_error(tmp_path: Path, text: str) -> None:
     message = refused(tmp_path, f"trace: true\noperator_message: '{text}'\n")
     assert message.startswith(f"{tmp_path / 'config.yaml'}:2: operator_message: ")
     assert " is not set; " in message
 
 
-def test_a_variable_needs_no_quotes_in_a_flow_mapping(tmp_path: Path) -> None:
+def test_variable_needs_no_quotes_in_flow_mapping(tmp_path: Path) -> None:
     text = "plugins: {memory: {a: ${KEY}, b: [x${KEY}, ${U:-d}], 'c': '${KEY}', ${KEY}: $${KEY}}}"
     entry = loaded(tmp_path, text, {"KEY": "v"}).plugins["memory"]
     expected = {"a": "v", "b": ["xv", "d"], "c": "v", "${KEY}": "${KEY}"}
     assert entry.settings == expected
 
 
-def test_an_unset_variable_of_a_plugin_switches_that_plugin_off(tmp_path: Path) -> None:
+def test_unset_variable_in_a_plugin_switches_that_plugin_off(tmp_path: Path) -> None:
     text = (
         "plugins:\n  telegram:\n    token: ${BOT}\n"
         "  web: {enabled: false, key: '${BOT}'}\n  v: '${BOT}'\n"
@@ -313,7 +311,7 @@ def test_an_unset_variable_of_a_plugin_switches_that_plugin_off(tmp_path: Path) 
     assert plugins["memory"].enabled
 
 
-def test_variables_of_the_environment_beat_the_file_and_flags_beat_both(tmp_path: Path) -> None:
+def test_environment_overrides_file_and_flags_override_both(tmp_path: Path) -> None:
     env = {
         "HOOKLINE_MODEL": "openai/x",
         "HOOKLINE_PLUGINS__MEMORY__NOTES_MAX_CHARS": "3000",
@@ -338,12 +336,12 @@ def test_variables_of_the_environment_beat_the_file_and_flags_beat_both(tmp_path
     assert result.warnings == ()
 
 
-def test_a_flag_mends_what_the_file_lacks(tmp_path: Path) -> None:
+def test_flag_replaces_an_unset_variable_in_the_file(tmp_path: Path) -> None:
     result = loaded(tmp_path, "model: ${UNSET}\n", model="a/b")
     assert result.config.model == "a/b"
 
 
-def test_a_setting_by_variable_leaves_a_plugin_that_is_off_off(tmp_path: Path) -> None:
+def test_setting_by_variable_does_not_enable_a_disabled_plugin(tmp_path: Path) -> None:
     entry = loaded(tmp_path, "plugins: {memory: no}", {"HOOKLINE_PLUGINS__MEMORY": "false"})
     assert not entry.plugins["memory"].enabled
     env = {"HOOKLINE_PLUGINS__MEMORY__A": "1"}
@@ -352,7 +350,7 @@ def test_a_setting_by_variable_leaves_a_plugin_that_is_off_off(tmp_path: Path) -
     assert entry.plugins["memory"].settings == {"a": 1}
 
 
-def test_faults_in_variables_name_the_variable(tmp_path: Path) -> None:
+def test_error_in_a_variable_names_the_variable(tmp_path: Path) -> None:
     message = refused(tmp_path, "max_iterations: 3\n", {"HOOKLINE_MAX_ITERATIONS": "x"})
     assert message == 'HOOKLINE_MAX_ITERATIONS: max_iterations: expected a whole number, got "x".'
     message = refused(tmp_path, "operator_message: a\n", {"HOOKLINE_OPERATOR_MESSAGE": "Note: x"})
@@ -363,7 +361,7 @@ def test_faults_in_variables_name_the_variable(tmp_path: Path) -> None:
     assert message.startswith("HOOKLINE_TRACE__X: trace: expected true or false, got a mapping")
 
 
-def test_a_variable_for_an_endless_key_is_left_out(tmp_path: Path) -> None:
+def test_variable_with_a_too_long_key_is_ignored(tmp_path: Path) -> None:
     result = loaded(tmp_path, "", {"HOOKLINE_PLUGINS" + "__A" * 5000: "1"})
     assert "a" not in result.plugins
 
@@ -374,7 +372,7 @@ def test_environment_value_that_is_not_yaml_is_text(tmp_path: Path) -> None:
         assert result.plugins["memory"].settings == {"a": text}
 
 
-def test_variables_that_are_not_keys(tmp_path: Path) -> None:
+def test_hookline_variables_that_are_not_keys_are_ignored(tmp_path: Path) -> None:
     env = {
         "HOOKLINE_HOME": "x",
         "HOOKLINE_STRICT": "1",
@@ -391,7 +389,7 @@ def test_variables_that_are_not_keys(tmp_path: Path) -> None:
     )
 
 
-def test_dotenv(tmp_path: Path) -> None:
+def test_dotenv_syntax_and_precedence(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(
         "# comment\n\nexport A=1\nB='two # 2' # c\nC=\"x\\ny\"\nD=a#b # c\nE= # c\n"
         'what is this\nF="open\nHOOKLINE_TRACE=true\nREAL=file\n'
@@ -413,13 +411,13 @@ def test_dotenv(tmp_path: Path) -> None:
     ]
 
 
-def test_a_bad_line_of_dotenv_is_not_quoted_back(tmp_path: Path) -> None:
+def test_dotenv_error_does_not_quote_the_line(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("sk-secret-without-a-name\n")
     (warning,) = load(tmp_path, {}).warnings
     assert "sk-secret" not in warning
 
 
-def test_secrets_are_gathered_and_never_stand_in_a_sentence(tmp_path: Path) -> None:
+def test_secrets_are_collected_and_never_shown_in_messages(tmp_path: Path) -> None:
     text = (
         "providers: {openai: {api_key: '${K}'}}\n"
         "plugins: {telegram: {token: tok-1}, web: {listen: '${MY_TOKEN}'}}\nworkspace: ${N}\n"
@@ -474,7 +472,7 @@ values = st.recursive(
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(value=values)
-def test_a_value_in_a_variable_comes_out_as_it_went_in(tmp_path: Path, value: object) -> None:
+def test_variable_value_is_loaded_unchanged(tmp_path: Path, value: object) -> None:
     text = json.dumps(value, ensure_ascii=False)
     result = load(tmp_path, {"HOOKLINE_PLUGINS__MEMORY__SOME_VALUE": text})
     assert result.plugins["memory"].settings == {"some_value": value}

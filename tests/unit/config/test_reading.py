@@ -1,4 +1,4 @@
-"""A config as `read` gives it: values, places, variables, secrets, sentences."""
+"""`read`: values, places, variables, secrets and error messages of a config."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def configured(
     )
 
 
-def test_later_sources_are_stronger_and_each_key_knows_its_own(tmp_path: Path) -> None:
+def test_later_sources_win_and_each_key_knows_its_source(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("NAME=from-file\nHOOKLINE_TRACE=true\n")
     (tmp_path / "config.yaml").write_text("model: a/b\nplugins:\n  one: {name: '${NAME}'}\n")
 
@@ -42,7 +42,7 @@ def test_later_sources_are_stronger_and_each_key_knows_its_own(tmp_path: Path) -
     assert found.env["NAME"] == "from-file"
 
 
-def test_a_variable_that_is_not_set_is_a_fault_of_its_key_alone(tmp_path: Path) -> None:
+def test_unset_variable_is_an_error_of_its_key_only(tmp_path: Path) -> None:
     found = configured(tmp_path, "plugins:\n  one: {token: '${NO_SUCH}'}\n  two: {a: 1}\n")
 
     assert list(found.faults) == [("plugins", "one", "token")]
@@ -50,7 +50,7 @@ def test_a_variable_that_is_not_set_is_a_fault_of_its_key_alone(tmp_path: Path) 
     assert told.startswith(f"{tmp_path / 'config.yaml'}:2: plugins.one.token: NO_SUCH is not set")
 
 
-def test_secrets_are_masked_wherever_they_stand(tmp_path: Path) -> None:
+def test_secrets_are_masked_everywhere(tmp_path: Path) -> None:
     env = {"SOME_TOKEN": "t0ken-of-mine", "ADDRESS": "https://me:pass-word@host"}
     found = configured(tmp_path, "plugins: {one: {url: '${ADDRESS}', api_key: abcdefgh}}", env)
 
@@ -62,7 +62,7 @@ def test_secrets_are_masked_wherever_they_stand(tmp_path: Path) -> None:
     assert "t0ken" not in repr(found)
 
 
-def test_a_secret_that_a_header_cannot_carry_is_named_and_not_repeated(tmp_path: Path) -> None:
+def test_secret_unfit_for_a_header_is_named_but_not_shown(tmp_path: Path) -> None:
     found = configured(tmp_path, env={"SERVICE": "abc\x00def"})
 
     (told,) = found.faults.values()
@@ -84,13 +84,13 @@ def test_a_secret_that_a_header_cannot_carry_is_named_and_not_repeated(tmp_path:
         ("[" * 60, ": nested deeper than 50 levels"),
     ],
 )
-def test_what_yaml_would_guess_at_is_an_error(tmp_path: Path, text: str, said: str) -> None:
+def test_ambiguous_yaml_is_an_error_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         configured(tmp_path, text)
     assert said in str(caught.value)
 
 
-def test_files_that_cannot_be_read_are_told_apart(tmp_path: Path) -> None:
+def test_unreadable_files_have_different_reasons(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").mkdir()
     (tmp_path / ".env").write_bytes(b"A=\xff\n")
 
@@ -109,7 +109,7 @@ class Limits(BaseModel):
     ratio: float = 0.5
 
 
-def test_checked_values_fit_the_model_and_errors_name_line_and_key(tmp_path: Path) -> None:
+def test_values_are_checked_by_model_and_errors_name_line_and_key(tmp_path: Path) -> None:
     found = configured(tmp_path, "plugins:\n  one:\n    count: many\n    ration: 2\n")
     key = ("plugins", "one")
 
@@ -133,7 +133,7 @@ values = st.recursive(
 
 
 @pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029"])
-def test_a_line_end_of_yaml_1_1_is_a_letter(letter: str) -> None:
+def test_yaml_1_1_line_ends_are_ordinary_characters(letter: str) -> None:
     quoted = f"one{letter}two"
     assert parse("somewhere", f"key: '{quoted}'\nother: {quoted}\n") == {
         "key": quoted,
@@ -141,7 +141,7 @@ def test_a_line_end_of_yaml_1_1_is_a_letter(letter: str) -> None:
     }
 
 
-def test_a_character_that_stands_for_another_while_reading_is_refused() -> None:
+def test_reserved_placeholder_character_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"U\+10FFF0 cannot be read; remove it"):
         parse("somewhere", "key: '\U0010fff0'")
 
@@ -149,14 +149,14 @@ def test_a_character_that_stands_for_another_while_reading_is_refused() -> None:
 @given(values)
 @example("\x85")
 @example("\U0010fff0")
-def test_json_means_the_same_or_is_refused(value: Any) -> None:
+def test_json_document_parses_to_the_same_value_or_is_refused(value: Any) -> None:
     text = json.dumps({"value": value}, ensure_ascii=False)
     with suppress(ConfigError):  # a control character, say
         assert parse("somewhere", text)["value"] == value
 
 
 @given(st.text())
-def test_any_text_is_values_or_a_sentence(text: str) -> None:
+def test_any_text_parses_or_raises_config_error(text: str) -> None:
     told = "somewhere"
     try:
         parse("somewhere", text, ("key",))

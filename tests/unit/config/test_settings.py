@@ -1,4 +1,4 @@
-"""A plugin's settings against its own model."""
+"""Validation of a plugin's settings by its own model."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_settings_are_validated_and_nested(tmp_path: Path) -> None:
     assert settings.by_name == {"b": Rule(match="c")}
 
 
-def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> None:
+def test_unknown_settings_warn_even_if_the_model_forbids_extras(tmp_path: Path) -> None:
     settings, warnings = checked(
         tmp_path,
         "    notes_max_char: 5\n    rules:\n    - match: a\n      limits: 4\n"
@@ -123,7 +123,9 @@ def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> 
         ("    token: 123\n", ":3: {0}.token: expected text (put it in quotes), got ********."),
     ],
 )
-def test_a_bad_value_is_told_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_invalid_setting_is_explained_in_a_sentence(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         checked(tmp_path, text)
     assert str(caught.value) == f"{tmp_path / 'config.yaml'}{sentence.format('plugins.memory')}"

@@ -1,4 +1,4 @@
-"""Showing the config keeps what people hid, and says what each key is for."""
+"""Showing the config masks secrets; the schema describes every key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookline.config import ConfigFile, effective, load
 ENV = {"KEY": "sk-1"}
 
 
-def test_secrets_are_masked_in_what_is_shown(tmp_path: Path) -> None:
+def test_effective_config_masks_secrets(tmp_path: Path) -> None:
     text = (
         "store: postgresql://u:hunter2@h/db\n"
         "providers: {openai: {api_key: ${KEY}, "
@@ -36,7 +36,7 @@ def test_secrets_are_masked_in_what_is_shown(tmp_path: Path) -> None:
     assert json.loads(json.dumps(shown)) == shown
 
 
-def test_every_key_of_the_schema_is_described() -> None:
+def test_config_schema_describes_every_key() -> None:
     schema = ConfigFile.model_json_schema()
     tables = [schema, *schema["$defs"].values()]
     fields = [(name, field) for table in tables for name, field in table["properties"].items()]

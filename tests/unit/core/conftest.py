@@ -1,4 +1,4 @@
-"""What the tests of core share: a clock that can be moved, and Python in a process of its own."""
+"""Fixtures of the core tests: an adjustable clock, and Python in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.processes import store_environment
 
 
 class Clock:
-    """The clock of TTLs and idle times, moved forward by hand."""
+    """The clock for TTLs and idle times; tests move it forward."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -39,7 +39,7 @@ Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def python(tmp_path: Path) -> Python:
-    """Run a script with a home and a cache of its own; ``site`` is put on its path."""
+    """Run a script with its own home and cache; ``site`` is added to its path."""
 
     def run(
         body: str, *arguments: str, site: Path | None = None, **variables: str

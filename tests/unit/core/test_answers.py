@@ -1,4 +1,4 @@
-"""What a provider answers is whole, bounded and storable, whoever wrote the provider."""
+"""Responses of any provider are made complete, bounded and storable."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline.turn.loop.RETRY_PAUSES", (0.0, 0.0))
 
 
-def test_a_cut_answer_is_asked_for_again(harness: Make) -> None:
+def test_truncated_response_is_requested_again(harness: Make) -> None:
     h = harness(Keeps, model=[HALF, "whole"])
     h.send("/whoami")
     shown: list[tuple[str, str]] = []
@@ -61,7 +61,7 @@ def test_a_cut_answer_is_asked_for_again(harness: Make) -> None:
     assert [message.text for message in h.model.last.messages] == ["hello"]
 
 
-def test_an_answer_is_asked_for_again_from_the_last_whole_step(harness: Make) -> None:
+def test_retry_after_truncated_response_does_not_repeat_tool_calls(harness: Make) -> None:
     h = harness(Keeps, model=[ToolCall("", "keep", {"value": {"a": 1}}), HALF, "whole"])
     sent = h.send("hello")
     assert sent.text == "whole"
@@ -70,7 +70,7 @@ def test_an_answer_is_asked_for_again_from_the_last_whole_step(harness: Make) ->
 
 
 @pytest.mark.parametrize("stop", ["incomplete", "", None, "done"])
-def test_a_cut_answer_is_an_error_that_keeps_what_was_said(harness: Make, stop: Any) -> None:
+def test_truncated_response_error_keeps_partial_text(harness: Make, stop: Any) -> None:
     half = answer(*HALF.blocks, stop=stop)
     h = harness(Keeps, model=[half, half, half, "whole"])
     cut = h.send("hello")
@@ -89,7 +89,7 @@ def test_stream_error_keeps_the_text_already_shown(harness: Make) -> None:
     assert sent.text == "Once upon\n\nThe line went dead."
 
 
-def test_a_cut_answer_to_a_plugin_is_an_error(harness: Make) -> None:
+def test_ask_model_fails_on_truncated_response(harness: Make) -> None:
     class Asks(Plugin[NoConfig]):
         """Asks the auxiliary model."""
 
@@ -104,20 +104,20 @@ def test_a_cut_answer_to_a_plugin_is_an_error(harness: Make) -> None:
     assert "broke off" in result.text
 
 
-def test_the_end_at_a_limit_is_told(harness: Make) -> None:
+def test_response_cut_at_token_limit_adds_notice(harness: Make) -> None:
     sent = harness(model=[answer(TextBlock("so far"), stop="length")]).send("hello")
     assert sent.text == "so far"
     assert any("cut" in notice.text for notice in sent.notices)
 
 
-def test_too_many_calls_are_none(harness: Make) -> None:
+def test_response_with_too_many_tool_calls_runs_none(harness: Make) -> None:
     many = [ToolCall(f"c{n}", "keep", {"value": {}}) for n in range(5000)]
     sent = harness(Keeps, model=[answer(*many, stop="tools")]).send("hello")
     assert "5000 tool calls" in sent.text
     assert not sent.turn.tool_calls
 
 
-def test_everything_in_an_answer_can_be_stored(harness: Make) -> None:
+def test_response_with_nul_and_surrogates_can_be_stored(harness: Make) -> None:
     value = {"\ud800k\0": ["\udfff", {"deep\0": 1}]}
     blocks = [
         ThinkingBlock("th\0", "\ud800"),
@@ -136,7 +136,7 @@ def test_everything_in_an_answer_can_be_stored(harness: Make) -> None:
     assert sent.blocks[0].signature is None
 
 
-def test_arguments_nested_without_end_are_an_error_of_the_call(harness: Make) -> None:
+def test_deeply_nested_arguments_fail_the_call(harness: Make) -> None:
     value: dict[str, Any] = {}
     for _ in range(400):
         value = {"v": value}
@@ -149,7 +149,7 @@ ODD: list[Any] = [-(10**30), 10**30, float("nan"), float("-inf"), "many", True, 
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_a_usage_stays_a_count(harness: Make, value: Any) -> None:
+def test_odd_usage_values_become_bounded_counts(harness: Make, value: Any) -> None:
     usage = Usage(input=value, cache_read=value, output=value, input_cost=value)
     h = harness(model=[answer(TextBlock("good day"), usage=usage), "again"])
     sent = h.send("hello")

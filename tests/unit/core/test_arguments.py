@@ -1,4 +1,4 @@
-"""Wrong arguments of a call are told to the model in plain words, with what was given."""
+"""Wrong tool arguments: the error tells the model what is expected and what it gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bus: kinds, order, isolation, deadlines, strict mode, signals and middleware."""
+"""The hook bus: kinds, order, isolation, deadlines, strict mode, signals and middleware."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def bus() -> Bus:
 # Kinds
 
 
-async def test_collect_keeps_every_contribution_in_order_and_its_plugin(bus: Bus) -> None:
+async def test_collect_keeps_contributions_in_order_with_their_plugin(bus: Bus) -> None:
     one, two, three = (ContextBlock("t", text) for text in "abc")
     bus.register("a", implementing("pre_prompt", lambda: one), 0)
     bus.register("b", implementing("pre_prompt", lambda: None), 1)
@@ -118,7 +118,7 @@ async def test_collect_keeps_every_contribution_in_order_and_its_plugin(bus: Bus
     assert found == [("a", one), ("c", two), ("c", three)]
 
 
-async def test_collect_leaves_out_what_is_of_the_wrong_type(bus: Bus) -> None:
+async def test_collect_drops_contributions_of_the_wrong_type(bus: Bus) -> None:
     good = ContextBlock("t", "good")
     heard = failures(bus)
     bus.register("a", implementing("pre_prompt", lambda: "plain text"), 0)
@@ -129,7 +129,7 @@ async def test_collect_leaves_out_what_is_of_the_wrong_type(bus: Bus) -> None:
     assert "ContextBlock" in heard[0].reason
 
 
-async def test_a_field_whose_annotation_is_a_type_is_checked(bus: Bus) -> None:
+async def test_collect_checks_fields_with_evaluated_annotations(bus: Bus) -> None:
     # as in a module without `from __future__ import annotations`
     noted = make_dataclass(
         "Noted", [("note", str | None, None)], bases=(ContextBlock,), frozen=True
@@ -141,7 +141,7 @@ async def test_a_field_whose_annotation_is_a_type_is_checked(bus: Bus) -> None:
     assert "field note of Noted: expected str | None, got int" in heard[0].reason
 
 
-async def test_pipeline_gives_each_step_the_output_of_the_one_before(bus: Bus) -> None:
+async def test_pipeline_passes_each_output_to_the_next_plugin(bus: Bus) -> None:
     class Add:
         def __init__(self, letter: str) -> None:
             self.letter = letter
@@ -158,7 +158,7 @@ async def test_pipeline_gives_each_step_the_output_of_the_one_before(bus: Bus) -
     assert (await bus.pipeline("pre_reply", Ctx(), REPLY)).text == "helloab"
 
 
-async def test_first_asks_until_somebody_answers(bus: Bus) -> None:
+async def test_first_stops_at_the_first_answer(bus: Bus) -> None:
     asked: list[str] = []
 
     def answer(name: str, text: str | None) -> object:
@@ -177,7 +177,7 @@ VERDICTS = [Deny("no"), Ask("sure?"), Answer("known"), None]
 
 
 @given(st.lists(st.sampled_from(VERDICTS), max_size=6))
-def test_guard_asks_all_and_the_strictest_wins(verdicts: list[Any]) -> None:
+def test_guard_asks_every_plugin_and_strictest_verdict_wins(verdicts: list[Any]) -> None:
     bus, asked = Bus(), []
     for rank, verdict in enumerate(verdicts):
         act = lambda rank=rank, verdict=verdict: asked.append(rank) or verdict  # noqa: E731
@@ -189,7 +189,7 @@ def test_guard_asks_all_and_the_strictest_wins(verdicts: list[Any]) -> None:
     assert found.plugin == (f"p{verdicts.index(strictest)}" if strictest is not None else "")
 
 
-async def test_several_asks_become_one_with_every_reason_and_preview(bus: Bus) -> None:
+async def test_guard_merges_asks_with_all_reasons_and_previews(bus: Bus) -> None:
     asks = [Ask("it deletes files.", "rm -r x"), Ask("a page asked for it", "https://x", once=True)]
     for rank, ask in enumerate([*asks, Answer("cached"), Ask("again", "rm -r x")]):
         bus.register(f"p{rank}", implementing("pre_tool", lambda ask=ask: ask), rank)
@@ -199,7 +199,7 @@ async def test_several_asks_become_one_with_every_reason_and_preview(bus: Bus) -
     assert found.verdict == Ask(reasons, "rm -r x\n\nhttps://x", once=True)
 
 
-async def test_guard_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> None:
+async def test_guard_passes_on_changes_and_stops_at_first_deny(bus: Bus) -> None:
     asked: list[str] = []
 
     class Change:
@@ -227,7 +227,7 @@ async def test_guard_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> N
 
 
 @given(st.permutations(range(5)))
-def test_the_order_is_that_of_the_ranks_whatever_came_first(ranks: list[int]) -> None:
+def test_hook_order_follows_rank_not_registration(ranks: list[int]) -> None:
     bus = Bus()
     for rank in ranks:
         for hook in ("pre_model", "post_tool"):
@@ -239,7 +239,7 @@ def test_the_order_is_that_of_the_ranks_whatever_came_first(ranks: list[int]) ->
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_hooks_after_the_deed_run_in_reverse_and_others_do_not(hook: str, bus: Bus) -> None:
+def test_post_and_end_hooks_run_in_reverse_order(hook: str, bus: Bus) -> None:
     for rank in (1, 0):
         bus.register(f"p{rank}", implementing(hook, lambda: None), rank)
     names = [impl.plugin for impl in bus.implementations(hook)]
@@ -248,7 +248,7 @@ def test_hooks_after_the_deed_run_in_reverse_and_others_do_not(hook: str, bus: B
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_tryfirst_is_called_first_and_trylast_last_on_every_hook(hook: str, bus: Bus) -> None:
+def test_tryfirst_runs_first_and_trylast_last_on_every_hook(hook: str, bus: Bus) -> None:
     bus.register("last", implementing(hook, lambda: None, trylast=True), 0)
     bus.register("middle", implementing(hook, lambda: None), 1)
     bus.register("first", implementing(hook, lambda: None, tryfirst=True), 2)
@@ -263,7 +263,7 @@ FAULTS = [ValueError("broken"), SystemExit(3), RecursionError("deep"), StopItera
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
 @pytest.mark.parametrize("kind", OPEN)
-async def test_a_failing_plugin_is_passed_over(kind: str, fault: BaseException, bus: Bus) -> None:
+async def test_failing_plugin_is_skipped(kind: str, fault: BaseException, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     ran: list[str] = []
     bus.register("bad", raising(hook, fault), 0)
@@ -280,7 +280,7 @@ async def test_a_failing_plugin_is_passed_over(kind: str, fault: BaseException, 
 
 @pytest.mark.parametrize("wrong", [True, "yes", 0, {}, object(), Deny])
 @pytest.mark.parametrize("kind", CLOSED)
-async def test_a_guard_that_answers_nonsense_denies(kind: str, wrong: object, bus: Bus) -> None:
+async def test_guard_with_invalid_return_denies(kind: str, wrong: object, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     bus.register("guard", implementing(hook, lambda: wrong), 0)
     found = await ask(bus, Ctx())
@@ -288,7 +288,7 @@ async def test_a_guard_that_answers_nonsense_denies(kind: str, wrong: object, bu
 
 
 @pytest.mark.parametrize("kind", CLOSED)
-async def test_a_refusal_for_nonsense_names_the_guard(kind: str, bus: Bus) -> None:
+async def test_denial_for_invalid_return_names_the_guard(kind: str, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     bus.register("doorman", implementing(hook, lambda: True), 0)
     found = await ask(bus, Ctx())
@@ -297,7 +297,7 @@ async def test_a_refusal_for_nonsense_names_the_guard(kind: str, bus: Bus) -> No
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
 @pytest.mark.parametrize("kind", CLOSED)
-async def test_a_guard_that_fails_denies(kind: str, fault: BaseException, bus: Bus) -> None:
+async def test_failing_guard_denies(kind: str, fault: BaseException, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     bus.register("guard", raising(hook, fault), 0)
     bus.register("other", implementing(hook, lambda: None), 1)
@@ -307,7 +307,7 @@ async def test_a_guard_that_fails_denies(kind: str, fault: BaseException, bus: B
 
 
 @pytest.mark.parametrize("kind", BY_KIND)
-def test_an_interrupt_passes_through(kind: str, bus: Bus) -> None:
+def test_keyboard_interrupt_passes_through(kind: str, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     bus.register("p", raising(hook, KeyboardInterrupt()), 0)
     heard = failures(bus)
@@ -321,7 +321,7 @@ def test_an_interrupt_passes_through(kind: str, bus: Bus) -> None:
 
 
 @pytest.mark.parametrize("kind", BY_KIND)
-async def test_a_cancellation_that_nobody_asked_for_is_a_failure(kind: str, bus: Bus) -> None:
+async def test_unrequested_cancellation_counts_as_failure(kind: str, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     bus.register("p", raising(hook, asyncio.CancelledError()), 0)
     heard = failures(bus)
@@ -329,7 +329,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_failure(kind: str, bus:
     assert [failure.plugin for failure in heard] == ["p"]
 
 
-async def test_a_cancelled_turn_ends_a_waiting_hook_and_is_no_failure(bus: Bus) -> None:
+async def test_turn_cancellation_ends_waiting_hook_without_failure(bus: Bus) -> None:
     entered = asyncio.Event()
     ended: list[str] = []
 
@@ -352,7 +352,7 @@ async def test_a_cancelled_turn_ends_a_waiting_hook_and_is_no_failure(bus: Bus) 
     assert (ended, heard) == (["clean"], [])
 
 
-async def test_strict_mode_raises_what_a_plugin_raised() -> None:
+async def test_strict_mode_reraises_plugin_exceptions() -> None:
     for hook, ask in BY_KIND.values():
         bus = Bus(strict=True)
         bus.register("bad", raising(hook, LookupError("the very one")), 0)
@@ -360,7 +360,7 @@ async def test_strict_mode_raises_what_a_plugin_raised() -> None:
             await ask(bus, Ctx())
 
 
-async def test_strict_mode_raises_for_a_wrong_type() -> None:
+async def test_strict_mode_raises_on_wrong_return_type() -> None:
     bus = Bus(strict=True)
     bus.register("bad", implementing("pre_tool", lambda: True), 0)
     with pytest.raises(TypeError, match="bool"):
@@ -375,7 +375,7 @@ class _Own:
         return asyncio.sleep(0, ContextBlock("own", "x")).__await__()
 
 
-async def test_plain_coroutine_and_other_awaitables_are_all_hooks(bus: Bus) -> None:
+async def test_hook_may_return_a_value_coroutine_or_awaitable(bus: Bus) -> None:
     async def soon() -> ContextBlock:
         return ContextBlock("at-once", "x")
 
@@ -395,7 +395,7 @@ async def test_plain_coroutine_and_other_awaitables_are_all_hooks(bus: Bus) -> N
     assert [block.tag for _, block in found] == ["at-once", "later", "future", "own"]
 
 
-async def test_a_hook_may_use_its_own_timeouts(bus: Bus) -> None:
+async def test_hook_may_use_its_own_timeout(bus: Bus) -> None:
     async def patient() -> ContextBlock:
         try:
             async with asyncio.timeout(0.01):
@@ -409,7 +409,7 @@ async def test_a_hook_may_use_its_own_timeouts(bus: Bus) -> None:
     assert [block.tag for _, block in found] == ["gave-up"]
 
 
-async def test_a_timeout_inside_a_hook_is_no_cancellation_of_it(bus: Bus) -> None:
+async def test_repeated_timeouts_inside_a_hook_do_not_cancel_it(bus: Bus) -> None:
     async def polls() -> ContextBlock:
         for _ in range(10):
             with contextlib.suppress(TimeoutError):
@@ -436,9 +436,7 @@ async def _suppresses_the_cancellation() -> None:
 
 
 @pytest.mark.parametrize("act", [_waits, _suppresses_the_cancellation])
-async def test_an_async_hook_past_its_deadline_is_cancelled_and_named(
-    act: Callable[[], Any],
-) -> None:
+async def test_async_hook_past_its_deadline_is_cancelled_and_named(act: Callable[[], Any]) -> None:
     bus = Bus(deadlines={"pre_prompt": 0.05})
     good = ContextBlock("good", "x")
     bus.register("late", implementing("pre_prompt", act), 0)
@@ -449,7 +447,7 @@ async def test_an_async_hook_past_its_deadline_is_cancelled_and_named(
 
 
 @pytest.mark.parametrize("act", [_waits, _suppresses_the_cancellation])
-async def test_an_async_guard_past_its_deadline_denies(act: Callable[[], Any]) -> None:
+async def test_async_guard_past_its_deadline_denies(act: Callable[[], Any]) -> None:
     bus = Bus(deadlines={"pre_tool": 0.05})
     bus.register("late", implementing("pre_tool", act), 0)
     found = await bus.guard("pre_tool", Ctx(), CALL)
@@ -457,7 +455,7 @@ async def test_an_async_guard_past_its_deadline_denies(act: Callable[[], Any]) -
     assert isinstance(found.verdict, Deny)
 
 
-async def test_a_def_hook_past_its_deadline_is_not_interrupted() -> None:
+async def test_sync_hook_past_its_deadline_is_not_interrupted() -> None:
     bus = Bus(deadlines={"pre_prompt": 0.01})
     block = ContextBlock("late", "x")
 
@@ -471,14 +469,14 @@ async def test_a_def_hook_past_its_deadline_is_not_interrupted() -> None:
     assert heard == []
 
 
-async def test_a_plugins_own_timeout_keeps_its_words(bus: Bus) -> None:
+async def test_timeout_error_of_a_plugin_keeps_its_message(bus: Bus) -> None:
     bus.register("p", raising("pre_prompt", TimeoutError("the weather service is slow")), 0)
     heard = failures(bus)
     await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
     assert "the weather service is slow" in heard[0].reason
 
 
-async def test_the_person_is_told_whom_the_turn_waits_for(
+async def test_slow_hook_notice_names_plugin_and_hook(
     monkeypatch: pytest.MonkeyPatch, bus: Bus
 ) -> None:
     monkeypatch.setattr("hookline.bus.deadline.SLOW_HOOK_SECONDS", 0.02)
@@ -496,7 +494,7 @@ async def test_the_person_is_told_whom_the_turn_waits_for(
     assert ctx.told == ["Waiting for plugin p0 (pre_prompt)."]
 
 
-async def test_a_hook_that_swallows_a_cancellation_does_not_keep_the_turn(bus: Bus) -> None:
+async def test_hook_that_suppresses_cancellation_does_not_block_the_turn(bus: Bus) -> None:
     entered = asyncio.Event()
 
     async def swallows() -> None:
@@ -515,7 +513,7 @@ async def test_a_hook_that_swallows_a_cancellation_does_not_keep_the_turn(bus: B
 # Failures in a row
 
 
-async def test_three_failures_in_a_row_switch_a_plugin_off_and_tell(bus: Bus) -> None:
+async def test_plugin_is_switched_off_after_three_failures_in_a_row(bus: Bus) -> None:
     ran: list[int] = []
 
     def act() -> None:
@@ -535,7 +533,7 @@ async def test_three_failures_in_a_row_switch_a_plugin_off_and_tell(bus: Bus) ->
     assert len(ran) == 4, "another session is not concerned"
 
 
-async def test_a_success_starts_the_count_again(bus: Bus) -> None:
+async def test_success_resets_the_failure_count(bus: Bus) -> None:
     outcomes = [ValueError(), ValueError(), None, ValueError(), ValueError(), None]
     ran: list[int] = []
 
@@ -553,7 +551,7 @@ async def test_a_success_starts_the_count_again(bus: Bus) -> None:
     assert ctx.told == []
 
 
-async def test_wrong_contributions_in_a_list_count_as_failures_in_a_row(bus: Bus) -> None:
+async def test_wrong_items_in_a_list_count_as_failures(bus: Bus) -> None:
     bus.register("bad", implementing("pre_prompt", lambda: [7]), 0)
     heard = failures(bus)
     ctx = Ctx()
@@ -563,7 +561,7 @@ async def test_wrong_contributions_in_a_list_count_as_failures_in_a_row(bus: Bus
 
 
 @pytest.mark.parametrize("guard", ["pre_tool", "on_message", "pre_learn", "pre_read"])
-async def test_a_plugin_that_guards_is_never_switched_off(guard: str, bus: Bus) -> None:
+async def test_plugin_with_guards_is_never_switched_off(guard: str, bus: Bus) -> None:
     ran: list[str] = []
 
     class Guard:
@@ -589,17 +587,17 @@ async def test_a_plugin_that_guards_is_never_switched_off(guard: str, bus: Bus) 
 # Registration
 
 
-def test_a_misspelt_hook_is_refused_with_the_nearest_right_one(bus: Bus) -> None:
+def test_misspelt_hook_error_suggests_the_nearest_name(bus: Bus) -> None:
     with pytest.raises(PluginRefused, match=r"unknown hook 'pre_tol'; did you mean pre_tool"):
         bus.register("greeter", implementing("pre_tol", lambda: None), 0)
 
 
-def test_a_name_like_no_hook_says_where_the_names_are(bus: Bus) -> None:
+def test_unknown_hook_error_says_where_hooks_are_listed(bus: Bus) -> None:
     with pytest.raises(PluginRefused, match="hookline hooks"):
         bus.register("greeter", implementing("zzzz", lambda: None), 0)
 
 
-def test_a_method_named_like_a_hook_but_not_marked_is_refused(bus: Bus) -> None:
+def test_unmarked_method_with_hook_name_is_refused(bus: Bus) -> None:
     class Guard:
         def pre_tool(self, ctx: Any, call: ToolCall) -> Deny:
             return Deny("never")
@@ -608,7 +606,7 @@ def test_a_method_named_like_a_hook_but_not_marked_is_refused(bus: Bus) -> None:
         bus.register("guard", Guard(), 0)
 
 
-def test_a_wrapper_is_refused_and_around_is_named(bus: Bus) -> None:
+def test_hook_wrapper_error_points_to_around_hooks(bus: Bus) -> None:
     class Wraps:
         @hookimpl(wrapper=True)
         def pre_tool(self, ctx: Any, call: ToolCall) -> Any:
@@ -618,7 +616,7 @@ def test_a_wrapper_is_refused_and_around_is_named(bus: Bus) -> None:
         bus.register("wraps", Wraps(), 0)
 
 
-def test_a_wrong_argument_is_refused_and_named(bus: Bus) -> None:
+def test_unknown_hook_argument_is_refused_by_name(bus: Bus) -> None:
     class Wrong:
         @hookimpl
         def pre_tool(self, ctx: Any, tool_call: ToolCall) -> None: ...
@@ -627,7 +625,7 @@ def test_a_wrong_argument_is_refused_and_named(bus: Bus) -> None:
         bus.register("wrong", Wrong(), 0)
 
 
-def test_a_coroutine_for_a_synchronous_hook_is_refused(bus: Bus) -> None:
+def test_coroutine_for_sync_hook_is_refused(bus: Bus) -> None:
     class Async:
         @hookimpl
         async def register_tools(self, register: Any) -> None: ...
@@ -636,7 +634,7 @@ def test_a_coroutine_for_a_synchronous_hook_is_refused(bus: Bus) -> None:
         bus.register("async", Async(), 0)
 
 
-def test_a_refused_plugin_leaves_nothing_behind(bus: Bus) -> None:
+def test_refused_plugin_leaves_nothing_registered(bus: Bus) -> None:
     class HalfRight:
         @hookimpl
         def post_tool(self, ctx: Any, result: ToolResult) -> None: ...
@@ -655,7 +653,7 @@ def test_a_refused_plugin_leaves_nothing_behind(bus: Bus) -> None:
     assert [hook for hook in HOOKS if bus.implementations(hook)] == ["start_of_turn", "post_tool"]
 
 
-def test_a_property_that_is_not_ready_yet_does_not_hinder_registration(bus: Bus) -> None:
+def test_property_that_raises_does_not_prevent_registration(bus: Bus) -> None:
     class Lazy:
         @property
         def client(self) -> Any:
@@ -668,14 +666,14 @@ def test_a_property_that_is_not_ready_yet_does_not_hinder_registration(bus: Bus)
     assert len(bus.implementations("start_of_turn")) == 1
 
 
-async def test_an_unregistered_plugin_is_not_called_any_more(bus: Bus) -> None:
+async def test_unregistered_plugin_is_not_called(bus: Bus) -> None:
     bus.register("a", implementing("pre_tool", lambda: Deny("no")), 0)
     bus.unregister("a")
     bus.unregister("a")
     assert (await bus.guard("pre_tool", Ctx(), CALL)).verdict is None
 
 
-async def test_implementations_may_take_any_part_of_the_arguments(bus: Bus) -> None:
+async def test_hook_may_take_any_subset_of_arguments(bus: Bus) -> None:
     got: list[Any] = []
 
     class EventOnly:
@@ -703,7 +701,7 @@ async def test_implementations_may_take_any_part_of_the_arguments(bus: Bus) -> N
 
 
 @pytest.mark.parametrize("kind", BY_KIND)
-async def test_the_signal_of_a_hook_follows_it(kind: str, bus: Bus) -> None:
+async def test_signal_of_a_hook_follows_the_hook(kind: str, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     order: list[str] = []
     bus.register("p", implementing(hook, lambda: order.append("hook")), 0)
@@ -712,7 +710,7 @@ async def test_the_signal_of_a_hook_follows_it(kind: str, bus: Bus) -> None:
     assert order == ["hook", "signal"]
 
 
-async def test_a_signal_tells_the_outcome_of_a_pipeline(bus: Bus) -> None:
+async def test_pipeline_signal_carries_the_final_value(bus: Bus) -> None:
     heard: list[Reply] = []
     bus.register("p", implementing("pre_reply", lambda: GOOD["pre_reply"]), 0)
     bus.signals.connect("pre_reply", lambda event, ctx: heard.append(event))
@@ -721,7 +719,7 @@ async def test_a_signal_tells_the_outcome_of_a_pipeline(bus: Bus) -> None:
 
 
 @pytest.mark.parametrize("kind", CLOSED)
-async def test_a_denial_is_told_by_the_signal_denied(kind: str, bus: Bus) -> None:
+async def test_denial_sends_the_denied_signal(kind: str, bus: Bus) -> None:
     hook, ask = BY_KIND[kind]
     heard: list[tuple[str, Any]] = []
     bus.register("lenient", implementing(hook, lambda: None), 0)
@@ -746,7 +744,7 @@ async def test_guard_without_a_denial_sends_no_denied_signal(bus: Bus) -> None:
     assert heard == []
 
 
-async def test_receivers_of_a_signal_are_isolated(bus: Bus) -> None:
+async def test_failing_signal_receiver_does_not_affect_others(bus: Bus) -> None:
     heard: list[str] = []
 
     def bad(event: Any, ctx: Any) -> None:
@@ -772,7 +770,7 @@ async def test_receivers_of_a_signal_are_isolated(bus: Bus) -> None:
     assert sorted(heard) == ["later", "word"]
 
 
-def test_a_disconnected_receiver_hears_no_more(bus: Bus) -> None:
+def test_disconnected_receiver_gets_no_signals(bus: Bus) -> None:
     heard: list[Any] = []
 
     def hear(event: Any, ctx: Any) -> None:
@@ -809,7 +807,7 @@ async def run(bus: Bus, core: Any = None) -> ToolResult:
     return await bus.around("around_tool", Ctx(), CALL, core or answer, ToolResult)
 
 
-async def test_middleware_nests_in_the_order_of_the_ranks(bus: Bus) -> None:
+async def test_middleware_nests_in_rank_order(bus: Bus) -> None:
     order: list[str] = []
 
     def layer(name: str) -> Wrap:
@@ -873,7 +871,7 @@ OWN_FAULTS = [_breaks, _breaks_after, _returns_text, _forgets, _leaves, "no midd
 
 
 @pytest.mark.parametrize("middleware", OWN_FAULTS)
-async def test_a_middlewares_own_fault_names_it(middleware: Any, bus: Bus) -> None:
+async def test_middleware_error_names_its_plugin(middleware: Any, bus: Bus) -> None:
     bus.register("outer", Wrap(_passes), 0)
     bus.register("broken", Wrap(middleware), 1)
     heard = failures(bus)
@@ -883,7 +881,7 @@ async def test_a_middlewares_own_fault_names_it(middleware: Any, bus: Bus) -> No
     assert [failure.plugin for failure in heard] == ["broken"]
 
 
-async def test_a_factory_that_fails_is_a_fault_and_the_call_does_not_run(bus: Bus) -> None:
+async def test_failing_middleware_factory_stops_the_call(bus: Bus) -> None:
     ran: list[ToolCall] = []
 
     async def core(call: ToolCall) -> ToolResult:
@@ -897,7 +895,7 @@ async def test_a_factory_that_fails_is_a_fault_and_the_call_does_not_run(bus: Bu
     assert ran == []
 
 
-async def test_an_inner_error_passes_through_unblamed(bus: Bus) -> None:
+async def test_inner_error_passes_through_middleware_unchanged(bus: Bus) -> None:
     bus.register("a", Wrap(_passes), 0)
     bus.register("b", Wrap(_passes), 1)
     heard = failures(bus)
@@ -906,13 +904,13 @@ async def test_an_inner_error_passes_through_unblamed(bus: Bus) -> None:
     assert heard == []
 
 
-async def test_an_inner_error_that_middleware_turns_into_another_is_its_own(bus: Bus) -> None:
+async def test_error_translated_by_middleware_is_blamed_on_it(bus: Bus) -> None:
     bus.register("translates", Wrap(_translates), 0)
     with pytest.raises(MiddlewareError, match=r"translates.*my own words"):
         await run(bus, _inner_error)
 
 
-async def test_middleware_may_answer_itself_and_may_call_again(bus: Bus) -> None:
+async def test_middleware_may_short_circuit_or_retry(bus: Bus) -> None:
     count: list[int] = []
 
     async def flaky(call: ToolCall) -> ToolResult:
@@ -939,7 +937,7 @@ async def test_middleware_may_answer_itself_and_may_call_again(bus: Bus) -> None
     assert len(count) == 3
 
 
-async def test_a_cancellation_passes_through_middleware(bus: Bus) -> None:
+async def test_cancellation_passes_through_middleware(bus: Bus) -> None:
     entered = asyncio.Event()
     seen: list[type[BaseException]] = []
 
@@ -965,7 +963,7 @@ async def test_a_cancellation_passes_through_middleware(bus: Bus) -> None:
     assert (seen, heard) == ([asyncio.CancelledError], [])
 
 
-async def test_observers_see_each_step_with_result_and_error(bus: Bus) -> None:
+async def test_observers_see_each_hook_call_with_result_and_error(bus: Bus) -> None:
     seen: list[tuple[str, Any, str]] = []
     bus.observers.append(
         lambda ctx, step: seen.append((step.plugin, step.result, type(step.failure).__name__))

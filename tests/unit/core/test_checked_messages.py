@@ -1,4 +1,4 @@
-"""What a guard of messages sees, and what a refused message leaves behind."""
+"""Message guards (``on_message``): what they see, and what a refused message leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Make = Callable[..., Any]
 
 
 class Guard(Plugin[NoConfig]):
-    """Refuses messages that say so, and notes the session of each."""
+    """Refuses messages that ask for it, and records the session of each."""
 
     @hookimpl
     def setup(self, host: Any) -> None:

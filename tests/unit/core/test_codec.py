@@ -1,4 +1,4 @@
-"""What a channel took and what is to be delivered is the same after a restart, every field of it.
+"""Stored messages and replies keep every field after a restart.
 
 Messages lie in the inbox while their turn waits, replies in the outbox while their channel is away.
 """
@@ -87,12 +87,12 @@ REPLY = {
 
 
 @given(st.builds(Inbound, **INBOUND))
-def test_a_message_comes_back_as_it_was_taken(inbound: Inbound) -> None:
+def test_inbound_round_trips_through_storage(inbound: Inbound) -> None:
     assert inbound_from_json(to_json(inbound)) == inbound
 
 
 @given(st.builds(Reply, **REPLY))
-def test_a_reply_comes_back_as_it_was_made(reply: Reply) -> None:
+def test_reply_round_trips_through_storage(reply: Reply) -> None:
     again = reply_from_json(to_json(reply), SESSION, "r")
     assert again == reply
     assert [(b.id, b.label, b.style) for b in again.buttons] == [
@@ -100,12 +100,12 @@ def test_a_reply_comes_back_as_it_was_made(reply: Reply) -> None:
     ]
 
 
-def test_the_properties_above_draw_every_field_that_is_stored() -> None:
+def test_round_trip_strategies_cover_every_stored_field() -> None:
     assert {f.name for f in fields(Inbound)} == {*INBOUND, "system"}
     assert {f.name for f in fields(Reply)} == {*REPLY, "repeated", "delivered"}
 
 
-def test_the_system_text_of_one_turn_is_not_stored() -> None:
+def test_codec_does_not_store_ephemeral_system_text() -> None:
     inbound = Inbound("fake", "c", "u", "m", "hello", system="be brief")
     assert "be brief" not in to_json(inbound)
 
@@ -127,7 +127,7 @@ def test_codec_reads_rows_of_an_older_version() -> None:
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
 )
-def test_a_choice_is_a_string_and_keeps_its_id_and_style(again: Callable[[Choice], Choice]) -> None:
+def test_choice_is_a_string_that_keeps_id_and_style(again: Callable[[Choice], Choice]) -> None:
     choice = again(Choice("once", "Once", "primary"))
     assert (choice, choice.id, choice.label, choice.style) == ("Once", "once", "Once", "primary")
     assert Choice("Deny").id == Choice("Deny").label == "Deny"
@@ -144,7 +144,7 @@ class Threaded(Plugin):
         )
 
 
-def test_every_field_of_a_message_reaches_the_turn_and_of_a_reply_the_channel(
+def test_message_fields_reach_the_turn_and_reply_fields_the_channel(
     harness: Make, tmp_path: Path
 ) -> None:
     h = harness(Threaded, model=["hello"], home=tmp_path / "home")
@@ -174,7 +174,7 @@ class Chooser(Plugin):
         return Question("Which one?", (Choice("r", "Red", "primary"), "Blue"))
 
 
-def test_a_reply_goes_into_the_thread_of_its_message_and_says_if_it_asks(harness: Make) -> None:
+def test_reply_has_thread_of_its_message_and_kind_question_or_answer(harness: Make) -> None:
     h = harness(Chooser, model=["hello"])
 
     async def go() -> list[Reply]:

@@ -1,4 +1,4 @@
-"""What a slash command is, and when a session ends and the next one begins."""
+"""Slash commands, and when one session ends and the next begins."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def said(h: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["/nothing", "/NoThing with words", "  /nope"])
-def test_an_unknown_command_is_answered_and_not_sent_to_the_model(harness: Make, text: str) -> None:
+def test_unknown_command_gets_reply_without_the_model(harness: Make, text: str) -> None:
     h = harness(Notes)
     outcome = h.send(text)
     assert outcome.stop == "command"
@@ -59,13 +59,15 @@ def test_an_unknown_command_is_answered_and_not_sent_to_the_model(harness: Make,
 
 
 @pytest.mark.parametrize("text", ["/etc/hosts is odd", "a /help", "/", "// comment", "/1 is one"])
-def test_slash_text_that_is_no_command_goes_to_the_model(harness: Make, text: str) -> None:
+def test_text_with_a_slash_that_is_not_a_command_goes_to_the_model(
+    harness: Make, text: str
+) -> None:
     h = harness(Notes, model=["ok"])
     assert h.send(text).text == "ok"
     assert said(h) == [text]
 
 
-def test_letter_case_does_not_matter_and_aliases_work(harness: Make) -> None:
+def test_command_ignores_letter_case_and_accepts_aliases(harness: Make) -> None:
     h = harness(Notes, model=["a"])
     assert h.send("/StandUp  all well ").text == "terminal: all well"
     assert h.send("/su").text == "terminal: nothing"
@@ -74,18 +76,18 @@ def test_letter_case_does_not_matter_and_aliases_work(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("text", ["/standup\nall well", "/standup\tall well"])
-def test_any_space_separates_a_command_from_its_words(harness: Make, text: str) -> None:
+def test_command_arguments_follow_any_whitespace(harness: Make, text: str) -> None:
     h = harness(Notes)
     assert h.send(text).text == "terminal: all well"
 
 
-def test_a_command_that_fails_tells_and_the_app_runs(harness: Make) -> None:
+def test_failing_command_replies_with_its_error(harness: Make) -> None:
     h = harness(Notes, model=["a"], strict=False)
     assert h.send("/standup crash").text == "/standup failed: no voice"
     assert h.send("x").text == "a"
 
 
-def test_status_usage_and_context_before_and_after_a_turn(harness: Make) -> None:
+def test_status_usage_and_context_commands_before_and_after_a_turn(harness: Make) -> None:
     h = harness(Inspect, Notes, model=[[calls("look")], "a"])
     assert h.send("/usage").text == "No model call yet."
     h.send("x")
@@ -106,7 +108,7 @@ IDLE, OLD = {"session.idle_hours": 2}, {"session.max_days": 3, "session.idle_hou
 @pytest.mark.parametrize("session", [None, "named"])
 @pytest.mark.parametrize(("core", "step", "stays"), [(IDLE, 1.5, 3), (OLD, 20.0, 3)])
 @pytest.mark.parametrize("restart", [False, True])
-def test_a_session_ends_when_it_is_idle_or_old(
+def test_session_ends_when_idle_or_old(
     harness: Make,
     clock: Any,
     tmp_path: Path,
@@ -138,7 +140,7 @@ def test_a_session_ends_when_it_is_idle_or_old(
         assert fresh.id == "named~2"
 
 
-def test_the_clock_of_idle_times_can_be_shifted_from_outside(python: Any) -> None:
+def test_clock_offset_variable_shifts_the_clock(python: Any) -> None:
     body = "import time; from hookline import clock; print(clock.now() - time.time())"
     done = python(body, HOOKLINE_CLOCK_OFFSET="86400")
     assert round(float(done.stdout)) == 86400, done.stderr

@@ -1,4 +1,4 @@
-"""What a context does for its session: asking the auxiliary model, the gates, the window."""
+"""A context serves its session: auxiliary model, read and learn guards, context window."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Make = Callable[..., Any]
 
 
 class Gates(Plugin):
-    """Notes which session each text belongs to, and refuses what is marked."""
+    """Records the session of each text, and refuses marked ones."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -53,7 +53,7 @@ class Gates(Plugin):
 
 
 class Asking(Plugin):
-    """Uses its context outside of a turn: in a command and for the stable prompt."""
+    """Uses its context outside a turn: in a command and for the stable prompt."""
 
     @command("/summarise")
     async def summarise(self, ctx: Context, args: str) -> str:
@@ -83,7 +83,7 @@ def h(harness: Make) -> Any:
     return harness(Inspect, Gates, Asking, model=["hello", "in short", "again"], strict=False)
 
 
-def test_a_command_asks_the_sessions_model_and_the_session_is_charged(h: Any) -> None:
+def test_command_uses_the_session_model_and_its_usage_counts(h: Any) -> None:
     h.send("hello")
     h.runtime.engine.providers.add("other", h.model)
     h.send("/model other/small")
@@ -93,7 +93,7 @@ def test_a_command_asks_the_sessions_model_and_the_session_is_charged(h: Any) ->
     assert "auxiliary" in used
 
 
-def test_guards_see_the_session_for_which_something_is_read_or_learnt(h: Any) -> None:
+def test_read_and_learn_guards_see_the_session(h: Any) -> None:
     h.send("hello")
     session = h.send("/keep tea at five").turn.session.id
     assert ("read", "memory", session) in h.plugin(Gates).seen
@@ -106,7 +106,7 @@ def test_gate_refusal_reaches_the_caller_with_its_reason(h: Any) -> None:
     assert h.send("/keep the secret").text.startswith("refused: ")
 
 
-def test_the_window_is_that_of_the_sessions_model_or_the_named_one(h: Any) -> None:
+def test_context_window_is_of_the_session_or_named_model(h: Any) -> None:
     h.send("hello")
     assert h.send("/room").text == "128000"
     named = h.send("/room anthropic/claude-sonnet-4-5").text
@@ -114,7 +114,7 @@ def test_the_window_is_that_of_the_sessions_model_or_the_named_one(h: Any) -> No
     assert h.send("/room").text == named != "128000"
 
 
-def test_background_work_names_the_session_it_is_for(h: Any) -> None:
+def test_background_learn_names_its_session(h: Any) -> None:
     h.send("hello")
     host = h.plugin(Asking).host
     h.run(host.learn("tea at five", "a job", "note", session_id="test"))
@@ -124,7 +124,7 @@ def test_background_work_names_the_session_it_is_for(h: Any) -> None:
 
 
 class Wires(Plugin):
-    """Notes what each wire request says of itself."""
+    """Records the purpose and roles of each wire request."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -141,7 +141,7 @@ class Wires(Plugin):
         self.seen.append((wire.purpose, roles))
 
 
-def test_a_wire_request_says_what_it_is_for_and_whose_words_it_holds(harness: Make) -> None:
+def test_wire_request_has_purpose_and_message_roles(harness: Make) -> None:
     h = harness(Wires, Asking, model=[calls("look"), "done", "in short"], strict=False)
     h.send("hello")
     h.send("/summarise it")
@@ -153,7 +153,7 @@ def test_a_wire_request_says_what_it_is_for_and_whose_words_it_holds(harness: Ma
 
 
 class Listening(Plugin):
-    """Asks the auxiliary model in a turn, after it, and in a command; hears of waits."""
+    """Asks the auxiliary model in a turn, after it and in a command; records waits."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -177,7 +177,7 @@ class Listening(Plugin):
         return await ctx.ask_model("in a command")
 
 
-def test_a_wait_for_the_auxiliary_model_is_told_where_a_person_waits(harness: Make) -> None:
+def test_auxiliary_model_wait_is_shown_only_where_a_person_waits(harness: Make) -> None:
     h = harness(Listening, model=["aside", "answer", "title"])
     send = h.model.send
 

@@ -39,7 +39,7 @@ INTERRUPTED = "Interrupted: "
 
 
 class Slow(Plugin[NoConfig]):
-    """Tools that wait until they are let go."""
+    """Tools that wait until they are released."""
 
     entered: asyncio.Event
     go_on: asyncio.Event
@@ -75,7 +75,7 @@ class Slow(Plugin[NoConfig]):
 
 
 async def started(h: Any, text: str = "go") -> asyncio.Task[Any]:
-    """A turn that stands in its slow tool."""
+    """A turn that waits in its slow tool."""
     await h.aopen()
     task = asyncio.ensure_future(h.asend(text))
     async with asyncio.timeout(5):
@@ -96,9 +96,7 @@ def assert_whole(messages: Any) -> None:
 # Stopping
 
 
-async def test_stop_leaves_one_result_for_each_call_and_a_history_that_goes_on(
-    harness: Make,
-) -> None:
+async def test_stop_leaves_one_result_per_call_and_a_valid_history(harness: Make) -> None:
     asked = [calls("quick"), calls("wait"), calls("quick"), calls("wait")]
     h = harness(Slow, model=[asked, "next"])
     task = await started(h)
@@ -113,7 +111,7 @@ async def test_stop_leaves_one_result_for_each_call_and_a_history_that_goes_on(
     assert (await h.asend("/stop")).text == "Nothing is running."
 
 
-async def test_stop_among_parallel_calls_keeps_what_is_done(harness: Make) -> None:
+async def test_stop_during_parallel_calls_keeps_finished_results(harness: Make) -> None:
     h = harness(Slow, model=[[calls("quick"), calls("watch"), calls("quick")], "next"])
     task = await started(h)
     await h.asend("/stop")
@@ -124,7 +122,7 @@ async def test_stop_among_parallel_calls_keeps_what_is_done(harness: Make) -> No
     assert_whole(h.model.last.messages)
 
 
-async def test_stop_while_the_model_thinks(harness: Make) -> None:
+async def test_stop_interrupts_a_model_call(harness: Make) -> None:
     class Thinks(Plugin[NoConfig]):
         @hookimpl
         def around_model(self, ctx: Any, request: ModelRequest) -> Any:
@@ -147,7 +145,7 @@ async def test_stop_while_the_model_thinks(harness: Make) -> None:
     assert_whole(h.model.last.messages)
 
 
-async def test_stop_keeps_what_was_said_in_the_history(harness: Make) -> None:
+async def test_stop_keeps_the_response_in_history(harness: Make) -> None:
     class Lingers(Plugin[NoConfig]):
         @hookimpl
         def around_model(self, ctx: Any, request: ModelRequest) -> Any:
@@ -172,7 +170,7 @@ async def test_stop_keeps_what_was_said_in_the_history(harness: Make) -> None:
     assert_whole(h.model.last.messages)
 
 
-async def test_stop_ends_a_sub_agent_and_its_parent(harness: Make) -> None:
+async def test_stop_ends_sub_agent_and_parent(harness: Make) -> None:
     h = harness(Slow, model=[[calls("delegate")], [calls("wait")], "next"])
     task = await started(h)
     await h.asend("/stop")
@@ -183,7 +181,7 @@ async def test_stop_ends_a_sub_agent_and_its_parent(harness: Make) -> None:
     assert_whole(h.model.last.messages)
 
 
-async def test_a_second_stop_does_not_lose_the_reply(harness: Make) -> None:
+async def test_second_stop_does_not_lose_the_reply(harness: Make) -> None:
     class Slowly(Plugin[NoConfig]):
         @hookimpl
         async def pre_reply(self, ctx: Any, reply: Reply) -> None:
@@ -202,7 +200,7 @@ async def test_a_second_stop_does_not_lose_the_reply(harness: Make) -> None:
     assert [reply.text for reply in h.channel.sent].count("Stopped.") == 1
 
 
-async def test_stop_in_one_chat_leaves_another_alone(harness: Make) -> None:
+async def test_stop_does_not_affect_other_chats(harness: Make) -> None:
     h = harness(Slow, model=[[calls("wait")], "done"])
     await h.aopen()
     await h.channel.say("go", chat="a")
@@ -213,7 +211,7 @@ async def test_stop_in_one_chat_leaves_another_alone(harness: Make) -> None:
     assert (await h.channel.replies(2))[1].text == "done"
 
 
-async def test_a_stopped_turn_is_whole_after_a_restart(harness: Make, tmp_path: Path) -> None:
+async def test_stopped_turn_is_complete_after_restart(harness: Make, tmp_path: Path) -> None:
     h = harness(Slow, home=tmp_path / "one", model=[[calls("wait"), calls("wait")]])
     task = await started(h)
     await h.asend("/stop")
@@ -228,7 +226,7 @@ async def test_a_stopped_turn_is_whole_after_a_restart(harness: Make, tmp_path: 
 # Queueing and steering
 
 
-async def test_messages_during_a_turn_get_turns_of_their_own_in_order(harness: Make) -> None:
+async def test_messages_during_a_turn_get_own_turns_in_order(harness: Make) -> None:
     def echo(request: ModelRequest) -> str:
         return f"re: {request.messages[-1].text}"
 
@@ -257,7 +255,7 @@ async def test_chats_do_not_wait_for_each_other(harness: Make) -> None:
     assert (reply.text, reply.session.chat_id) == ("other", "b")
 
 
-async def test_steering_speaks_into_the_running_turn_at_its_next_step(harness: Make) -> None:
+async def test_steer_adds_text_at_the_next_step_of_the_running_turn(harness: Make) -> None:
     h = harness(Slow, model=[[calls("wait")], "done"])
     task = await started(h)
     assert (await h.asend("/steer mind the gap")).text == "The running turn will see it."
@@ -269,7 +267,7 @@ async def test_steering_speaks_into_the_running_turn_at_its_next_step(harness: M
     assert_whole(h.model.last.messages)
 
 
-async def test_steering_after_the_last_step_is_not_lost(harness: Make) -> None:
+async def test_steer_after_the_last_step_is_not_lost(harness: Make) -> None:
     class Thinks(Plugin[NoConfig]):
         @hookimpl
         async def post_model(self, ctx: Any, response: Any) -> None:
@@ -293,7 +291,7 @@ async def test_steering_after_the_last_step_is_not_lost(harness: Make) -> None:
     assert "mind the gap" in said
 
 
-async def test_steering_with_nothing_running_is_a_message(harness: Make) -> None:
+async def test_steer_without_a_running_turn_is_a_message(harness: Make) -> None:
     h = harness(Slow, model=["steered"])
     await h.aopen()
     await h.channel.say("/steer mind the gap")
@@ -302,7 +300,7 @@ async def test_steering_with_nothing_running_is_a_message(harness: Make) -> None
     assert h.model.last.messages[-1].text == "mind the gap"
 
 
-async def test_queue_puts_a_message_behind_the_turn(harness: Make) -> None:
+async def test_queue_runs_a_message_after_the_turn(harness: Make) -> None:
     h = harness(Slow, model=[[calls("wait")], "first", "second"])
     await h.aopen()
     await h.channel.say("go")
@@ -318,7 +316,7 @@ async def test_queue_puts_a_message_behind_the_turn(harness: Make) -> None:
 # Repeated messages and delivery
 
 
-async def test_a_repeated_message_is_taken_once(harness: Make, tmp_path: Path) -> None:
+async def test_message_received_twice_is_answered_once(harness: Make, tmp_path: Path) -> None:
     h = harness(Slow, home=tmp_path / "one", model=["a", "b"])
     await h.aopen()
     assert await h.channel.say("hello", message_id="m1")
@@ -334,14 +332,14 @@ async def test_a_repeated_message_is_taken_once(harness: Make, tmp_path: Path) -
     assert not await again.channel.say("hello", message_id="m1")
 
 
-async def test_a_repeated_message_is_submitted_once(harness: Make) -> None:
+async def test_message_submitted_twice_is_answered_once(harness: Make) -> None:
     h = harness(Slow, model=["a", "b"])
     assert (await h.asend("hello", message_id="m1")).text == "a"
     await h.asend("hello", message_id="m1")
     assert len(h.model.requests) == 1
 
 
-async def test_a_reply_is_sent_again_until_it_is_confirmed(harness: Make) -> None:
+async def test_reply_is_resent_until_confirmed(harness: Make) -> None:
     h = harness(Slow, model=["a", "b"])
     await h.aopen()
     h.channel.fail = 1
@@ -376,7 +374,7 @@ class Moody:
         return "1"
 
 
-async def test_a_chat_that_cannot_be_reached_does_not_hold_up_the_others(harness: Make) -> None:
+async def test_unreachable_chat_does_not_delay_other_chats(harness: Make) -> None:
     class Mail(Plugin[NoConfig]):
         @hookimpl
         def register_channels(self, register: Any) -> None:
@@ -415,7 +413,7 @@ NUMBERED = "Which?\n1. Red\n2. Green\n3. Other"
     ("said", "meant"),
     [("2", "Green"), (" 1. ", "Red"), ("3", "Other"), ("7", "7"), ("0", "0"), ("Blue", "Blue")],
 )
-def test_a_question_ends_the_turn_and_a_number_answers_it(
+def test_question_ends_the_turn_and_a_number_answers_it(
     harness: Make, said: str, meant: str
 ) -> None:
     h = harness(Asks, model=[[calls("clarify", question="Which?")], "thanks", "more"])
@@ -429,7 +427,7 @@ def test_a_question_ends_the_turn_and_a_number_answers_it(
     assert h.model.last.messages[-1].text == "1", "an answered question is closed"
 
 
-def test_a_question_survives_a_restart(harness: Make, tmp_path: Path) -> None:
+def test_question_survives_restart(harness: Make, tmp_path: Path) -> None:
     first = harness(Asks, home=tmp_path / "one", model=[[calls("clarify", question="Which?")]])
     first.send("paint it")
     first.close()
@@ -439,7 +437,7 @@ def test_a_question_survives_a_restart(harness: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("early", "meant"), [(True, "1"), (False, "Red")])
-async def test_a_number_from_before_the_question_was_delivered_answers_nothing(
+async def test_number_sent_before_question_delivery_is_not_an_answer(
     harness: Make, clock: Clock, early: bool, meant: str
 ) -> None:
     h = harness(Asks, model=[[calls("clarify", question="Which?")], "thanks"])
@@ -464,7 +462,7 @@ async def test_a_number_from_before_the_question_was_delivered_answers_nothing(
     assert h.model.last.messages[-1].text == meant
 
 
-async def test_a_number_that_comes_while_the_question_is_on_its_way_answers_nothing(
+async def test_number_sent_during_question_delivery_is_not_an_answer(
     harness: Make, clock: Clock
 ) -> None:
     h = harness(Asks, model=[[calls("clarify", question="Which?")], "thanks"])
@@ -480,7 +478,7 @@ async def test_a_number_that_comes_while_the_question_is_on_its_way_answers_noth
     assert h.model.last.messages[-1].text == "1"
 
 
-async def test_a_reply_that_asks_carries_its_choices(harness: Make) -> None:
+async def test_question_reply_carries_its_choices(harness: Make) -> None:
     h = harness(Asks, model=[[calls("clarify", question="Which?")], "thanks"])
     await h.aopen()
     await h.channel.say("paint it")
@@ -495,7 +493,7 @@ async def test_a_reply_that_asks_carries_its_choices(harness: Make) -> None:
     assert not await host.services[GatewayHost].answer(reply.session.id, "Red", "user")
 
 
-async def test_a_turn_that_a_button_began_can_be_stopped(harness: Make) -> None:
+async def test_turn_started_by_a_button_can_be_stopped(harness: Make) -> None:
     h = harness(Asks, Slow, model=[[calls("clarify", question="Which?")], [calls("wait")]])
     await h.aopen()
     await h.channel.say("paint it")
@@ -513,7 +511,7 @@ async def test_a_turn_that_a_button_began_can_be_stopped(harness: Make) -> None:
 
 
 class Careful(Plugin[NoConfig]):
-    """A tool that needs an approval, and what really ran."""
+    """A tool that needs an approval, and the calls that ran."""
 
     ran: list[str]
 
@@ -566,7 +564,7 @@ def test_approval_asks_for_each_call(harness: Make) -> None:
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("yes", ["a"]), ("no", [])])
-def test_yes_grants_and_no_input_refuses_without_a_person(
+def test_yes_grants_and_no_input_denies_without_asking(
     harness: Make, mode: str, ran: list[str]
 ) -> None:
     h = harness(Careful, model=[[calls("delete", path="a")], "ok"], answers=["Once"])
@@ -579,9 +577,7 @@ def test_yes_grants_and_no_input_refuses_without_a_person(
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("yes", ["a", "a"]), ("no", [])])
-def test_a_turn_run_again_keeps_the_way_of_approval(
-    harness: Make, mode: str, ran: list[str]
-) -> None:
+def test_retry_keeps_the_approval_mode(harness: Make, mode: str, ran: list[str]) -> None:
     script = [[calls("delete", path="a")], "ok"] * 2
     h = harness(Careful, model=script, answers=["Deny" if ran else "Once"])
     h.send("go", approve=mode)
@@ -589,9 +585,7 @@ def test_a_turn_run_again_keeps_the_way_of_approval(
     assert h.plugin(Careful).ran == ran
 
 
-def test_yes_does_not_grant_what_is_denied_and_an_answer_does_not_skip_an_approval(
-    harness: Make,
-) -> None:
+def test_yes_does_not_override_deny_and_guard_answer_keeps_approval(harness: Make) -> None:
     class Guard(Plugin[NoConfig]):
         @hookimpl
         def pre_tool(self, ctx: Any, call: ToolCall) -> Any:
@@ -623,7 +617,7 @@ class Redirects(Plugin[NoConfig]):
 
 
 @pytest.mark.parametrize(("answers", "ran"), [(["Once", "Once"], ["b"]), (["Once", "Deny"], [])])
-def test_a_call_that_middleware_changes_is_asked_for_again(
+def test_call_changed_by_middleware_needs_a_new_approval(
     harness: Make, answers: list[str], ran: list[str]
 ) -> None:
     h = harness(Redirects, Careful, model=[[calls("delete", path="a")], "ok"], answers=answers)
@@ -632,7 +626,7 @@ def test_a_call_that_middleware_changes_is_asked_for_again(
     assert h.plugin(Careful).ran == ran
 
 
-def test_a_call_that_middleware_changes_is_judged_again(harness: Make) -> None:
+def test_call_changed_by_middleware_passes_guards_again(harness: Make) -> None:
     class Guard(Plugin[NoConfig]):
         @hookimpl
         def pre_tool(self, ctx: Any, call: ToolCall) -> Any:
@@ -660,7 +654,7 @@ def test_middleware_cannot_turn_one_tool_into_another(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("where", ["pre_tool", "on_question", "signal"])
-def test_arguments_changed_in_place_do_not_slip_by_the_guard(harness: Make, where: str) -> None:
+def test_arguments_changed_in_place_pass_guards_again(harness: Make, where: str) -> None:
     def swap(call: ToolCall) -> None:
         if call.arguments.get("what") == "a":
             call.arguments["what"] = "b"
@@ -692,7 +686,7 @@ def test_arguments_changed_in_place_do_not_slip_by_the_guard(harness: Make, wher
     assert "b" not in h.plugin(Careful).ran
 
 
-def test_history_keeps_the_arguments_that_the_model_gave(harness: Make) -> None:
+def test_history_keeps_the_arguments_of_the_model(harness: Make) -> None:
     h = harness(Redirects, Careful, model=[[calls("act", what="a")], "ok"])
     h.send("go")
     assert h.model.last.messages[1].tool_calls[0].arguments == {"what": "a"}
@@ -701,7 +695,7 @@ def test_history_keeps_the_arguments_that_the_model_gave(harness: Make) -> None:
 # Failures in a row and stashes in a real session
 
 
-def test_a_plugin_that_fails_thrice_is_off_for_this_session_and_it_is_told(harness: Make) -> None:
+def test_plugin_is_off_for_the_session_after_three_failures(harness: Make) -> None:
     class Shaky(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self, ctx: Any, turn: Turn) -> None:
@@ -740,7 +734,7 @@ def test_session_stash_stays_in_this_process(harness: Make, between: str) -> Non
     assert [event.resumed for hook, event in h.hooks.fired if hook == "start_of_session"] == [False]
 
 
-def test_the_stash_keeps_an_instance_that_is_falsy(harness: Make) -> None:
+def test_session_stash_keeps_falsy_instances(harness: Make) -> None:
     class Seen(list[str]):
         """Empty, and so false, until something was seen."""
 
@@ -760,7 +754,7 @@ def test_the_stash_keeps_an_instance_that_is_falsy(harness: Make) -> None:
     assert kept == [["start"], ["start"]]
 
 
-def test_messages_of_a_message_type_are_what_they_were(harness: Make) -> None:
+def test_host_messages_returns_stored_messages_unchanged(harness: Make) -> None:
     h = harness(Careful, model=[["thinking aloud", calls("act", what="a")], "ok"])
     h.send("go")
     stored: list[Message] = h.run(h.plugin(Careful).host.messages("test"))
@@ -782,7 +776,7 @@ class Parent(Plugin[NoConfig]):
         return " | ".join([turn.reply, *[r.text for r in turn.tool_calls]])
 
 
-def test_a_sub_agent_gets_the_tools_it_is_given_and_no_others(harness: Make) -> None:
+def test_sub_agent_gets_only_the_given_tools(harness: Make) -> None:
     script = [
         [calls("hand_over", tools=["quick"])],
         [calls("watch"), calls("hand_over")],
@@ -797,14 +791,14 @@ def test_a_sub_agent_gets_the_tools_it_is_given_and_no_others(harness: Make) -> 
     assert h.model.requests[1].messages[0].text == "work"
 
 
-def test_a_tool_for_the_main_turn_only_is_not_offered_to_a_sub_agent(harness: Make) -> None:
+def test_main_turn_tool_is_not_offered_to_sub_agents(harness: Make) -> None:
     h = harness(Parent, Slow, model=[[calls("hand_over")], "x", "ok"])
     h.send("go")
     assert "hand_over" in [schema.name for schema in h.model.requests[0].tools]
     assert "hand_over" not in [schema.name for schema in h.model.requests[1].tools]
 
 
-def test_a_sub_agents_session_is_no_chat_of_the_person(harness: Make) -> None:
+def test_sub_agent_session_is_not_listed_as_a_chat(harness: Make) -> None:
     h = harness(Parent, Slow, model=[[calls("hand_over")], "x", "ok", "next"])
     h.send("go", session=None)
     sub = h.model.requests[1].session_id
@@ -813,7 +807,7 @@ def test_a_sub_agents_session_is_no_chat_of_the_person(harness: Make) -> None:
     assert h.model.last.session_id == h.model.requests[0].session_id
 
 
-def test_a_sub_agents_session_names_its_parent(harness: Make) -> None:
+def test_sub_agent_session_names_its_parent(harness: Make) -> None:
     h = harness(Parent, Slow, model=[[calls("hand_over")], "x", "ok"])
     h.send("go")
     sessions = {s.id: s for s in h.run(h.plugin(Parent).host.sessions())}
@@ -825,7 +819,7 @@ def test_a_sub_agents_session_names_its_parent(harness: Make) -> None:
 
 
 @pytest.mark.parametrize(("mode", "answer"), [("ask", "Red"), ("yes", None), ("no", None)])
-def test_a_plugin_asks_a_person_if_there_is_one(
+def test_plugin_question_reaches_a_person_if_present(
     harness: Make, mode: str, answer: str | None
 ) -> None:
     class Painter(Plugin[NoConfig]):
@@ -842,7 +836,7 @@ def test_a_plugin_asks_a_person_if_there_is_one(
 # Text that no encoding knows
 
 
-def test_a_result_with_a_lone_surrogate_does_not_end_the_turn(
+def test_tool_result_with_lone_surrogate_does_not_end_the_turn(
     harness: Make, tmp_path: Path
 ) -> None:
     class Names(Plugin[NoConfig]):
@@ -862,13 +856,13 @@ def test_a_result_with_a_lone_surrogate_does_not_end_the_turn(
     assert outcome.text == "ok"
 
 
-def test_a_message_with_a_lone_surrogate_gets_an_answer(harness: Make) -> None:
+def test_message_with_lone_surrogate_is_answered(harness: Make) -> None:
     h = harness(Careful, model=["ok", "next"])
     assert h.send("half a \ud83d face").text == "ok"
     assert h.send("and?").text == "next"
 
 
-async def test_a_picture_that_is_not_there_gets_an_answer(harness: Make, tmp_path: Path) -> None:
+async def test_message_with_missing_picture_is_answered(harness: Make, tmp_path: Path) -> None:
     gone = Attachment(tmp_path / "gone.png", "image/png", "gone.png", 3)
     h = harness(Careful, model=["ok"])
     await h.aopen()

@@ -1,4 +1,4 @@
-"""A row of the store that cannot be read is told of in its place, and kept."""
+"""Rows of the store that cannot be read are reported in place, and kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BROKEN += [json.dumps({"role": "user", "blocks": [{"type": "hologram"}]})]
 
 
 class Looks(Plugin[NoConfig]):
-    """A tool to look with."""
+    """A read-only tool."""
 
     @tool(read_only=True)
     def look(self) -> str:
@@ -41,9 +41,7 @@ def conversation(harness: Make) -> Any:
 
 @pytest.mark.parametrize("seq", [1, 2, 3, 4])
 @pytest.mark.parametrize("body", BROKEN)
-def test_a_session_goes_on_after_a_message_that_cannot_be_read(
-    harness: Make, body: str, seq: int
-) -> None:
+def test_session_continues_after_unreadable_message(harness: Make, body: str, seq: int) -> None:
     h = conversation(harness)
     assert damage(h, "messages", "body", body, f"seq = {seq}") == 1
     assert h.send("go on").text == "more"
@@ -60,7 +58,7 @@ def test_a_session_goes_on_after_a_message_that_cannot_be_read(
 
 @pytest.mark.parametrize("column", ["parts", "tools", "question"])
 @pytest.mark.parametrize("body", BROKEN[1:])
-def test_a_session_goes_on_after_a_row_of_its_own_that_cannot_be_read(
+def test_session_continues_after_unreadable_session_row(
     harness: Make, column: str, body: str
 ) -> None:
     h = conversation(harness)
@@ -69,7 +67,7 @@ def test_a_session_goes_on_after_a_row_of_its_own_that_cannot_be_read(
 
 
 @pytest.mark.parametrize("body", BROKEN)
-def test_a_gateway_starts_though_stored_messages_cannot_be_read(harness: Make, body: str) -> None:
+def test_gateway_starts_with_unreadable_inbox_rows(harness: Make, body: str) -> None:
     h = harness(model=["hi", "hello"])
 
     async def story() -> None:
@@ -93,7 +91,7 @@ def test_a_gateway_starts_though_stored_messages_cannot_be_read(harness: Make, b
 
 @pytest.mark.parametrize("body", BROKEN)
 @pytest.mark.slow
-def test_a_reply_that_cannot_be_read_does_not_hold_up_the_next(harness: Make, body: str) -> None:
+def test_unreadable_reply_does_not_block_the_next_reply(harness: Make, body: str) -> None:
     h = harness(model=["first", "second"])
 
     async def story() -> None:

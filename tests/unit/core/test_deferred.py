@@ -1,4 +1,4 @@
-"""Deferred tools: not in the prompt, called through a bridge, and judged as what they are."""
+"""Deferred tools: not in the prompt, called through a bridge, guarded as themselves."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def library(harness: Make, *said: Any, **options: Any) -> Any:
     return harness(Library, Desk, model=[*said, "done"], **options)
 
 
-def test_the_model_is_shown_the_bridge_and_nothing_behind_it(harness: Make) -> None:
+def test_model_sees_the_bridge_but_no_deferred_tools(harness: Make) -> None:
     h = library(harness)
     h.send("go")
     offered = {schema.name for schema in h.model.requests[0].tools}
@@ -114,7 +114,7 @@ def test_the_model_is_shown_the_bridge_and_nothing_behind_it(harness: Make) -> N
     assert not {name for name in offered if "__" in name}
 
 
-def test_hooks_and_results_have_the_inner_call_and_the_model_its_own(harness: Make) -> None:
+def test_hooks_see_the_inner_call_and_the_model_its_bridge_call(harness: Make) -> None:
     h = library(harness, [through("shelf__lend", {"title": "Emma"})])
 
     outcome = h.send("go")
@@ -133,14 +133,14 @@ def test_hooks_and_results_have_the_inner_call_and_the_model_its_own(harness: Ma
     assert (block.call_id, block.text) == (result.call.id, "lent Emma")
 
 
-def test_a_guard_that_denies_the_inner_call_denies_it(harness: Make) -> None:
+def test_guard_denies_the_inner_call(harness: Make) -> None:
     h = library(harness, [through("shelf__lend", {"title": "Faust"})])
     (result,) = h.send("go", approve="yes").tool_calls
     assert (result.text, RAN) == ("Denied: that one stays", [])
 
 
 @pytest.mark.parametrize(("answer", "ran"), [("Once", ["lend Emma"]), ("Deny", [])])
-def test_an_approval_asks_with_the_literal_inner_arguments(
+def test_approval_shows_the_literal_inner_arguments(
     harness: Make, answer: str, ran: list[str]
 ) -> None:
     h = library(harness, [through("shelf__burn", {"title": "Emma"})], answers=[answer])
@@ -179,17 +179,17 @@ def test_deferred_call_errors_are_sentences_to_the_model(
     assert RAN == []
 
 
-def test_a_tool_that_was_found_may_be_called_by_its_name(harness: Make) -> None:
+def test_deferred_tool_may_be_called_by_its_name(harness: Make) -> None:
     h = library(harness, [calls("shelf__lend", title="Emma"), through("shelf__look")])
     assert [result.text for result in h.send("go").tool_calls] == ["lent Emma", "seen here"]
 
 
-def test_deferred_tools_that_only_read_run_side_by_side(harness: Make) -> None:
+def test_read_only_deferred_tools_run_in_parallel(harness: Make) -> None:
     h = library(harness, [through("shelf__look", {"where": "a"}), calls("shelf__look", where="b")])
     assert [result.text for result in h.send("go").tool_calls] == ["seen a", "seen b"]
 
 
-def test_a_sub_agent_reaches_what_is_for_it(harness: Make) -> None:
+def test_sub_agent_cannot_call_main_turn_deferred_tools(harness: Make) -> None:
     h = library(harness, [through("shelf__mine"), through("shelf__look")])
     h.send("hello")
 
@@ -201,7 +201,7 @@ def test_a_sub_agent_reaches_what_is_for_it(harness: Make) -> None:
     assert [result.ok for result in turn.tool_calls] == [False, True]
 
 
-def test_a_session_without_the_bridge_reaches_nothing_behind_it(harness: Make) -> None:
+def test_session_without_the_bridge_cannot_call_deferred_tools(harness: Make) -> None:
     h = library(harness)
 
     async def nested() -> Any:
@@ -214,7 +214,7 @@ def test_a_session_without_the_bridge_reaches_nothing_behind_it(harness: Make) -
     assert RAN == []
 
 
-def test_a_tool_registered_later_is_called_in_a_session_under_way(harness: Make) -> None:
+def test_tool_registered_later_works_in_a_running_session(harness: Make) -> None:
     h = library(harness, "first", [through("shelf__new"), through("shelf__look")])
     h.send("hello")
     kept = h.plugin(Library).register
@@ -228,14 +228,14 @@ def test_a_tool_registered_later_is_called_in_a_session_under_way(harness: Make)
     assert all(tools == first for tools in later)
 
 
-def test_another_plugins_deferred_tool_is_not_replaced(harness: Make) -> None:
+def test_deferred_tool_of_another_plugin_is_not_replaced(harness: Make) -> None:
     h = library(harness)
     h.send("hello")
     with pytest.raises(Exception, match="has the name of one of plugin"):
         h.plugin(Library).register(Tool("desk__hidden", "Mine.", lambda: "", deferred=True))
 
 
-def test_a_bridge_that_cannot_be_one_is_refused() -> None:
+def test_invalid_bridge_tool_is_refused() -> None:
     with pytest.raises(ValueError, match="it takes `tool` and `arguments`"):
         Tool("odd", "Odd.", lambda tool: tool, bridge=True)
     with pytest.raises(ValueError, match="not deferred itself"):
@@ -269,7 +269,7 @@ Harness(Library, Desk, home=Path(sys.argv[1]), model=[said, "never"]).send("go")
     ("point", "text", "ran"),
     [("after-model", "lent Emma", ["lend Emma"]), ("mid-tool", "Interrupted: ", [])],
 )
-def test_a_turn_that_is_taken_up_goes_on_with_the_inner_call(
+def test_resumed_turn_continues_with_the_inner_call(
     harness: Make, python: Any, tmp_path: Path, point: str, text: str, ran: list[str]
 ) -> None:
     home = tmp_path / "one"

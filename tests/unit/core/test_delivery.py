@@ -1,4 +1,4 @@
-"""Replies on their way out: again after the wait that a platform asks for, marked, or left."""
+"""Delivery of replies: retried after the platform's wait, marked as repeated, or kept."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def said(text: str, number: int = 1) -> Inbound:
 
 
 @pytest.mark.slow
-async def test_the_wait_that_a_platform_asks_for_is_kept(harness: Make) -> None:
+async def test_delivery_waits_as_long_as_retry_after_says(harness: Make) -> None:
     post = Post(Flooded(2.5), Flooded(None))
     h = harness(mail(post), model=["a"])
     await h.aopen()
@@ -113,7 +113,7 @@ async def test_outbox_keeps_an_undeliverable_reply_for_the_next_message(harness:
     assert await post.until(2) == ["a", "b"]
 
 
-def test_a_reply_that_may_have_arrived_is_marked(harness: Make, tmp_path: Path) -> None:
+def test_reply_that_may_have_arrived_is_marked_as_repeated(harness: Make, tmp_path: Path) -> None:
     async def killed(post: Post) -> None:
         post.hangs = True
         h = harness(mail(post), home=tmp_path / "home", model=["a", "b"])
@@ -139,7 +139,7 @@ def test_a_reply_that_may_have_arrived_is_marked(harness: Make, tmp_path: Path) 
     asyncio.run(asyncio.wait_for(restarted(Post()), PATIENCE))
 
 
-async def test_a_reply_behind_one_of_another_process_goes_out_soon_after_it(
+async def test_reply_queued_behind_another_process_is_sent_soon_after(
     harness: Make, tmp_path: Path
 ) -> None:
     """Two processes on one store: neither waits until somebody looks for what was left."""
@@ -210,9 +210,7 @@ async def test_lane_waits_for_an_earlier_message_owned_by_another_process(
     assert await second.until(1) == ["b"]
 
 
-def test_a_plugin_sees_the_environment_and_how_a_provider_is_reached(
-    harness: Make, tmp_path: Path
-) -> None:
+def test_host_gives_environment_and_provider_settings(harness: Make, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / ".env").write_text("POST_TOKEN=t-123\nOPENAI_API_KEY=key-of-the-home\n")
@@ -248,7 +246,7 @@ async def test_inbox_forgets_messages_done_a_week_ago(
         assert db.execute("SELECT COUNT(*) FROM outbox").fetchone() == (1,)
 
 
-async def test_a_turn_that_is_under_way_is_not_taken_up(harness: Make) -> None:
+async def test_running_turn_is_not_resumed(harness: Make) -> None:
     class Waits(Plugin[NoConfig]):
         @hookimpl
         async def setup(self, host: Any) -> None:
@@ -276,7 +274,7 @@ async def test_a_turn_that_is_under_way_is_not_taken_up(harness: Make) -> None:
     assert len(h.model.requests) == 2
 
 
-async def test_a_command_can_answer_with_buttons(harness: Make) -> None:
+async def test_command_reply_can_have_buttons(harness: Make) -> None:
     class Menu(Plugin[NoConfig]):
         @command("/lunch", immediate=True)
         def lunch(self, ctx: Any, args: str) -> Question:
@@ -295,7 +293,7 @@ async def test_a_command_can_answer_with_buttons(harness: Make) -> None:
     assert told == [("1",)]
 
 
-async def test_a_platform_that_is_away_is_not_asked_by_more_and_more(harness: Make) -> None:
+async def test_recovery_does_not_add_delivery_tasks_while_platform_is_down(harness: Make) -> None:
     post = Post()
     post.hangs = True
     h = harness(mail(post), model=["a"])

@@ -1,4 +1,4 @@
-"""The way of a message: which session it stops, whom it waits for, and who may work on it."""
+"""Dispatching messages: which turn they stop, what they wait for, which process owns them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 30.0
 
 
 class Held(ScriptedModel):
-    """Answers ``text`` once it is let go on; ``asked`` is set when a request has arrived."""
+    """Answers ``text`` once ``go_on`` is set; ``asked`` is set when a request has arrived."""
 
     def __init__(self, text: str = "done") -> None:
         super().__init__([text] * 9)
@@ -55,7 +55,7 @@ def in_session(text: str, session: str | None, number: str) -> Inbound:
 
 
 @pytest.mark.parametrize("begun_by_name", [True, False])
-async def test_stop_reaches_the_turn_of_the_session_however_it_was_begun(
+async def test_stop_by_session_or_chat_reaches_a_turn_begun_by_the_other(
     harness: Make, begun_by_name: bool
 ) -> None:
     model = Held()
@@ -75,9 +75,7 @@ async def test_stop_reaches_the_turn_of_the_session_however_it_was_begun(
     assert sorted(texts(h.channel)[1:]) == ["Stopped.", "Stopping."]
 
 
-async def test_a_session_named_and_found_by_its_chat_is_worked_in_one_after_the_other(
-    harness: Make,
-) -> None:
+async def test_turns_by_session_name_and_by_chat_run_one_at_a_time(harness: Make) -> None:
     model = Held()
     h = harness(model=model)
     runtime = await h.aopen()
@@ -98,7 +96,7 @@ async def test_a_session_named_and_found_by_its_chat_is_worked_in_one_after_the_
     assert said == ["hello", "one", "two"]
 
 
-async def test_a_slow_immediate_command_does_not_hold_up_another(harness: Make) -> None:
+async def test_slow_immediate_command_does_not_delay_another(harness: Make) -> None:
     answered = asyncio.Event()
 
     class Slow(Plugin[NoConfig]):
@@ -120,7 +118,7 @@ async def test_a_slow_immediate_command_does_not_hold_up_another(harness: Make) 
 
 
 class Ends(Plugin[NoConfig]):
-    """Notes what is told when a reply has been tried."""
+    """Records the signals after a delivery attempt."""
 
     async def _note(self, event: Any, ctx: Any = None) -> None:
         self.settled.append(event.text)
@@ -136,7 +134,7 @@ class Ends(Plugin[NoConfig]):
         self.ended.append(turn.reply)
 
 
-async def test_the_end_of_a_turn_does_not_wait_for_a_platform_that_is_away(harness: Make) -> None:
+async def test_end_of_turn_does_not_wait_for_an_unavailable_platform(harness: Make) -> None:
     h = harness(Ends, model=["a"])
     await h.aopen()
     h.channel.fail = 1000
@@ -149,7 +147,7 @@ async def test_the_end_of_a_turn_does_not_wait_for_a_platform_that_is_away(harne
     assert texts(h.channel) == ["a"]
 
 
-async def test_a_reply_that_no_platform_takes_is_given_up_with_a_word(
+async def test_undeliverable_reply_is_given_up_after_24_hours_with_a_reason(
     harness: Make, clock: Any
 ) -> None:
     h = harness(Ends, model=["a", "b"])
@@ -194,7 +192,7 @@ async def test_reply_sent_always_carries_a_reply(harness: Make) -> None:
 
 
 class Other(Plugin[NoConfig]):
-    """Something to reach a host through."""
+    """A plugin that gives access to a host."""
 
 
 @pytest.fixture
@@ -213,7 +211,7 @@ async def recover(h: Harness) -> None:
     await h.plugin(Other).host.services[GatewayHost].recover()
 
 
-async def test_a_message_that_another_process_works_on_is_left_to_it(two: Any) -> None:
+async def test_message_owned_by_another_process_is_left_alone(two: Any) -> None:
     first, second = two
     await first.channel.say("one")
     await first.model.asked.wait()
@@ -227,7 +225,7 @@ async def test_a_message_that_another_process_works_on_is_left_to_it(two: Any) -
     assert second.model.requests == []
 
 
-async def test_a_message_of_a_process_that_ended_is_answered_once_by_another(two: Any) -> None:
+async def test_message_of_an_ended_process_is_answered_once_by_another(two: Any) -> None:
     first, second = two
     await first.channel.say("one")
     await first.model.asked.wait()
@@ -241,7 +239,7 @@ async def test_a_message_of_a_process_that_ended_is_answered_once_by_another(two
     assert said == ["one", "two"]
 
 
-async def test_a_message_whose_claim_failed_with_the_store_is_claimed_by_the_next_look(
+async def test_message_claim_is_retried_after_a_store_error(
     two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = two
@@ -264,7 +262,7 @@ async def test_a_message_whose_claim_failed_with_the_store_is_claimed_by_the_nex
 
 
 @pytest.mark.slow
-async def test_a_reply_that_another_process_sends_is_left_to_it(two: Any) -> None:
+async def test_reply_owned_by_another_process_is_left_alone(two: Any) -> None:
     first, second = two
     first.model.go_on.set()
     first.channel.fail = 1000
@@ -279,7 +277,7 @@ async def test_a_reply_that_another_process_sends_is_left_to_it(two: Any) -> Non
     assert texts(second.channel) == ["first"]
 
 
-async def test_a_turn_of_a_process_that_ended_is_resumed_once(two: Any) -> None:
+async def test_turn_of_an_ended_process_is_resumed_once(two: Any) -> None:
     first, second = two
     await first.channel.say("one")
     await first.model.asked.wait()

@@ -1,4 +1,4 @@
-"""A history that is rewritten, and context that is forgotten once the cache is cold."""
+"""Rewriting history, and dropping context once the prompt cache is cold."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def texts(request: ModelRequest) -> list[str]:
     return [message.text for message in request.messages]
 
 
-def test_a_rewritten_history_is_what_is_sent_from_then_on_and_after_a_restart(
+def test_rewritten_history_is_sent_from_then_on_and_after_restart(
     harness: Make, tmp_path: Path
 ) -> None:
     h = harness(Shortens, model=["one", "two", "three", "four"], home=tmp_path / "home")
@@ -89,7 +89,7 @@ def test_a_rewritten_history_is_what_is_sent_from_then_on_and_after_a_restart(
     assert texts(again.model.last) == [*later, "four", "e"]
 
 
-def test_the_originals_stay_for_search_and_export(harness: Make) -> None:
+def test_rewritten_messages_stay_searchable_and_exportable(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two"])
     h.send("a")
     h.send("shorten b")
@@ -97,7 +97,7 @@ def test_the_originals_stay_for_search_and_export(harness: Make) -> None:
     assert [message.text for message in stored] == ["a", "one", "shorten b", "two"]
 
 
-def test_stored_messages_are_those_of_now_whatever_was_read_before(harness: Make) -> None:
+def test_stored_messages_are_current_after_earlier_reads(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two", "three", "four", "five"])
     host = h.runtime.plugins.host("shortens")
 
@@ -121,7 +121,7 @@ def test_stored_messages_are_those_of_now_whatever_was_read_before(harness: Make
     assert stored() == ["a", "one", "b", "two", "e", "five"]
 
 
-def test_pre_compact_runs_first_and_compacted_is_told(harness: Make) -> None:
+def test_pre_compact_hook_precedes_rewrite_and_compacted_signal_follows(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two", "three"])
     for text in ("a", "b", "shorten c"):
         h.send(text)
@@ -131,7 +131,7 @@ def test_pre_compact_runs_first_and_compacted_is_told(harness: Make) -> None:
     assert (heard[1].before, heard[1].after) == (5, 3)
 
 
-def test_a_rewrite_drops_old_context_and_keeps_the_running_turns(harness: Make) -> None:
+def test_rewrite_drops_old_context_and_keeps_that_of_the_running_turn(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two", "three"])
     h.send("a")
     assert "before a" in h.model.last.messages[0].context
@@ -141,7 +141,7 @@ def test_a_rewrite_drops_old_context_and_keeps_the_running_turns(harness: Make) 
     assert [bool(message.context) for message in h.model.last.messages] == [False, False, True]
 
 
-def test_undo_after_a_rewrite_takes_only_the_last_turn(harness: Make) -> None:
+def test_undo_after_rewrite_removes_only_the_last_turn(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two", "three", "four"])
     h.send("a")
     h.send("b")
@@ -163,7 +163,7 @@ def test_undo_after_a_rewrite_takes_only_the_last_turn(harness: Make) -> None:
         ([Rewrite(2, 3, (Message.user("x"),))], "own user message"),
     ],
 )
-def test_parts_that_may_not_be_replaced_are_refused_with_a_sentence(
+def test_invalid_rewrite_is_refused_with_a_reason(
     harness: Make, changes: list[Rewrite], words: str
 ) -> None:
     said: list[str] = []
@@ -184,7 +184,7 @@ def test_parts_that_may_not_be_replaced_are_refused_with_a_sentence(
     assert texts(h.model.last) == ["a", "one", "b"]
 
 
-def test_context_is_replayed_while_the_cache_is_warm_and_dropped_when_it_is_cold(
+def test_context_is_replayed_with_warm_cache_and_dropped_with_cold_cache(
     harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     h = harness(Shortens, model=["one", "two", "three"], home=tmp_path / "home")
@@ -202,7 +202,7 @@ def test_context_is_replayed_while_the_cache_is_warm_and_dropped_when_it_is_cold
 
 
 @pytest.mark.slow
-def test_a_process_killed_in_the_middle_of_a_rewrite_leaves_the_old_history(tmp_path: Path) -> None:
+def test_kill_during_rewrite_leaves_the_old_history(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent(
@@ -240,7 +240,7 @@ def test_a_process_killed_in_the_middle_of_a_rewrite_leaves_the_old_history(tmp_
         h.close()
 
 
-def test_tool_results_of_the_running_turn_may_be_rewritten(harness: Make) -> None:
+def test_rewrite_may_change_tool_results_of_the_running_turn(harness: Make) -> None:
     class Prunes(Plugin[NoConfig]):
         @hookimpl
         async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
@@ -259,7 +259,7 @@ def test_tool_results_of_the_running_turn_may_be_rewritten(harness: Make) -> Non
     assert results == ["(pruned)", "seen"]
 
 
-def test_a_session_begins_with_what_was_said_elsewhere(harness: Make) -> None:
+def test_imported_conversation_starts_a_session(harness: Make) -> None:
     h = harness(model=["blue, you said"])
     conversations: Conversations = h.runtime.dispatcher
     record = Session("moved", "terminal", "default", None, time.time())
@@ -273,7 +273,7 @@ def test_a_session_begins_with_what_was_said_elsewhere(harness: Make) -> None:
     assert [one.text for one in stored] == [*sent, "blue, you said"]
 
 
-def test_a_conversation_held_elsewhere_is_kept_as_an_ended_one(harness: Make) -> None:
+def test_archived_conversation_is_stored_as_ended(harness: Make) -> None:
     h = harness(model=["new", "blue, you said"])
     conversations: Conversations = h.runtime.dispatcher
     record = Session("moved", "terminal", "default", "Colours", 1000.0)

@@ -1,4 +1,4 @@
-"""One test for each hook: when it fires, what it receives, what its answer and its failure mean.
+"""One test per hook: when it fires, what it receives, what its result and failure do.
 
 Everything runs through the harness; ``seen`` collects what an implementation received.
 """
@@ -54,7 +54,7 @@ Make = Callable[..., Any]
 
 
 class Hands(Plugin[NoConfig]):
-    """Two tools to call: one that only looks and one that changes something."""
+    """Two tools to call: one that only reads and one that writes."""
 
     done: list[str]
 
@@ -327,7 +327,7 @@ def test_hook_end_of_session(harness: Make) -> None:
     assert len(h.model.last.messages) == 1
 
 
-def test_a_session_ends_once(harness: Make) -> None:
+def test_session_ends_once(harness: Make) -> None:
     order: list[str] = []
 
     class Watch(Plugin[NoConfig]):
@@ -374,7 +374,7 @@ def test_hook_system_prompt(harness: Make) -> None:
     assert positions == sorted(positions)
 
 
-def test_a_plugins_identity_takes_the_place_of_cores(harness: Make) -> None:
+def test_identity_section_of_a_plugin_replaces_the_default(harness: Make) -> None:
     class Soul(Plugin[NoConfig]):
         @hookimpl
         def system_prompt(self, ctx: Any, session: Session) -> Section:
@@ -418,7 +418,7 @@ def test_hook_on_message(harness: Make) -> None:
     assert len(h.model.requests) == 1
 
 
-async def test_a_silent_refusal_sends_nothing_into_a_channel(harness: Make) -> None:
+async def test_silent_denial_sends_no_reply(harness: Make) -> None:
     class Access(Plugin[NoConfig]):
         @hookimpl
         def on_message(self, ctx: Any, inbound: Inbound) -> Deny | None:
@@ -460,7 +460,9 @@ def test_hook_on_voice(harness: Make, tmp_path: Path) -> None:
     assert any("could not be turned into text" in notice.text for notice in long.notices)
 
 
-def test_attached_pictures_are_sent_and_other_files_named(harness: Make, tmp_path: Path) -> None:
+def test_attached_pictures_are_sent_and_other_files_are_named(
+    harness: Make, tmp_path: Path
+) -> None:
     picture = tmp_path / "a.png"
     picture.write_bytes(b"png")
     png = Attachment(picture, "image/png", "a.png", 3)
@@ -599,7 +601,7 @@ def test_hook_around_model(harness: Make) -> None:
     assert len(h.model.requests) == 2
 
 
-def test_a_fault_around_the_model_ends_the_turn_and_names_the_plugin(harness: Make) -> None:
+def test_around_model_error_ends_the_turn_and_names_the_plugin(harness: Make) -> None:
     class Faulty(Plugin[NoConfig]):
         @hookimpl
         def around_model(self, ctx: Any, request: ModelRequest) -> Any:
@@ -765,7 +767,7 @@ def test_hook_end_of_turn(harness: Make) -> None:
     assert seen == [("a", "done", 1, 10), 1], "after the reply has left"
 
 
-def test_draining_waits_for_the_end_of_a_turn_that_was_under_way(harness: Make) -> None:
+def test_draining_waits_for_end_of_turn_hooks(harness: Make) -> None:
     seen: list[str] = []
 
     class Slow(Plugin[NoConfig]):
@@ -909,7 +911,7 @@ def test_hook_pre_read(harness: Make) -> None:
     assert Excerpt("hint", "notes.txt", "words") in seen
 
 
-def test_the_gates_hold_outside_of_a_turn_too(harness: Make) -> None:
+def test_pre_learn_and_pre_read_apply_outside_a_turn(harness: Make) -> None:
     class Closed(Plugin[NoConfig]):
         @hookimpl
         def pre_learn(self, ctx: Any, lesson: Lesson) -> Deny:

@@ -1,4 +1,4 @@
-"""Messages of one chat: cancelling one that waits must not stop the messages behind it."""
+"""Lanes of chats: cancelling a waiting message does not block those behind it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def loop_ticks(number: int) -> None:
 
 
 @pytest.mark.parametrize("ticks", range(6))
-async def test_chat_answers_after_a_waiting_message_is_cancelled_while_it_gets_its_turn(
+async def test_lane_continues_after_a_waiter_is_cancelled_at_its_turn(
     harness: Make, ticks: int
 ) -> None:
     model = BlockingModel()

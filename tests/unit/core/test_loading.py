@@ -1,4 +1,4 @@
-"""How plugins come and go: states with reasons, settings, requirements, undoing, two dists."""
+"""Loading and unloading plugins: states with reasons, settings, requirements, undo, dists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Make = Callable[..., Any]
 
 
 class Greeter(Plugin[NoConfig]):
-    """A healthy plugin that must not suffer from the others."""
+    """A healthy plugin that the others must not affect."""
 
     @tool(read_only=True)
     def greet(self, name: str) -> str:
@@ -184,7 +184,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("plugin", "words"), CASES, ids=lambda case: getattr(case, "__name__", ""))
-def test_a_plugin_that_cannot_be_switched_on_says_why_and_leaves_nothing(
+def test_plugin_that_fails_to_load_has_a_reason_and_leaves_nothing(
     harness: Make, plugin: type[Plugin[Any]], words: list[str]
 ) -> None:
     h = harness(Greeter, plugin, strict=False)
@@ -197,7 +197,7 @@ def test_a_plugin_that_cannot_be_switched_on_says_why_and_leaves_nothing(
     assert works(h), "the app runs on"
 
 
-def test_strict_mode_raises_what_keeps_a_plugin_off(harness: Make) -> None:
+def test_strict_mode_raises_plugin_load_errors(harness: Make) -> None:
     with pytest.raises(PluginRefused, match="pre_tol"):
         harness(Misspelt).runtime  # noqa: B018
 
@@ -219,7 +219,7 @@ def test_duplicate_tool_names_are_refused_and_both_plugins_named(harness: Make) 
     assert "greeter" in reason
 
 
-def test_requirements_are_met_by_what_is_on(harness: Make) -> None:
+def test_requirement_is_met_by_an_enabled_plugin(harness: Make) -> None:
     class Needs(Plugin[NoConfig]):
         requires: ClassVar[tuple[str, ...]] = ("greeter",)
 
@@ -270,7 +270,7 @@ def _clean() -> None:
     Ticks.beats.clear()
 
 
-def test_a_setup_that_fails_late_is_undone_completely(harness: Make) -> None:
+def test_late_setup_failure_is_undone_completely(harness: Make) -> None:
     h = harness(Breaks, Greeter, strict=False)
     assert h.states()["breaks"][0] == "failed"
     assert Ticks.beats == ["stopped"]
@@ -279,7 +279,7 @@ def test_a_setup_that_fails_late_is_undone_completely(harness: Make) -> None:
     assert "heard" not in Ticks.beats
 
 
-def test_a_second_offer_of_one_service_fails_and_the_first_stays(harness: Make) -> None:
+def test_second_provider_of_a_service_fails_and_the_first_stays(harness: Make) -> None:
     class Copies(Plugin[NoConfig]):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -292,13 +292,13 @@ def test_a_second_offer_of_one_service_fails_and_the_first_stays(harness: Make) 
     assert h.plugin(Greeter).host.services[Clockwork] is h.plugin(Ticks)
 
 
-def test_a_service_that_nobody_offers_is_told_by_name(harness: Make) -> None:
+def test_missing_service_error_names_the_service(harness: Make) -> None:
     h = harness(Greeter)
     with pytest.raises(KeyError, match="Clockwork"):
         h.plugin(Greeter).host.services[Clockwork]
 
 
-def test_background_work_that_fails_is_logged_under_its_name(harness: Make, caplog: Any) -> None:
+def test_failed_background_task_is_logged_by_name(harness: Make, caplog: Any) -> None:
     class Spawns(Plugin[NoConfig]):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -329,7 +329,7 @@ def test_setup_failure_undoes_dependent_plugins_too(harness: Make) -> None:
     assert Ticks.beats == ["stopped"] * len(SET_UP)
 
 
-def test_a_requirement_of_a_requirement_keeps_a_plugin_off_before_its_setup(harness: Make) -> None:
+def test_missing_indirect_requirement_keeps_plugin_off_before_setup(harness: Make) -> None:
     class Outer(Ticks):
         requires: ClassVar[tuple[str, ...]] = ("middle",)
 
@@ -343,7 +343,7 @@ def test_a_requirement_of_a_requirement_keeps_a_plugin_off_before_its_setup(harn
 
 
 @pytest.mark.parametrize("blocks", [False, True], ids=["waits", "blocks the loop"])
-def test_a_setup_past_its_deadline_fails_and_the_app_runs(
+def test_setup_past_its_deadline_fails_whether_it_waits_or_blocks(
     harness: Make, monkeypatch: pytest.MonkeyPatch, blocks: bool
 ) -> None:
     class Hangs(Plugin[NoConfig]):
@@ -359,7 +359,7 @@ def test_a_setup_past_its_deadline_fails_and_the_app_runs(
     assert works(h)
 
 
-def test_a_setup_past_its_deadline_fails(harness: Make) -> None:
+def test_setup_past_its_deadline_fails_the_plugin(harness: Make) -> None:
     class Hangs(Plugin[NoConfig]):
         @hookimpl
         async def setup(self, host: Any) -> None:
@@ -373,7 +373,7 @@ def test_a_setup_past_its_deadline_fails(harness: Make) -> None:
 # Teardown
 
 
-async def test_closing_leaves_no_task(harness: Make) -> None:
+async def test_close_leaves_no_task(harness: Make) -> None:
     before = asyncio.all_tasks()
     h = harness(Ticks, Greeter, model=["a"])
     await h.asend("x")
@@ -383,7 +383,7 @@ async def test_closing_leaves_no_task(harness: Make) -> None:
     assert Ticks.beats == ["heard", "stopped"]
 
 
-async def test_closing_ends_what_an_asynchronous_receiver_does(harness: Make) -> None:
+async def test_close_ends_async_signal_receivers(harness: Make) -> None:
     class Listens(Plugin[NoConfig]):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -402,7 +402,7 @@ async def test_closing_ends_what_an_asynchronous_receiver_does(harness: Make) ->
     assert not lasting
 
 
-async def test_a_running_turn_is_left_for_the_next_process(harness: Make, tmp_path: Path) -> None:
+async def test_close_leaves_running_turn_to_the_next_process(harness: Make, tmp_path: Path) -> None:
     class Slow(Plugin[NoConfig]):
         @tool(read_only=True)
         async def wait(self) -> str:
@@ -425,7 +425,7 @@ async def test_a_running_turn_is_left_for_the_next_process(harness: Make, tmp_pa
     assert [b.text for b in again.model.requests[0].messages[-1].blocks] == ["waited"]
 
 
-def test_a_plugin_switched_off_while_running_leaves_its_sessions_whole(harness: Make) -> None:
+def test_plugin_switched_off_at_run_time_leaves_sessions_intact(harness: Make) -> None:
     class Gone(Ticks):
         @tool
         def act(self) -> str:
@@ -466,13 +466,13 @@ class Polite(Plugin[Settings]):
         return f"{self.config.greeting}, {name}!" * self.config.times
 
 
-def test_settings_are_validated_and_given(harness: Make) -> None:
+def test_settings_are_validated_and_given_to_the_plugin(harness: Make) -> None:
     h = harness(Polite, config={"greeting": "Hi", "times": 2})
     h.model.steps += [[calls("greet", name="Bo")], "ok"]
     assert h.send("x").tool_calls[0].text == "Hi, Bo!Hi, Bo!"
 
 
-def test_a_bad_value_switches_this_plugin_off_and_says_why(harness: Make) -> None:
+def test_invalid_setting_switches_the_plugin_off_with_a_reason(harness: Make) -> None:
     config = {"polite": {"times": "often", "key": "hunter2"}}
     h = harness(Polite, Greeter, config=config, strict=False)
     state, reason = h.states()["polite"]
@@ -483,7 +483,7 @@ def test_a_bad_value_switches_this_plugin_off_and_says_why(harness: Make) -> Non
     assert works(h)
 
 
-def test_an_unknown_key_warns_with_the_nearest_right_one(harness: Make) -> None:
+def test_unknown_setting_warns_with_a_suggestion(harness: Make) -> None:
     h = harness(Polite, config={"greting": "Hi"})
     assert h.states()["polite"][0] == "on"
     (warning,) = h.runtime.plugins.statuses["polite"].warnings
@@ -533,7 +533,7 @@ def site(tmp_path: Path, python: Any) -> Computer:
     return Computer(tmp_path, python)
 
 
-def test_an_installed_plugin_is_on_only_when_config_names_it(site: Computer) -> None:
+def test_installed_plugin_is_on_only_when_config_names_it(site: Computer) -> None:
     site.dist("greeter", "greeter")
     site.dist("idle", "idle")
     site.dist("off", "off")
@@ -547,14 +547,14 @@ def test_an_installed_plugin_is_on_only_when_config_names_it(site: Computer) -> 
 
 
 @pytest.mark.slow
-def test_a_named_plugin_that_is_not_installed_is_missing(site: Computer) -> None:
+def test_configured_plugin_that_is_not_installed_is_missing(site: Computer) -> None:
     state, reason = site.load("plugins: {nowhere: true}\n")["states"]["nowhere"]
     assert state == "missing"
     assert "hookline plugins enable nowhere" in reason
 
 
 @pytest.mark.slow
-def test_duplicate_plugin_names_are_refused_and_dists_named(site: Computer) -> None:
+def test_duplicate_plugin_name_is_refused_and_names_both_dists(site: Computer) -> None:
     site.dist("first", "greeter")
     site.dist("second", "greeter")
     site.dist("third", "other")
@@ -579,7 +579,9 @@ BROKEN_IMPORTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("body", "words"), BROKEN_IMPORTS.values(), ids=BROKEN_IMPORTS)
-def test_an_import_that_fails_leaves_the_app_running(site: Computer, body: str, words: str) -> None:
+def test_failing_plugin_import_leaves_the_app_running(
+    site: Computer, body: str, words: str
+) -> None:
     site.dist("broken", "broken", body)
     site.dist("good", "good")
     states = site.load("plugins: {broken: true, good: true}\n")["states"]
@@ -589,7 +591,7 @@ def test_an_import_that_fails_leaves_the_app_running(site: Computer, body: str, 
 
 
 @pytest.mark.slow
-def test_third_party_plugins_are_called_in_the_order_of_config(site: Computer) -> None:
+def test_third_party_plugins_are_called_in_config_order(site: Computer) -> None:
     for name in ("a", "b", "c"):
         site.dist(name, name)
     states = list(site.load("plugins: {c: true, a: true, b: true}\n")["states"])

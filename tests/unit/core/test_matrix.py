@@ -1,4 +1,4 @@
-"""One plugin with every hook of a turn, on every path a turn can take: the same hooks fire, and a
+"""Every path a turn can take, with a plugin that has every turn hook: the same hooks fire, and a
 guard holds, however the turn came about."""
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ async def settled(h: Any) -> None:
 
 @pytest.mark.parametrize("script", [ONE, SEVERAL], ids=["one-call", "several-calls"])
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
-def test_streamed_or_not_with_one_call_or_several(
+def test_guards_hold_when_streamed_or_not_with_one_or_several_calls(
     harness: Make, script: list[Any], streamed: bool
 ) -> None:
     h = make(harness, model=script)
@@ -226,12 +226,12 @@ def test_streamed_or_not_with_one_call_or_several(
     assert FIRED.count("around_model") == FIRED.count("post_model") == len(script)
 
 
-def test_a_read_gate_holds_among_parallel_calls(harness: Make) -> None:
+def test_pre_read_guard_holds_among_parallel_calls(harness: Make) -> None:
     h = make(harness, model=[[calls("look"), calls("peek"), calls("look")], "done"])
     assert [r.text for r in h.send("go").tool_calls] == ["a view", "Denied: poisoned", "a view"]
 
 
-def test_a_resumed_session(harness: Make, tmp_path: Path) -> None:
+def test_guards_hold_in_a_resumed_session(harness: Make, tmp_path: Path) -> None:
     first = make(harness, home=tmp_path / "one", model=ONE)
     first.send("go")
     first.close()
@@ -242,7 +242,7 @@ def test_a_resumed_session(harness: Make, tmp_path: Path) -> None:
     assert set(FIRED) == TURN | MESSAGE | {"start_of_session", "pre_read"}
 
 
-async def test_a_network_channel(harness: Make) -> None:
+async def test_guards_hold_on_a_network_channel(harness: Make) -> None:
     h = make(harness, model=SEVERAL)
     await h.aopen()
     turns: list[Turn] = []
@@ -256,7 +256,7 @@ async def test_a_network_channel(harness: Make) -> None:
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("yes", ["careful"]), ("no", []), ("ask", [])])
-def test_a_run_grants_what_asks_at_most_and_never_what_is_denied(
+def test_run_with_yes_grants_approvals_but_never_denials(
     harness: Make, mode: str, ran: list[str]
 ) -> None:
     h = make(harness, model=[[calls("danger"), calls("careful")], "done"])
@@ -272,7 +272,7 @@ def test_a_run_grants_what_asks_at_most_and_never_what_is_denied(
 # Commands
 
 
-def test_a_command_passes_the_gate_and_no_other_hook_of_a_turn(harness: Make) -> None:
+def test_command_fires_on_message_and_no_turn_hook(harness: Make) -> None:
     h = make(harness)
     assert h.send("/whoami").stop == "command"
     assert FIRED == ["on_message"]
@@ -280,7 +280,7 @@ def test_a_command_passes_the_gate_and_no_other_hook_of_a_turn(harness: Make) ->
     assert not set(FIRED) & TURN
 
 
-def test_a_turn_that_a_command_runs_again(harness: Make) -> None:
+def test_guards_hold_in_a_turn_repeated_by_retry(harness: Make) -> None:
     h = make(harness, model=[*ONE, *SEVERAL])
     h.send("go")
     FIRED.clear()
@@ -294,7 +294,7 @@ def test_a_turn_that_a_command_runs_again(harness: Make) -> None:
 NESTED_RESULT = f"done: done: ['a view', '{DENIED}', '{DENIED}', 'a view']"
 
 
-def test_a_sub_agent_is_guarded(harness: Make) -> None:
+def test_guards_hold_in_a_sub_agent(harness: Make) -> None:
     h = make(harness, model=[[calls("delegate")], *SEVERAL, "all done"])
     outcome = h.send("go")
     assert outcome.text == "all done"
@@ -308,7 +308,7 @@ def test_a_sub_agent_is_guarded(harness: Make) -> None:
     assert FIRED.count("on_message") == 1
 
 
-def test_a_sub_agent_among_parallel_work_keeps_the_approval_mode(harness: Make) -> None:
+def test_parallel_sub_agent_keeps_the_approval_mode(harness: Make) -> None:
     script = [[calls("delegate")], [calls("careful"), calls("danger")], "x", "all done"]
     h = make(harness, model=script)
     outcome = h.send("go", approve="yes")
@@ -319,7 +319,7 @@ def test_a_sub_agent_among_parallel_work_keeps_the_approval_mode(harness: Make) 
 
 
 @pytest.mark.parametrize("kind", ["agent", "review", "schedule"])
-def test_a_turn_that_nobody_asked_for(harness: Make, kind: str) -> None:
+def test_guards_hold_in_agent_review_and_scheduled_turns(harness: Make, kind: str) -> None:
     async def go() -> Turn:
         await h.aopen()
         turn: Turn = await h.plugin(Tools).host.run_turn("work", kind=kind)
@@ -338,7 +338,7 @@ def test_a_turn_that_nobody_asked_for(harness: Make, kind: str) -> None:
     assert set(FIRED) - {"end_of_turn"} == wanted
 
 
-def test_the_end_of_a_nested_turn_fires_too(harness: Make) -> None:
+def test_nested_turn_fires_end_of_turn(harness: Make) -> None:
     async def go() -> None:
         await h.aopen()
         await h.plugin(Tools).host.run_turn("work", kind="schedule")
@@ -375,8 +375,8 @@ Harness(Everything, Tools, home=Path(sys.argv[1]), model=script).send("go")
 
 
 @pytest.fixture
-def taken_up(harness: Make, python: Any, tmp_path: Path) -> Any:
-    """A home in which a process died before it ran its calls; the next one has been spoken to."""
+def resumed(harness: Make, python: Any, tmp_path: Path) -> Any:
+    """A home in which a process died before running its calls; the next has resumed the turn."""
     home = tmp_path / "one"
     died = python(CRASHING, str(home), HOOKLINE_CRASH_AT="after-model")
     assert died.returncode == -signal.SIGKILL, died.stderr
@@ -386,8 +386,8 @@ def taken_up(harness: Make, python: Any, tmp_path: Path) -> Any:
     return h
 
 
-def test_a_turn_that_is_taken_up_after_a_crash(taken_up: Any) -> None:
-    results = taken_up.model.requests[0].messages[-1].blocks
+def test_guards_hold_in_a_turn_resumed_after_a_crash(resumed: Any) -> None:
+    results = resumed.model.requests[0].messages[-1].blocks
     assert [block.text for block in results] == [DENIED, "a view"]
     assert RAN == ["look"]
     assert set(FIRED) - {"end_of_turn"} == (TURN - {"end_of_turn"}) | MESSAGE | {
@@ -399,14 +399,14 @@ def test_a_turn_that_is_taken_up_after_a_crash(taken_up: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_end_of_a_turn_that_is_taken_up_fires_too(taken_up: Any) -> None:
+def test_resumed_turn_fires_end_of_turn(resumed: Any) -> None:
     assert FIRED.count("end_of_turn") == 2
 
 
 # Signals
 
 
-def test_the_signal_reply_sent_follows_a_reply_at_the_terminal(harness: Make) -> None:
+def test_reply_sent_signal_follows_a_terminal_reply(harness: Make) -> None:
     h = make(harness, model=["a"])
     heard: list[Reply] = []
     h.runtime.bus.signals.connect("reply_sent", lambda event, ctx: heard.append(event))
@@ -414,7 +414,7 @@ def test_the_signal_reply_sent_follows_a_reply_at_the_terminal(harness: Make) ->
     assert [reply.text for reply in heard] == ["a"]
 
 
-async def test_the_signal_reply_sent_follows_a_reply_in_a_channel(harness: Make) -> None:
+async def test_reply_sent_signal_follows_a_channel_reply(harness: Make) -> None:
     h = make(harness, model=["a"])
     await h.aopen()
     heard: list[Reply] = []
@@ -435,7 +435,7 @@ async def forked(h: Any, prompt: str = "look back", session: str = "test", **opt
     return turn
 
 
-def test_a_fork_goes_on_from_what_was_sent_and_is_guarded(harness: Make) -> None:
+def test_fork_continues_from_sent_messages_and_is_guarded(harness: Make) -> None:
     review = [[calls("danger"), calls("careful"), calls("look")], "seen"]
     h = make(harness, model=[*ONE, *review])
     h.send("go")
@@ -453,7 +453,7 @@ def test_a_fork_goes_on_from_what_was_sent_and_is_guarded(harness: Make) -> None
     assert fork.messages[: len(last.messages)] == last.messages
 
 
-def test_a_fork_leaves_its_session_alone(harness: Make, tmp_path: Path) -> None:
+def test_fork_does_not_change_its_session(harness: Make, tmp_path: Path) -> None:
     h = make(harness, home=tmp_path / "one", model=[*ONE, *SEVERAL, "after"])
     h.send("go")
     before = h.run(h.plugin(Tools).host.messages("test"))
@@ -463,7 +463,7 @@ def test_a_fork_leaves_its_session_alone(harness: Make, tmp_path: Path) -> None:
     assert [m.role for m in h.model.requests[-1].messages] == [*(m.role for m in before), "user"]
 
 
-def test_a_fork_ends_after_its_model_calls(harness: Make) -> None:
+def test_fork_ends_after_its_model_call_limit(harness: Make) -> None:
     h = make(harness, model=[*ONE, *[calls("look") for _ in range(5)]])
     h.send("go")
     turn = h.run(forked(h, max_iterations=3))

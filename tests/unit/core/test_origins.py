@@ -1,4 +1,4 @@
-"""Where a text came from follows it: into history, store, forks, sub-agents and summaries."""
+"""Origins follow a text into history, store, forks, sub-agents and summaries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAGE = Origin("outside", "https://page.example/")
 
 
 class Tools(Plugin):
-    """Tools from everywhere, and a note of what was seen of origins."""
+    """Tools of every origin, which record the origins they see."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -97,7 +97,7 @@ class Tools(Plugin):
 
 
 class Recall(Plugin):
-    """Puts what was read on another day into the turn's context."""
+    """Adds text read on another day to the turn's context."""
 
     @hookimpl
     def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock:
@@ -110,7 +110,7 @@ def origins_of(h: Any, session: str = "test") -> list[tuple[Origin, ...]]:
     return [message.origins for message in stored]
 
 
-def test_a_persons_words_and_every_result_carry_their_origin(harness: Make) -> None:
+def test_messages_and_tool_results_carry_their_origin(harness: Make) -> None:
     used = [calls("look"), calls("undeclared"), calls("fetch", url="https://page.example/")]
     h = harness(Tools, model=[used, "done"])
     h.send("read these")
@@ -122,7 +122,7 @@ def test_a_persons_words_and_every_result_carry_their_origin(harness: Make) -> N
     ]
 
 
-def test_a_turn_knows_what_it_has_read_so_far_and_so_do_those_that_follow(harness: Make) -> None:
+def test_origins_accumulate_within_and_across_turns(harness: Make) -> None:
     h = harness(
         Tools,
         model=[[calls("fetch", url=PAGE.source)], [calls("look")], "read", [calls("look")], "ok"],
@@ -132,7 +132,7 @@ def test_a_turn_knows_what_it_has_read_so_far_and_so_do_those_that_follow(harnes
     assert h.plugin(Tools).seen == [(ME,), (ME, PAGE), (ME, PAGE, Origin("workspace", "tool look"))]
 
 
-def test_an_answer_from_a_cache_has_the_origin_that_the_tool_declares(harness: Make) -> None:
+def test_cached_result_has_the_origin_declared_by_its_tool(harness: Make) -> None:
     h = harness(Tools, model=[[calls("fetch", url="cached")], "done"])
     h.send("read")
     assert origins_of(h)[2] == (Origin("outside", "tool fetch"),)
@@ -145,7 +145,7 @@ def test_origins_are_not_sent_to_the_model(harness: Make) -> None:
     assert all(b"origins" not in fragment for wire in h.model.wires for fragment in wire.fragments)
 
 
-def test_origins_are_stored_and_exported_and_another_process_reads_them(
+def test_origins_are_stored_exported_and_read_by_another_process(
     harness: Make, tmp_path: Path
 ) -> None:
     home = tmp_path / "shared"
@@ -157,7 +157,7 @@ def test_origins_are_stored_and_exported_and_another_process_reads_them(
     assert second.plugin(Tools).seen == [(ME, PAGE)]
 
 
-def test_a_summary_keeps_the_origins_of_what_it_was_made_from(harness: Make) -> None:
+def test_summary_keeps_the_origins_of_its_messages(harness: Make) -> None:
     h = harness(Tools, model=[[calls("fetch", url=PAGE.source)], "done", [calls("look")], "ok"])
     h.send("read")
     h.send("/summarise")
@@ -172,7 +172,7 @@ def test_origins_of_recalled_context_outlive_the_context(harness: Make) -> None:
     assert origins_of(h)[0] == (PAGE, ME)
 
 
-def test_a_fork_and_a_sub_agent_inherit_and_a_sub_agent_passes_on(harness: Make) -> None:
+def test_forks_and_sub_agents_inherit_origins_and_sub_agents_return_them(harness: Make) -> None:
     h = harness(Tools, model=[[calls("fetch", url=PAGE.source)], "read", [calls("look")], "forked"])
     h.send("read")
     h.run(h.plugin(Tools).host.fork("test", "review this"))
@@ -190,16 +190,14 @@ def test_a_fork_and_a_sub_agent_inherit_and_a_sub_agent_passes_on(harness: Make)
     assert parent.plugin(Tools).seen[-1] == (ME, PAGE)
 
 
-def test_a_sub_agent_of_a_tainted_session_is_tainted_from_its_first_word(harness: Make) -> None:
+def test_sub_agent_of_a_tainted_session_starts_tainted(harness: Make) -> None:
     script = [[calls("fetch", url=PAGE.source)], [calls("delegate", task="go on")], [calls("look")]]
     h = harness(Tools, model=[*script, "child", "done"])
     h.send("read, then delegate")
     assert h.plugin(Tools).seen[-1] == (ME, PAGE)
 
 
-def test_forwarded_text_and_attachments_are_from_outside_on_a_channel(
-    harness: Make, tmp_path: Path
-) -> None:
+def test_forwarded_text_and_attachments_are_from_outside(harness: Make, tmp_path: Path) -> None:
     h = harness(Tools, model=["read"])
     file = tmp_path / "letter.txt"
     file.write_text("hello")
@@ -219,14 +217,14 @@ def test_forwarded_text_and_attachments_are_from_outside_on_a_channel(
     )
 
 
-def test_a_lesson_says_what_the_session_has_read(harness: Make) -> None:
+def test_learned_text_carries_the_origins_of_its_session(harness: Make) -> None:
     script = [[calls("fetch", url=PAGE.source)], [calls("learn", text="water is wet")], "done"]
     h = harness(Tools, model=script)
     h.send("read and remember")
     assert h.plugin(Tools).learnt[0].origins == (ME, PAGE)
 
 
-def test_effects_are_what_the_tool_declares_or_anything(harness: Make) -> None:
+def test_undeclared_effects_are_unknown(harness: Make) -> None:
     used = [calls("put", path="a.txt"), calls("look"), calls("learn", text="x")]
     h = harness(Tools, model=[[one] for one in used] + ["done"])
     h.send("go")
@@ -234,7 +232,7 @@ def test_effects_are_what_the_tool_declares_or_anything(harness: Make) -> None:
 
 
 class Once(Plugin):
-    """Asks about one call only."""
+    """Asks about a single call."""
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Ask:
@@ -242,7 +240,7 @@ class Once(Plugin):
 
 
 @pytest.mark.parametrize(("answer", "ran"), [("Once", True), ("Deny", False), ("Always", False)])
-def test_a_question_for_one_call_offers_nothing_lasting(
+def test_question_about_one_call_offers_only_once_and_deny(
     harness: Make, answer: str, ran: bool
 ) -> None:
     h = harness(Once, Tools, model=[[calls("put", path="a.txt")], "done"], answers=[answer])
@@ -251,7 +249,7 @@ def test_a_question_for_one_call_offers_nothing_lasting(
     assert result.ok is ran
 
 
-def test_a_resumed_turn_knows_the_origins_of_finished_calls(harness: Make, tmp_path: Path) -> None:
+def test_resumed_turn_keeps_origins_of_finished_calls(harness: Make, tmp_path: Path) -> None:
     """The result is in the store before the message that holds it; a dead process left it so."""
     home = tmp_path / "shared"
     first = harness(Tools, home=home, model=[[calls("fetch", url=PAGE.source)], "done"])

@@ -1,4 +1,4 @@
-"""Addresses, pages of long lists, and the site that tests open."""
+"""Page paths, pagination, and the client with which tests open pages."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def asked(text: str) -> FakeRequest:
     return FakeRequest({"query_string": text.encode()}, b"")
 
 
-def test_an_address_quotes_what_is_no_part_of_it() -> None:
+def test_build_path_quotes_segments_and_query() -> None:
     assert build_path("sessions", "a/b ?") == "/sessions/a%2Fb%20%3F"
     assert build_path("sessions", "telegram:1", q="a&b") == "/sessions/telegram:1?q=a%26b"
 
 
-def test_a_long_list_is_shown_in_pages_that_keep_the_search() -> None:
+def test_pagination_links_keep_the_search() -> None:
     first = Paging.from_request(asked("q=cats+%26+dogs"), "/x", size=2)
     assert first.slice([1, 2, 3]) == [1, 2]
     more = first.link(3)
@@ -47,11 +47,11 @@ def test_a_long_list_is_shown_in_pages_that_keep_the_search() -> None:
 
 
 @pytest.mark.parametrize("text", ["from=-1", "from=x", "from=9999999999999", "from=\u0663", ""])
-def test_a_page_that_is_no_number_is_the_first(text: str) -> None:
+def test_invalid_page_number_is_the_first_page(text: str) -> None:
     assert Paging.from_request(FakeRequest({"query_string": text.encode()}, b""), "/x").offset == 0
 
 
-def test_a_person_owns_the_chat_that_has_their_name() -> None:
+def test_person_owns_only_the_chat_with_their_name() -> None:
     assert PERSON.owns("web", "mia")
     for other in ("mia2", "Mia", "x:mia", "mia:", " mia", ""):
         assert not PERSON.owns("web", other)
@@ -59,7 +59,7 @@ def test_a_person_owns_the_chat_that_has_their_name() -> None:
     assert not PERSON.owns("telegram", "mia")
 
 
-def test_a_query_of_a_thousand_names_is_refused() -> None:
+def test_query_with_1000_parameters_is_refused() -> None:
     with pytest.raises(Problem) as refused:
         query_params(asked("&".join(f"n{number}=1" for number in range(1000))))
     assert refused.value.status == 400
@@ -85,7 +85,7 @@ class Guests(Plugin):
         )
 
 
-def test_a_test_opens_pages_and_sends_forms_as_a_server_would(harness: MakeHarness) -> None:
+def test_page_client_opens_pages_and_sends_forms(harness: MakeHarness) -> None:
     site = PageClient(harness(Guests))
     assert "Ada" in site.text(site.get("/guests"))
     done = site.post("/guests/Ada%20L./rename", {"to": "Grace & co"})

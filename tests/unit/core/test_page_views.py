@@ -1,4 +1,4 @@
-"""Views are data: what becomes of them as JSON, and what a form says."""
+"""Views as JSON, and parsing of forms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Request:
         return self._body
 
 
-def test_a_view_becomes_json_in_which_every_part_says_what_it_is() -> None:
+def test_view_json_names_the_type_of_every_part() -> None:
     table = Table(["State"], [Row([Badge("on", "good"), 3, None, Link("more", "/x")])])
     steps = Timeline([TimelineStep("turn", children=[TimelineStep("pre_tool", "guards", ms=1.5)])])
     told = json.loads(json.dumps(view_as_json(View("Plugins", [table, steps]))))
@@ -40,7 +40,7 @@ def test_a_view_becomes_json_in_which_every_part_says_what_it_is() -> None:
     assert second["steps"][0]["children"][0]["who"] == "guards"
 
 
-async def test_a_form_is_read_and_a_broken_one_refused() -> None:
+async def test_form_is_parsed_and_malformed_form_refused() -> None:
     assert await read_form(Request(b"name=A+b&note=&name=%C3%A9")) == {"name": "é", "note": ""}
     for broken in (b"a=%ff", b"\xff"):
         with pytest.raises(Problem) as refused:
@@ -48,7 +48,7 @@ async def test_a_form_is_read_and_a_broken_one_refused() -> None:
         assert refused.value.status == 400
 
 
-def test_page_request_sender_is_known_or_refused() -> None:
+def test_page_request_without_identity_is_refused() -> None:
     who = Identity("web", "owner", "operator", "d1")
     assert identity(Request(**{"hookline.identity": who})).person == "web:owner"
     with pytest.raises(Problem) as refused:

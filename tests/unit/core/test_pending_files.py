@@ -17,7 +17,7 @@ FILE = {"ref": "r1", "name": "a.txt"}
 
 
 class Mail(Plugin[NoConfig]):
-    """Something to reach a host through."""
+    """A plugin that gives access to a host."""
 
 
 class Files:

@@ -1,4 +1,4 @@
-"""Rules 1 and 2 of the prompt, on the bytes of the wire, over sessions of any shape.
+"""The two prompt rules (stable tier, append-only), on request bytes of random sessions.
 
 1. System prompt and tool schemas are the same bytes from a session's first request to its last.
 2. What was sent is sent again, context blocks included, while the provider still holds it.
@@ -57,7 +57,7 @@ class Skills(Plugin[NoConfig]):
 
 
 class Memory(Plugin[NoConfig]):
-    """Says in the prompt what a tool writes to the disk."""
+    """Shows in the prompt what a tool writes to the disk."""
 
     @tool
     def remember(self, text: str) -> str:
@@ -85,7 +85,7 @@ class Shortens(Plugin[NoConfig]):
 
 
 class Clock(Plugin[NoConfig]):
-    """Tries to slip the time into the system prompt at every request, in two ways."""
+    """Tries to put the time into the system prompt at every request, in two ways."""
 
     ticks = 0
 
@@ -255,19 +255,19 @@ def keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 @settings(max_examples=15)
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
-def test_any_session_keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
+def test_prompt_rules_hold_in_any_session(name: str, ops: list[tuple[str, Any]]) -> None:
     keeps_the_rules(name, ops)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
-def test_many_sessions_keep_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
+def test_prompt_rules_hold_in_many_sessions(name: str, ops: list[tuple[str, Any]]) -> None:
     keeps_the_rules(name, ops)
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
-def test_a_clock_in_the_system_prompt_is_put_back_and_its_plugin_is_named(name: str) -> None:
+def test_system_prompt_change_is_reverted_and_names_the_plugin(name: str) -> None:
     with told(name, (Skills, Clock)) as story:
         story.send("one", ["ok"])
         story.send("two", ["ok"])
@@ -279,7 +279,7 @@ def test_a_clock_in_the_system_prompt_is_put_back_and_its_plugin_is_named(name: 
         assert len(story.bodies) == 3
 
 
-def test_a_broken_prefix_would_be_seen() -> None:
+def test_prompt_check_detects_a_broken_prefix() -> None:
     with told("anthropic", (Skills,)) as story:
         story.send("the first message", ["ok"])
         story.send("two", ["ok"])

@@ -52,7 +52,7 @@ class TerminalChannel:
 
 
 class Watcher(Plugin[NoConfig]):
-    """Notes which channel hooks see, in turns and in sub-agents."""
+    """Records which channel hooks see, in turns and in sub-agents."""
 
     @hookimpl
     def setup(self, host: Any) -> None:

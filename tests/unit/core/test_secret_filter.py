@@ -1,4 +1,4 @@
-"""A secret is not left in a text, in whatever form it came there."""
+"""The secret filter masks secrets in a text, in any encoding."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ for before in ("", "u:", "me:", "user:", "a"):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("secret", SECRETS)
-def test_every_form_is_replaced(secret: str, way: str) -> None:
+def test_secret_filter_masks_every_encoding(secret: str, way: str) -> None:
     hidden = SecretFilter([secret]).redacted(f"Error: ({WAYS[way](secret)}) was refused")
     assert MASK in hidden
     assert hidden.startswith("Error: (")
@@ -58,29 +58,31 @@ def test_every_form_is_replaced(secret: str, way: str) -> None:
 
 
 @given(st.text(min_size=8, max_size=60), st.text(max_size=40), st.text(max_size=40))
-def test_any_text_of_eight_characters_is_replaced(secret: str, before: str, after: str) -> None:
+def test_secret_filter_masks_any_text_of_eight_characters(
+    secret: str, before: str, after: str
+) -> None:
     assert secret not in SecretFilter([secret]).redacted(before + secret + after) or secret in MASK
 
 
-def test_the_beginning_of_one_is_replaced_where_a_text_was_cut() -> None:
+def test_secret_filter_masks_truncated_secret() -> None:
     secret = "sk-0123456789abcdefghij"
     hidden = SecretFilter([secret]).redacted("refused: sk-0123456789abcde…")
     assert hidden == f"refused: {MASK}…"
 
 
-def test_the_scheme_of_an_address_is_none() -> None:
+def test_secret_filter_keeps_url_schemes() -> None:
     found = SecretFilter(["sqlite:///x.db", "mysql://u:pw123456@h/db"])
     told = "write sqlite:///PATH or mysql://USER@HOST/NAME"
     assert found.redacted(told) == told
     assert found.redacted("sqlite:///x.db, mysql://u:pw1…") == f"{MASK}, {MASK}…"
 
 
-def test_of_two_the_longer_goes_first_and_short_ones_stay() -> None:
+def test_secret_filter_masks_longest_match_and_skips_short_values() -> None:
     made = SecretFilter(["abcdefgh", "abcdefgh-ijkl", "seven77"])
     assert made.redacted("abcdefgh-ijkl abcdefgh seven77") == f"{MASK} {MASK} seven77"
 
 
-def test_every_line_of_a_private_key_is_one() -> None:
+def test_secret_filter_masks_each_line_of_a_private_key() -> None:
     key = (
         "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAQEFAASCBKcwggSjAgEAAoIB\n-----END KEY-----"
     )
@@ -99,7 +101,7 @@ class Settings(BaseModel):
     by_name: dict[str, SecretStr] = {"a": SecretStr("dict-secret-99")}
 
 
-def test_secrets_are_found_in_settings() -> None:
+def test_secret_filter_finds_secrets_in_settings() -> None:
     made = ProcessFilter()
     made.hide(Settings(), ["listed-secret-3"])
     told = "inner-token-8812 correct-horse-77 bytes-secret-55 dict-secret-99 listed-secret-3"
@@ -107,7 +109,7 @@ def test_secrets_are_found_in_settings() -> None:
     assert redacted("plain-name-1234") == "plain-name-1234"
 
 
-def test_no_log_record_holds_one(tmp_path, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_records_hold_no_secret(tmp_path, caplog: pytest.LogCaptureFixture) -> None:
     secret = "log-canary-4711"
     filter_log_records()
     made = ProcessFilter()
@@ -139,7 +141,7 @@ def test_no_log_record_holds_one(tmp_path, caplog: pytest.LogCaptureFixture) -> 
         assert text.count("Traceback") >= 2
 
 
-def test_a_record_without_one_stays_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_record_without_secret_is_unchanged(caplog: pytest.LogCaptureFixture) -> None:
     made = ProcessFilter()
     filter_log_records()
     made.hide(["another-canary-1"])
@@ -147,7 +149,7 @@ def test_a_record_without_one_stays_as_it_is(caplog: pytest.LogCaptureFixture) -
     assert caplog.records[-1].args == (1,)
 
 
-def test_a_filter_that_is_gone_hides_nothing() -> None:
+def test_deleted_secret_filter_masks_nothing() -> None:
     made = ProcessFilter()
     made.hide(["fleeting-secret"])
     del made

@@ -1,4 +1,4 @@
-"""A secret that every failure repeats stands nowhere in what is kept or shown."""
+"""Secrets repeated in error messages are never stored or shown."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_secrets_are_masked_in_every_failure(
             check_clean(path.read_bytes().decode("latin-1"))
 
 
-def test_the_log_of_any_library_is_without_the_key(harness: Make, caplog: Any) -> None:
+def test_secrets_are_masked_in_logs_of_any_library(harness: Make, caplog: Any) -> None:
     h = harness(Leaks, config={"passphrase": SECRET}, model=["hi"], strict=False)
     h.send("hello")
     logging.getLogger("httpx2").error("sending %r", {"authorization": f"Bearer {SECRET}"})
@@ -132,7 +132,7 @@ REFUSED = ["a\\x1b{s}", "{s}\\x00", "a\\n{s}", "a\\x85{s}"]
 
 
 @pytest.mark.parametrize("form", REFUSED)
-def test_a_secret_with_a_control_character_is_refused(tmp_path: Path, form: str) -> None:
+def test_secret_setting_with_a_control_character_is_refused(tmp_path: Path, form: str) -> None:
     value = form.format(s=SECRET)
     (tmp_path / "config.yaml").write_text(
         f'providers: {{openai: {{api_key: "{value}"}}}}\n'
@@ -147,7 +147,7 @@ def test_a_secret_with_a_control_character_is_refused(tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize("value", [f"{SECRET}\n", f" {SECRET}", f"\t{SECRET}\r\n"])
-def test_secret_with_text_around_it_is_left_out_with_a_warning(tmp_path: Path, value: str) -> None:
+def test_whitespace_around_a_secret_is_stripped_with_a_warning(tmp_path: Path, value: str) -> None:
     (tmp_path / ".env").write_text(f'MY_TOKEN="{SECRET}\\n"\n')
     (tmp_path / "config.yaml").write_text(
         f"providers: {{openai: {{api_key: {json.dumps(value)}}}}}\n"
@@ -166,7 +166,9 @@ def test_secret_with_text_around_it_is_left_out_with_a_warning(tmp_path: Path, v
 
 
 @pytest.mark.parametrize("value", [f"a\n{SECRET}", f"{SECRET}\x07"])
-def test_secret_with_a_control_character_is_refused_by_name(tmp_path: Path, value: str) -> None:
+def test_secret_variable_with_a_control_character_is_refused_by_name(
+    tmp_path: Path, value: str
+) -> None:
     with pytest.raises(ConfigError, match="the environment: ANTHROPIC_API_KEY: ") as caught:
         load(tmp_path, {"ANTHROPIC_API_KEY": value})
     check_clean(str(caught.value))
@@ -176,7 +178,7 @@ def test_secret_with_a_control_character_is_refused_by_name(tmp_path: Path, valu
     check_clean(str(caught.value))
 
 
-def test_a_header_that_http_cannot_carry_is_refused(tmp_path: Path) -> None:
+def test_invalid_http_header_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "providers: {openai: {headers: {X-Team: 'ключ', X-Fine: 'grün'}}}\n"
     )
@@ -185,7 +187,7 @@ def test_a_header_that_http_cannot_carry_is_refused(tmp_path: Path) -> None:
     assert "ключ" not in told
 
 
-def test_a_short_secret_is_warned_of_and_a_private_key_has_lines(tmp_path: Path) -> None:
+def test_short_secret_warns_and_private_key_may_have_lines(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "plugins:\n  telegram: {token: ab12}\n  github:\n    private_key: |\n"
         "      -----BEGIN KEY-----\n      MIIEvQIBADANBgkqhkiG9w0B\n      -----END KEY-----\n"

@@ -1,4 +1,4 @@
-"""The turn: the frozen prompt, the replayed history, the tool loop, and how a turn ends."""
+"""The turn: frozen prompt, replayed history, tool loop, and how a turn ends."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def history(h: Any, session: str = "test") -> list[Message]:
 # The frozen prompt and the replayed history
 
 
-def test_every_request_begins_with_the_bytes_of_the_one_before(harness: Make) -> None:
+def test_request_starts_with_the_bytes_of_the_previous_request(harness: Make) -> None:
     script = [[calls("look"), calls("act", what="x")], "a", "b", [calls("look")], "c"]
     h = harness(Remembers, Tools, model=script)
     for text in ("x", "y", "z"):
@@ -150,7 +150,7 @@ def test_every_request_begins_with_the_bytes_of_the_one_before(harness: Make) ->
     assert_prefixes(h.model.wires)
 
 
-def test_a_restart_sends_the_same_bytes(harness: Make, tmp_path: Path) -> None:
+def test_requests_after_a_restart_send_the_same_bytes(harness: Make, tmp_path: Path) -> None:
     thinking = ThinkingBlock("hm", signature="seal")
     response = ModelResponse((thinking, TextBlock("ü ✓"), ToolCall("c", "look", {})), "tools")
     first = harness(Remembers, Tools, home=tmp_path / "one", model=[response, "a"])
@@ -164,9 +164,7 @@ def test_a_restart_sends_the_same_bytes(harness: Make, tmp_path: Path) -> None:
     assert_whole(h.model.last.messages)
 
 
-def test_a_plugin_that_comes_or_goes_changes_new_sessions_only(
-    harness: Make, tmp_path: Path
-) -> None:
+def test_added_plugin_changes_only_new_sessions(harness: Make, tmp_path: Path) -> None:
     first = harness(Tools, home=tmp_path / "one", model=["a"])
     first.send("x")
     first.close()
@@ -178,7 +176,7 @@ def test_a_plugin_that_comes_or_goes_changes_new_sessions_only(
     assert "MEMORY of new" in h.model.last.system
 
 
-def test_midnight_is_told_in_the_turn_and_once(harness: Make, clock: Any) -> None:
+def test_date_change_is_announced_once_in_the_turn(harness: Make, clock: Any) -> None:
     h = harness(Tools, model=["a", "b", "c"], core={"session.idle_hours": 1000})
     h.send("x")
     began = h.model.last
@@ -193,7 +191,7 @@ def test_midnight_is_told_in_the_turn_and_once(harness: Make, clock: Any) -> Non
     assert h.model.last.messages[2].context == day, "replayed where it was said"
 
 
-def test_a_new_session_has_the_day_and_no_clock(harness: Make, clock: Any) -> None:
+def test_system_prompt_has_the_date_but_no_time(harness: Make, clock: Any) -> None:
     h = harness(Tools, model=["a", "b"])
     h.send("x", session="one")
     clock.forward(hours=0.01)
@@ -202,7 +200,7 @@ def test_a_new_session_has_the_day_and_no_clock(harness: Make, clock: Any) -> No
     assert one == two
 
 
-def test_context_comes_after_the_text_and_is_never_stored_in_a_message(harness: Make) -> None:
+def test_context_follows_the_text_and_is_not_stored_in_the_message(harness: Make) -> None:
     h = harness(Remembers, Tools, model=["a"])
     h.send("hello")
     (message,) = h.model.last.messages
@@ -214,7 +212,7 @@ def test_context_comes_after_the_text_and_is_never_stored_in_a_message(harness: 
     assert all("number" not in str(m.to_dict()) for m in stored)
 
 
-def test_pre_model_changes_of_the_context_are_sent_and_replayed(harness: Make) -> None:
+def test_pre_model_context_changes_are_sent_and_replayed(harness: Make) -> None:
     class Trims(Plugin[NoConfig]):
         @hookimpl
         def pre_model(self, ctx: Any, request: ModelRequest) -> ModelRequest | None:
@@ -235,9 +233,7 @@ def test_pre_model_changes_of_the_context_are_sent_and_replayed(harness: Make) -
     assert_prefixes(h.model.wires)
 
 
-def test_a_plugin_that_changes_the_system_prompt_mid_session_is_refused_and_named(
-    harness: Make,
-) -> None:
+def test_system_prompt_change_mid_session_is_refused_by_plugin_name(harness: Make) -> None:
     class Fickle(Plugin[NoConfig]):
         @hookimpl
         def pre_model(self, ctx: Any, request: ModelRequest) -> ModelRequest:
@@ -273,7 +269,7 @@ def test_prompt_is_the_same_bytes_after_a_restart(harness: Make, tmp_path: Path)
     assert_prefixes([*first.model.wires, *h.model.wires])
 
 
-def test_undoing_the_first_turn_does_not_thaw_the_prompt(harness: Make) -> None:
+def test_undo_of_the_first_turn_keeps_the_frozen_prompt(harness: Make) -> None:
     class Fickle(Plugin[NoConfig]):
         @hookimpl
         def pre_model(self, ctx: Any, request: ModelRequest) -> ModelRequest:
@@ -286,7 +282,7 @@ def test_undoing_the_first_turn_does_not_thaw_the_prompt(harness: Make) -> None:
     assert h.model.last.system == h.model.requests[0].system
 
 
-def test_a_replaced_old_fragment_is_sent_and_recorded_with_its_plugin(harness: Make) -> None:
+def test_pre_send_change_of_an_old_fragment_is_recorded_by_plugin(harness: Make) -> None:
     class Rewrites(Plugin[NoConfig]):
         @hookimpl
         def pre_send(self, ctx: Any, wire: WireRequest) -> WireRequest | None:
@@ -314,7 +310,7 @@ def test_ephemeral_system_text_is_sent_for_one_turn_and_not_stored(harness: Make
 
 
 @pytest.mark.sqlite
-def test_ephemeral_system_text_is_nowhere_on_the_disk(harness: Make) -> None:
+def test_ephemeral_system_text_is_not_written_to_disk(harness: Make) -> None:
     h = harness(Tools, model=["a"])
     h.send("HELLO-THERE", system="SPEAK-LIKE-A-PIRATE")
     h.close()
@@ -342,7 +338,7 @@ def test_context_block_text_is_escaped(blocks: list[ContextBlock]) -> None:
     assert all(len(item) == 0 for item in items)
 
 
-def test_history_is_shared_by_two_processes_in_turn(harness: Make, tmp_path: Path) -> None:
+def test_two_processes_taking_turns_share_history(harness: Make, tmp_path: Path) -> None:
     one = harness(Remembers, Tools, home=tmp_path / "one", model=["a", "c"])
     two = harness(Remembers, Tools, home=tmp_path / "one", model=[[calls("look")], "b", "d"])
     wires = []
@@ -356,7 +352,7 @@ def test_history_is_shared_by_two_processes_in_turn(harness: Make, tmp_path: Pat
 # The tool loop
 
 
-def test_read_only_calls_run_side_by_side_and_results_keep_the_order(harness: Make) -> None:
+def test_read_only_calls_run_in_parallel_and_results_keep_order(harness: Make) -> None:
     class Slow(Plugin[NoConfig]):
         @tool(read_only=True)
         async def meet(self, name: str) -> str:
@@ -377,7 +373,7 @@ def test_read_only_calls_run_side_by_side_and_results_keep_the_order(harness: Ma
     assert [b.text for b in h.model.last.messages[-1].blocks] == ["a", "b", "c"]
 
 
-def test_calls_that_change_something_run_alone_and_in_order(harness: Make) -> None:
+def test_writing_calls_run_one_at_a_time_in_order(harness: Make) -> None:
     class Watch(Plugin[NoConfig]):
         @tool(read_only=True)
         async def look(self, n: int) -> str:
@@ -404,7 +400,7 @@ def test_calls_that_change_something_run_alone_and_in_order(harness: Make) -> No
     assert seen == [("look 1",), ("look 1", "look 2"), ("act 3",), ("act 4",), ("look 5",)]
 
 
-def test_an_unknown_tool_lists_the_available_ones(harness: Make) -> None:
+def test_unknown_tool_error_lists_available_tools(harness: Make) -> None:
     h = harness(Tools, model=[[calls("lok")], "ok"])
     (result,) = h.send("go").tool_calls
     assert not result.ok
@@ -428,7 +424,7 @@ def test_an_unknown_tool_lists_the_available_ones(harness: Make) -> None:
         ),
     ],
 )
-def test_wrong_arguments_are_told_and_the_tool_does_not_run(
+def test_wrong_arguments_are_an_error_and_the_tool_does_not_run(
     harness: Make, arguments: dict[str, Any], words: str
 ) -> None:
     h = harness(Tools, model=[[ToolCall("c", "act", arguments)], "ok"])
@@ -439,7 +435,7 @@ def test_wrong_arguments_are_told_and_the_tool_does_not_run(
     assert "Input should" not in result.text
 
 
-def test_arguments_that_could_not_be_read_are_answered_with_the_reason(harness: Make) -> None:
+def test_unparsable_arguments_result_says_why(harness: Make) -> None:
     bad = ToolCall("c", "act", {}, error="the arguments are not JSON: line 1")
     h = harness(Tools, model=[[bad], "ok"])
     outcome = h.send("go")
@@ -469,7 +465,7 @@ def test_tool_return_or_exception_becomes_its_result(
 
 
 @pytest.mark.parametrize("how", ["output", "result"])
-def test_a_tool_says_more_than_text_and_core_adds_the_call(harness: Make, how: str) -> None:
+def test_tool_output_keeps_notes_data_and_images_with_its_call(harness: Make, how: str) -> None:
     h = harness(Tools, model=[[calls("fails", how=how)], "ok"])
     (result,) = h.send("go").tool_calls
     assert (result.call.name, result.call.arguments) == ("fails", {"how": how})
@@ -479,16 +475,14 @@ def test_a_tool_says_more_than_text_and_core_adds_the_call(harness: Make, how: s
 
 
 @pytest.mark.parametrize("how", ["odd keys", "circle"])
-def test_a_result_that_is_no_json_is_the_tools_failure_not_the_turns(
-    harness: Make, how: str
-) -> None:
+def test_non_json_result_fails_the_call_but_not_the_turn(harness: Make, how: str) -> None:
     h = harness(Tools, model=[[calls("fails", how=how)], "ok"])
     outcome = h.send("go")
     assert outcome.text == "ok"
     assert len(outcome.tool_calls) == 1
 
 
-def test_a_plain_tool_that_raises_stop_iteration_does_not_hang_the_turn(harness: Make) -> None:
+def test_sync_tool_raising_stop_iteration_does_not_hang_the_turn(harness: Make) -> None:
     async def go() -> Any:
         async with asyncio.timeout(2):
             return await h.asend("go")
@@ -499,7 +493,7 @@ def test_a_plain_tool_that_raises_stop_iteration_does_not_hang_the_turn(harness:
     assert texts(outcome)[0].startswith("Error: ")
 
 
-def test_tool_calls_of_one_id_have_one_result_each(harness: Make) -> None:
+def test_tool_calls_with_equal_ids_get_one_result_each(harness: Make) -> None:
     twins = [ToolCall("same", "look", {"where": "a"}), ToolCall("same", "look", {"where": "b"})]
     h = harness(Tools, model=[twins, "ok"])
     outcome = h.send("go")
@@ -507,14 +501,14 @@ def test_tool_calls_of_one_id_have_one_result_each(harness: Make) -> None:
     assert texts(outcome) == ["seen a", "seen b"]
 
 
-def test_ids_that_come_again_in_a_later_response_do_no_harm(harness: Make) -> None:
+def test_call_ids_repeated_in_a_later_response_are_accepted(harness: Make) -> None:
     again = [[ToolCall("call_0", "look", {"where": w})] for w in "ab"]
     h = harness(Tools, model=[*again, "ok"])
     assert texts(h.send("go")) == ["seen a", "seen b"]
     assert_whole(h.model.last.messages)
 
 
-def test_a_long_result_is_cut_and_its_notes_are_not(harness: Make) -> None:
+def test_long_result_is_cut_but_its_notes_are_kept(harness: Make) -> None:
     class Long(Plugin[NoConfig]):
         @tool(read_only=True)
         def flood(self) -> ToolResult:
@@ -530,7 +524,7 @@ def test_a_long_result_is_cut_and_its_notes_are_not(harness: Make) -> None:
     assert result.call.name == "flood"
 
 
-def test_max_iterations_ends_with_an_answer_asked_for_without_tools(harness: Make) -> None:
+def test_max_iterations_ends_with_a_final_answer_without_tools(harness: Make) -> None:
     def stubborn(request: ModelRequest) -> Any:
         if request.params.get("tool_choice") == "none":
             return ["as far as I came", calls("look")]
@@ -558,7 +552,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.kind)
-def test_a_provider_error_ends_the_turn_with_its_sentence(harness: Make, error: Exception) -> None:
+def test_provider_error_ends_the_turn_with_its_message(harness: Make, error: Exception) -> None:
     h = harness(Tools, model=[error, "back", [calls("look")], error, "again"])
     failed = h.send("x")
     assert (failed.text, failed.stop) == (str(error), "error")
@@ -572,7 +566,7 @@ def test_a_provider_error_ends_the_turn_with_its_sentence(harness: Make, error: 
     assert_prefixes(h.model.wires)
 
 
-def test_an_empty_answer_is_asked_for_once_more(harness: Make) -> None:
+def test_empty_response_is_requested_once_more(harness: Make) -> None:
     h = harness(Tools, model=["", "now"])
     outcome = h.send("x")
     assert (outcome.text, outcome.usage.input) == ("now", 20)
@@ -584,7 +578,7 @@ def test_an_empty_answer_is_asked_for_once_more(harness: Make) -> None:
     assert_whole(h.model.last.messages)
 
 
-def test_a_refusal_of_the_model_is_an_answer(harness: Make) -> None:
+def test_model_refusal_is_an_answer(harness: Make) -> None:
     h = harness(Tools, model=[ModelResponse((), "refusal"), "ok"])
     assert "refused" in h.send("x").text
     assert h.send("y").text == "ok"
@@ -615,7 +609,7 @@ class Listener:
         h.runtime.bus.signals.connect("delta", lambda event, ctx: self.words.append(event.text))
 
 
-def test_deltas_are_shown_while_nobody_may_take_words_back(harness: Make) -> None:
+def test_deltas_are_streamed_if_pre_reply_preserves_streaming(harness: Make) -> None:
     class Adds(Plugin[NoConfig]):
         preserves_streaming = True
 
@@ -629,7 +623,7 @@ def test_deltas_are_shown_while_nobody_may_take_words_back(harness: Make) -> Non
     assert heard.words == ["one", "two"]
 
 
-def test_deltas_are_withheld_while_pre_reply_may_change_the_words(harness: Make) -> None:
+def test_deltas_are_withheld_if_pre_reply_may_change_the_text(harness: Make) -> None:
     class Redacts(Plugin[NoConfig]):
         @hookimpl
         def pre_reply(self, ctx: Any, reply: Reply) -> Reply:
@@ -641,7 +635,7 @@ def test_deltas_are_withheld_while_pre_reply_may_change_the_words(harness: Make)
     assert heard.words == []
 
 
-def test_the_auxiliary_model_is_not_streamed_and_not_in_the_history(harness: Make) -> None:
+def test_auxiliary_model_is_not_streamed_and_not_in_history(harness: Make) -> None:
     class Titles(Plugin[NoConfig]):
         @hookimpl
         async def start_of_turn(self, ctx: Any, turn: Turn) -> None:

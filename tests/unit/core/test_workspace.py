@@ -1,4 +1,4 @@
-"""A message may say in which folder tools work (``Inbound.workspace``)."""
+"""A message may name the folder that tools work in (``Inbound.workspace``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Make = Callable[..., Any]
 
 
 class Where(Plugin[NoConfig]):
-    """Says where it works."""
+    """Reports its workspace."""
 
     @tool(read_only=True)
     def where(self, ctx: Context) -> str:
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return made.resolve()
 
 
-def test_tools_commands_and_the_prompt_have_the_folder(harness: Make, folder: Path) -> None:
+def test_message_workspace_reaches_tools_commands_and_prompt(harness: Make, folder: Path) -> None:
     h = harness(Where, model=[[calls("where")], "ok", [calls("where")], "ok"])
 
     (result,) = ask(h, "go", folder).tool_calls
@@ -61,7 +61,7 @@ def test_tools_commands_and_the_prompt_have_the_folder(harness: Make, folder: Pa
     assert "The workspace is now" not in h.model.requests[2].messages[-1].context
 
 
-def test_another_folder_later_is_told_to_the_model(harness: Make, folder: Path) -> None:
+def test_model_is_told_about_a_changed_workspace(harness: Make, folder: Path) -> None:
     h = harness(Where, model=["ok", [calls("where")], "ok"])
     other = folder / "other"
     other.mkdir()
@@ -73,7 +73,7 @@ def test_another_folder_later_is_told_to_the_model(harness: Make, folder: Path) 
     assert f"The workspace is now {other}." in h.model.requests[1].messages[-1].context
 
 
-def test_workspace_is_known_to_the_first_command_after_a_restart(
+def test_workspace_is_kept_for_the_first_command_after_restart(
     harness: Make, folder: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
@@ -105,7 +105,7 @@ h.run(go())
 """
 
 
-def test_a_turn_that_is_taken_up_after_a_crash_works_there(
+def test_resumed_turn_keeps_its_workspace(
     harness: Make, python: Any, folder: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"

@@ -29,11 +29,11 @@ def recording(length: float, rate: int = 16_000) -> bytes:
 
 
 @pytest.mark.parametrize(("file", "name"), FILES.items())
-def test_a_real_file_is_known(file: str, name: str) -> None:
+def test_audio_kind_of_real_files(file: str, name: str) -> None:
     assert audio_kind((DATA / file).read_bytes()) == KINDS[name]
 
 
-def test_an_mp3_without_a_tag_is_known() -> None:
+def test_audio_kind_of_mp3_without_a_tag() -> None:
     data = (DATA / "tone.mp3").read_bytes()
     size = 0
     for byte in data[6:10]:  # ID3v2: seven bits a byte
@@ -41,7 +41,7 @@ def test_an_mp3_without_a_tag_is_known() -> None:
     assert audio_kind(data[10 + size :]) == KINDS["mp3"]
 
 
-def test_vorbis_in_ogg_is_known() -> None:
+def test_audio_kind_of_vorbis_in_ogg() -> None:
     page = b"OggS" + bytes(22) + b"\x01\x1e" + b"\x01vorbis" + bytes(30)
     assert audio_kind(page) == KINDS["ogg"]
 
@@ -65,26 +65,26 @@ NONE = {
 
 
 @pytest.mark.parametrize("data", NONE.values(), ids=NONE)
-def test_what_is_no_audio_is_none(data: bytes) -> None:
+def test_audio_kind_of_other_data_is_none(data: bytes) -> None:
     assert audio_kind(data) is None
 
 
 @pytest.mark.parametrize("length", [0.0, 0.25, 3.0])
-def test_the_length_of_wav(length: float) -> None:
+def test_length_of_wav(length: float) -> None:
     assert seconds(recording(length)) == pytest.approx(length)
 
 
-def test_the_length_of_a_wav_whose_size_was_left_open() -> None:
+def test_length_of_wav_without_a_size() -> None:
     data = bytearray(recording(0.5))
     struct.pack_into("<I", data, data.find(b"data") + 4, 0xFFFFFFFF)
     assert seconds(bytes(data)) == pytest.approx(0.5)
 
 
-def test_the_length_of_opus() -> None:
+def test_length_of_opus() -> None:
     assert seconds((DATA / "tone.opus").read_bytes()) == pytest.approx(0.5)
 
 
-def test_other_lengths_are_not_known() -> None:
+def test_length_of_mp3_is_unknown() -> None:
     assert seconds((DATA / "tone.mp3").read_bytes()) == 0
 
 
@@ -93,5 +93,5 @@ HEADS = [data[:80] for data in (recording(0.1), *((DATA / file).read_bytes() for
 
 @pytest.mark.slow
 @given(head=st.sampled_from(HEADS), tail=st.binary(max_size=80), cut=st.integers(0, 80))
-def test_broken_files_have_a_length(head: bytes, tail: bytes, cut: int) -> None:
+def test_length_of_broken_files_is_never_an_error(head: bytes, tail: bytes, cut: int) -> None:
     assert seconds(head[:cut] + tail) >= 0

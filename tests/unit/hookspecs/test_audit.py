@@ -1,4 +1,4 @@
-"""A plugin tells the audit, whether it is there or not."""
+"""Plugins write to the audit if there is one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Query(Plugin):
 
 
 class Book(Plugin):
-    """Keeps what it is told."""
+    """Keeps the entries it gets."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -39,12 +39,12 @@ class Book(Plugin):
         """Nothing is asked here."""
 
 
-def test_what_is_noted_reaches_the_audit(harness: Make) -> None:
+def test_plugin_audit_entry_reaches_the_audit(harness: Make) -> None:
     h = harness(Query, Book, model=[])
     h.plugin(Query).query("SELECT 1")
     more = {"detail": {"sql": "SELECT 1"}, "ctx": None, "actor": "", "approver": "terminal:ann"}
     assert h.plugin(Book).rows == [("sql", "prod", "ran", more)]
 
 
-def test_without_an_audit_the_plugin_works_as_ever(harness: Make) -> None:
+def test_plugin_works_without_an_audit(harness: Make) -> None:
     assert harness(Query, model=[]).plugin(Query).query("SELECT 1") == "3 rows"

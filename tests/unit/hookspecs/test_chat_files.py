@@ -18,7 +18,7 @@ def file_at(path: Path) -> TextFile:
 
 
 @given(st.text(), st.text())
-def test_a_chat_has_one_folder_of_its_own(channel: str, chat_id: str) -> None:
+def test_chat_has_its_own_folder(channel: str, chat_id: str) -> None:
     chat = Chat.of(Session("s", channel, chat_id, None, 0.0))
     parts = chat.folder.split("/")
     assert len(parts) == 3
@@ -28,12 +28,12 @@ def test_a_chat_has_one_folder_of_its_own(channel: str, chat_id: str) -> None:
 
 
 @given(st.text(alphabet=st.characters()))
-def test_what_is_storable_is_text(text: str) -> None:
+def test_storable_text_is_utf8_without_nul(text: str) -> None:
     assert "\0" not in storable(text)
     storable(text).encode("utf-8")
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_chat_file_reads_what_was_written(tmp_path: Path) -> None:
     file = file_at(tmp_path / "new" / "a.md")
     assert file.read() is None
     file.write("größe\n".encode())
@@ -42,7 +42,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert file.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_mode_stays_and_a_link_too(tmp_path: Path) -> None:
+def test_chat_file_write_keeps_mode_and_link(tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("old")
     (tmp_path / "real.md").chmod(0o640)
     (tmp_path / "link.md").symlink_to("real.md")
@@ -61,7 +61,9 @@ def make_large(path: Path) -> None:
     ("make", "why"),
     [(os.mkfifo, "regular file"), (os.mkdir, "regular file"), (make_large, "more than 1,000,000")],
 )
-def test_what_is_no_text_file_is_left_alone(tmp_path: Path, make: object, why: str) -> None:
+def test_chat_file_that_is_not_a_text_file_is_refused(
+    tmp_path: Path, make: object, why: str
+) -> None:
     path = tmp_path / "a.md"
     make(path)  # type: ignore[operator]
     with pytest.raises(FileProblem, match=why):
@@ -69,15 +71,13 @@ def test_what_is_no_text_file_is_left_alone(tmp_path: Path, make: object, why: s
     assert path.exists()
 
 
-def test_other_encodings_are_told_by_byte(tmp_path: Path) -> None:
+def test_encoding_error_names_the_byte(tmp_path: Path) -> None:
     file = file_at(tmp_path / "a.md")
     with pytest.raises(FileProblem, match=r"a\.md is not UTF-8 \(byte 3\)"):
         file.decoded(b"gr\xf6")
 
 
-def test_a_failed_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = file_at(tmp_path / "a.md")
     file.write(b"old")
 
@@ -90,7 +90,7 @@ def test_a_failed_write_leaves_the_old_file(
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.md", b"old")]
 
 
-def test_a_lock_keeps_others_away_and_says_what_for(
+def test_lock_excludes_others_and_names_its_purpose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_hookspecs.chat_files.text_file.WAIT", 0.05)
@@ -129,7 +129,7 @@ def test_a_lock_keeps_others_away_and_says_what_for(
         ("telegram", None),
     ],
 )
-def test_a_label_names_a_chat_of_the_channel_with_the_longest_name(
+def test_chat_label_matches_the_longest_channel_name(
     label: str, found: tuple[str, str] | None
 ) -> None:
     chat = Chat.named(label, ["telegram", "telegram:work", "feishu"])
@@ -137,6 +137,6 @@ def test_a_label_names_a_chat_of_the_channel_with_the_longest_name(
 
 
 @given(st.sampled_from(["telegram", "telegram:work"]), st.from_regex(r"-?[0-9]+", fullmatch=True))
-def test_a_label_leads_back_to_its_chat(channel: str, chat_id: str) -> None:
+def test_chat_label_leads_back_to_its_chat(channel: str, chat_id: str) -> None:
     chat = Chat(channel, chat_id)
     assert Chat.named(chat.label, ["telegram", "telegram:work"]) == chat

@@ -1,4 +1,4 @@
-"""What was made of files is kept until one of them changes, in whichever way."""
+"""Values derived from files are cached until one of the files changes in any way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hookline_hookspecs.caching.files import SETTLED
 
 @pytest.fixture(autouse=True)
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the files of a test be older than they are."""
+    """Make the files of a test look older."""
     now = time.time_ns
     monkeypatch.setattr(
         "hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 2 * SETTLED
@@ -90,20 +90,20 @@ CHANGES = (
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_seen(folder: Path, change: Callable[[Path], None]) -> None:
+def test_file_cache_notices_changes(folder: Path, change: Callable[[Path], None]) -> None:
     files = kept(folder)
     assert files.get("key") == "made"
     change(folder)
     assert files.get("key") is None
 
 
-def test_what_is_beside_the_files_may_change(folder: Path) -> None:
+def test_file_cache_ignores_unrelated_files(folder: Path) -> None:
     files = kept(folder)
     (folder / "beside.md").write_text("new")
     assert files.get("key") == "made"
 
 
-def test_the_folder_itself_may_not_become_another(tmp_path: Path) -> None:
+def test_file_cache_notices_a_relinked_folder(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "work").symlink_to("a")
@@ -114,14 +114,14 @@ def test_the_folder_itself_may_not_become_another(tmp_path: Path) -> None:
     assert not watch.is_unchanged()
 
 
-def test_a_file_that_has_just_been_written_is_read_again(
+def test_file_cache_rereads_a_file_written_just_now(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()  # the files are as new as they are
     assert kept(folder).get("key") is None
 
 
-def test_only_the_newest_are_kept(folder: Path) -> None:
+def test_file_cache_keeps_only_the_newest_entries(folder: Path) -> None:
     files: FileCache[int, str] = FileCache(most=2)
     for number in range(3):
         watch = Watch()

@@ -1,4 +1,4 @@
-"""An importer that is made late."""
+"""An importer that is created on first use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Kept:
         return Outcome("planned")
 
 
-def test_a_late_importer_is_made_once_and_only_when_it_is_asked() -> None:
+def test_late_importer_is_created_once_on_first_use() -> None:
     made: list[Kept] = []
 
     def make() -> Kept:

@@ -1,4 +1,4 @@
-"""The folder ``media``: names nobody guesses, files nobody else reads."""
+"""The folder ``media``: unguessable names, private files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hookline_hookspecs.speech import is_kept, keep, media_folder, open_kept, pr
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of a home that has none yet."""
+    """The media folder of a home that has none yet."""
     return media_folder(tmp_path)
 
 
-def test_a_file_is_for_its_owner_alone(folder: Path) -> None:
+def test_media_file_is_private_to_its_owner(folder: Path) -> None:
     path = keep(folder, b"sound", ".ogg")
     assert path.read_bytes() == b"sound"
     assert (path.parent, path.suffix) == (folder, ".ogg")
@@ -24,11 +24,11 @@ def test_a_file_is_for_its_owner_alone(folder: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_equal_content_has_two_names(folder: Path) -> None:
+def test_media_files_of_equal_content_have_different_names(folder: Path) -> None:
     assert keep(folder, b"x", ".mp3") != keep(folder, b"x", ".mp3")
 
 
-def test_what_was_kept_is_opened(folder: Path) -> None:
+def test_kept_media_file_can_be_opened(folder: Path) -> None:
     path = keep(folder, b"sound", ".ogg")
     assert is_kept(path.name)
     with open_kept(folder, path.name) as stream:
@@ -41,14 +41,14 @@ HEX = "0" * 32
 @pytest.mark.parametrize(
     "name", ["", "a.png", f"../{HEX}.png", f"{HEX}.png/x", f"{HEX}", HEX.upper()]
 )
-def test_no_other_name_is_opened(folder: Path, name: str) -> None:
+def test_other_names_in_media_are_refused(folder: Path, name: str) -> None:
     keep(folder, b"x", ".png")
     assert not is_kept(name)
     with pytest.raises(OSError, match="not the name of a kept file"):
         open_kept(folder, name)
 
 
-def test_what_is_no_file_is_not_opened(folder: Path, tmp_path: Path) -> None:
+def test_media_entry_that_is_not_a_regular_file_is_refused(folder: Path, tmp_path: Path) -> None:
     keep(folder, b"x", ".png")
     (tmp_path / "secret").write_text("secret")
     (folder / f"{HEX}.png").symlink_to(tmp_path / "secret")

@@ -1,4 +1,4 @@
-"""Files have the origins that whoever keeps track of them says they have."""
+"""File origins come from the service that tracks them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Asker(Plugin):
     """Asks for a file."""
 
 
-class Keeper(Plugin):
+class OriginsProvider(Plugin):
     """Knows of one file."""
 
     @hookimpl
@@ -33,9 +33,13 @@ class Keeper(Plugin):
 
 @pytest.mark.parametrize(
     ("plugins", "name", "origins"),
-    [((Keeper,), "page.md", (PAGE,)), ((Keeper,), "own.md", ()), ((), "page.md", ())],
+    [
+        ((OriginsProvider,), "page.md", (PAGE,)),
+        ((OriginsProvider,), "own.md", ()),
+        ((), "page.md", ()),
+    ],
 )
-def test_a_file_has_the_origins_that_its_keeper_says(
+def test_file_origins_come_from_the_service(
     harness: Make, plugins: tuple[type[Plugin]], name: str, origins: tuple[Origin, ...]
 ) -> None:
     h = harness(Asker, *plugins)

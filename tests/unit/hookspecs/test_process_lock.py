@@ -1,4 +1,4 @@
-"""Which processes live, told by real ones."""
+"""Which processes are alive, tested with real ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ lock.release()
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Any:
-    """As much of a plugin's storage as a lock needs: its folder."""
+    """The part of a plugin's storage that a lock needs: its folder."""
     return SimpleNamespace(dir=tmp_path)
 
 
@@ -50,7 +50,7 @@ def state(lock: ProcessLock, process: str) -> tuple[bool, bool]:
     return lock.is_alive(process), lock.is_dead(process)
 
 
-def test_a_process_that_is_killed_is_dead(storage: Any) -> None:
+def test_killed_process_is_dead(storage: Any) -> None:
     lock = ProcessLock(storage)
     with another(storage) as (process, name):
         assert state(lock, name) == (True, False)
@@ -59,7 +59,7 @@ def test_a_process_that_is_killed_is_dead(storage: Any) -> None:
         assert state(lock, name) == (False, True)
 
 
-def test_a_process_that_ends_cleanly_is_neither(storage: Any) -> None:
+def test_process_that_ended_cleanly_is_neither_alive_nor_dead(storage: Any) -> None:
     lock = ProcessLock(storage)
     with another(storage) as (process, name):
         process.communicate()
@@ -67,7 +67,7 @@ def test_a_process_that_ends_cleanly_is_neither(storage: Any) -> None:
     assert list(storage.dir.iterdir()) == []
 
 
-def test_this_process_lives_while_it_holds_its_lock(storage: Any) -> None:
+def test_process_is_alive_while_it_holds_its_lock(storage: Any) -> None:
     lock, other = ProcessLock(storage), ProcessLock(storage)
     assert state(lock, lock.id) == (False, False)
     lock.hold()
@@ -78,7 +78,7 @@ def test_this_process_lives_while_it_holds_its_lock(storage: Any) -> None:
     assert state(lock, lock.id) == state(other, lock.id) == (False, False)
 
 
-def test_the_files_of_the_dead_are_deleted(storage: Any) -> None:
+def test_lock_files_of_dead_processes_are_deleted(storage: Any) -> None:
     lock = ProcessLock(storage)
     lock.hold()
     names = []

@@ -1,4 +1,4 @@
-"""On a store that machines share: each has its own files, and the store knows of all."""
+"""Process locks on a store that machines share: files are local, the store knows all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def storage(folder: Path) -> Any:
     return SimpleNamespace(dir=folder)
 
 
-async def test_a_process_on_another_machine_lives_until_it_leaves(
+async def test_process_on_another_machine_is_alive_until_it_leaves(
     postgres_url: str, tmp_path: Path
 ) -> None:
     async with (
@@ -37,7 +37,7 @@ async def test_a_process_on_another_machine_lives_until_it_leaves(
         assert not await here.lives("never-was")
 
 
-async def test_on_sqlite_it_is_the_file_that_tells(tmp_path: Path) -> None:
+async def test_process_lock_on_sqlite_uses_the_lock_file(tmp_path: Path) -> None:
     async with open_store(tmp_path / "home", "sqlite") as store:
         folder = storage(tmp_path / "locks")
         one, two = ProcessLock(folder, store), ProcessLock(folder, store)

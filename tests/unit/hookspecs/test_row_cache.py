@@ -1,4 +1,4 @@
-"""Rows that are kept while nobody writes, and writes that wait for each other."""
+"""The row cache, valid until somebody writes, and delayed writes in shared transactions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookline_hookspecs.caching import LaterWrites, RowCache
 
 
 class Storage:
-    """A list of what was written, which may be full; ``changes`` counts others' writes."""
+    """A list of written rows, which may be full; ``changes`` counts writes of others."""
 
     def __init__(self) -> None:
         self.changes: int | None = 0
@@ -30,7 +30,7 @@ class Storage:
 
 
 class Small:
-    """As much of a host as the library uses."""
+    """The part of a host that the library uses."""
 
     def __init__(self) -> None:
         self.storage = Storage()
@@ -65,7 +65,7 @@ def cache(host: Small, **options: Any) -> RowCache[str, list[str]]:
     return RowCache(cast(Host, host), **options)
 
 
-async def test_rows_are_read_once_until_somebody_writes(host: Small) -> None:
+async def test_row_cache_reads_rows_once_until_a_write(host: Small) -> None:
     rows, read = cache(host), Reader(host)
     assert await rows.get("a", read) == await rows.get("a", read) == []
     assert read.times == 1
@@ -77,7 +77,7 @@ async def test_rows_are_read_once_until_somebody_writes(host: Small) -> None:
     assert read.times == 3
 
 
-async def test_what_was_read_while_it_was_being_written_is_not_kept(host: Small) -> None:
+async def test_row_cache_drops_rows_read_during_a_write(host: Small) -> None:
     rows, read = cache(host), Reader(host)
     read.meanwhile = rows.forget
     await rows.get("a", read)
@@ -85,7 +85,7 @@ async def test_what_was_read_while_it_was_being_written_is_not_kept(host: Small)
     assert read.times == 2
 
 
-async def test_nothing_is_kept_where_the_store_cannot_tell(host: Small) -> None:
+async def test_row_cache_keeps_nothing_if_the_store_cannot_report_changes(host: Small) -> None:
     host.storage.changes = None
     rows, read = cache(host), Reader(host)
     await rows.get("a", read)
@@ -93,7 +93,7 @@ async def test_nothing_is_kept_where_the_store_cannot_tell(host: Small) -> None:
     assert read.times == 2
 
 
-async def test_the_least_used_rows_go(host: Small) -> None:
+async def test_row_cache_evicts_least_used_rows(host: Small) -> None:
     rows, read = cache(host, most=2), Reader(host)
     for key in ("a", "b", "a", "c", "a", "b"):
         await rows.get(key, read)
@@ -105,7 +105,7 @@ def writes(host: Small, seconds: float = 1000.0) -> tuple[LaterWrites, Callable[
     return later, lambda row: later.add(lambda db: cast(Any, db).rows.append(row))
 
 
-async def test_writes_wait_and_share_a_transaction_in_their_order(host: Small) -> None:
+async def test_delayed_writes_share_a_transaction_in_order(host: Small) -> None:
     later, write = writes(host)
     for row in "abc":
         write(row)
@@ -116,7 +116,7 @@ async def test_writes_wait_and_share_a_transaction_in_their_order(host: Small) -
     assert (host.storage.rows, host.storage.transactions) == (["a", "b", "c"], 1)
 
 
-async def test_they_are_written_by_themselves(host: Small) -> None:
+async def test_delayed_writes_are_flushed_automatically(host: Small) -> None:
     _, write = writes(host, 0.01)
     for row in "ab":
         write(row)
@@ -125,7 +125,7 @@ async def test_they_are_written_by_themselves(host: Small) -> None:
     assert host.storage.rows == ["a", "b"]
 
 
-async def test_what_is_added_during_a_write_is_written_next(host: Small) -> None:
+async def test_delayed_write_added_during_a_flush_is_written_next(host: Small) -> None:
     later, write = writes(host)
     write("a")
     flushing = asyncio.create_task(later.flush())
@@ -136,7 +136,9 @@ async def test_what_is_added_during_a_write_is_written_next(host: Small) -> None
     assert host.storage.rows == ["a", "b"]
 
 
-async def test_a_full_disk_puts_them_off(host: Small, caplog: pytest.LogCaptureFixture) -> None:
+async def test_delayed_writes_are_retried_after_a_full_disk(
+    host: Small, caplog: pytest.LogCaptureFixture
+) -> None:
     later, write = writes(host)
     host.storage.is_full = True
     write("a")
@@ -148,7 +150,7 @@ async def test_a_full_disk_puts_them_off(host: Small, caplog: pytest.LogCaptureF
     assert host.storage.rows == ["a", "b"]
 
 
-async def test_a_write_that_is_wrong_is_not_repeated(host: Small) -> None:
+async def test_invalid_delayed_write_is_not_retried(host: Small) -> None:
     later, write = writes(host)
     later.add(lambda db: 1 / 0)
     with pytest.raises(ZeroDivisionError):

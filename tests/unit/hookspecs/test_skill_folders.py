@@ -1,4 +1,4 @@
-"""What a plugin offers is what the reader of skills gets."""
+"""Skill folders that a plugin offers reach the reader of skills."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Garden(Plugin[NoConfig]):
         host.services.add(SkillFolder, SkillFolder(host.home / "garden", host.plugin))
 
 
-def test_offered_folders_are_there_while_the_plugin_is(
+def test_skill_folder_is_offered_while_its_plugin_is_on(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     runtime = harness(Garden, home=tmp_path)

@@ -1,4 +1,4 @@
-"""Secrets and references."""
+"""Vault secrets and ``vault:NAME`` references."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUE = "the-value-of-it"
 
 
 @pytest.mark.parametrize("show", [str, repr, lambda one: f"{[one]}"])
-def test_a_secret_is_shown_as_dots(show: Callable[[Any], str]) -> None:
+def test_secret_is_shown_as_dots(show: Callable[[Any], str]) -> None:
     shown = show(Secret("db/prod", VALUE))
     assert "•••" in shown
     assert VALUE not in shown
@@ -35,19 +35,19 @@ def test_a_secret_is_shown_as_dots(show: Callable[[Any], str]) -> None:
         list,
     ],
 )
-def test_a_secret_cannot_be_written_out(use: Callable[[Any], object]) -> None:
+def test_secret_cannot_be_serialized_or_formatted(use: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError) as refused:
         use(Secret("db/prod", VALUE))
     assert VALUE not in str(refused.value)
 
 
-def test_a_copy_of_a_secret_is_the_same_one() -> None:
+def test_copy_of_a_secret_is_the_same_object() -> None:
     secret = Secret("db/prod", VALUE)
     assert copy.copy(secret) is copy.deepcopy([secret])[0] is secret
     assert secret.get_secret_value() == VALUE
 
 
-def test_a_reference_is_all_of_a_text() -> None:
+def test_vault_reference_must_be_the_whole_text() -> None:
     assert name_in("vault:db/prod") == "db/prod"
     for text in ("vault:", "vault: x", "x vault:y", "vault:a b", "vault:a|b", "vault:/a", 7, None):
         assert name_in(text) is None
@@ -55,7 +55,7 @@ def test_a_reference_is_all_of_a_text() -> None:
     assert list(names_in(config)) == ["x", "y"]
 
 
-def test_a_reference_stands_for_itself_until_the_vault_is_open() -> None:
+def test_vault_reference_stays_unresolved_until_the_vault_is_open() -> None:
     references = References()
     assert references.value("vault:x") == "vault:x"
     assert references.fault("vault:x") is None

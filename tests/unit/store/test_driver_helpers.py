@@ -1,4 +1,4 @@
-"""The parts of stores, alone; both stores' tests use them through the front door."""
+"""Helpers of the store drivers; the tests of both stores use them through the drivers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Recorded:
         raise AssertionError("nothing is written")
 
 
-def test_steps_that_are_not_recorded_are_due_in_their_order() -> None:
+def test_unrecorded_migrations_are_due_in_order() -> None:
     assert due(Recorded(), "c", [SECOND, FIRST]) == [FIRST, SECOND]
     assert due(Recorded(FIRST), "c", [SECOND, FIRST]) == [SECOND]
 
@@ -44,20 +44,20 @@ def test_steps_that_are_not_recorded_are_due_in_their_order() -> None:
         ((), [FIRST, Migration(1, "again", "")], "the same number"),
     ],
 )
-def test_a_database_that_does_not_fit_is_refused(
+def test_database_with_conflicting_migrations_is_refused(
     recorded: tuple[Migration, ...], steps: list[Migration], told: str
 ) -> None:
     with pytest.raises(StoreError, match=told.replace("(", r"\(").replace(")", r"\)")):
         due(Recorded(*recorded), "c", steps)
 
 
-def test_each_cjk_character_is_a_word_and_others_stay_whole() -> None:
+def test_cjk_characters_are_words_and_other_words_stay_whole() -> None:
     assert segmented("naïve 日本x") == f"naïve 日{SEPARATOR}本{SEPARATOR}x"
     assert segmented(segmented("日本")) == segmented("日本")
     assert segmented("a\0b\ud800") == "a b?"
 
 
-async def test_what_is_published_reaches_those_who_listen_and_nobody_else() -> None:
+async def test_published_messages_reach_only_listeners_of_the_topic() -> None:
     topics = Topics()
     topics.publish("a", "nobody listens")
     with topics.listen("a") as first, topics.listen("a") as second, topics.listen("b") as other:

@@ -1,4 +1,4 @@
-"""``harness.cli``: plugins' commands, in a group and alone, as the program runs them."""
+"""``harness.cli``: plugin commands, in a group and alone, as the program runs them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Notes(Plugin[NoConfig]):
         print(f"{what} {sys.stdin.read()}".strip())
 
 
-def test_a_value_that_is_not_among_the_choices_is_a_plain_sentence(harness: Make) -> None:
+def test_value_outside_the_choices_gives_a_plain_error(harness: Make) -> None:
     h = harness(Notes)
     assert h.cli("alone paint red").stdout == "red\n"
     done = h.cli("alone paint green")
@@ -87,7 +87,7 @@ def test_a_value_that_is_not_among_the_choices_is_a_plain_sentence(harness: Make
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_coroutine_runs_where_plugins_are_set_up(harness: Make, way: str) -> None:
+def test_coroutine_command_runs_with_plugins_set_up(harness: Make, way: str) -> None:
     h = harness(Notes)
     assert h.cli(f"{way} keep one").stdout == "one\n"
     done = h.cli(f"{way} keep 'two three' --times 2")
@@ -108,7 +108,7 @@ def test_a_coroutine_runs_where_plugins_are_set_up(harness: Make, way: str) -> N
         ("usage", 2, "not like this"),
     ],
 )
-def test_exit_codes(harness: Make, way: str, how: str, code: int, told: str) -> None:
+def test_command_exit_codes(harness: Make, way: str, how: str, code: int, told: str) -> None:
     done = harness(Notes, strict=False).cli(f"{way} fail {how}")
     assert done.exit_code == code
     assert told.format(f"{way} fail") in done.stderr
@@ -116,19 +116,19 @@ def test_exit_codes(harness: Make, way: str, how: str, code: int, told: str) -> 
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_plain_function_reads_its_input(harness: Make, way: str) -> None:
+def test_sync_command_reads_stdin(harness: Make, way: str) -> None:
     h = harness(Notes, strict=False)
     done = h.cli(f"{way} plain said", input="and read")
     assert (done.exit_code, done.stdout) == (0, "said and read\n")
     assert "failed in `hookline" in h.cli(f"{way} plain bug").stderr
 
 
-def test_a_bug_is_raised_where_errors_are(harness: Make) -> None:
+def test_strict_mode_reraises_bugs_in_commands(harness: Make) -> None:
     with pytest.raises(ValueError, match="a bug"):
         harness(Notes).cli("alone plain bug")
 
 
-def test_help_is_what_the_author_wrote(harness: Make) -> None:
+def test_help_shows_docstrings_and_options(harness: Make) -> None:
     h = harness(Notes)
     assert "Commands in a group." in h.cli("in group --help").stdout
     told = h.cli("in group deep keep -h").stdout
@@ -150,7 +150,7 @@ class Other(Plugin[NoConfig]):
                 print(refused, file=sys.stderr)
 
 
-def test_a_name_that_is_taken_is_refused_and_both_are_named(harness: Make) -> None:
+def test_duplicate_command_name_is_refused_and_names_both_plugins(harness: Make) -> None:
     h = harness(Notes, Other)
     done = h.cli("in group keep mine")
     assert done.stdout == "mine\n"
@@ -172,7 +172,7 @@ class Clumsy(Plugin[NoConfig]):
         register("late", lambda: print("late"))
 
 
-def test_a_refusal_is_a_warning_and_what_stood_before_stays(harness: Make) -> None:
+def test_refused_command_is_a_warning_and_earlier_commands_stay(harness: Make) -> None:
     done = harness(Notes, Clumsy, strict=False).cli("fine")
     assert (done.exit_code, done.stdout) == (0, "fine\n")
     assert done.stderr == (
@@ -191,13 +191,13 @@ class Odd(Plugin[NoConfig]):
         register("odd", odd)
 
 
-def test_a_command_that_cannot_be_built_leaves_the_others(harness: Make) -> None:
+def test_command_that_cannot_be_built_leaves_the_others(harness: Make) -> None:
     done = harness(Odd, Notes, strict=False).cli("alone keep one")
     assert (done.exit_code, done.stdout) == (0, "one\n")
     assert "warning: plugin odd: register_cli: " in done.stderr
 
 
-def test_an_unknown_command_is_a_usage_error(harness: Make) -> None:
+def test_unknown_command_is_a_usage_error(harness: Make) -> None:
     done = harness(Notes).cli("in group nothing")
     assert done.exit_code == 2
     assert "No such command 'nothing'" in done.stderr
@@ -233,7 +233,7 @@ class Opener(Plugin[NoConfig]):
         return f"{self.ready} {await host.storage.kv.get('word')}"
 
 
-def test_a_plain_function_can_open_the_runtime(harness: Make) -> None:
+def test_sync_command_can_open_the_runtime(harness: Make) -> None:
     h = harness(Opener)
     assert h.cli("open one").stdout == "True one\n"
     wrong, never = h.cli("open wrong"), h.cli("open never")

@@ -1,4 +1,4 @@
-"""``PluginContract`` passes a sound plugin and says in a sentence what is wrong with another.
+"""``PluginContract`` accepts a sound plugin and reports each problem in a sentence.
 
 Each fault is a plugin of its own, given to the one test that must find it.
 """
@@ -64,7 +64,7 @@ class GreeterConfig(BaseModel):
 
 
 class Greeter(Plugin[GreeterConfig]):
-    """A sound plugin that does a little of everything."""
+    """A sound plugin that uses a bit of everything."""
 
     requires = ("sibling", "somebody-else")
 
@@ -140,7 +140,7 @@ class TestHalfContract(PluginContract):
 
 
 @pytest.mark.slow
-def test_the_sentence_is_all_that_an_author_sees(pytester: pytest.Pytester) -> None:
+def test_contract_failure_shows_only_the_sentence(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=HALF)
     result = pytester.runpytest("-p", "no:asyncio")
     assert result.parseoutcomes() == {"passed": 10, "failed": 1, "skipped": 2}
@@ -157,7 +157,7 @@ def test_the_sentence_is_all_that_an_author_sees(pytester: pytest.Pytester) -> N
 
 @pytest.fixture
 def complaint(harness: Make, tmp_path: Path) -> Callable[..., str]:
-    """Run one test of the contract on a plugin that must fail it; what it says."""
+    """Run one test of the contract on a plugin that must fail it; return the message."""
 
     def run(test: str, kind: Any, harness: Make = harness, **attributes: Any) -> str:
         contract = type("Contract", (PluginContract,), {"plugin": kind, **attributes})()
@@ -196,7 +196,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 
 @pytest.mark.slow
-def test_a_heavy_import_is_told_by_file_and_line(complaint: Any, package: Any) -> None:
+def test_contract_reports_heavy_import_by_file_and_line(complaint: Any, package: Any) -> None:
     kind = package("heavy_plugin", HEAVY.format(line="import sqlite3, pytest")).Heavy
     said = complaint("test_its_import_brings_no_heavy_module", kind)
     assert "heavy_plugin.py, line 3, imports pytest" in said
@@ -207,7 +207,7 @@ def test_a_heavy_import_is_told_by_file_and_line(complaint: Any, package: Any) -
     ("line", "allowed"),
     [("import sqlite3", ()), ("import pytest", ("pytest",)), ("def f(): import pytest", ())],
 )
-def test_a_light_an_allowed_and_a_late_import_pass(
+def test_contract_accepts_light_allowed_and_late_imports(
     package: Any, line: str, allowed: tuple[str, ...]
 ) -> None:
     kind = package("light_plugin", HEAVY.format(line=line)).Heavy
@@ -215,7 +215,7 @@ def test_a_light_an_allowed_and_a_late_import_pass(
     type("Contract", (PluginContract,), attributes)().test_its_import_brings_no_heavy_module()
 
 
-def test_a_module_that_only_imports_here_is_told(complaint: Any, package: Any) -> None:
+def test_contract_reports_module_that_needs_this_environment(complaint: Any, package: Any) -> None:
     text = HEAVY.format(line="import os; assert os.environ.pop('ONLY_HERE')")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ONLY_HERE", "1")
@@ -242,7 +242,7 @@ def dist(tmp_path: Path) -> Callable[[str, str], None]:
 TWO = HEAVY.format(line="") + "\nclass Other(Plugin[NoConfig]): pass\n"
 
 
-def test_an_entry_point_that_leads_elsewhere_is_told(
+def test_contract_reports_entry_point_to_another_class(
     complaint: Any, package: Any, dist: Any
 ) -> None:
     dist("entry-plugin", "entry = entry_plugin:Other")
@@ -251,26 +251,28 @@ def test_an_entry_point_that_leads_elsewhere_is_told(
     assert "is Heavy; found entry = entry_plugin:Other. Correct" in said
 
 
-def test_an_entry_point_that_leads_nowhere_is_told(complaint: Any, package: Any, dist: Any) -> None:
+def test_contract_reports_entry_point_to_nothing(complaint: Any, package: Any, dist: Any) -> None:
     dist("entry-plugin", "entry = entry_plugin:Gone")
     said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
     assert "entry = entry_plugin:Gone cannot be imported" in said
 
 
-def test_a_name_that_two_dists_have_is_told(complaint: Any, package: Any, dist: Any) -> None:
+def test_contract_reports_a_name_used_by_two_dists(complaint: Any, package: Any, dist: Any) -> None:
     dist("entry-plugin", "entry = entry_plugin:Heavy")
     dist("rival", "entry = rival:Rival")
     said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
     assert "another distribution provides a plugin entry too: rival:Rival" in said
 
 
-def test_a_dist_without_an_entry_point_is_told(complaint: Any, package: Any, dist: Any) -> None:
+def test_contract_reports_dist_without_an_entry_point(
+    complaint: Any, package: Any, dist: Any
+) -> None:
     dist("entry-plugin", "")
     said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
     assert 'heavy = "entry_plugin:Heavy"' in said
 
 
-def test_the_right_entry_point_passes(package: Any, dist: Any) -> None:
+def test_contract_accepts_the_right_entry_point(package: Any, dist: Any) -> None:
     dist("entry-plugin", "entry = entry_plugin:Heavy")
     kind = package("entry_plugin", TWO).Heavy
     type("Contract", (PluginContract,), {"plugin": kind})().test_its_entry_point_leads_to_it()
@@ -390,7 +392,9 @@ class Explodes(Plugin[NoConfig]):
         (Explodes, "fails in a turn: OSError: no route to the greeter. Give the contract"),
     ],
 )
-def test_a_plugin_that_cannot_start_is_told(complaint: Any, kind: Any, sentence: str) -> None:
+def test_contract_reports_plugin_that_cannot_start(
+    complaint: Any, kind: Any, sentence: str
+) -> None:
     assert sentence in complaint("test_its_hooks_are_valid", kind)
 
 
@@ -474,7 +478,7 @@ def test_contract_reports_hooks_that_fail_on_hostile_events(
     assert len(said) < 2_000
 
 
-def test_a_hook_that_hangs_is_told_and_left_alone(complaint: Any, harness: Make) -> None:
+def test_contract_reports_a_hanging_hook_and_goes_on(complaint: Any, harness: Make) -> None:
     short = partial(harness, deadlines={"pre_send": 0.2})
     said = complaint("test_it_survives_hostile_events", Slow, harness=short)
     assert said == ("slow.pre_send did not return within 0.2 s for a million characters.")
@@ -495,7 +499,7 @@ def depth(value: Any) -> int:
     return max([1 + depth(one) for one in inner], default=0)
 
 
-def test_a_guard_meets_what_a_model_can_send(harness: Make, tmp_path: Path) -> None:
+def test_contract_gives_guards_hostile_model_calls(harness: Make, tmp_path: Path) -> None:
     Spy.seen.clear()
     contract: Any = type("Contract", (PluginContract,), {"plugin": Spy, "needs": (Hands,)})()
     contract.test_it_survives_hostile_events(harness, tmp_path)
@@ -521,7 +525,9 @@ OF_A_TURN = [n for n in HOOKS if n not in ("setup", "teardown") and not n.starts
 
 
 @pytest.mark.parametrize("hook", OF_A_TURN)
-def test_every_hook_of_a_turn_meets_events(harness: Make, tmp_path: Path, hook: str) -> None:
+def test_contract_calls_every_turn_hook_with_events(
+    harness: Make, tmp_path: Path, hook: str
+) -> None:
     met: list[Any] = []
 
     def meet(self: Any, ctx: Context) -> None:
@@ -533,7 +539,7 @@ def test_every_hook_of_a_turn_meets_events(harness: Make, tmp_path: Path, hook: 
     assert len(met) > 10  # a turn alone calls each once or twice
 
 
-def test_a_hook_is_told_three_times_at_most(complaint: Any) -> None:
+def test_contract_reports_a_hook_at_most_three_times(complaint: Any) -> None:
     assert len(complaint("test_it_survives_hostile_events", Alters).splitlines()) == 3
 
 
@@ -607,7 +613,7 @@ class Once(Plugin[NoConfig]):
         self.begun.append(1)
 
 
-def test_state_in_a_module_is_told(complaint: Any) -> None:
+def test_contract_reports_state_kept_in_a_module(complaint: Any) -> None:
     said = complaint("test_it_can_be_set_up_twice", Once)
     assert "once differs when it is set up a second time in one process: tool once is gone" in said
 
@@ -670,7 +676,7 @@ class TestChoirContract(PluginContract):
 
 
 class Sneaks(Plugin[NoConfig]):
-    """Registers behind core's back."""
+    """Registers without going through core."""
 
     @hookimpl
     async def setup(self, host: Any) -> None:
@@ -684,7 +690,7 @@ def test_contract_reports_what_a_failing_setup_leaves(complaint: Any) -> None:
         assert left in said
 
 
-def test_a_prompt_that_changes_although_the_plugin_is_off_is_told(
+def test_contract_reports_prompt_change_while_the_plugin_is_off(
     complaint: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def longer(*arguments: Any, made: list[int] = []) -> list[Section]:  # noqa: B006 - counts

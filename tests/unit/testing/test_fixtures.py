@@ -1,4 +1,4 @@
-"""The pytest plugin: what it costs, the fixtures, and plugins that are off."""
+"""The pytest plugin: its imports, its fixtures, and plugins that are off."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest_plugins = "pytester"
 Make = Callable[..., Any]
 
 
-def test_the_plugin_imports_nothing_until_a_fixture_is_asked_for() -> None:
+def test_pytest_plugin_imports_nothing_until_a_fixture_is_used() -> None:
     code = (
         "import sys, json, pytest; before = set(sys.modules)\n"
         "import hookline.testing.plugin\n"
@@ -37,7 +37,7 @@ def test_every_public_name_can_be_imported() -> None:
         _ = kit.Harnes
 
 
-def test_a_run_without_the_plugin_knows_no_harness(pytester: pytest.Pytester) -> None:
+def test_harness_fixture_is_missing_without_the_pytest_plugin(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_x(harness): pass")
     result = pytester.runpytest("-p", "no:hookline", "-p", "no:asyncio")
     result.assert_outcomes(errors=1)
@@ -45,7 +45,7 @@ def test_a_run_without_the_plugin_knows_no_harness(pytester: pytest.Pytester) ->
 
 
 class Diary(Plugin[NoConfig]):
-    """Says what time it is."""
+    """Reports the time."""
 
     @command("/time")
     def time(self, ctx: Context, args: str) -> str:
@@ -53,7 +53,7 @@ class Diary(Plugin[NoConfig]):
         return str(self.host.now())
 
 
-def test_the_clock_is_the_runtimes(harness: Make, clock: Clock) -> None:
+def test_clock_fixture_moves_the_runtime_clock(harness: Make, clock: Clock) -> None:
     h = harness(Diary)
     assert abs(float(h.send("/time").text) - time.time()) < 60
     clock.ahead(3600)
@@ -64,7 +64,7 @@ def test_the_clock_is_the_runtimes(harness: Make, clock: Clock) -> None:
     assert abs(float(h.send("/time").text) - time.time()) < 60
 
 
-async def test_the_store_is_a_real_one(store: Any, store_home: Path, tmp_path: Path) -> None:
+async def test_store_fixture_is_a_real_store(store: Any, store_home: Path, tmp_path: Path) -> None:
     assert store_home.is_relative_to(tmp_path)
     await store.write(lambda c: c.execute("CREATE TABLE t (n INTEGER)"))
     await store.write(lambda c: c.execute("INSERT INTO t (n) VALUES (:n)", {"n": 7}))
@@ -72,13 +72,13 @@ async def test_the_store_is_a_real_one(store: Any, store_home: Path, tmp_path: P
     assert [row["n"] for row in rows] == [7]
 
 
-def test_the_option_names_the_driver(pytester: pytest.Pytester) -> None:
+def test_hookline_store_option_sets_store_url(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_x(store_url): assert store_url == 'postgres://db/x'")
     result = pytester.runpytest("-p", "no:asyncio", "--hookline-store", "postgres://db/x")
     result.assert_outcomes(passed=1)
 
 
-async def test_a_driver_that_is_not_installed_is_named(tmp_path: Path) -> None:
+async def test_missing_store_driver_is_named(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match=r"no store driver nosuch .* \(hookline-nosuch\)"):
         async with open_store(tmp_path, "nosuch://somewhere"):
             pass
@@ -91,14 +91,16 @@ class Speaks(Plugin[NoConfig]):
 
 
 @pytest.mark.parametrize(("settings", "spoken"), [({}, True), (False, False)])
-def test_false_switches_a_plugin_off(harness: Make, settings: Any, spoken: bool) -> None:
+def test_harness_config_false_switches_a_plugin_off(
+    harness: Make, settings: Any, spoken: bool
+) -> None:
     h = harness(Speaks, config={"speaks": settings}, model=["a"])
     h.send("hello")
     assert ("Speak up." in h.model.requests[0].system) is spoken
     assert h.states()["speaks"][0] == ("on" if spoken else "off")
 
 
-def test_a_class_has_the_name_of_its_installed_entry_point(
+def test_harness_names_a_plugin_by_its_entry_point(
     harness: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = Speaks.__module__.partition(".")[0]

@@ -1,4 +1,4 @@
-"""``ScriptedModel``: what it was sent can be asserted on, to the byte."""
+"""``ScriptedModel`` records requests to the byte for assertions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Seeds(Plugin[NoConfig]):
         return replace(wire, fields={**wire.fields, "seed": 7})
 
 
-def test_bodies_are_the_whole_request_as_it_left(harness: Make) -> None:
+def test_model_bodies_hold_the_whole_request(harness: Make) -> None:
     h = harness(Greeter, Seeds, model=[[calls("greet", name="Bö")], "done"])
     h.send("Grüß Bö")
     assert len(h.model.bodies) == 2
@@ -41,7 +41,7 @@ def test_bodies_are_the_whole_request_as_it_left(harness: Make) -> None:
     assert b"Hello, B\xc3\xb6!" in h.model.bodies[1]
 
 
-def test_a_changed_tool_changes_the_bytes_of_the_stable_tier(harness: Make) -> None:
+def test_changed_tool_changes_the_stable_tools_bytes(harness: Make) -> None:
     class Other(Plugin[NoConfig]):
         @tool(read_only=True)
         def greet(self, name: str, loudly: bool = False) -> str:
@@ -57,7 +57,7 @@ def test_a_changed_tool_changes_the_bytes_of_the_stable_tier(harness: Make) -> N
     assert b"loudly" not in sent[0]
 
 
-def test_equal_requests_are_equal_bytes(harness: Make, tmp_path: Any) -> None:
+def test_equal_requests_have_equal_bytes(harness: Make, tmp_path: Any) -> None:
     bodies = []
     for number in range(2):
         h = harness(Greeter, model=["a"], home=tmp_path / str(number), workspace=tmp_path / "w")
@@ -66,7 +66,7 @@ def test_equal_requests_are_equal_bytes(harness: Make, tmp_path: Any) -> None:
     assert bodies[0] == bodies[1]
 
 
-async def test_sessions_side_by_side_get_the_answers_to_their_own_requests(harness: Make) -> None:
+async def test_parallel_sessions_get_answers_to_their_own_requests(harness: Make) -> None:
     def echo(request: Any) -> str:
         return f"you said {request.messages[-1].text}"
 
@@ -77,7 +77,7 @@ async def test_sessions_side_by_side_get_the_answers_to_their_own_requests(harne
     assert [outcome.text for outcome in outcomes] == [f"you said {text}" for text in texts]
 
 
-def test_a_request_past_the_script_fails_with_a_sentence(harness: Make) -> None:
+def test_request_past_the_script_fails_with_a_sentence(harness: Make) -> None:
     h = harness(Greeter, model=ScriptedModel())
     with pytest.raises(AssertionError, match="has no answer left; give it one more"):
         h.send("hello")

@@ -1,4 +1,4 @@
-"""``assert_prompt_stable`` passes what a cache can keep and names what breaks it."""
+"""``assert_prompt_stable`` accepts cacheable requests and names what breaks the prefix."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Greeter(Plugin[NoConfig]):
 
 
 class Summarises(Plugin[NoConfig]):
-    """Asks the model for something of its own after each turn."""
+    """Sends a model request of its own after each turn."""
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
@@ -63,7 +63,7 @@ def wire(*fragments: bytes, **options: Any) -> WireRequest:
     return WireRequest("test", {}, fragments, stable=stable, session_id="s", **options)
 
 
-def test_a_session_with_tools_and_background_questions_is_stable(harness: Make) -> None:
+def test_prefix_check_accepts_tools_and_background_requests(harness: Make) -> None:
     script = [[calls("greet", name="Bo")], "a", "about Bo", "b", "about b"]
     h = harness(Greeter, Summarises, model=script)
     h.send("one")
@@ -73,7 +73,7 @@ def test_a_session_with_tools_and_background_questions_is_stable(harness: Make) 
 
 
 @pytest.mark.parametrize("culprit", [Forgets, Trims])
-def test_a_rewritten_message_is_named_with_its_plugin(harness: Make, culprit: Any) -> None:
+def test_prefix_check_names_the_plugin_that_rewrote_a_message(harness: Make, culprit: Any) -> None:
     h = harness(Greeter, culprit, model=["a", "b"])
     h.send("first words")
     h.send("second words")
@@ -118,20 +118,20 @@ def test_prefix_check_reports_the_first_differing_byte(
         assert_prompt_stable([*before, after])
 
 
-def test_long_messages_are_shown_around_the_difference() -> None:
+def test_prefix_check_shows_long_messages_around_the_difference() -> None:
     same = b"x" * 500
     with pytest.raises(AssertionError, match=r"byte 500 on\. Before: `…x{24}old`\. Now") as caught:
         assert_prompt_stable([wire(same + b"old"), wire(same + b"new" * 900)])
     assert len(str(caught.value)) < 600
 
 
-def test_sessions_and_models_are_compared_each_with_itself() -> None:
+def test_prefix_check_compares_within_session_and_model() -> None:
     other = replace(wire(b"other"), session_id="t")
     elsewhere = replace(wire(b"elsewhere"), model="other/model")
     assert_prompt_stable([wire(b"1"), other, elsewhere, wire(b"1", b"2")])
 
 
-def test_markers_may_move() -> None:
+def test_prefix_check_lets_markers_move() -> None:
     from hookline_hookspecs import Marker
 
     first = wire(b"1", markers=(Marker(0),))

@@ -1,4 +1,4 @@
-"""``HookRecorder`` tells which hook, which plugin, order, event, result, error and time."""
+"""``HookRecorder`` records hook, plugin, order, event, result, error and time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Inner(Plugin[NoConfig]):
         return f"Hello, {name}!"
 
 
-def test_calls_tell_plugin_event_and_result_in_order(harness: Make) -> None:
+def test_recorded_calls_have_plugin_event_and_result_in_order(harness: Make) -> None:
     h = harness(Outer, Inner, model=[[calls("greet", name="Voldemort")], "sorry"])
     h.send("go")
     found = h.hooks["pre_tool"]
@@ -48,14 +48,14 @@ def test_calls_tell_plugin_event_and_result_in_order(harness: Make) -> None:
     ]
 
 
-def test_calls_tell_when_they_began_and_for_how_long(harness: Make) -> None:
+def test_recorded_calls_have_start_and_duration(harness: Make) -> None:
     h = harness(Outer, Inner, model=[[calls("greet", name="Bo")], "done"])
     h.send("go")
     first, second = h.hooks["pre_tool"]
     assert 0 < first.started <= first.started + first.seconds <= second.started
 
 
-def test_calls_tell_the_error(harness: Make) -> None:
+def test_recorded_calls_have_the_error(harness: Make) -> None:
     h = harness(Inner, model=[[calls("greet", name="Bad")], "done"], strict=False)
     h.send("go")
     (call,) = h.hooks["pre_tool"]
@@ -63,14 +63,14 @@ def test_calls_tell_the_error(harness: Make) -> None:
     assert isinstance(call.result, Deny)
 
 
-def test_order_tells_hooks_that_nobody_implements(harness: Make) -> None:
+def test_recorder_order_includes_unimplemented_hooks(harness: Make) -> None:
     h = harness(Inner, model=["done"])
     h.send("go")
     order = h.hooks.order()
     assert order.index("start_of_turn") < order.index("pre_send") < order.index("pre_reply")
 
 
-def test_the_table_is_a_line_for_each_call(harness: Make) -> None:
+def test_recorder_table_has_a_line_for_each_call(harness: Make) -> None:
     h = harness(Outer, Inner, model=[[calls("greet", name="Voldemort")], "sorry"])
     h.send("go " + "x" * 1000)
     lines = h.hooks.table().splitlines()
@@ -89,12 +89,12 @@ def test_recorder_records_nothing_after_close(harness: Make) -> None:
     assert (len(h.hooks.calls), len(h.hooks.fired)) == before
 
 
-def test_a_misspelt_hook_is_no_empty_list(harness: Make) -> None:
+def test_recorder_raises_for_a_misspelt_hook(harness: Make) -> None:
     with pytest.raises(KeyError, match="there is no hook pre_tools"):
         harness(Outer).hooks["pre_tools"]
 
 
-def test_core_s_own_model_calls_and_tool_runs_are_recorded(harness: Make) -> None:
+def test_recorder_records_core_model_calls_and_tool_runs(harness: Make) -> None:
     h = harness(Inner, model=[[calls("greet", name="Bo")], "done"])
     h.send("go")
     assert [call.result.text for call in h.hooks["model"]] == ["", "done"]

@@ -104,7 +104,7 @@ def test_public_addresses_pass(address):
 
 @pytest.mark.parametrize("form", ["mapped", "nat64", "6to4", "isatap"])
 @pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses_pass_in_the_forms_that_networks_use(address, form):
+def test_public_addresses_pass_in_nat64_and_other_network_forms(address, form):
     assert check_address(FORMS[form](address)) is None
 
 
@@ -113,14 +113,14 @@ def test_public_addresses_pass_in_the_forms_that_networks_use(address, form):
     ["::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "fec0::1", "ff02::1",
      "2001:db8::1", "3fff::1", "5f00::1", "100::1", "4000::1", "2001:2::1", "", "x", "1.2.3"],
 )  # fmt: skip
-def test_other_addresses_are_refused(address):
+def test_special_and_invalid_addresses_are_refused(address):
     assert check_address(address)
     with pytest.raises(HttpRefused):
         NetworkPolicy().check_addresses("example.org", 80, [address])
 
 
 @given(st.ip_addresses())
-def test_public_addresses_are_global_for_the_standard_library_too(address):
+def test_public_addresses_are_global_in_the_ipaddress_module(address):
     # Of mapped and 6to4 addresses, patch releases of Python think differently.
     if isinstance(address, IPv6Address) and (address.ipv4_mapped or address.sixtofour):
         return
@@ -150,7 +150,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("url", GOOD)
-def test_ordinary_urls_are_read(url):
+def test_ordinary_urls_are_parsed(url):
     target = parse_url(url)
     assert (target.scheme, target.host, target.port, target.path) == GOOD[url]
     assert parse_url(target.url) == target
@@ -226,7 +226,7 @@ def test_odd_spellings_of_ipv4_are_refused(address, spelling):
     assert check_address(target.host)
 
 
-def test_an_over_long_url_is_refused():
+def test_overlong_url_is_refused():
     assert parse_url("http://example.org/" + "a" * 8000)
     with pytest.raises(HttpRefused, match="characters"):
         parse_url("http://example.org/" + "a" * 9000)
@@ -254,7 +254,7 @@ def test_every_ordinary_public_url_passes(scheme, host, port, path):
     st.text(max_size=40)
     | st.text("htps:/@[]%.\\0123456789ax．。１", max_size=30).map("http://".__add__)
 )
-def test_no_url_crashes_and_no_reading_is_odd(url):
+def test_parse_url_never_crashes_or_returns_an_odd_host(url):
     try:
         target = parse_url(url)
     except HttpRefused:
@@ -314,7 +314,7 @@ def test_allow_hosts_takes_ipv6(entry, address):
     assert allowed(NetworkPolicy(allow_hosts=[entry]), address, 80, [address])
 
 
-def test_an_exemption_is_no_exclusive_list_and_covers_each_address_alone():
+def test_allow_hosts_does_not_exclude_others_and_is_per_address():
     policy = NetworkPolicy(allow_hosts=["10.0.0.5", "intra.example"])
     assert allowed(policy, "example.org", 443, ["8.8.8.8"])
     assert allowed(policy, "example.org", 443, ["8.8.8.8", "10.0.0.5"])
@@ -329,7 +329,7 @@ def test_an_exemption_is_no_exclusive_list_and_covers_each_address_alone():
      ("8.8.8.8", "x.org", FORMS["mapped"]("8.8.8.8")),
      ("8.8.8.8", "x.org", FORMS["nat64"]("8.8.8.8"))],
 )  # fmt: skip
-def test_block_hosts_wins(entry, host, address):
+def test_block_hosts_overrides_allow_hosts(entry, host, address):
     for more in ({}, {"allow_hosts": [host, "0.0.0.0/0"]}, {"block_private": False}):
         assert not allowed(NetworkPolicy(block_hosts=[entry], **more), host, 80, [address])
     assert allowed(NetworkPolicy(block_hosts=[entry + ":81"]), host, 80, [address])
@@ -351,7 +351,7 @@ def test_localhost_is_private_by_name():
      "127.1", "0x7f000001", "ex*mple.org", "::1%lo", "[::1", 10, None],
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["allow_hosts", "block_hosts"])
-def test_bad_entries_are_named(entry, key):
+def test_invalid_host_entry_is_named(entry, key):
     with pytest.raises(ValueError, match=rf"network\.{key}: .*Write a host"):
         NetworkPolicy(**{key: [entry]})
 

@@ -118,7 +118,7 @@ async def test_get_returns_the_whole_response():
     assert sent["user-agent"].startswith("Hookline/")
 
 
-async def test_a_status_is_not_an_error_and_unknown_charsets_are_read_as_utf8():
+async def test_error_status_is_returned_and_unknown_charset_read_as_utf8():
     answer = b"HTTP/1.1 404 No\r\nContent-Type: text/plain; charset=rot13\r\n\r\n\xc3\xa9\xff"
     async with Server({"/": answer}) as server, client(server) as http:
         found = await http.get(server.url())
@@ -149,7 +149,7 @@ async def test_stream_gives_the_body_in_pieces():
                 break  # the rest is not read, and nothing is left open
 
 
-async def test_a_whole_response_and_a_stream_are_read_alike():
+async def test_response_chunks_are_the_same_for_get_and_stream():
     async with Server({"/": response(b"body")}) as server, client(server) as http:
         whole = await http.get(server.url())
         assert [chunk async for chunk in whole.chunks()] == [whole.body] == [b"body"]
@@ -158,7 +158,7 @@ async def test_a_whole_response_and_a_stream_are_read_alike():
             assert b"".join([chunk async for chunk in answer.chunks()]) == b"body"
 
 
-async def test_before_is_awaited_with_every_hop_and_can_end_the_call():
+async def test_before_callback_gets_every_hop_and_can_end_the_call():
     hops = []
 
     async def before(url):
@@ -177,7 +177,7 @@ async def test_before_is_awaited_with_every_hop_and_can_end_the_call():
         assert len(server.requests) == 2
 
 
-async def test_the_time_of_before_counts():
+async def test_timeout_includes_the_before_callback():
     async def before(url):
         await asyncio.sleep(30)
 
@@ -195,7 +195,7 @@ async def test_compressed_bodies_are_decompressed(coding):
     assert server.header(0)["accept-encoding"] == "gzip, deflate"
 
 
-async def test_many_calls_at_once_and_use_after_close():
+async def test_client_handles_parallel_calls_and_use_after_close():
     async with Server({}) as server, client(server) as http:
         found = await asyncio.gather(*(http.get(server.url(f"/{n}")) for n in range(20)))
         assert {f.body for f in found} == {b"ok"}
@@ -216,7 +216,7 @@ def test_one_client_serves_several_event_loops():
 # --- refusals -----------------------------------------------------------------------------------
 
 
-async def test_without_an_exemption_loopback_is_refused_and_not_dialled():
+async def test_loopback_without_an_exemption_is_refused_and_not_dialled():
     async with Server({}) as server, client() as http:
         for host in ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0"):
             with pytest.raises(HttpRefused):
@@ -225,7 +225,7 @@ async def test_without_an_exemption_loopback_is_refused_and_not_dialled():
     assert server.requests == []
 
 
-async def test_judge_looks_nothing_up():
+async def test_judge_does_not_resolve_names():
     resolve = names()
     async with client(resolve=resolve) as http:
         assert http.check_url("https://example.org/") is None
@@ -239,13 +239,13 @@ async def test_judge_looks_nothing_up():
     [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["::1"], ["::ffff:10.0.0.1"], ["169.254.169.254"],
      ["fe80::1%eth0"], ["not an address"]],
 )  # fmt: skip
-async def test_one_refused_address_refuses_the_name(answer):
+async def test_name_with_one_refused_address_is_refused(answer):
     async with client(resolve=names(evil=answer)) as http:
         with pytest.raises(HttpRefused):
             await http.get("http://evil.example/")
 
 
-async def test_rebinding_finds_the_judged_address_dialled():
+async def test_dns_rebinding_does_not_change_the_dialled_address():
     """The second answer of the resolver, a private one, is never asked for within a request."""
     async with Server({}) as server:
         resolve = names(evil=[["127.0.0.1"], ["10.0.0.1"]])
@@ -258,7 +258,7 @@ async def test_rebinding_finds_the_judged_address_dialled():
                 await http.get(server.url(host="evil.example"))
 
 
-async def test_a_dead_address_gives_way_to_the_next():
+async def test_dead_address_falls_back_to_the_next():
     async with Server({}) as server, client(
         allow=["two.example"], resolve=names(two=["127.0.0.2", "127.0.0.1"])
     ) as http:  # fmt: skip
@@ -294,7 +294,7 @@ async def test_headers_that_frame_a_message_are_refused(name):
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "GET / HTTP/1.1\r\nX:", ""])
-async def test_odd_methods_are_refused(method):
+async def test_invalid_methods_are_refused(method):
     async with client() as http:
         with pytest.raises(HttpRefused):
             await http.request(method, "http://example.org/")
@@ -317,7 +317,7 @@ async def test_header_injection_is_refused(value):
      "//127.0.0.1:1/", "http://user:pw@example.org/", "http://2130706433/", "http://[::1]/",
      "http://blocked.example/", "http://inner.example/", "http://[bad/", "gopher://x/"],
 )  # fmt: skip
-async def test_every_hop_is_judged(target):
+async def test_every_redirect_hop_is_judged(target):
     resolve = names(blocked=["8.8.8.8"], inner=["192.168.1.1"])
     async with (
         Server({"/": redirect("/two"), "/two": redirect(target)}) as server,
@@ -335,7 +335,7 @@ async def test_relative_redirects_are_followed_to_the_final_url():
     assert (found.status, found.url) == (200, server.url("/c?y=2"))
 
 
-async def test_a_redirect_without_a_place_is_a_response():
+async def test_redirect_without_location_is_a_response():
     async with (
         Server({"/": b"HTTP/1.1 304 X\r\nContent-Length: 0\r\n\r\n"}) as server,
         client(server) as http,
@@ -343,7 +343,7 @@ async def test_a_redirect_without_a_place_is_a_response():
         assert (await http.get(server.url())).status == 304
 
 
-async def test_redirects_are_counted():
+async def test_too_many_redirects_fail():
     answers = {f"/{n}": redirect(f"/{n + 1}") for n in range(11)}
     async with Server({**answers, "/loop": redirect("/loop")}) as server:
         async with client(server) as http:
@@ -359,7 +359,7 @@ async def test_redirects_are_counted():
 SECRETS = {"Authorization": "Bearer s", "Cookie": "a=s", "X-Api-Key": "s", "Private-Token": "s"}
 
 
-async def test_credentials_stay_with_their_origin():
+async def test_credentials_are_sent_only_to_their_origin():
     async with Server({}) as other:
         answers = {"/same": redirect("/end"), "/other": redirect(other.url("/back"))}
         async with Server(answers) as server, client(server, other) as http:
@@ -380,7 +380,7 @@ async def test_credentials_stay_with_their_origin():
     [(301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"),
      (307, "POST", "POST"), (308, "PUT", "PUT"), (301, "PUT", "PUT"), (302, "GET", "GET")],
 )  # fmt: skip
-async def test_methods_and_bodies_over_redirects(status, method, expected):
+async def test_redirect_status_decides_method_and_body(status, method, expected):
     empty = b"HTTP/1.1 204 X\r\n\r\n"
     async with (
         Server({"/": redirect("/end", status), "/end": empty}) as server,
@@ -421,7 +421,7 @@ async def endless_redirect(writer):
 
 
 @pytest.mark.parametrize("behaviour", [dribble, dribble_header, silent, endless_redirect])
-async def test_the_time_limit_covers_everything(behaviour):
+async def test_timeout_covers_every_phase_of_a_call(behaviour):
     async with (
         Server({"/": behaviour, "/again": behaviour}) as server,
         client(server, timeout=0.3, max_redirects=100) as http,
@@ -434,7 +434,7 @@ async def test_the_time_limit_covers_everything(behaviour):
         assert time.monotonic() - started < 2
 
 
-async def test_a_slow_resolver_is_cut_off():
+async def test_timeout_covers_the_resolver():
     async def resolve(host, port):
         await asyncio.sleep(30)
 
@@ -443,7 +443,7 @@ async def test_a_slow_resolver_is_cut_off():
             await http.get("http://example.org/")
 
 
-async def test_bodies_over_the_limit_raise():
+async def test_body_over_the_limit_raises():
     async def endless(writer):
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         while True:
@@ -462,7 +462,7 @@ async def test_bodies_over_the_limit_raise():
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-async def test_a_compression_bomb_is_stopped(coding):
+async def test_compression_bomb_is_stopped(coding):
     wbits = 31 if coding == "gzip" else 15
     packer = zlib.compressobj(9, zlib.DEFLATED, wbits)
     packed = b"".join(packer.compress(bytes(1_000_000)) for _ in range(100)) + packer.flush()
@@ -473,7 +473,7 @@ async def test_a_compression_bomb_is_stopped(coding):
             await http.get(server.url())
 
 
-async def test_compressed_bytes_that_decode_to_nothing_are_counted():
+async def test_compressed_bytes_that_decode_to_nothing_count_to_the_limit():
     async def empty_blocks(writer):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n\x78\x9c")
         while True:
@@ -486,14 +486,14 @@ async def test_compressed_bytes_that_decode_to_nothing_are_counted():
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "br", "gzip, deflate", "x"])
-async def test_codings_that_were_not_asked_for_fail(coding):
+async def test_unrequested_content_encoding_fails(coding):
     answer = response(gzip.compress(gzip.compress(b"x")), f"Content-Encoding: {coding}")
     async with Server({"/": answer}) as server, client(server) as http:
         with pytest.raises(HttpFailed, match="not asked for"):
             await http.get(server.url())
 
 
-async def test_header_floods_fail():
+async def test_header_flood_fails():
     async def endless(writer):
         writer.write(b"HTTP/1.1 200 OK\r\n")
         while True:
@@ -518,7 +518,7 @@ async def test_header_floods_fail():
      b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip",
      b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
 )  # fmt: skip
-async def test_broken_answers_fail_with_a_sentence(answer):
+async def test_malformed_response_fails_with_a_sentence(answer):
     async with Server({"/": answer}) as server, client(server) as http:
         with pytest.raises(HttpFailed) as caught:
             await http.get(server.url())
@@ -526,7 +526,7 @@ async def test_broken_answers_fail_with_a_sentence(answer):
     assert str(caught.value).endswith(".")
 
 
-async def test_what_cannot_be_reached_fails_with_a_sentence():
+async def test_unreachable_host_fails_with_a_sentence():
     async with Server({}) as server:
         pass
     async with client(server, resolve=names(empty=[])) as http:
@@ -538,7 +538,7 @@ async def test_what_cannot_be_reached_fails_with_a_sentence():
             await http.get("http://empty.example/")
 
 
-async def test_cancelling_a_call_is_not_an_error_of_the_network():
+async def test_cancelled_call_is_not_a_network_error():
     async with Server({"/": silent}) as server, client(server) as http:
         task = asyncio.create_task(http.get(server.url()))
         await asyncio.sleep(0.1)
@@ -565,7 +565,7 @@ def certificate(tmp_path):
     return server, ssl.create_default_context(cafile=cert)
 
 
-async def test_tls_is_verified_against_the_name_that_was_asked_for(certificate):
+async def test_tls_is_verified_against_the_requested_name(certificate):
     theirs, ours = certificate
     server = Server({})
     server.ssl = theirs
@@ -583,7 +583,7 @@ async def test_tls_is_verified_against_the_name_that_was_asked_for(certificate):
     assert len(server.requests) == 1
 
 
-async def test_credentials_are_not_carried_from_https_to_http(certificate):
+async def test_credentials_are_not_sent_after_redirect_from_https_to_http(certificate):
     theirs, ours = certificate
     async with Server({}) as plain:
         secure = Server({"/": redirect(plain.url("/end", host="good.example"))})
@@ -611,7 +611,7 @@ SECRET = "sk-secret-0123456789"
         ("", SECRET),
     ],
 )
-async def test_a_header_that_cannot_be_sent_is_named_and_its_value_never_shown(name, value):
+async def test_invalid_header_error_names_the_header_but_not_its_value(name, value):
     async with Server({}) as server, client(server) as http:
         with pytest.raises(HttpRefused) as refused:
             await http.get(server.url(), headers={name: value})
@@ -621,7 +621,7 @@ async def test_a_header_that_cannot_be_sent_is_named_and_its_value_never_shown(n
 
 
 @pytest.mark.parametrize("value", ["", "a", "Bearer abc.def==", "a b\tc", '"x", y;q=0.5'])
-async def test_headers_that_http_carries_are_sent(value):
+async def test_valid_headers_are_sent(value):
     async with Server({}) as server, client(server) as http:
         await http.get(server.url(), headers={"X-Own": value})
         assert server.header(0)["x-own"] == value
@@ -630,7 +630,7 @@ async def test_headers_that_http_carries_are_sent(value):
 # --- a connection for another protocol ----------------------------------------------------------
 
 
-async def test_a_connection_is_opened_to_an_address_that_was_judged():
+async def test_connect_dials_the_judged_address():
     resolve = names(app=["127.0.0.1"])
     async with Server({}) as server, client(server, resolve=resolve) as http:
         reader, writer = await http.connect("app.example", server.port)
@@ -643,7 +643,7 @@ async def test_a_connection_is_opened_to_an_address_that_was_judged():
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "169.254.169.254", "[::1]", "localhost", "inner.example", "mixed.example"]
 )
-async def test_a_connection_to_what_is_not_public_is_refused(host):
+async def test_connect_to_a_private_address_is_refused(host):
     resolve = names(inner=["10.0.0.1"], mixed=["93.184.216.34", "169.254.169.254"])
     async with Server({}) as server, client(resolve=resolve) as http:
         with pytest.raises(HttpRefused):
@@ -651,7 +651,7 @@ async def test_a_connection_to_what_is_not_public_is_refused(host):
         assert not server.requests
 
 
-async def test_a_second_answer_of_a_name_is_never_asked_for():
+async def test_connect_judges_the_name_again_on_every_call():
     resolve = names(app=[["127.0.0.1"], ["169.254.169.254"]])
     async with Server({}) as server, client(server, resolve=resolve) as http:
         (await http.connect("app.example", server.port))[1].close()

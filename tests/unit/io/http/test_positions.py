@@ -159,7 +159,7 @@ def guarded(resolve=None, **policy):
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("kind", CLASSES)
-async def test_asked_for(kind, spelling):
+async def test_refused_address_in_a_url_is_refused(kind, spelling):
     http = guarded()
     for address in CLASSES[kind]:
         for port in PORTS:
@@ -171,7 +171,7 @@ async def test_asked_for(kind, spelling):
 
 
 @pytest.mark.parametrize("address", CLASSES6)
-async def test_ipv6_asked_for(address):
+async def test_refused_ipv6_address_is_refused_in_url_and_resolver_answer(address):
     http = guarded()
     value = ipaddress.IPv6Address(address)
     for text in {str(value), value.exploded, str(value).upper()}:
@@ -189,7 +189,7 @@ RESOLVED = ["plain", "mapped", "translated", "compatible", "nat64", "nat64 local
 
 @pytest.mark.parametrize("spelling", RESOLVED)
 @pytest.mark.parametrize("kind", CLASSES)
-async def test_among_the_answers_of_the_resolver(kind, spelling):
+async def test_refused_address_among_resolver_answers_is_refused(kind, spelling):
     for address in CLASSES[kind]:
         bad = SPELLINGS[spelling](address).strip("[]")
         for answer in ([bad], ["8.8.8.8", bad], [bad, "8.8.8.8"], ["1.1.1.1", bad, "8.8.8.8"],
@@ -203,7 +203,7 @@ async def test_among_the_answers_of_the_resolver(kind, spelling):
 
 @pytest.mark.parametrize("spelling", RESOLVED)
 @pytest.mark.parametrize("kind", ["metadata", "metadata elsewhere"])
-async def test_metadata_whatever_the_settings(kind, spelling):
+async def test_metadata_address_is_refused_whatever_the_settings(kind, spelling):
     for address in CLASSES[kind]:
         bad = SPELLINGS[spelling](address)
         places = ["0.0.0.0/0", "::/0", "name.example", "*.example", address, bad.strip("[]")]
@@ -243,7 +243,7 @@ class Listener:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES)
-async def test_as_a_redirect(kind):
+async def test_redirect_to_a_refused_address_is_refused(kind):
     """The first server is one that the operator allows; where it leads is judged anew."""
     async with Listener() as listener:
         http = guarded(fixed(["127.0.0.1"]), allow_hosts=["first.example"])
@@ -266,7 +266,7 @@ async def test_as_a_redirect(kind):
     ["file:///etc/passwd", "ftp://8.8.8.8/", "gopher://8.8.8.8/", "data:text/plain,x", "ws://x/",
      "javascript:alert(1)", "http://", "//", "dict://127.0.0.1:11211/", "jar:http://x"],
 )  # fmt: skip
-async def test_a_redirect_to_another_scheme(target):
+async def test_redirect_to_another_scheme_is_refused(target):
     async with Listener() as listener:
         http = guarded(fixed(["127.0.0.1"]), allow_hosts=["first.example"])
         listener.answers["/"] = target
@@ -277,7 +277,7 @@ async def test_a_redirect_to_another_scheme(target):
         await http.aclose()
 
 
-async def test_rebinding_between_judgement_and_connection():
+async def test_dns_rebinding_before_the_connection_is_refused():
     """A name that may be reached when it is judged and may not a moment later."""
     async with Listener() as listener:  # on 127.0.0.1; nobody listens on 127.0.0.3
         resolve = fixed(["127.0.0.3"], ["127.0.0.1"])
@@ -289,7 +289,7 @@ async def test_rebinding_between_judgement_and_connection():
         await http.aclose()
 
 
-async def test_loopback_is_not_dialled_by_any_name_or_spelling():
+async def test_loopback_is_not_dialled_in_any_spelling():
     """The same with a listener that would notice, for what really leads to this machine."""
     async with Listener() as listener:
         for resolve in (None, fixed(["127.0.0.1"]), fixed(["8.8.8.8", "127.0.0.1"])):
@@ -311,7 +311,7 @@ PUBLIC = [
 ]
 
 
-def test_the_corpus_is_large():
+def test_public_url_corpus_is_large():
     assert len(PUBLIC) == len(set(PUBLIC)) >= 200
 
 
@@ -350,7 +350,7 @@ NOISE = st.sampled_from(
 
 
 @given(HOSTS, st.sampled_from(sorted(SPELLINGS)), NOISE, NOISE, st.sampled_from(PORTS))
-def test_no_decoration_lets_a_refused_address_pass(address, spelling, before, after, port):
+def test_refused_address_with_text_around_it_is_refused(address, spelling, before, after, port):
     """Whatever host is read from a decorated address, it is never the refused one."""
     http = GuardedHttp(NetworkPolicy())
     place = "" if port is None else f":{port}"

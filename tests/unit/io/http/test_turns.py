@@ -1,4 +1,4 @@
-"""One chat's slow fetches and waiting tools leave the others' alone: through the real core."""
+"""Slow fetches and waiting tools of one chat do not delay other chats, in the real core."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def all_of(semaphore: threading.Semaphore, count: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fetch", "sleep"])
-def test_many_that_hang_in_one_chat_hold_up_no_other(
+def test_hanging_calls_in_one_chat_do_not_delay_others(
     harness: Callable[..., Any], kind: str
 ) -> None:
     server = Slow()
@@ -125,7 +125,7 @@ def test_many_that_hang_in_one_chat_hold_up_no_other(
         server.server_close()
 
 
-async def test_turns_go_round_among_chats_and_bound_all() -> None:
+async def test_turns_rotate_among_chats_within_the_total_limit() -> None:
     turns, order, held = Turns(each=2, total=3), [], []
 
     async def ask(chat: str, number: int) -> None:

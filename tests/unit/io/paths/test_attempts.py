@@ -1,4 +1,4 @@
-"""Credentials are refused, start-up and control files asked about, everyday work left alone."""
+"""Credentials are refused, startup and control files asked about, everyday files allowed."""
 
 from pathlib import Path
 
@@ -29,14 +29,14 @@ def test_credentials_are_refused(guard, path):
 
 
 @pytest.mark.parametrize("path", ATTEMPTS["write"])
-def test_start_up_and_control_files_are_refused_or_asked_about(guard, path):
+def test_startup_and_control_files_are_refused_or_asked_about(guard, path):
     reason = guard.check_path(path) or guard.caution(path)
     assert reason is not None
     assert reason.endswith(".")
 
 
 @sampled("path", ATTEMPTS["ordinary"])
-def test_everyday_work_is_left_alone(guard, path):
+def test_everyday_files_are_allowed(guard, path):
     assert guard.check_path(path) is None
     assert guard.caution(path) is None
 
@@ -50,13 +50,13 @@ def test_everyday_work_is_left_alone(guard, path):
         (".local/share", "keyrings/login.keyring"), (".aws", "credentials"), (".claude", "x.md"),
     ],
 )  # fmt: skip
-def test_it_does_not_matter_where_the_workspace_begins(tmp_path, workspace, path):
+def test_control_files_are_found_wherever_the_workspace_begins(tmp_path, workspace, path):
     (tmp_path / workspace).mkdir(parents=True)
     guard = PathGuard(tmp_path / workspace, [], tmp_path / "home")
     assert guard.check_path(path) or guard.caution(path)
 
 
-def test_whatever_is_hidden_in_the_persons_home_folder_is_asked_about(tmp_path, monkeypatch):
+def test_hidden_files_in_the_users_home_are_asked_about(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     guard = PathGuard(tmp_path, [], tmp_path / "data")
     for path in (
@@ -83,7 +83,7 @@ def test_whatever_is_hidden_in_the_persons_home_folder_is_asked_about(tmp_path, 
     assert inside.caution("../.toprc")
 
 
-def test_a_link_to_a_control_file_is_one(guard):
+def test_link_to_a_control_file_is_asked_about(guard):
     me = guard.workspace
     (me / ".git/hooks").mkdir(parents=True)
     (me / "notes").symlink_to(".git/hooks")
@@ -92,7 +92,7 @@ def test_a_link_to_a_control_file_is_one(guard):
     assert all(guard.caution(path) for path in ("notes/pre-commit", "a.txt", "dangling"))
 
 
-def test_the_reason_names_the_place_and_what_happens(guard):
+def test_caution_names_the_place_and_what_runs(guard):
     assert guard.caution("a/.husky/pre-push") == (
         "'a/.husky/pre-push' is a control file: '.husky' runs when somebody commits, pulls or "
         "pushes."
@@ -114,7 +114,7 @@ ENDS = st.sampled_from(["", "/", "/.", ".", "..", " ", ":s", "::$DATA"])
     at=st.integers(0, 12),
     end=ENDS,
 )
-def test_no_spelling_of_a_control_file_goes_unasked(guard, path, case, before, sign, at, end):
+def test_control_files_are_asked_about_in_every_spelling(guard, path, case, before, sign, at, end):
     name = case(path)
     named = before + name[:at] + sign + name[at:] + end
     assert guard.check_path(named) or guard.caution(named)

@@ -1,4 +1,4 @@
-"""All of Hookline's home is out of reach but the chat's own folder, however it is named."""
+"""Hookline's home is refused however it is spelled, except the chat's own folder."""
 
 import os
 import shutil
@@ -72,7 +72,9 @@ SPELLINGS = {
 
 @sampled("spelling", SPELLINGS)
 @sampled("path", INSIDE)
-def test_home_is_refused_from_above_in_every_spelling(guard, person, path, spelling, monkeypatch):
+def test_home_is_refused_from_a_parent_folder_in_every_spelling(
+    guard, person, path, spelling, monkeypatch
+):
     monkeypatch.setenv("HOME", str(person))
     monkeypatch.chdir(person)
     (person / "project/link").symlink_to(person / HOME)
@@ -83,13 +85,13 @@ def test_home_is_refused_from_above_in_every_spelling(guard, person, path, spell
 
 
 @pytest.mark.parametrize("workspace", [HOME, f"{HOME}/memories", f"{HOME}/chats", f"{HOME}/media"])
-def test_home_is_refused_from_within(person, workspace):
+def test_home_is_refused_from_a_workspace_inside_it(person, workspace):
     guard = PathGuard(person / workspace, [person], person / HOME)
     for path in INSIDE:
         refused(guard, str(person / HOME / path))
 
 
-def test_a_home_that_is_a_link_is_refused_by_both_names(person):
+def test_linked_home_is_refused_by_both_names(person):
     (person / "data").mkdir()
     (person / "linked").symlink_to("data")
     (person / "data/SOUL.md").write_text("own")
@@ -98,7 +100,7 @@ def test_a_home_that_is_a_link_is_refused_by_both_names(person):
         refused(guard, path)
 
 
-def test_an_open_file_of_home_is_refused_by_its_number(guard, person):
+def test_open_home_file_is_refused_by_its_descriptor_path(guard, person):
     with (person / HOME / "hookline.db").open() as stream:
         for folder in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"):
             refused(guard, f"{folder}/{stream.fileno()}")
@@ -106,20 +108,20 @@ def test_an_open_file_of_home_is_refused_by_its_number(guard, person):
         refused(guard, f"project/fd/{stream.fileno()}")
 
 
-def test_a_second_name_of_a_file_in_home_is_refused(guard, person):
+def test_hard_link_to_a_home_file_is_refused(guard, person):
     for number, path in enumerate(("hookline.db", ".env", "chats/telegram/7/USER.md")):
         os.link(person / HOME / path, person / f"project/innocent{number}.txt")
         refused(guard, f"project/innocent{number}.txt")
     assert [p.name for p in guard.walk("project")] == ["a.py"]
 
 
-def test_files_with_several_names_of_their_own_pass(guard, person):
+def test_hard_links_outside_home_pass(guard, person):
     os.link(person / "project/a.py", person / "project/b.py")
     with guard.open_read("project/b.py") as stream:
         assert stream.read() == b"a"
 
 
-def test_nothing_of_home_is_walked(guard, person):
+def test_walk_skips_home(guard, person):
     (person / "project/link").symlink_to(person / HOME / "SOUL.md")
     assert list(guard.walk(".")) == [person / "project/a.py"]
 
@@ -131,11 +133,11 @@ def test_nothing_of_home_is_walked(guard, person):
      "dump/hookline-20260101T000000.0-1.0.db", "hookline-20260101T000000.tar.zst",
      "x/hookline-20260101T000000.tar.zst.age"],
 )  # fmt: skip
-def test_copies_of_home_are_refused_wherever_they_lie(guard, path):
+def test_copies_of_home_are_refused_anywhere(guard, path):
     refused(guard, path)
 
 
-def test_places_that_the_config_names_for_copies_count_as_home(person):
+def test_configured_backup_folders_count_as_home(person):
     (person / HOME / "config.yaml").write_text(
         f"plugins:\n  backup: {{folder: {person}/safe, keep: 3}}\n"
         f"  insights:\n    export_to: ~/reports\n  files: {{backup_count: 2}}\n"
@@ -151,7 +153,7 @@ def test_places_that_the_config_names_for_copies_count_as_home(person):
     assert guard.check_path("project/a.py") is None
 
 
-def test_other_profiles_and_what_a_restore_left_count_as_home(person):
+def test_other_profiles_and_restore_leftovers_count_as_home(person):
     home = person / HOME / "profiles/work"
     work = home / "chats/telegram/7/work"
     work.mkdir(parents=True)
@@ -186,7 +188,7 @@ def chat(person):
     return PathGuard(work, [], person / HOME)
 
 
-def test_a_chat_uses_its_own_folder_and_no_other(chat, person):
+def test_chat_reaches_only_its_own_folder(chat, person):
     with chat.open_write("deep/notes.md") as stream:
         stream.write(b"mine")
     assert content(chat, "deep/notes.md") == b"mine"
@@ -210,11 +212,11 @@ def test_a_chat_uses_its_own_folder_and_no_other(chat, person):
     assert chat.check_path("c.md") is None
 
 
-def test_the_terminal_reaches_no_chats_folder(guard):
+def test_terminal_reaches_no_chat_folder(guard):
     refused(guard, f"{HOME}/chats/telegram/7/work/notes.md")
 
 
-def test_a_home_whose_name_grows_when_it_is_folded_keeps_its_chats_apart(tmp_path):
+def test_home_name_that_grows_by_case_folding_keeps_chats_apart(tmp_path):
     home = tmp_path / "Straße/ﬃ"
     for chat in ("1", "2"):
         (home / "chats/x" / chat / "work").mkdir(parents=True)
@@ -224,14 +226,14 @@ def test_a_home_whose_name_grows_when_it_is_folded_keeps_its_chats_apart(tmp_pat
         refused(guard, path)
 
 
-def test_letter_case_does_not_lead_to_another_chat(person):
+def test_letter_case_does_not_reach_another_chat(person):
     for name in ("AB", "ab"):
         (person / HOME / "chats/x" / name / "work").mkdir(parents=True, exist_ok=True)
     guard = PathGuard(person / HOME / "chats/x/AB/work", [person], person / HOME)
     refused(guard, str(person / HOME / "chats/x/ab/work/a"))
 
 
-def test_a_file_that_came_with_a_message_may_be_read_once_it_was_given(chat, person):
+def test_attachment_is_readable_only_in_the_chat_that_received_it(chat, person):
     media = person / HOME / "media/telegram"
     mine, theirs = media / "0123456789abcdef-report.pdf", media / "fedcba9876543210-other.pdf"
     theirs.write_text("theirs")
@@ -254,7 +256,7 @@ BWRAP = shutil.which("bwrap")
 
 @pytest.mark.skipif(not BWRAP, reason="bubblewrap makes the mounts")
 @pytest.mark.parametrize("part", ["", "memories", "SOUL.md"])
-def test_a_bind_mount_of_home_is_refused(person, part):
+def test_bind_mount_of_home_is_refused(person, part):
     at = person / "project/mounted"
     at.touch() if part == "SOUL.md" else at.mkdir()
     code = textwrap.dedent(f"""
@@ -273,7 +275,7 @@ def test_a_bind_mount_of_home_is_refused(person, part):
 
 
 @pytest.mark.skipif(not BWRAP, reason="bubblewrap makes the mounts")
-def test_a_mount_from_above_home_is_refused(person, tmp_path):
+def test_bind_mount_of_a_parent_of_home_is_refused(person, tmp_path):
     at = tmp_path / "other"
     at.mkdir()
     code = textwrap.dedent(f"""
@@ -305,7 +307,9 @@ STEP = st.sampled_from(["", ".", "project/..", "missing/..", f"{HOME}/..", "proj
     path=st.sampled_from(INSIDE),
     after=st.sampled_from(["", "/", "/.", "//", "/x/.."]),
 )
-def test_no_spelling_leads_into_home(guard, person, before, case, sign, at, path, after):
+def test_home_is_refused_in_any_generated_spelling(
+    guard, person, before, case, sign, at, path, after
+):
     back = person / "project/back"
     if not back.is_symlink():
         back.symlink_to(person)
@@ -314,7 +318,7 @@ def test_no_spelling_leads_into_home(guard, person, before, case, sign, at, path
     assert guard.check_path(f"{before}/{name}/{path}{after}".lstrip("/")) is not None
 
 
-def test_the_folder_beside_home_is_not_home(guard, person):
+def test_folder_named_like_home_is_allowed(guard, person):
     for path in ("hookline/a.py", "src/hookline/db.py", "hooklines.db", "my-hookline.md"):
         assert guard.check_path(path) is None
     assert guard.check_path(str(Path(person, "hookline"))) is None

@@ -1,4 +1,4 @@
-"""The lists as data, and what of a changed file runs."""
+"""The lists of known places, and which changes to a file run something."""
 
 import json
 import re
@@ -25,7 +25,7 @@ ENTRIES = [
 ]
 
 
-def test_every_entry_is_written_once_in_lower_case_and_found():
+def test_known_places_are_unique_lower_case_and_found():
     for name, what, path in ENTRIES:
         assert path == path.lower()
         known = TABLES[name]("a/" + path.replace("*", "x").replace("?", "x"))
@@ -35,7 +35,7 @@ def test_every_entry_is_written_once_in_lower_case_and_found():
     assert len({(name, path) for name, _, path in ENTRIES}) == len(ENTRIES)
 
 
-def test_a_run_of_components_is_needed_whole():
+def test_known_place_needs_all_its_path_components():
     assert credentials().find("x/.config/gh/hosts.yml").name == ".config/gh"
     assert credentials().find("x/.config/ghostty") is None
     assert credentials().find(".config/x/gh") is None
@@ -53,7 +53,7 @@ def test_a_run_of_components_is_needed_whole():
         ("composer.json", {}, {"scripts": {"post-install-cmd": "x"}}, ("post-install-cmd", True)),
     ],
 )  # fmt: skip
-def test_of_a_manifest_only_what_runs_counts(name, before, after, expected):
+def test_manifest_change_counts_only_if_something_runs(name, before, after, expected):
     risk = change_risk(name, json.dumps(before), json.dumps(after))
     if expected is None:
         assert risk is None
@@ -62,7 +62,7 @@ def test_of_a_manifest_only_what_runs_counts(name, before, after, expected):
         assert risk.at_once is expected[1]
 
 
-def test_a_backend_of_its_own_runs_at_installation():
+def test_own_build_backend_runs_at_installation():
     old = '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
     new = old.replace('hatchling.build"', 'own"\nbackend-path = ["."]')
     assert change_risk("pyproject.toml", old, new).at_once
@@ -70,14 +70,14 @@ def test_a_backend_of_its_own_runs_at_installation():
     assert not change_risk("pyproject.toml", "", old).at_once
 
 
-def test_what_cannot_be_parsed_hides_nothing():
+def test_unparsable_manifest_hides_no_risk():
     hook = json.dumps({"scripts": {"install": "x"}})
     assert change_risk("package.json", "{", hook).at_once
     assert change_risk("package.json", hook, "{") is not None
     assert change_risk("package.json", "[]", hook).at_once
 
 
-def test_other_files_run_whole():
+def test_any_change_counts_in_files_that_run_whole():
     assert change_risk("Makefile", "a", "b").name == later("Makefile").name
     assert change_risk("src/app.py", "a", "b") is None
     assert change_risk("node_modules/x/package.json", "{}", "{}").name == "node_modules"
@@ -86,7 +86,7 @@ def test_other_files_run_whole():
 @pytest.mark.parametrize(
     "glob", ["", "*", "a", "a*", "*a", "a*a", "a*b*", "?a", "*?", "a.*", "[a]"]
 )
-def test_a_glob_holds_what_its_regular_expression_holds(glob: str) -> None:
+def test_glob_matches_the_same_names_as_its_regex(glob: str) -> None:
     pattern = re.compile(globs([glob]))
     for length in range(5):
         for letters in product("ab.[]\n", repeat=length):

@@ -1,4 +1,4 @@
-"""`hookline.io.paths`: what may be named, and that what is opened is what was judged."""
+"""`hookline.io.paths`: which paths are allowed; the file that is opened is the one judged."""
 
 import contextlib
 import os
@@ -63,14 +63,14 @@ def test_absolute_paths_and_allowed_roots_pass(guard, place):
     assert guard.resolve(place / "extra") == place / "extra"
 
 
-def test_an_allowed_root_may_be_one_file(place):
+def test_allowed_root_may_be_a_single_file(place):
     guard = PathGuard(place / "ws", [place / "outside/secret.txt"], place / "home")
     with guard.open_read(place / "outside/secret.txt") as stream:
         assert stream.read() == b"s"
     refused(guard, str(place / "outside/other.txt"))
 
 
-def test_base_is_where_a_relative_path_starts(guard, place):
+def test_relative_path_starts_at_base(guard, place):
     assert guard.resolve("a.py", base=place / "ws/src") == place / "ws/src/a.py"
     assert guard.resolve("a.py", base=Path("src")) == place / "ws/src/a.py"
     assert guard.check_path("../x", base=place / "ws") is not None
@@ -83,12 +83,12 @@ def test_paths_outside_are_refused(guard, path):
     assert "outside the workspace" in refused(guard, path)
 
 
-def test_a_sibling_with_the_same_beginning_is_outside(guard, place):
+def test_sibling_with_the_same_name_prefix_is_outside(guard, place):
     (place / "ws-other").mkdir()
     refused(guard, str(place / "ws-other/x"))
 
 
-def test_tilde_is_the_persons_home(guard, place, monkeypatch):
+def test_tilde_is_the_users_home(guard, place, monkeypatch):
     monkeypatch.setenv("HOME", str(place / "extra"))
     assert guard.resolve("~/b.txt") == place / "extra/b.txt"
     monkeypatch.setenv("HOME", str(place / "outside"))
@@ -102,7 +102,7 @@ def test_malformed_paths_are_refused(guard, path):
     refused(guard, path)
 
 
-def test_over_long_paths_are_refused(guard):
+def test_overlong_paths_are_refused(guard):
     assert guard.check_path("a/" * (MAX_PATH // 2 - 1)) is None
     assert str(MAX_PATH) in refused(guard, "a/" * MAX_PATH)
     refused(guard, "\ud800")
@@ -120,21 +120,21 @@ def test_links_inside_are_followed(guard, place):
 
 
 @pytest.mark.parametrize("target", ["outside/secret.txt", "outside", "outside/missing", "nowhere"])
-def test_links_that_leave_are_refused(guard, place, target):
+def test_links_that_leave_the_workspace_are_refused(guard, place, target):
     (place / "ws/link").symlink_to(place / target)
     assert target in refused(guard, "link")
     refused(guard, "link/below")
     refused(guard, "src/../link")
 
 
-def test_a_chain_of_links_is_judged_by_its_end(guard, place):
+def test_chain_of_links_is_judged_by_its_target(guard, place):
     (place / "ws/one").symlink_to("two")
     (place / "ws/two").symlink_to(place / "extra/three")
     (place / "extra/three").symlink_to(place / "outside/secret.txt")
     refused(guard, "one")
 
 
-def test_loops_are_refused(guard, place):
+def test_link_loops_are_refused(guard, place):
     (place / "ws/self").symlink_to("self")
     (place / "ws/a").symlink_to("b")
     (place / "ws/b").symlink_to("a")
@@ -142,7 +142,7 @@ def test_loops_are_refused(guard, place):
         refused(guard, path)
 
 
-def test_nothing_hides_behind_a_loop_or_a_gap(guard, place):
+def test_link_behind_a_loop_or_missing_folder_is_refused(guard, place):
     """Where the kernel would stop, a resolver that goes on by text must not skip a link."""
     (place / "ws/self").symlink_to("self")
     (place / "ws/away").symlink_to(place / "outside")
@@ -153,7 +153,7 @@ def test_nothing_hides_behind_a_loop_or_a_gap(guard, place):
         refused(guard, "missing/../" + path)
 
 
-def test_a_workspace_that_is_a_link_works(place):
+def test_linked_workspace_works(place):
     (place / "alias").symlink_to(place / "ws")
     guard = PathGuard(place / "alias", [], place / "home")
     assert guard.resolve("src/a.py") == place / "ws/src/a.py"
@@ -199,7 +199,7 @@ DISGUISES = {
 
 @pytest.mark.parametrize("disguise", DISGUISES)
 @pytest.mark.parametrize("secret", SECRETS)
-def test_secrets_are_refused_in_every_disguise(guard, secret, disguise):
+def test_secrets_are_refused_in_every_spelling(guard, secret, disguise):
     if "/" in secret and disguise in ("trailing dots", "stream", "named stream", "backup", "tilde"):
         pytest.skip("what is below a secret folder is refused by the folder's name")
     assert "off limits" in refused(guard, DISGUISES[disguise](secret))
@@ -218,12 +218,12 @@ def test_short_aliases_of_secrets_are_refused(guard, path):
 
 
 @sampled("name", [p for g in GROUPS for p in g["paths"]])
-def test_every_pattern_of_the_data_refuses_something(guard, name):
+def test_every_secret_pattern_refuses_a_path(guard, name):
     assert name == name.lower()
     refused(guard, name.replace("*", "x").replace("?", "x"))
 
 
-def test_an_exception_does_not_cover_its_neighbours(guard, place):
+def test_secret_exception_does_not_cover_similar_names(guard, place):
     for path in (
         ".env.example/.env",
         ".env.example.local",
@@ -236,7 +236,7 @@ def test_an_exception_does_not_cover_its_neighbours(guard, place):
     refused(guard, ".env.example")
 
 
-def test_a_link_to_a_secret_and_a_secretly_named_link_are_refused(guard, place):
+def test_link_to_a_secret_and_link_with_a_secret_name_are_refused(guard, place):
     (place / "ws/.ssh").mkdir()
     (place / "ws/keys").symlink_to(".ssh")
     (place / "ws/.netrc").symlink_to("src/a.py")
@@ -259,7 +259,7 @@ def test_secrets_are_refused_in_allowed_roots_too(guard, place):
      "/proc/self/task/1/environ", "/proc/self/mem", "/proc/self/maps", "/proc/kcore", "/dev/mem",
      "/sys/kernel/x", "///proc///self///environ", "/proc/./self/./environ", "/dev/pts/0"],
 )  # fmt: skip
-def test_kernel_files_are_refused_whatever_the_roots(place, path):
+def test_kernel_files_are_refused_with_any_allowed_root(place, path):
     guard = PathGuard(place / "ws", [Path("/")], place / "home")
     refused(guard, path)
     (place / "ws/link").symlink_to(path)
@@ -267,13 +267,13 @@ def test_kernel_files_are_refused_whatever_the_roots(place, path):
         refused(guard, "link")
 
 
-def test_a_root_directory_as_allowed_root_allows_the_rest(place):
+def test_allowed_root_slash_allows_all_but_secrets(place):
     guard = PathGuard(place / "ws", [Path("/")], place / "home")
     assert guard.check_path("/usr/bin") is None
     refused(guard, "/etc/shadow")
 
 
-def test_a_workspace_in_shared_memory_passes():
+def test_workspace_in_shared_memory_passes():
     guard = PathGuard(Path("/dev/shm/ws"), [], Path("/nowhere"))
     assert guard.check_path("x.txt") is None
 
@@ -288,7 +288,7 @@ OWN = [
 
 @pytest.mark.parametrize("path", OWN)
 @pytest.mark.parametrize("nesting", ["in the workspace", "is the workspace", "in a root"])
-def test_hooklines_own_files_are_refused_wherever_home_lies(place, path, nesting):
+def test_hookline_files_are_refused_wherever_home_is(place, path, nesting):
     home = place / "ws/.hookline"
     home.mkdir()
     workspace, roots = {
@@ -302,7 +302,7 @@ def test_hooklines_own_files_are_refused_wherever_home_lies(place, path, nesting
     refused(guard, str(place / "ws/alias" / path))
 
 
-def test_a_chats_own_workspace_under_home_passes(place):
+def test_chat_workspace_under_home_passes(place):
     work = place / "home/chats/telegram/42/work"
     work.mkdir(parents=True)
     guard = PathGuard(work, [], place / "home")
@@ -338,7 +338,7 @@ def test_open_read_takes_regular_files_only(guard, place):
         guard.open_read("src/a.py/below")
 
 
-def test_open_write_makes_folders_and_replaces_whole_files(guard, place):
+def test_open_write_creates_folders_and_replaces_whole_files(guard, place):
     with guard.open_write("new/deep/file.txt") as stream:
         stream.write(b"one")
     assert (place / "ws/new/deep/file.txt").read_bytes() == b"one"
@@ -351,7 +351,7 @@ def test_open_write_makes_folders_and_replaces_whole_files(guard, place):
     assert [p.name for p in (place / "ws/new/deep").iterdir()] == ["file.txt"]
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(guard, place):
+def test_failed_write_leaves_only_the_old_file(guard, place):
     def fail():
         with guard.open_write("src/a.py") as stream:
             stream.write(b"half")
@@ -362,14 +362,14 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(guard, place):
     assert [(p.name, p.read_bytes()) for p in (place / "ws/src").iterdir()] == [("a.py", b"a")]
 
 
-def test_open_write_refuses_what_is_no_file(guard, place):
+def test_open_write_refuses_folders_and_special_files(guard, place):
     os.mkfifo(place / "ws/pipe")
     for path in ("pipe", "src", ".", "../outside/x", ".env", "src/a.py/below"):
         with pytest.raises(PathRefused), guard.open_write(path):
             pass
 
 
-def test_a_write_through_a_link_changes_its_target(guard, place):
+def test_write_through_a_link_changes_its_target(guard, place):
     (place / "ws/link").symlink_to("src/a.py")
     with guard.open_write("link") as stream:
         stream.write(b"through")
@@ -379,7 +379,7 @@ def test_a_write_through_a_link_changes_its_target(guard, place):
 
 @pytest.mark.parametrize("swapped", ["file", "folder"])
 @pytest.mark.slow
-def test_a_link_swapped_in_at_any_moment_is_never_followed(guard, place, swapped):
+def test_link_swapped_in_during_open_is_never_followed(guard, place, swapped):
     """One thread swaps a file (or its folder) with a link to the outside while another opens it."""
     work, done = place / "ws/race", threading.Event()
     (work / "real").mkdir(parents=True)
@@ -422,7 +422,7 @@ def test_a_link_swapped_in_at_any_moment_is_never_followed(guard, place, swapped
 # --- walking ------------------------------------------------------------------------------------
 
 
-def test_walk_gives_files_in_order_and_skips_what_is_refused(guard, place):
+def test_walk_yields_sorted_files_and_skips_refused_paths(guard, place):
     ws = place / "ws"
     for path in ("b.txt", ".env", ".ssh/key", "src/z.py", "node_modules/x.js", "src/in/deep.py"):
         (ws / path).parent.mkdir(parents=True, exist_ok=True)
@@ -466,7 +466,7 @@ ANY_PATH = st.text(max_size=30) | st.lists(PIECES | st.text(max_size=5), max_siz
 
 
 @given(path=ANY_PATH)
-def test_no_path_crashes_or_escapes(guard, place, path):
+def test_any_path_text_neither_crashes_nor_escapes(guard, place, path):
     with contextlib.suppress(OSError):
         (place / "ws/out").symlink_to(place / "outside")
         (place / "ws/inner").symlink_to("src")
@@ -496,7 +496,9 @@ INVISIBLE = st.sampled_from(["", "\u200b", "\u200d", "\u2060", "\ufe0f", "\ufeff
     sign=INVISIBLE,
     place_of_sign=st.integers(0, 12),
 )
-def test_no_spelling_lets_a_secret_pass(guard, secret, case, before, after, sign, place_of_sign):
+def test_secret_name_with_noise_around_it_is_refused(
+    guard, secret, case, before, after, sign, place_of_sign
+):
     """Whatever stands around a secret name, in whatever case, with whatever is not drawn in it."""
     name = case(secret)
     name = name[:place_of_sign] + sign + name[place_of_sign:]

@@ -1,4 +1,4 @@
-"""Full text: whatever is stored is found, whatever is typed is a query."""
+"""Full-text search: any stored text is found, any typed text is a valid query."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ async def found(store: Store, text: str, query: str) -> list[str]:
         ("semi;colon -- comment", "; -- comment"),
     ],
 )
-async def test_what_a_person_types_finds_it(store: Store, text: str, query: str) -> None:
+async def test_typed_query_finds_the_document(store: Store, text: str, query: str) -> None:
     await prepare_storage(store)
     assert await found(store, text, query) == [text]
 
 
 @pytest.mark.parametrize("query", ["", "   ", '"', "++ -- **", "()", "\0", "„“", "\ud800"])
-async def test_a_query_without_words_finds_nothing(store: Store, query: str) -> None:
+async def test_query_without_words_finds_nothing(store: Store, query: str) -> None:
     await prepare_storage(store)
     assert store.search_query(query) == ""
     assert await found(store, "some text", query) == []
@@ -61,12 +61,12 @@ async def test_a_query_without_words_finds_nothing(store: Store, query: str) -> 
 @pytest.mark.parametrize(
     ("text", "query"), [("编程语言", "程编"), ("one two", "one three"), ("words", "word")]
 )
-async def test_what_is_not_there_is_not_found(store: Store, text: str, query: str) -> None:
+async def test_query_for_absent_words_finds_nothing(store: Store, text: str, query: str) -> None:
     await prepare_storage(store)
     assert await found(store, text, query) == []
 
 
-async def test_better_documents_come_first_with_higher_scores(store: Store) -> None:
+async def test_better_matches_come_first_with_higher_scores(store: Store) -> None:
     await prepare_storage(store)
     index = PluginStorage(store, "p", None, Path(str(store.location())).parent).search
     await index.put("long", "apple " + "filler words here " * 50)
@@ -78,7 +78,7 @@ async def test_better_documents_come_first_with_higher_scores(store: Store) -> N
     assert [hit.key for hit in await index.query("apple", limit=1)] == ["short"]
 
 
-async def test_a_document_is_replaced_and_deleted_by_its_key(store: Store) -> None:
+async def test_document_is_replaced_and_deleted_by_key(store: Store) -> None:
     await prepare_storage(store)
     index = PluginStorage(store, "p", None, Path(str(store.location())).parent).search
     await index.put("k", "first")
@@ -101,7 +101,7 @@ def in_a_store(work: Callable[[Store], Awaitable[T]]) -> T:
 
 
 @given(st.text(), st.text())
-def test_any_text_is_stored_and_any_text_is_a_query(text: str, query: str) -> None:
+def test_any_text_can_be_stored_and_used_as_a_query(text: str, query: str) -> None:
     hits = in_a_store(lambda store: found(store, text, query))
     assert len(hits) <= 1
 

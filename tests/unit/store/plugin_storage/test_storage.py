@@ -77,7 +77,7 @@ def facts(ready: Store, store_home: Path, package: Callable[..., str]) -> Plugin
     return PluginStorage(ready, "my-facts", name, store_home)
 
 
-async def test_values_are_json_private_and_sorted(ready: Store, store_home: Path) -> None:
+async def test_kv_stores_json_per_plugin_with_sorted_keys(ready: Store, store_home: Path) -> None:
     one, other = (PluginStorage(ready, name, None, store_home).kv for name in ("one", "other"))
     value = {"list": [1, 2.5, None, True], "text": "é\ud800"}
     await one.set("b%", value)
@@ -96,7 +96,7 @@ async def test_values_are_json_private_and_sorted(ready: Store, store_home: Path
     assert await other.get("a") == "theirs"
 
 
-async def test_named_queries_run_over_the_plugins_tables(facts: PluginStorage) -> None:
+async def test_named_queries_run_on_the_plugin_tables(facts: PluginStorage) -> None:
     assert await facts.execute("add-fact", text="one") == 1
     assert await facts.execute("add_fact", text="two") == 1
     assert [dict(row) for row in await facts.fetch("add_returning", text="three")] == [{"id": 3}]
@@ -104,11 +104,11 @@ async def test_named_queries_run_over_the_plugins_tables(facts: PluginStorage) -
 
 
 @pytest.mark.sqlite
-async def test_the_dialects_query_replaces_the_general_one(facts: PluginStorage) -> None:
+async def test_dialect_query_replaces_the_general_one(facts: PluginStorage) -> None:
     assert [row["which"] for row in await facts.fetch("which")] == ["sqlite"]
 
 
-async def test_a_transaction_is_all_or_nothing(facts: PluginStorage) -> None:
+async def test_transaction_is_all_or_nothing(facts: PluginStorage) -> None:
     def work(transaction: Transaction) -> int:
         transaction.execute("add_fact", text="kept")
         return len(transaction.fetch("facts", like="%"))
@@ -123,12 +123,12 @@ async def test_a_transaction_is_all_or_nothing(facts: PluginStorage) -> None:
     assert [row["text"] for row in await facts.fetch("facts", like="%")] == ["kept"]
 
 
-async def test_an_unknown_query_lists_those_there_are(facts: PluginStorage) -> None:
+async def test_unknown_query_error_lists_known_queries(facts: PluginStorage) -> None:
     with pytest.raises(StoreError, match=r"my-facts has no query 'nope'.*add_fact.*which"):
         await facts.fetch("nope")
 
 
-async def test_first_use_by_many_tasks_at_once(facts: PluginStorage) -> None:
+async def test_storage_first_used_by_many_tasks_at_once(facts: PluginStorage) -> None:
     await asyncio.gather(*(facts.execute("add_fact", text=str(n)) for n in range(20)))
     assert len(await facts.fetch("facts", like="%")) == 20
 
@@ -148,7 +148,7 @@ async def test_first_use_by_many_tasks_at_once(facts: PluginStorage) -> None:
         "DROP TABLE kv",
     ],
 )
-async def test_a_plugin_may_make_only_what_starts_with_its_name(
+async def test_plugin_may_create_only_tables_with_its_prefix(
     ready: Store, store_home: Path, package: Callable[..., str], statement: str
 ) -> None:
     sql = f"CREATE TABLE my_bad_t (n);\n{statement};"
@@ -160,7 +160,7 @@ async def test_a_plugin_may_make_only_what_starts_with_its_name(
         await ready.read(lambda c: c.fetch("SELECT * FROM my_bad_t"))
 
 
-async def test_a_migration_with_a_bad_file_name_is_named(
+async def test_migration_with_a_bad_file_name_is_named(
     ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     name = package("odd_package", {"migrations/first.sql": "SELECT 1"})
@@ -168,7 +168,7 @@ async def test_a_migration_with_a_bad_file_name_is_named(
         await PluginStorage(ready, "odd", name, store_home).execute("x")
 
 
-async def test_the_folder_is_made_when_it_is_asked_for(ready: Store, store_home: Path) -> None:
+async def test_storage_folder_is_created_on_first_use(ready: Store, store_home: Path) -> None:
     storage = PluginStorage(ready, "notes", None, store_home)
     assert not (store_home / "plugins" / "notes").exists()
     assert storage.dir == store_home / "plugins" / "notes"
@@ -176,7 +176,7 @@ async def test_the_folder_is_made_when_it_is_asked_for(ready: Store, store_home:
 
 
 @pytest.mark.sqlite
-async def test_usage_and_purge_know_exactly_what_is_the_plugins(
+async def test_usage_and_purge_cover_exactly_the_plugins_data(
     facts: PluginStorage, ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     await facts.execute("add_fact", text="one")
@@ -205,7 +205,7 @@ async def test_usage_and_purge_know_exactly_what_is_the_plugins(
     assert [hit.key for hit in await facts.search.query("anew")] == ["k"]
 
 
-async def test_purge_works_when_the_plugin_is_no_longer_installed(
+async def test_purge_works_for_an_uninstalled_plugin(
     facts: PluginStorage, ready: Store, store_home: Path
 ) -> None:
     await facts.execute("add_fact", text="one")
@@ -215,7 +215,7 @@ async def test_purge_works_when_the_plugin_is_no_longer_installed(
 
 
 @pytest.mark.sqlite
-async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
+async def test_purge_follows_renamed_and_dropped_tables(
     ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     sql = """
@@ -251,7 +251,7 @@ SELECT COUNT(*) AS n FROM "my_facts_kept";
 """
 
 
-async def test_several_of_a_kind_share_their_sql_and_nothing_else(
+async def test_named_plugins_of_a_kind_share_sql_but_not_data(
     store: Store, tmp_path: Path, package: Callable[..., str]
 ) -> None:
     module = package("named", {"migrations/0001_a.sql": NAMED, "sql/a.sql": OF_NAMED})

@@ -1,4 +1,4 @@
-"""The driver that these tests are about, and a way to run Python in a process of its own."""
+"""The SQLite driver, and Python in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture
 def store_url() -> str:
-    """This driver, whatever store the rest of a run is about."""
+    """The SQLite driver, whichever store the rest of the run uses."""
     return "sqlite"
 
 

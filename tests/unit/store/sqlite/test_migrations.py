@@ -29,7 +29,7 @@ ONE = Migration(
 TWO = Migration(2, "size", "ALTER TABLE log ADD COLUMN size INTEGER NOT NULL DEFAULT 0")
 
 
-async def test_steps_run_once_in_order_whatever_the_statements(store: SqliteStore) -> None:
+async def test_migration_steps_run_once_in_order(store: SqliteStore) -> None:
     await store.migrate("log", [TWO, ONE])
     await store.migrate("log", [ONE, TWO])
     await store.write(lambda c: c.execute("INSERT INTO log (id) VALUES (7)"))
@@ -39,7 +39,7 @@ async def test_steps_run_once_in_order_whatever_the_statements(store: SqliteStor
     assert [row["n"] for row in changes] == [-7, 7]
 
 
-async def test_a_failing_step_changes_nothing_and_earlier_steps_stay(store: SqliteStore) -> None:
+async def test_failing_step_changes_nothing_and_earlier_steps_stay(store: SqliteStore) -> None:
     bad = Migration(2, "bad", "CREATE TABLE half (n); CREATE TABLE log (n);")
     with pytest.raises(StoreError, match=r"Migration 2 \(bad\) of log failed and changed nothing"):
         await store.migrate("log", [ONE, bad])
@@ -49,12 +49,12 @@ async def test_a_failing_step_changes_nothing_and_earlier_steps_stay(store: Sqli
 
 
 @pytest.mark.parametrize("sql", ["COMMIT; CREATE TABLE a (n)", "CREATE TABLE a (n); ROLLBACK"])
-async def test_a_step_may_not_end_its_transaction(store: SqliteStore, sql: str) -> None:
+async def test_step_may_not_end_its_transaction(store: SqliteStore, sql: str) -> None:
     with pytest.raises(StoreError, match="may not end its transaction"):
         await store.migrate("a", [Migration(1, "a", sql)])
 
 
-async def test_a_changed_step_is_refused(store: SqliteStore) -> None:
+async def test_changed_step_is_refused(store: SqliteStore) -> None:
     await store.migrate("log", [ONE])
     changed = Migration(1, "log", ONE.sql + " ")
     with pytest.raises(StoreError, match=r"Migration 1 \(log\) of log was changed"):
@@ -62,12 +62,12 @@ async def test_a_changed_step_is_refused(store: SqliteStore) -> None:
     await store.migrate("log", [Migration(1, "log", ONE.sql.replace("\n", "\r\n"))])
 
 
-async def test_two_steps_of_one_number_are_refused(store: SqliteStore) -> None:
+async def test_two_steps_with_one_number_are_refused(store: SqliteStore) -> None:
     with pytest.raises(StoreError, match="same number"):
         await store.migrate("log", [ONE, Migration(1, "other", "SELECT 1")])
 
 
-async def test_a_newer_database_is_refused_and_the_backups_are_named(store: SqliteStore) -> None:
+async def test_newer_database_is_refused_and_error_names_the_backups(store: SqliteStore) -> None:
     await store.migrate("log", [ONE])
     await store.write(lambda c: c.execute("INSERT INTO log (id) VALUES (1)"))
     await store.migrate("log", [ONE, TWO])
@@ -77,9 +77,7 @@ async def test_a_newer_database_is_refused_and_the_backups_are_named(store: Sqli
         await store.migrate("log", [ONE])
 
 
-async def test_a_database_with_rows_is_backed_up_before_it_changes_and_three_are_kept(
-    store_home: Path,
-) -> None:
+async def test_migration_backs_up_existing_rows_and_keeps_three_backups(store_home: Path) -> None:
     steps = [ONE]
     for number in range(2, 8):
         store = SqliteStore("sqlite", store_home)
@@ -98,7 +96,7 @@ async def test_a_database_with_rows_is_backed_up_before_it_changes_and_three_are
     assert all(path.stat().st_mode & 0o77 == 0 for path in copies)
 
 
-async def test_a_database_that_this_process_made_is_not_backed_up(
+async def test_database_created_by_this_process_is_not_backed_up(
     store: SqliteStore, store_home: Path
 ) -> None:
     await store.migrate("log", [ONE])
@@ -119,7 +117,7 @@ async def later(store: SqliteStore, store_home: Path) -> AsyncIterator[SqliteSto
     await later.close()
 
 
-async def test_components_of_one_upgrade_share_a_backup(
+async def test_components_in_one_upgrade_share_a_backup(
     later: SqliteStore, store_home: Path
 ) -> None:
     for component in ("a", "b", "c"):
@@ -128,7 +126,9 @@ async def test_components_of_one_upgrade_share_a_backup(
     assert len(list((store_home / "backups").iterdir())) == 1
 
 
-async def test_no_backup_no_migration(later: SqliteStore, store_home: Path) -> None:
+async def test_migration_is_refused_if_the_backup_fails(
+    later: SqliteStore, store_home: Path
+) -> None:
     (store_home / "backups").write_text("a file where the folder should be")
     for _ in range(2):
         with pytest.raises(StoreError, match=r"Nothing was changed.*cannot be written"):
@@ -147,7 +147,7 @@ FAMILY = Migration(
 )
 
 
-async def test_rebuilding_a_table_keeps_the_rows_that_refer_to_it(store: SqliteStore) -> None:
+async def test_table_rebuild_keeps_referencing_rows(store: SqliteStore) -> None:
     rebuild = """
     CREATE TABLE parent_new (id INTEGER PRIMARY KEY, name TEXT);
     INSERT INTO parent_new (id) SELECT id FROM parent;
@@ -163,7 +163,7 @@ async def test_rebuilding_a_table_keeps_the_rows_that_refer_to_it(store: SqliteS
         await store.write(lambda c: c.execute("INSERT INTO child VALUES (99)"))
 
 
-async def test_a_step_that_leaves_a_reference_to_nothing_fails(store: SqliteStore) -> None:
+async def test_step_that_leaves_a_dangling_reference_fails(store: SqliteStore) -> None:
     await store.migrate("family", [FAMILY])
     broken = Migration(2, "broken", "INSERT INTO child VALUES (99)")
     with pytest.raises(StoreError, match="refer to rows that are not there"):
@@ -171,7 +171,7 @@ async def test_a_step_that_leaves_a_reference_to_nothing_fails(store: SqliteStor
     assert not await store.read(lambda c: c.fetch("SELECT * FROM child"))
 
 
-async def test_two_stores_may_migrate_at_once(store_home: Path) -> None:
+async def test_two_stores_can_migrate_at_once(store_home: Path) -> None:
     stores = [SqliteStore("sqlite", store_home) for _ in range(4)]
     for store in stores:
         await store.open()

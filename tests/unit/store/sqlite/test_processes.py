@@ -46,14 +46,14 @@ async def test_four_processes_open_migrate_and_write_at_once(
 
 
 @pytest.mark.slow
-async def test_four_processes_make_a_new_home_at_once(store_home: Path, spawn: Spawn) -> None:
+async def test_four_processes_create_a_new_home_at_once(store_home: Path, spawn: Spawn) -> None:
     processes = [spawn(WRITER, store_home, f"p{n}", "1") for n in range(4)]
     for process in processes:
         _, errors = await asyncio.to_thread(process.communicate)
         assert (process.returncode, errors) == (0, "")
 
 
-async def test_what_was_acknowledged_survives_a_kill(
+async def test_acknowledged_writes_survive_a_kill(
     store: SqliteStore, store_home: Path, spawn: Spawn
 ) -> None:
     process = spawn(WRITER, store_home, "victim", "100000")
@@ -67,7 +67,7 @@ async def test_what_was_acknowledged_survives_a_kill(
 
 
 @pytest.mark.parametrize("session", ["s1", "../../x:y/é", "long" * 200])
-async def test_a_session_is_owned_by_one_process_until_it_dies(
+async def test_session_is_owned_by_one_process_until_it_dies(
     store: SqliteStore, store_home: Path, spawn: Spawn, session: str
 ) -> None:
     process = spawn(HOLDER, store_home, session)
@@ -86,7 +86,7 @@ async def test_a_session_is_owned_by_one_process_until_it_dies(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("has_ranges", [True, False])
-async def test_who_only_looks_is_not_taken_for_an_owner(
+async def test_process_that_only_checks_ownership_is_not_an_owner(
     store_home: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch, has_ranges: bool
 ) -> None:
     before = "" if has_ranges else "import hookline.store.sqlite.store as s\ns.ranges = None\n"
@@ -114,7 +114,7 @@ async def test_who_only_looks_is_not_taken_for_an_owner(
     await store.close()
 
 
-async def test_two_tasks_of_one_process_take_turns(store: SqliteStore) -> None:
+async def test_session_lock_serializes_tasks_of_one_process(store: SqliteStore) -> None:
     inside = 0
 
     async def enter() -> None:
@@ -132,7 +132,7 @@ async def test_two_tasks_of_one_process_take_turns(store: SqliteStore) -> None:
                 pass
 
 
-async def test_a_lock_is_released_when_its_body_raises(store: SqliteStore) -> None:
+async def test_session_lock_is_released_when_its_body_raises(store: SqliteStore) -> None:
     with pytest.raises(LookupError):
         async with store.own("s", 0):
             raise LookupError

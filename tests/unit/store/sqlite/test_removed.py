@@ -1,4 +1,4 @@
-"""A database that is removed while it is in use takes nothing more, and says so."""
+"""A database that is removed while in use refuses writes with a reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookline.testing import open_store
 from hookline_hookspecs.errors import StoreError
 
 
-async def test_what_cannot_be_kept_is_refused(
+async def test_write_to_a_removed_database_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     home = tmp_path / "home"

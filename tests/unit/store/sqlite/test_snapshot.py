@@ -1,4 +1,4 @@
-"""A copy of the database: whole, private, made beside readers and writers."""
+"""Database snapshots: consistent, private, made beside readers and writers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add(store: Any, number: int) -> Any:
     return store.write(lambda db: db.execute(ADD, {"n": number, "text": "x" * 2000}))
 
 
-async def test_the_copy_is_a_store_of_its_own(tmp_path: Path) -> None:
+async def test_snapshot_is_a_store_of_its_own(tmp_path: Path) -> None:
     copy = tmp_path / "two" / "hookline.db"
     copy.parent.mkdir()
     async with open_store(tmp_path / "one") as store:
@@ -42,7 +42,7 @@ async def test_the_copy_is_a_store_of_its_own(tmp_path: Path) -> None:
         await add(store, 3)
 
 
-async def test_it_is_one_moment_however_busy_the_writers_are(tmp_path: Path) -> None:
+async def test_snapshot_is_consistent_beside_busy_writers(tmp_path: Path) -> None:
     async with open_store(tmp_path) as store:
         await store.migrate("notes", [STEP])
         written, enough = 0, asyncio.Event()
@@ -72,7 +72,7 @@ async def test_it_is_one_moment_however_busy_the_writers_are(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("where", ["there.db", "nowhere/copy.db"])
-async def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, where: str) -> None:
+async def test_snapshot_error_names_the_unwritable_path(tmp_path: Path, where: str) -> None:
     (tmp_path / "there.db").write_text("mine")
     async with open_store(tmp_path / "home") as store:
         with pytest.raises(StoreError, match="cannot be made") as caught:
@@ -81,7 +81,7 @@ async def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, where: st
     assert (tmp_path / "there.db").read_text() == "mine"
 
 
-async def test_a_copy_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
+async def test_cancelled_snapshot_leaves_no_file(tmp_path: Path) -> None:
     async with open_store(tmp_path / "home") as store:
         await store.migrate("notes", [STEP])
         await asyncio.gather(*[add(store, number) for number in range(2000)])

@@ -31,9 +31,7 @@ def numbers(connection: Connection) -> list[int]:
     return [row["n"] for row in connection.fetch("SELECT n FROM notes ORDER BY n")]
 
 
-async def test_a_read_sees_every_write_before_it_even_one_nobody_has_awaited(
-    store: SqliteStore,
-) -> None:
+async def test_read_sees_earlier_writes_even_if_not_awaited(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
     for n in range(50):
         write = store.write(add(n))
@@ -41,9 +39,7 @@ async def test_a_read_sees_every_write_before_it_even_one_nobody_has_awaited(
         assert await write == 1
 
 
-async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(
-    store: SqliteStore,
-) -> None:
+async def test_queued_writes_share_a_transaction_but_not_failures(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
 
     def fails(connection: Connection) -> None:
@@ -59,7 +55,7 @@ async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(
     assert await store.read(numbers) == list(range(40))
 
 
-async def test_all_that_come_while_the_thread_writes_are_handed_over_once(
+async def test_writes_queued_during_a_commit_are_submitted_as_one_batch(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.migrate("notes", [NOTES])
@@ -91,7 +87,7 @@ async def _awaited(store: SqliteStore, work: Callable[[Connection], int]) -> int
     return await store.write(work)
 
 
-async def test_writes_happen_in_the_order_of_the_calls(store: SqliteStore) -> None:
+async def test_writes_happen_in_call_order(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
     writes = [store.write(add(1, "first"))]
     for text in ("second", "third"):
@@ -102,7 +98,7 @@ async def test_writes_happen_in_the_order_of_the_calls(store: SqliteStore) -> No
     assert row["text"] == "first second third"
 
 
-async def test_a_lone_failing_write_is_rolled_back(store: SqliteStore) -> None:
+async def test_single_failing_write_is_rolled_back(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
 
     def fails(connection: Connection) -> None:
@@ -114,7 +110,7 @@ async def test_a_lone_failing_write_is_rolled_back(store: SqliteStore) -> None:
     assert await store.read(numbers) == []
 
 
-async def test_cancelling_the_caller_does_not_cancel_the_write(store: SqliteStore) -> None:
+async def test_cancelled_caller_does_not_cancel_the_write(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
     started, proceed = threading.Event(), threading.Event()
 
@@ -135,7 +131,7 @@ async def test_cancelling_the_caller_does_not_cancel_the_write(store: SqliteStor
     assert await store.read(numbers) == [1]
 
 
-async def test_close_finishes_what_was_asked_for(store_home: Path) -> None:
+async def test_close_finishes_pending_writes(store_home: Path) -> None:
     store = SqliteStore("sqlite", store_home)
     await store.open()
     await store.migrate("notes", [NOTES])
@@ -149,7 +145,7 @@ async def test_close_finishes_what_was_asked_for(store_home: Path) -> None:
     await store.close()
 
 
-async def test_rows_are_mappings_and_counts_are_of_touched_rows(store: SqliteStore) -> None:
+async def test_rows_are_mappings_and_execute_returns_affected_rows(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
 
     def work(connection: Connection) -> tuple[int, int, int]:
@@ -162,9 +158,7 @@ async def test_rows_are_mappings_and_counts_are_of_touched_rows(store: SqliteSto
     assert [dict(row) for row in rows] == [{"n": 1, "text": "c"}, {"n": 2, "text": "c"}]
 
 
-async def test_a_reading_function_has_one_snapshot_and_cannot_write(
-    store: SqliteStore, store_home: Path
-) -> None:
+async def test_read_has_one_snapshot_and_cannot_write(store: SqliteStore, store_home: Path) -> None:
     await store.migrate("notes", [NOTES])
     with pytest.raises(StoreError):
         await store.read(add(1))
@@ -184,7 +178,7 @@ async def test_a_reading_function_has_one_snapshot_and_cannot_write(
     assert await store.read(numbers) == [1]
 
 
-async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(store_home: Path) -> None:
+async def test_only_batches_with_a_durable_write_are_flushed(store_home: Path) -> None:
     seen: list[str] = []
 
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
@@ -207,7 +201,7 @@ async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(store_
     assert levels == ["FULL", "FULL", "NORMAL", "FULL"]
 
 
-async def test_a_full_disk_is_a_sentence_and_the_store_goes_on(store_home: Path) -> None:
+async def test_full_disk_gives_an_error_sentence_and_store_recovers(store_home: Path) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*args, **kwargs)
         connection.execute("PRAGMA max_page_count = 30")
@@ -255,7 +249,7 @@ class Faulty(sqlite3.Connection):
     ],
     ids=str,
 )
-async def test_a_failing_commit_fails_its_batch_and_nothing_else(
+async def test_failing_commit_fails_only_its_batch(
     store_home: Path, faults: dict[str, int]
 ) -> None:
     made: list[Faulty] = []
@@ -300,7 +294,7 @@ async def test_a_failing_commit_fails_its_batch_and_nothing_else(
     await store.close()
 
 
-async def test_a_work_that_ends_the_transaction_fails_with_a_sentence(store: SqliteStore) -> None:
+async def test_write_that_ends_its_transaction_fails(store: SqliteStore) -> None:
     await store.migrate("notes", [NOTES])
     with pytest.raises(StoreError, match="ended early"):
         await store.write(lambda connection: connection.execute("ROLLBACK"))
@@ -308,7 +302,7 @@ async def test_a_work_that_ends_the_transaction_fails_with_a_sentence(store: Sql
     assert await store.read(numbers) == [1]
 
 
-async def test_files_are_private(store: SqliteStore, store_home: Path) -> None:
+async def test_database_files_are_private(store: SqliteStore, store_home: Path) -> None:
     await store.migrate("notes", [NOTES])
     assert stat.S_IMODE(store_home.stat().st_mode) == 0o700
     for path in store_home.glob("hookline.db*"):
@@ -324,7 +318,9 @@ async def open_at(store_home: Path, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-async def test_what_is_no_file_is_named_and_left_alone(store_home: Path, make: Any) -> None:
+async def test_database_path_that_is_a_folder_or_pipe_is_refused(
+    store_home: Path, make: Any
+) -> None:
     store_home.mkdir()
     make(store_home / "hookline.db")
     mode = (store_home / "hookline.db").stat().st_mode
@@ -333,7 +329,7 @@ async def test_what_is_no_file_is_named_and_left_alone(store_home: Path, make: A
     assert (store_home / "hookline.db").stat().st_mode == mode
 
 
-async def test_what_is_not_a_database_is_named_and_left_alone(store_home: Path) -> None:
+async def test_file_that_is_not_a_database_is_refused_and_kept(store_home: Path) -> None:
     store_home.mkdir()
     (store_home / "hookline.db").write_bytes(b"not a database, but a letter" * 100)
     with pytest.raises(StoreError, match=r"hookline\.db is not a SQLite database"):
@@ -341,7 +337,7 @@ async def test_what_is_not_a_database_is_named_and_left_alone(store_home: Path) 
     assert (store_home / "hookline.db").read_bytes().startswith(b"not a database")
 
 
-async def test_another_programs_database_is_refused(store_home: Path) -> None:
+async def test_database_of_another_program_is_refused(store_home: Path) -> None:
     store_home.mkdir()
     with closing(sqlite3.connect(store_home / "hookline.db")) as other, other:
         other.execute("CREATE TABLE bookmarks (url)")
@@ -350,7 +346,7 @@ async def test_another_programs_database_is_refused(store_home: Path) -> None:
         await open_at(store_home)
 
 
-async def test_damage_is_named(store_home: Path) -> None:
+async def test_damaged_database_error_says_to_restore(store_home: Path) -> None:
     store = SqliteStore("sqlite", store_home)
     await store.open()
     await store.migrate("notes", [NOTES])
@@ -365,14 +361,14 @@ async def test_damage_is_named(store_home: Path) -> None:
     await store.close()
 
 
-async def test_a_home_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+async def test_home_that_cannot_be_created_gives_an_error_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"cannot be written.*permissions"):
         await open_at(tmp_path / "file" / "home")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-async def test_a_read_only_folder_is_a_sentence(store_home: Path) -> None:
+async def test_read_only_folder_gives_an_error_sentence(store_home: Path) -> None:
     store_home.mkdir(mode=0o500)
     with pytest.raises(StoreError, match=r"cannot be written.*permissions"):
         await open_at(store_home)
@@ -392,7 +388,9 @@ async def test_a_read_only_folder_is_a_sentence(store_home: Path) -> None:
         (sqlite3.SQLITE_MISUSE, "as SQLite puts it"),
     ],
 )
-async def test_faults_of_opening_are_sentences(store_home: Path, code: int, sentence: str) -> None:
+async def test_database_open_failures_give_error_sentences(
+    store_home: Path, code: int, sentence: str
+) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
         error = sqlite3.OperationalError("as SQLite puts it")
         error.sqlite_errorcode = code
@@ -402,7 +400,7 @@ async def test_faults_of_opening_are_sentences(store_home: Path, code: int, sent
         await open_at(store_home, connect=connect)
 
 
-async def test_a_database_locked_for_too_long_is_a_sentence(store_home: Path) -> None:
+async def test_database_locked_too_long_gives_an_error_sentence(store_home: Path) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*args, **(kwargs | {"timeout": 0.05}))
         return connection
@@ -421,7 +419,7 @@ async def test_a_database_locked_for_too_long_is_a_sentence(store_home: Path) ->
     await store.close()
 
 
-def test_one_store_serves_one_event_loop_after_another(store_home: Path) -> None:
+def test_store_works_in_successive_event_loops(store_home: Path) -> None:
     store = SqliteStore("sqlite", store_home)
     asyncio.run(store.open())
     asyncio.run(store.migrate("notes", [NOTES]))
@@ -434,7 +432,7 @@ def test_one_store_serves_one_event_loop_after_another(store_home: Path) -> None
     asyncio.run(store.close())
 
 
-async def test_a_store_tells_that_others_have_written(store_home: Path) -> None:
+async def test_store_reports_writes_of_other_processes(store_home: Path) -> None:
     here, there = SqliteStore("sqlite", store_home), SqliteStore("sqlite", store_home)
     await here.open()
     await there.open()
