@@ -225,7 +225,7 @@ async def test_loopback_without_an_exemption_is_refused_and_not_dialled():
     assert server.requests == []
 
 
-async def test_judge_does_not_resolve_names():
+async def test_check_url_does_not_resolve_names():
     resolve = names()
     async with client(resolve=resolve) as http:
         assert http.check_url("https://example.org/") is None
@@ -317,7 +317,7 @@ async def test_header_injection_is_refused(value):
      "//127.0.0.1:1/", "http://user:pw@example.org/", "http://2130706433/", "http://[::1]/",
      "http://blocked.example/", "http://inner.example/", "http://[bad/", "gopher://x/"],
 )  # fmt: skip
-async def test_every_redirect_hop_is_judged(target):
+async def test_every_redirect_hop_is_checked(target):
     resolve = names(blocked=["8.8.8.8"], inner=["192.168.1.1"])
     async with (
         Server({"/": redirect("/two"), "/two": redirect(target)}) as server,
@@ -630,7 +630,7 @@ async def test_valid_headers_are_sent(value):
 # --- a connection for another protocol ----------------------------------------------------------
 
 
-async def test_connect_dials_the_judged_address():
+async def test_connect_dials_the_checked_address():
     resolve = names(app=["127.0.0.1"])
     async with Server({}) as server, client(server, resolve=resolve) as http:
         reader, writer = await http.connect("app.example", server.port)
@@ -651,7 +651,7 @@ async def test_connect_to_a_private_address_is_refused(host):
         assert not server.requests
 
 
-async def test_connect_judges_the_name_again_on_every_call():
+async def test_connect_checks_the_name_again_on_every_call():
     resolve = names(app=[["127.0.0.1"], ["169.254.169.254"]])
     async with Server({}) as server, client(server, resolve=resolve) as http:
         (await http.connect("app.example", server.port))[1].close()

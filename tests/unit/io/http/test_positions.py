@@ -365,7 +365,7 @@ def test_refused_address_with_text_around_it_is_refused(address, spelling, befor
 
 
 @given(st.text(max_size=60))
-def test_judge_takes_any_text(text):
+def test_check_url_accepts_any_text(text):
     for url in (text, "http://" + text, f"http://127.0.0.1{text}"):
         reason = GuardedHttp(NetworkPolicy()).check_url(url)
         assert reason is None or reason.endswith(".")

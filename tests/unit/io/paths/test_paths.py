@@ -127,7 +127,7 @@ def test_links_that_leave_the_workspace_are_refused(guard, place, target):
     refused(guard, "src/../link")
 
 
-def test_chain_of_links_is_judged_by_its_target(guard, place):
+def test_chain_of_links_is_checked_by_its_target(guard, place):
     (place / "ws/one").symlink_to("two")
     (place / "ws/two").symlink_to(place / "extra/three")
     (place / "extra/three").symlink_to(place / "outside/secret.txt")
