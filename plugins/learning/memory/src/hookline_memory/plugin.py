@@ -203,7 +203,7 @@ class Memory(Plugin[MemoryConfig]):
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Check that the notes can be read."""
-        from .checks import notes_check
+        from .doctor_checks import notes_check
 
         register(Check("notes", lambda: notes_check(self.note_paths, self.config.notes_max_chars)))
 

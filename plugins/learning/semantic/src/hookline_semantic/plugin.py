@@ -138,6 +138,6 @@ class Semantic(Plugin[SemanticConfig]):
         register(Check("embeddings", self._check))
 
     async def _check(self, offline: bool = False) -> CheckResult:
-        from .checks import embeddings_check
+        from .doctor_checks import embeddings_check
 
         return await embeddings_check(self.host, self.parts, offline)

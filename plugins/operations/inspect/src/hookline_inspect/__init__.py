@@ -54,7 +54,7 @@ class Inspect(Plugin[InspectConfig]):
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Register the doctor's checks of core."""
-        from .checks import core_checks
+        from .doctor_checks import core_checks
 
         for check in core_checks(self.host):
             register(check)

@@ -441,7 +441,7 @@ class AccessControl(Plugin[AccessConfig]):
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Register checks: there is an admin, and the lists are valid."""
-        from .checks import admin_check, lists_check
+        from .doctor_checks import admin_check, lists_check
 
         register(Check("admin", lambda: admin_check(self.host, self.people)))
         register(Check("lists", lambda: lists_check(self.config)))

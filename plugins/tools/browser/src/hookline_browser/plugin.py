@@ -23,7 +23,7 @@ from hookline_hookspecs import (
 
 from . import outgoing_actions
 from .config import BrowserConfig
-from .doctor import check_browser
+from .doctor_checks import check_browser
 from .engine import BrowserEngine
 from .tab import BrowserTab
 from .tool_calls import BrowserCalls

@@ -43,12 +43,12 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Register checks of port, address, public URL and access control."""
-        from . import checks
+        from . import doctor_checks
 
-        register(Check("port", lambda: checks.port_check(self.config, self.host)))
-        register(Check("address", lambda: checks.address_check(self.config)))
-        register(Check("public_url", lambda: checks.name_check(self.config)))
-        register(Check("access", lambda: checks.access_check(self.host)))
+        register(Check("port", lambda: doctor_checks.port_check(self.config, self.host)))
+        register(Check("address", lambda: doctor_checks.address_check(self.config)))
+        register(Check("public_url", lambda: doctor_checks.name_check(self.config)))
+        register(Check("access", lambda: doctor_checks.access_check(self.host)))
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Report ready on ``/readyz``."""

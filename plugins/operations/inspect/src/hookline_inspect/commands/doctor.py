@@ -16,7 +16,7 @@ from hookline_hookspecs.cli import command_line, with_plugin
 from hookline_hookspecs.secrets import redacted
 
 from ..autofix import apply_fixes
-from ..checks import FILE_CHECKS
+from ..doctor_checks import FILE_CHECKS
 from ..output import FAILED, print_json, print_text, wrap
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The checks for ``hookline doctor``."""
+"""Checks for ``hookline doctor``: an admin exists, and the lists of people are valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor's checks of core: config, model, files, plugins, workspace, store and disk."""
+"""Checks for ``hookline doctor``: config, model, plugins, workspace, store, files and disk."""
 
 from __future__ import annotations
 

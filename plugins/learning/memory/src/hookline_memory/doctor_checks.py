@@ -1,4 +1,4 @@
-"""The doctor's check of the notes."""
+"""Check for ``hookline doctor``: the files of notes can be read and fit the limit."""
 
 from __future__ import annotations
 

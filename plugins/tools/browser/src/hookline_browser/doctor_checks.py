@@ -1,4 +1,4 @@
-"""The doctor's check: whether the browser is installed, starts and has its sandbox."""
+"""Check for ``hookline doctor``: the browser is installed, starts and has its sandbox."""
 
 from __future__ import annotations
 

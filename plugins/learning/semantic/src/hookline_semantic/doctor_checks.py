@@ -1,4 +1,4 @@
-"""The check `embeddings` of ``hookline doctor``: whether the embedder works."""
+"""Check for ``hookline doctor``: the embedder of ``semantic`` works."""
 
 from __future__ import annotations
 
