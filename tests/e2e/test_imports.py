@@ -12,7 +12,7 @@ UNUSED = {
     "cryptography",
     "hookline_access.cli",
     "hookline_access.pages",
-    "hookline_compaction.shorten",
+    "hookline_compaction.compaction_pass",
     "hookline_configure.pages",
     "hookline_insights.pages",
     "hookline_inspect.pages",

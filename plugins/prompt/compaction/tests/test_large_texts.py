@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_compaction.spill import cut
+from hookline_compaction.large_texts import cut
 from hookline_hookspecs import ArtifactKeeper, ContextTooLong, HooklineError, Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hypothesis import given

@@ -127,8 +127,8 @@ def test_what_is_sent_after_a_pass_is_sent_again(talk: Talk) -> None:
     [
         (Overloaded("The provider has no capacity."), "no capacity"),
         (" \n", "empty"),
-        ("s" * 12_001, "over-long"),
-        ("s" * 11_999, "longer than what it was to replace"),
+        ("s" * 12_001, "the summary is too long"),
+        ("s" * 11_999, "longer than what it should replace"),
     ],
 )
 def test_a_failed_summary_keeps_the_history_and_tells(talk: Talk, summary: Any, words: str) -> None:
@@ -153,7 +153,7 @@ def test_a_summary_that_does_not_come_has_failed(talk: Talk) -> None:
     talk.open(Hangs, summary_timeout=0.05)
     talk.grow(10)
     assert len(talk.sent) == 19
-    assert [text for text in talk.told() if "not there after 0.05 s" in text]
+    assert [text for text in talk.told() if "took longer than 0.05 s" in text]
 
 
 def test_a_failed_summary_is_not_tried_again_in_the_same_turn(talk: Talk) -> None:

@@ -23,14 +23,14 @@ from hookline_hookspecs import (
 )
 
 from .config import CompactionConfig
-from .record import PLAUSIBLE, Record, Records
-from .spill import fit, is_too_large, weigh_sent
-from .weight import CHARS_PER_TOKEN, Scales
+from .large_texts import count_sent_chars, cut_large_texts, is_too_large
+from .session_records import MAX_TOKEN_RATIO, SessionRecord, SessionRecords
+from .token_estimate import CHARS_PER_TOKEN, RequestSizes
 
 if TYPE_CHECKING:
-    from .shorten import Pass
+    from .compaction_pass import CompactionPass
 
-SHORT = 2_000
+SUMMARY_ALLOWANCE_CHARS = 2_000
 """Characters that a summary may have even if what it replaces is shorter, if a person or the
 provider has requested the pass."""
 
@@ -41,52 +41,52 @@ class Compaction(Plugin[CompactionConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Set up the stored records of sessions."""
-        self._records = Records(host)
-        self._scales = Scales()
+        self._records = SessionRecords(host)
+        self._sizes = RequestSizes()
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
         """Delete the session's record."""
-        await self._records.forget(session.id)
+        await self._records.delete(session.id)
 
     @hookimpl
     async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
         """Shorten the history if the request has reached its share of the window."""
         if request.purpose != "turn" or self._is_small(ctx, request):
             return None
-        record = await self._records.of(ctx.session.id)
+        record = await self._records.get(ctx.session.id)
         if self._is_stopped(record) or record.failed_turn == ctx.turn.id:
             return None
-        limit = record.chars(self._limit(ctx, request.model), request.model)
-        room = self._room(ctx, request.model, record)
-        before = self._sent(request, room)
+        limit = record.to_chars(self._limit_tokens(ctx, request.model), request.model)
+        max_chars = self._max_text_chars(ctx, request.model, record)
+        before = self._sent_chars(request, max_chars)
         if before <= limit:
             return None
-        messages = await self._shorten_unasked(ctx, request, record, limit, before)
+        messages = await self._compact_before_send(ctx, request, record, limit, before)
         return None if messages is None else replace(request, messages=messages)
 
     @hookimpl
     def around_model(
         self, ctx: Context, request: ModelRequest
     ) -> Callable[..., Awaitable[ModelResponse]] | None:
-        """Cut texts that are too large by themselves; if the provider still reports that the
-        request is too long, shorten the history and send it once more."""
+        """Cut single texts that are too large. If the provider still reports that the request is
+        too long, shorten the history and send it once more."""
         if request.purpose != "turn":
             return None
 
         async def middleware(
             request: ModelRequest, call_next: Callable[[ModelRequest], Awaitable[ModelResponse]]
         ) -> ModelResponse:
-            sent = await self._fitted(ctx, request)
+            sent = await self._cut_large_texts(ctx, request)
             try:
                 response = await call_next(sent)
             except ContextTooLong:
-                shorter = await self._shorten_demanded(ctx, request)
+                shorter = await self._compact_after_refusal(ctx, request)
                 if shorter is None:
                     raise
-                sent = await self._fitted(ctx, shorter)
+                sent = await self._cut_large_texts(ctx, shorter)
                 response = await call_next(sent)
-            await self._learn(ctx, sent, response)
+            await self._record_token_count(ctx, sent, response)
             return response
 
         return middleware
@@ -94,30 +94,30 @@ class Compaction(Plugin[CompactionConfig]):
     @command("/compact", audience="session", aliases=("/compress",), category="Conversation")
     async def compact(self, ctx: Context, args: str) -> str:
         """Shorten the history: /compact, or /compact WHAT TO KEEP IN VIEW."""
-        from .shorten import Aim, SummaryFailed
+        from .compaction_pass import PassLimits, SummaryFailed
 
-        record = await self._records.of(ctx.session.id)
+        record = await self._records.get(ctx.session.id)
         history = ctx.history
-        shorten = self._pass(ctx, history, None, record, args)
-        limit = record.chars(self._limit(ctx, None), "")
-        aim = Aim(
-            goal=0,
-            head_room=round(self.config.tail_share * limit),
-            tail_room=round(self.config.tail_share * min(shorten.weight, limit)),
-            heads=(self.config.keep_head,),
-            least_new=1,
-            least_freed=-SHORT,
-            allowed=SHORT,
+        compaction = self._new_pass(ctx, history, None, record, args)
+        limit = record.to_chars(self._limit_tokens(ctx, None), "")
+        limits = PassLimits(
+            target_chars=0,
+            max_head_chars=round(self.config.tail_share * limit),
+            max_tail_chars=round(self.config.tail_share * min(compaction.total_chars, limit)),
+            keep_heads=(self.config.keep_head,),
+            min_new_chars=1,
+            min_freed_chars=-SUMMARY_ALLOWANCE_CHARS,
+            summary_allowance=SUMMARY_ALLOWANCE_CHARS,
         )
         try:
-            result = await shorten.run(aim)
+            result = await compaction.run(limits)
             if not result.changes:
                 return "There is nothing to shorten yet."
             messages = await ctx.rewrite(result.changes)
         except (SummaryFailed, HooklineError) as error:
-            return f"The conversation stays as it was: {_bare(error)}."
-        await self._worked(ctx.session.id, record)
-        tokens = [record.tokens(chars, "") for chars in (result.before, result.after)]
+            return f"The conversation stays as it was: {_bare_text(error)}."
+        await self._record_effective(ctx.session.id, record)
+        tokens = [record.to_tokens(chars, "") for chars in (result.before, result.after)]
         return (
             f"Shortened: {len(history)} messages became {len(messages)}, "
             f"about {tokens[0]} tokens became {tokens[1]}."
@@ -125,15 +125,15 @@ class Compaction(Plugin[CompactionConfig]):
 
     # Numbers
 
-    def _limit(self, ctx: Context, model: str | None) -> float:
+    def _limit_tokens(self, ctx: Context, model: str | None) -> float:
         """Return the tokens at which a request is too large."""
         window, config = ctx.window(model), self.config
         small = window < config.window_small
         return window * (config.threshold_small if small else config.threshold)
 
-    def _room(self, ctx: Context, model: str | None, record: Record) -> int:
-        """Return the characters that one text may have. Not corrected by the providers' counts,
-        because the cut must be the same in each request."""
+    def _max_text_chars(self, ctx: Context, model: str | None, record: SessionRecord) -> int:
+        """Return the most characters of one text. Not corrected by the providers' counts, so that
+        the cut is the same in each request."""
         config = self.config
         share = config.message_share_tight if record.tight else config.message_share
         return int(ctx.window(model) * CHARS_PER_TOKEN * share)
@@ -141,137 +141,148 @@ class Compaction(Plugin[CompactionConfig]):
     def _is_small(self, ctx: Context, request: ModelRequest) -> bool:
         """Return whether a request is far below every limit, however its tokens are counted; does
         not access the storage."""
-        smallest = self._limit(ctx, request.model) * CHARS_PER_TOKEN / PLAUSIBLE[1]
-        tight = self._room(ctx, request.model, Record(tight=True))
-        return self._scales.request(request) <= min(smallest, tight)
+        smallest = self._limit_tokens(ctx, request.model) * CHARS_PER_TOKEN / MAX_TOKEN_RATIO
+        tight = self._max_text_chars(ctx, request.model, SessionRecord(tight=True))
+        return self._sizes.total_chars(request) <= min(smallest, tight)
 
-    def _sent(self, request: ModelRequest, room: int) -> int:
-        """Return the characters of the request if one text may have ``room``."""
-        weighed = self._scales.messages(request)
-        if weighed.heaviest <= room:
-            return self._scales.fixed(request) + weighed.total
-        return self._scales.fixed(request) + sum(weigh_sent(m, room) for m in request.messages)
+    def _sent_chars(self, request: ModelRequest, max_chars: int) -> int:
+        """Return the characters of the request if each text may have ``max_chars``."""
+        history = self._sizes.history(request)
+        if history.largest_chars <= max_chars:
+            return self._sizes.fixed_chars(request) + history.total_chars
+        return self._sizes.fixed_chars(request) + sum(
+            count_sent_chars(m, max_chars) for m in request.messages
+        )
 
-    def _is_stopped(self, record: Record) -> bool:
+    def _is_stopped(self, record: SessionRecord) -> bool:
         return record.ineffective >= self.config.ineffective_passes
 
     # Passes
 
-    def _pass(
+    def _new_pass(
         self,
         ctx: Context,
         history: Sequence[Message],
         model: str | None,
-        record: Record,
+        record: SessionRecord,
         focus: str = "",
-    ) -> Pass:
-        from .shorten import Pass
+    ) -> CompactionPass:
+        from .compaction_pass import CompactionPass
         from .summary import Summariser
 
         running = next(iter(ctx.turn.messages), None)
-        room = self._room(ctx, model, record)
+        max_chars = self._max_text_chars(ctx, model, record)
         window = ctx.window(self.host.config.auxiliary_model or model)
-        summariser = Summariser(ctx, self.config, record.chars(window / 2, model or ""), focus)
-        return Pass(
+        summariser = Summariser(ctx, self.config, record.to_chars(window / 2, model or ""), focus)
+        return CompactionPass(
             history,
             running,
             self.config.prune_min_chars,
-            lambda message: weigh_sent(message, room),
+            lambda message: count_sent_chars(message, max_chars),
             summariser,
         )
 
-    async def _shorten_unasked(
-        self, ctx: Context, request: ModelRequest, record: Record, limit: int, before: int
+    async def _compact_before_send(
+        self, ctx: Context, request: ModelRequest, record: SessionRecord, limit: int, before: int
     ) -> tuple[Message, ...] | None:
-        from .shorten import Aim, Result, SummaryFailed, carried_over
+        """Return the shortened messages of a request with ``before`` characters; None if the pass
+        failed or freed too little."""
+        from .compaction_pass import PassLimits, PassResult, SummaryFailed, reapply_request_changes
 
-        config, fixed = self.config, self._scales.fixed(request)
+        config, fixed = self.config, self._sizes.fixed_chars(request)
         keep = round(config.tail_share * limit)
-        aim = Aim(
-            goal=round(config.enough_share * limit) - fixed,
-            head_room=keep,
-            tail_room=keep,
-            heads=(config.keep_head,),
-            least_new=round(config.ineffective_share * limit),
-            least_freed=round(config.ineffective_share * before),
-            allowed=0,
+        limits = PassLimits(
+            target_chars=round(config.enough_share * limit) - fixed,
+            max_head_chars=keep,
+            max_tail_chars=keep,
+            keep_heads=(config.keep_head,),
+            min_new_chars=round(config.ineffective_share * limit),
+            min_freed_chars=round(config.ineffective_share * before),
+            summary_allowance=0,
         )
         history = ctx.history
         try:
-            result = await self._pass(ctx, history, request.model, record).run(aim)
+            result = await self._new_pass(ctx, history, request.model, record).run(limits)
         except SummaryFailed as error:
             record.failed_turn = ctx.turn.id
             ctx.notify(f"The conversation could not be shortened and is sent as it was: {error}.")
-            result = Result((), before, before)
+            result = PassResult((), before, before)
         if not result.changes:
-            await self._in_vain(ctx, record)
+            await self._record_ineffective(ctx, record)
             return None
         new = await ctx.rewrite(result.changes)
-        await self._worked(ctx.session.id, record)
-        return carried_over(history, request.messages, result.changes, new)
+        await self._record_effective(ctx.session.id, record)
+        return reapply_request_changes(history, request.messages, result.changes, new)
 
-    async def _shorten_demanded(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Return a smaller request after the provider refused this one; None if that is
-        impossible."""
-        from .shorten import Aim, SummaryFailed, carried_over
+    async def _compact_after_refusal(
+        self, ctx: Context, request: ModelRequest
+    ) -> ModelRequest | None:
+        """Return a smaller request after the provider refused this one as too long; None if that
+        is impossible."""
+        from .compaction_pass import PassLimits, SummaryFailed, reapply_request_changes
 
-        record = await self._records.of(ctx.session.id)
+        record = await self._records.get(ctx.session.id)
         config, history = self.config, ctx.history
-        tight = self._room(ctx, request.model, Record(tight=True))
+        tight = self._max_text_chars(ctx, request.model, SessionRecord(tight=True))
         cuts = not record.tight and any(is_too_large(m, tight) for m in request.messages)
         if cuts:
             record.tight = True
             await self._records.save(ctx.session.id)
-        shorten = self._pass(ctx, history, request.model, record)
-        aim = Aim(
-            goal=shorten.weight // 2,
-            head_room=round(config.tail_share * shorten.weight),
-            tail_room=round(config.tail_share * shorten.weight),
-            heads=(config.keep_head, 0),
-            least_new=1,
-            least_freed=-SHORT,
-            allowed=SHORT,
+        compaction = self._new_pass(ctx, history, request.model, record)
+        limits = PassLimits(
+            target_chars=compaction.total_chars // 2,
+            max_head_chars=round(config.tail_share * compaction.total_chars),
+            max_tail_chars=round(config.tail_share * compaction.total_chars),
+            keep_heads=(config.keep_head, 0),
+            min_new_chars=1,
+            min_freed_chars=-SUMMARY_ALLOWANCE_CHARS,
+            summary_allowance=SUMMARY_ALLOWANCE_CHARS,
         )
         try:
-            result = await shorten.run(aim)
+            result = await compaction.run(limits)
             if result.changes:
                 new = await ctx.rewrite(result.changes)
-                await self._worked(ctx.session.id, record)
-                messages = carried_over(history, request.messages, result.changes, new)
+                await self._record_effective(ctx.session.id, record)
+                messages = reapply_request_changes(history, request.messages, result.changes, new)
                 return replace(request, messages=messages)
         except (SummaryFailed, HooklineError) as error:
-            ctx.notify(f"The conversation is too long and could not be shortened: {_bare(error)}.")
+            reason = _bare_text(error)
+            ctx.notify(f"The conversation is too long and could not be shortened: {reason}.")
         return request if cuts else None
 
-    async def _fitted(self, ctx: Context, request: ModelRequest) -> ModelRequest:
-        """Return the request with every text cut that is too large by itself."""
+    async def _cut_large_texts(self, ctx: Context, request: ModelRequest) -> ModelRequest:
+        """Return the request with each too large text cut."""
         if self._is_small(ctx, request):
             return request
-        room = self._room(ctx, request.model, await self._records.of(ctx.session.id))
-        if self._scales.messages(request).heaviest <= room:
+        max_chars = self._max_text_chars(
+            ctx, request.model, await self._records.get(ctx.session.id)
+        )
+        if self._sizes.history(request).largest_chars <= max_chars:
             return request
-        if not any(is_too_large(message, room) for message in request.messages):
+        if not any(is_too_large(message, max_chars) for message in request.messages):
             return request
         keeper = self.host.services.get(ArtifactKeeper)
         keep = partial(keeper.keep, ctx) if keeper is not None else None
-        fitted = [await fit(message, room, keep) for message in request.messages]
-        return replace(request, messages=tuple(fitted))
+        messages = [await cut_large_texts(message, max_chars, keep) for message in request.messages]
+        return replace(request, messages=tuple(messages))
 
-    # What is remembered
+    # Stored records
 
-    async def _learn(self, ctx: Context, sent: ModelRequest, response: ModelResponse) -> None:
+    async def _record_token_count(
+        self, ctx: Context, sent: ModelRequest, response: ModelResponse
+    ) -> None:
         if self._is_small(ctx, sent):
             return
-        record = await self._records.of(ctx.session.id)
-        if record.learn(sent.model, self._scales.request(sent), response.usage.input):
+        record = await self._records.get(ctx.session.id)
+        if record.record_count(sent.model, self._sizes.total_chars(sent), response.usage.input):
             await self._records.save(ctx.session.id)
 
-    async def _worked(self, session_id: str, record: Record) -> None:
+    async def _record_effective(self, session_id: str, record: SessionRecord) -> None:
         if record.ineffective:
             record.ineffective = 0
             await self._records.save(session_id)
 
-    async def _in_vain(self, ctx: Context, record: Record) -> None:
+    async def _record_ineffective(self, ctx: Context, record: SessionRecord) -> None:
         record.ineffective += 1
         await self._records.save(ctx.session.id)
         if self._is_stopped(record):
@@ -282,6 +293,6 @@ class Compaction(Plugin[CompactionConfig]):
             )
 
 
-def _bare(error: Exception) -> str:
-    """An error's sentence without its full stop."""
+def _bare_text(error: Exception) -> str:
+    """Return the error's text without its full stop."""
     return str(error).rstrip(".")

@@ -17,8 +17,8 @@ from hookline_hookspecs import (
     ToolResultBlock,
 )
 
-from .spill import cut
-from .standin import is_own, summary_in
+from .large_texts import cut
+from .summary_messages import is_summary_block, summary_in
 
 EXCERPTS = (4_000, 1_500, 600, 250, 100)
 """Characters shown of one text; the next smaller number is tried if the whole does not fit."""
@@ -30,8 +30,8 @@ def instruction() -> str:
     return Path(__file__).with_name("summary.md").read_text("utf-8").strip()
 
 
-def prompt(messages: Sequence[Message], focus: str, tokens: int, room: int) -> str:
-    """Return the request for a summary of ``messages`` of at most ``tokens``, within ``room``
+def prompt(messages: Sequence[Message], focus: str, tokens: int, max_chars: int) -> str:
+    """Return the request for a summary of ``messages`` of at most ``tokens``, within ``max_chars``
     characters.
 
     Summaries of earlier passes come first and are never cut.
@@ -44,20 +44,20 @@ def prompt(messages: Sequence[Message], focus: str, tokens: int, room: int) -> s
         parts.append(f"Keep in view above all: {focus.strip()}")
     # Three words are about four tokens; half of the allowance avoids being cut off.
     parts.append(f"Write at most {tokens * 3 // 8} words.")
-    left = room - sum(map(len, parts))
-    return "\n\n".join([_element("conversation", _fitting(messages, max(left, 1_000))), *parts])
+    left = max_chars - sum(map(len, parts))
+    return "\n\n".join([_element("conversation", _transcript(messages, max(left, 1_000))), *parts])
 
 
 def _element(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>"
 
 
-def _fitting(messages: Sequence[Message], room: int) -> str:
+def _transcript(messages: Sequence[Message], max_chars: int) -> str:
     for excerpt in EXCERPTS:
         text = "\n".join(_lines(messages, excerpt))
-        if len(text) <= room:
+        if len(text) <= max_chars:
             return text
-    return cut(text, room, "this part of the conversation did not fit")
+    return cut(text, max_chars, "this part of the conversation did not fit")
 
 
 def _lines(messages: Iterable[Message], excerpt: int) -> Iterable[str]:
@@ -66,7 +66,7 @@ def _lines(messages: Iterable[Message], excerpt: int) -> Iterable[str]:
         for block in message.blocks:
             if isinstance(block, ToolCall):
                 names[block.id] = block.name
-            line = "" if is_own(block) else _line(block, message.role, names, excerpt)
+            line = "" if is_summary_block(block) else _line(block, message.role, names, excerpt)
             if line:
                 yield line
 
@@ -87,5 +87,5 @@ def _line(block: Block, role: str, names: dict[str, str], excerpt: int) -> str:
             return ""
 
 
-def _excerpt(text: str, room: int) -> str:
-    return text if len(text) <= room else cut(text, room, "an excerpt")
+def _excerpt(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else cut(text, max_chars, "an excerpt")

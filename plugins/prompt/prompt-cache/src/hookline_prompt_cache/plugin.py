@@ -29,9 +29,9 @@ from .cache_key import FIELD, cache_key, is_key_refused
 from .cache_ttl import TTL_1H_SECONDS, TTL_5M_SECONDS, choose_ttl
 from .config import PromptCacheConfig
 from .plan import Mode, plan, takes_markers
+from .prefix_size import PrefixSizeEstimate
 from .providers import smallest_prefix, takes_cache_key
 from .report import TurnCost, break_notice
-from .token_estimate import TokenEstimate
 from .turn_times import ChatTimes, TurnTable, TurnTimes
 
 
@@ -142,7 +142,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         now = ctx.host.now()
         ctx.stash.of(TurnCost).add(response, now)
         known = ctx.stash.session
-        estimate: TokenEstimate = known.setdefault("estimate", TokenEstimate())
+        estimate: PrefixSizeEstimate = known.setdefault("estimate", PrefixSizeEstimate())
         estimate.record(sending.model, sending.size, response.usage.input)
         times: TurnTimes = known.setdefault("times", TurnTimes())
         times.record_response(ctx.turn.id, now)
@@ -170,7 +170,9 @@ class PromptCache(Plugin[PromptCacheConfig]):
         fixed = self.config.ttl
         mode: Mode = ctx.stash.get("mode", "5m") if fixed == "auto" else fixed
         tokens = self.config.smallest_prefix or smallest_prefix(wire.model)
-        estimate: TokenEstimate = ctx.stash.session.setdefault("estimate", TokenEstimate())
+        estimate: PrefixSizeEstimate = ctx.stash.session.setdefault(
+            "estimate", PrefixSizeEstimate()
+        )
         smallest = estimate.min_bytes(wire.model, tokens)
         last = not ctx.stash.of(TurnCost).requests and _is_copy(ctx)
         cold = last and ctx.stash.get("cold", False)

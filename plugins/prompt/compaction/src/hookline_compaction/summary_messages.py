@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from hookline_hookspecs import Block, ImageBlock, Message, TextBlock, ToolResultBlock
 
-EARLIER = "[Summary of the earlier conversation]"
-WORK = "[Summary of the work on the message above, so far]"
+EARLIER_HEADING = "[Summary of the earlier conversation]"
+WORK_HEADING = "[Summary of the work on the message above, so far]"
 ACKNOWLEDGED = "Understood. I go on from this summary."
-GO_ON = "[Go on from this summary.]"
+CONTINUE_NOTE = "[Go on from this summary.]"
 
-_HEADINGS = (EARLIER, WORK)
+_HEADINGS = (EARLIER_HEADING, WORK_HEADING)
 _PIN = re.compile(r"^[ \t]*PIN:", re.MULTILINE)
 
 
@@ -25,9 +25,12 @@ def summary_in(block: Block) -> str | None:
     return None
 
 
-def is_own(block: Block) -> bool:
+def is_summary_block(block: Block) -> bool:
     """Return whether this plugin wrote the block in an earlier pass."""
-    return summary_in(block) is not None or block in (TextBlock(ACKNOWLEDGED), TextBlock(GO_ON))
+    return summary_in(block) is not None or block in (
+        TextBlock(ACKNOWLEDGED),
+        TextBlock(CONTINUE_NOTE),
+    )
 
 
 def has_results(message: Message) -> bool:
@@ -35,34 +38,34 @@ def has_results(message: Message) -> bool:
     return any(isinstance(block, ToolResultBlock) for block in message.blocks)
 
 
-def said(message: Message) -> tuple[Block, ...]:
-    """Return what a person said in a message: texts and pictures, without results and summaries."""
+def user_blocks(message: Message) -> tuple[Block, ...]:
+    """Return the texts and pictures from a person in a message, without results and summaries."""
     if message.role != "user":
         return ()
     return tuple(
         block
         for block in message.blocks
-        if isinstance(block, TextBlock | ImageBlock) and not is_own(block)
+        if isinstance(block, TextBlock | ImageBlock) and not is_summary_block(block)
     )
 
 
 def is_pinned(message: Message) -> bool:
     """Return whether the person pinned the message: a line of it starts with ``PIN:``."""
-    texts = (block.text for block in said(message) if isinstance(block, TextBlock))
+    texts = (block.text for block in user_blocks(message) if isinstance(block, TextBlock))
     return any(_PIN.search(text) for text in texts)
 
 
-def pinned(messages: Iterable[Message]) -> list[Block]:
-    """Return what a person said in the pinned ones of ``messages``."""
-    return [block for message in messages if is_pinned(message) for block in said(message)]
+def pinned_blocks(messages: Iterable[Message]) -> list[Block]:
+    """Return what a person wrote in the pinned ones of ``messages``."""
+    return [block for message in messages if is_pinned(message) for block in user_blocks(message)]
 
 
-def instructions(messages: Iterable[Message]) -> list[Block]:
-    """Return everything that a person said in ``messages``."""
-    return [block for message in messages for block in said(message)]
+def instruction_blocks(messages: Iterable[Message]) -> list[Block]:
+    """Return everything that a person wrote in ``messages``."""
+    return [block for message in messages for block in user_blocks(message)]
 
 
-def stand_in(
+def build_summary_messages(
     heading: str, summary: str, kept: Sequence[Block], before: str | None, after: str | None
 ) -> tuple[Message, ...]:
     """Return messages that hold a summary and what is ``kept`` verbatim.
@@ -74,7 +77,10 @@ def stand_in(
     if before != "user":
         messages = [Message("user", (text, *kept))]
     elif kept or after == "assistant":
-        messages = [Message("assistant", (text,)), Message("user", (TextBlock(GO_ON), *kept))]
+        messages = [
+            Message("assistant", (text,)),
+            Message("user", (TextBlock(CONTINUE_NOTE), *kept)),
+        ]
     else:
         messages = [Message("assistant", (text,))]
     if messages[-1].role == after == "user":

@@ -1,4 +1,4 @@
-"""Estimates tokens from bytes, corrected by the provider's counts."""
+"""Estimates how many bytes a prefix needs for the tokens that a model caches."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 DEFAULT_RATIO = 0.25
 """Tokens per byte before the first response."""
 FIRST_MARGIN, MARGIN = 0.9, 0.98
-"""The share of the smallest prefix from which one is marked, before and after the first response. A
-marker on a prefix that is too short costs nothing."""
+"""Share of the smallest cacheable prefix from which one is marked, before and after the first
+response. A marker on a prefix that is too short costs nothing."""
 
 
 @dataclass
-class TokenEstimate:
-    """Tokens per byte by model, for one session."""
+class PrefixSizeEstimate:
+    """Tokens per byte by model, for one session, corrected by the provider's counts."""
 
     ratios: dict[str, float] = field(default_factory=dict)
 
