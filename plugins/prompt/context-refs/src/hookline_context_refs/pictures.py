@@ -1,4 +1,4 @@
-"""Pictures that a message refers to: they go with the message itself, as attachments."""
+"""Attaches the pictures that a message refers to."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hookline_hookspecs import Attachment, Paths
 
 from .grammar import Reference
 
-SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
-"""Names that make a file worth opening; what it is, its first bytes say."""
-LARGEST = 20_000_000
-"""Bytes of a picture; more than the providers take."""
-MOST = 20
-"""Pictures of one message."""
-_TYPES = {
+PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
+"""Suffixes of files that are opened; the type is then read from their first bytes."""
+MAX_PICTURE_BYTES = 20_000_000
+"""Larger than any provider accepts."""
+MAX_PICTURES = 20
+"""Pictures attached to one message."""
+_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
@@ -25,28 +25,29 @@ _TYPES = {
 }
 
 
-async def taken(found: Sequence[Reference], paths: Paths) -> tuple[Attachment, ...]:
-    """Return the pictures among the files in ``found``, each once; nothing is raised."""
-    return await asyncio.to_thread(_pictures, found, paths)
+async def load_pictures(references: Sequence[Reference], paths: Paths) -> tuple[Attachment, ...]:
+    """Return the pictures among the referenced files, each once. Files that cannot be read are
+    left out."""
+    return await asyncio.to_thread(_load_pictures, references, paths)
 
 
-def _pictures(found: Sequence[Reference], paths: Paths) -> tuple[Attachment, ...]:
-    taken: dict[str, Attachment] = {}
-    for reference in found:
-        if reference.kind != "file" or not is_named_like_one(reference.value):
+def _load_pictures(references: Sequence[Reference], paths: Paths) -> tuple[Attachment, ...]:
+    pictures: dict[str, Attachment] = {}
+    for reference in references:
+        if reference.kind != "file" or not has_picture_suffix(reference.value):
             continue
-        picture = _picture(reference, paths)
-        if picture is not None and len(taken) < MOST:
-            taken.setdefault(str(picture.path), picture)
-    return tuple(taken.values())
+        picture = _load_picture(reference, paths)
+        if picture is not None and len(pictures) < MAX_PICTURES:
+            pictures.setdefault(str(picture.path), picture)
+    return tuple(pictures.values())
 
 
-def is_named_like_one(path: str) -> bool:
-    """Whether the name is that of a picture."""
-    return PurePath(path).suffix.lower() in SUFFIXES
+def has_picture_suffix(path: str) -> bool:
+    """Return whether the path ends like a picture's."""
+    return PurePath(path).suffix.lower() in PICTURE_SUFFIXES
 
 
-def _picture(reference: Reference, paths: Paths) -> Attachment | None:
+def _load_picture(reference: Reference, paths: Paths) -> Attachment | None:
     try:
         real = paths.resolve(reference.value)
         with paths.open_read(real) as stream:
@@ -54,13 +55,13 @@ def _picture(reference: Reference, paths: Paths) -> Attachment | None:
             mime = mime_type(stream.read(16))
     except (OSError, ValueError):
         return None  # The reason is given where the reference is resolved.
-    if mime is None or size > LARGEST:
+    if mime is None or size > MAX_PICTURE_BYTES:
         return None
     return Attachment(real, mime, real.name, size)
 
 
 def mime_type(head: bytes) -> str | None:
-    """Return the type of a picture by its first 16 bytes, or None if models take no such."""
+    """Return a picture's MIME type from its first 16 bytes, or None if models do not accept it."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
-    return next((mime for start, mime in _TYPES.items() if head.startswith(start)), None)
+    return next((mime for start, mime in _SIGNATURES.items() if head.startswith(start)), None)

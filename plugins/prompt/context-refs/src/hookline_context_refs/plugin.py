@@ -29,14 +29,14 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         """Attach the pictures of the workspace that the person's own text refers to."""
         if inbound.forwarded or inbound.kind != "message":
             return None
-        from .pictures import is_named_like_one, taken
+        from .pictures import has_picture_suffix, load_pictures
 
-        named = [one for one in references(inbound.text) if is_named_like_one(one.value)]
+        named = [one for one in references(inbound.text) if has_picture_suffix(one.value)]
         if not named:
             return None
         found = await _settled(ctx, named)
         known = {item.path for item in inbound.attachments}
-        new = [one for one in await taken(found, ctx.paths) if one.path not in known]
+        new = [one for one in await load_pictures(found, ctx.paths) if one.path not in known]
         return replace(inbound, attachments=(*inbound.attachments, *new)) if new else None
 
     @hookimpl

@@ -217,7 +217,7 @@ def _require_known(
         return
     known = (*content.files, *content.folders, *files)
     if not any(path == within or path.startswith(within + "/") for path in known):
-        why = content.left.get(within) or content.left.get(within + "/")
+        why = content.skipped.get(within) or content.skipped.get(within + "/")
         reason = f": {rewind.SKIP_REASONS.get(why, why)}" if why else ""
         raise CheckpointError(f"The checkpoint does not hold {texts.name(within)}{reason}.")
 

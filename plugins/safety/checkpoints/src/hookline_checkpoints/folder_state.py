@@ -49,17 +49,17 @@ class FileRecord(NamedTuple):
 class FolderState:
     """A folder as it was last seen. Paths are relative, with ``/``.
 
-    ``commit`` holds it in the store and ``tree`` its files (empty if there are none). ``left`` says
-    why a path was left alone; a folder's ends with ``/``. ``ignores`` are the marks of the
-    ``.gitignore`` files by folder. ``stale`` are paths that the tree has and ``files`` has not.
-    ``seen`` is when looking began, in nanoseconds of the wall clock.
+    ``commit`` holds it in the store and ``tree`` its files (empty if there are none).
+    ``skipped`` says why a path was skipped; a folder's ends with ``/``. ``ignores`` are the marks
+    of the ``.gitignore`` files by folder. ``stale`` are paths that are in the tree and not in
+    ``files``. ``seen`` is when the survey began, in nanoseconds of the wall clock.
     """
 
     commit: str = ""
     tree: str = ""
     files: dict[str, FileRecord] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
-    left: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     ignores: dict[str, FileStamp] = field(default_factory=dict)
     stale: list[str] = field(default_factory=list)
     seen: int = 0
@@ -70,7 +70,7 @@ class FolderState:
         oids = "".join([known.oid for known in self.files.values()])
         data = [
             *(VERSION, self.commit, self.tree, list(self.files), marks, oids),
-            *(self.folders, self.left, self.ignores, self.stale, self.seen),
+            *(self.folders, self.skipped, self.ignores, self.stale, self.seen),
         ]
         return json.dumps(data, separators=(",", ":")).encode("ascii")
 
@@ -81,7 +81,7 @@ class FolderState:
             version, *columns = json.loads(text)
             if version != VERSION:
                 raise ValueError("another version")
-            commit, tree, paths, marks, oids, folders, left, ignores, stale, seen = columns
+            commit, tree, paths, marks, oids, folders, skipped, ignores, stale, seen = columns
             rows = zip(paths, _marks(marks), range(0, len(oids), OID_CHARS), strict=True)
             known = {
                 path: FileRecord(FileStamp(*row), oids[at : at + OID_CHARS])
@@ -90,7 +90,7 @@ class FolderState:
             ignoring = {path: FileStamp(*row) for path, row in ignores.items()}
         except (TypeError, ValueError, LookupError, AttributeError) as error:
             raise ValueError(f"no state of a folder: {error}") from None
-        return cls(commit, tree, known, folders, left, ignoring, stale, seen)
+        return cls(commit, tree, known, folders, skipped, ignoring, stale, seen)
 
 
 def _marks(numbers: list[int]) -> Iterator[tuple[int, ...]]:

@@ -22,17 +22,17 @@ class UnreadableIndex(Exception):
     """The index cannot be read, so the tracked files are unknown."""
 
 
-def unsaved(folder: Path, saved: Mapping[str, object], left: Iterable[str]) -> bool:
+def unsaved(folder: Path, saved: Mapping[str, object], skipped: Iterable[str]) -> bool:
     """True if a file may be lost that git tracks in ``folder``, because ``saved`` lacks it.
 
-    ``left`` are the paths that were left alone, those of repositories among them. A folder that is
-    part of a larger repository is not saved as a whole.
+    ``skipped`` are the paths that are not in the snapshot, including those of repositories. A
+    folder that is part of a larger repository is not saved as a whole.
     """
     if not (folder / ".git").exists() and any(
         (above / ".git").exists() for above in folder.parents
     ):
         return True
-    found = [path.rstrip("/").rpartition("/")[0] for path in left if _is_repository(path)]
+    found = [path.rstrip("/").rpartition("/")[0] for path in skipped if _is_repository(path)]
     try:
         return any(
             path not in saved and os.path.lexists(folder / path)

@@ -89,7 +89,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
             ctx.stash.of(SavedFolders).folders.add(folder)
             if place is not None:
                 return has_all_of(present, place, folder)
-            return not await asyncio.to_thread(unsaved, folder, present.files, present.left)
+            return not await asyncio.to_thread(unsaved, folder, present.files, present.skipped)
         except (TimeoutError, CheckpointError, OSError) as error:
             self.log.info("cannot save %s before the call: %s", folder, error or "it took too long")
             return False

@@ -23,7 +23,9 @@ from .snapshot import Present, git_mode
 from .store import SnapshotContent, SnapshotStore
 
 _BATCH = 64
-"""Files that are written between two looks at the event loop."""
+"""Files written in one batch, before the event loop runs again."""
+_BATCH_BYTES = 8_000_000
+"""Bytes after which a batch is written even if it has fewer files."""
 SKIP_REASONS = {
     "large": "it is too large to be saved",
     "unreadable": "it cannot be read",
@@ -40,58 +42,60 @@ SKIP_REASONS = {
 
 @dataclass(slots=True)
 class RewindPlan:
-    """What has to be done, in this order; paths are relative. ``left`` says why something is not
-    done."""
+    """The changes to make, in this order; paths are relative. ``skipped`` are paths that stay as
+    they are, with the reason."""
 
     remove: list[str] = field(default_factory=list)
     remove_folders: list[str] = field(default_factory=list)
     make: list[str] = field(default_factory=list)
     write: list[str] = field(default_factory=list)
     modes: dict[str, int] = field(default_factory=dict)
-    left: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class RewindResult:
-    """What was done, and what was left as it is, with the reason."""
+    """What was changed, and what was skipped, with the reason."""
 
     restored: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    left: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
 
 
 def plan(present: Present, target: SnapshotContent, within: str = "") -> RewindPlan:
-    """How to get from ``present`` to ``target``; ``within`` is the one file or folder to go back.
+    """Return the changes from ``present`` to ``target``, only for the file or folder ``within`` if
+    it is given.
 
-    What is not in the snapshot because it was left alone then is not taken for new.
+    What the snapshot skipped is not removed, although it is not in the snapshot.
     """
-    made = RewindPlan()
-    chosen = _chooser(within)
+    rewind = RewindPlan()
+    is_within = _path_filter(within)
     for path in present.files:
-        if chosen(path) and path not in target.files and not _covered(path, target.left):
-            made.remove.append(path)
+        if is_within(path) and path not in target.files and not _is_skipped(path, target.skipped):
+            rewind.remove.append(path)
     for path in present.folders:
-        if chosen(path) and path not in target.folders and not _covered(path + "/", target.left):
-            made.remove_folders.append(path)
-    made.remove_folders.sort(key=_depth, reverse=True)
-    made.make = sorted(p for p in target.folders if chosen(p) and p not in present.folders)
-    for path in filter(chosen, target.files):
-        if why := present.left.get(path):
-            made.left[path] = SKIP_REASONS.get(why, why)
+        skipped = _is_skipped(path + "/", target.skipped)
+        if is_within(path) and path not in target.folders and not skipped:
+            rewind.remove_folders.append(path)
+    rewind.remove_folders.sort(key=_depth, reverse=True)
+    rewind.make = sorted(p for p in target.folders if is_within(p) and p not in present.folders)
+    for path in filter(is_within, target.files):
+        if why := present.skipped.get(path):
+            rewind.skipped[path] = SKIP_REASONS.get(why, why)
         elif _differs(present.files.get(path), target.files[path]):
-            made.write.append(path)
+            rewind.write.append(path)
         elif not _is_link(target, path) and _mode(present, path) != mode_of(target, path):
-            made.modes[path] = mode_of(target, path)
-    made.write.sort()
+            rewind.modes[path] = mode_of(target, path)
+    rewind.write.sort()
     for path, mode in target.folders.items():
-        if chosen(path) and present.folders.get(path) != mode:
-            made.modes[path] = mode
-    return made
+        if is_within(path) and present.folders.get(path) != mode:
+            rewind.modes[path] = mode
+    return rewind
 
 
-def _differs(known: FileRecord | None, wanted: tuple[int, str]) -> bool:
-    """True if kind or content are not the wanted ones."""
-    mode, oid = wanted
+def _differs(known: FileRecord | None, target: tuple[int, str]) -> bool:
+    """Whether kind or content differ from the target's."""
+    mode, oid = target
     return known is None or known.oid != oid or S_IFMT(git_mode(known.mark)) != S_IFMT(mode)
 
 
@@ -104,36 +108,37 @@ def _mode(present: Present, path: str) -> int:
 
 
 def mode_of(target: SnapshotContent, path: str) -> int:
-    """The mode in full of a file that is no link."""
+    """Return all mode bits of a file that is not a link."""
     return target.modes.get(path, target.files[path][0] & 0o7777)
 
 
 async def apply_plan(
     store: SnapshotStore, folder: Path, present: Present, target: SnapshotContent, work: RewindPlan
 ) -> RewindResult:
-    """Do what ``work`` says; a failure of one path is told and does not stop the others.
+    """Apply ``work``. If one path fails, it is reported as skipped and the others continue.
 
     Raises:
-        GitFailed: a content cannot be had; what was done before stays done.
-        OSError: the folder cannot be entered.
+        GitFailed: a file's content cannot be read; earlier changes stay.
+        OSError: the folder cannot be opened.
     """
-    done = RewindResult(left=dict(work.left))
-    with Folder(folder) as at:
-        hand = _FolderWriter(at, present, target, done)
-        await asyncio.to_thread(hand.clear, work)
+    done = RewindResult(skipped=dict(work.skipped))
+    with Folder(folder) as opened:
+        writer = _FolderWriter(opened, present, target, done)
+        await asyncio.to_thread(writer.clear, work)
         oids = [target.files[path][1] for path in work.write]
         contents = store.blobs(oids)
         try:
             pending: list[tuple[str, bytes]] = []
             for path in work.write:
                 pending.append((path, await anext(contents)))
-                if len(pending) >= _BATCH or sum(len(one) for _, one in pending) > 8_000_000:
-                    await asyncio.to_thread(hand.write, pending)
+                size = sum(len(content) for _, content in pending)
+                if len(pending) >= _BATCH or size > _BATCH_BYTES:
+                    await asyncio.to_thread(writer.write, pending)
                     pending = []
-            await asyncio.to_thread(hand.write, pending)
+            await asyncio.to_thread(writer.write, pending)
         finally:
             await contents.aclose()
-            await asyncio.to_thread(hand.finish, work)
+            await asyncio.to_thread(writer.finish, work)
     return done
 
 
@@ -141,60 +146,60 @@ class _FolderWriter:
     """Changes the folder, one path at a time."""
 
     def __init__(
-        self, at: Folder, present: Present, target: SnapshotContent, done: RewindResult
+        self, folder: Folder, present: Present, target: SnapshotContent, done: RewindResult
     ) -> None:
-        self._at = at
+        self._folder = folder
         self._present = present
         self._target = target
         self._done = done
 
     def clear(self, work: RewindPlan) -> None:
-        """Remove what came later, and make the folders that are missing."""
+        """Remove files and folders that the snapshot lacks, and make missing folders."""
         for path in work.remove:
             self._attempt(path, partial(self._remove, path))
         for path in work.remove_folders:
-            self._attempt(path + "/", partial(self._at.remove_folder, path))
+            self._attempt(path + "/", partial(self._folder.remove_folder, path))
         for path in work.make:
-            self._attempt(path + "/", partial(self._at.make, path))
+            self._attempt(path + "/", partial(self._folder.make, path))
 
     def write(self, contents: Iterable[tuple[str, bytes]]) -> None:
-        """Put files and links in their places."""
+        """Write files and links."""
         for path, content in contents:
             self._attempt(path, partial(self._write, path, content))
 
     def finish(self, work: RewindPlan) -> None:
-        """Set the modes, folders last and from below, because they may forbid more work."""
-        self._at.tighten()
+        """Set the modes, the deepest paths first: a folder's mode may forbid more changes."""
+        self._folder.tighten()
         for path in sorted(work.modes, key=_depth, reverse=True):
             self._attempt(path, partial(self._chmod, path, work.modes[path]))
 
     def _remove(self, path: str) -> None:
         self._require_unchanged(path)
-        self._at.remove(path)
+        self._folder.remove(path)
         self._done.removed.append(path)
         crash.point("mid-rewind")
 
     def _write(self, path: str, content: bytes) -> None:
         self._require_unchanged(path)
-        for above in _parents(path):
-            if self._at.mark(above) is None:
-                self._at.make(above)
+        for parent in _parents(path):
+            if self._folder.mark(parent) is None:
+                self._folder.make(parent)
         if _is_link(self._target, path):
-            self._at.link(path, content)
+            self._folder.link(path, content)
         else:
-            self._at.write(path, content, mode_of(self._target, path))
+            self._folder.write(path, content, mode_of(self._target, path))
         self._done.restored.append(path)
         crash.point("mid-rewind")
 
     def _chmod(self, path: str, mode: int) -> None:
-        self._at.chmod(path, mode)
+        self._folder.chmod(path, mode)
         if path in self._target.files:
             self._done.restored.append(path)
 
     def _require_unchanged(self, path: str) -> None:
-        """Only what was saved a moment ago may be replaced."""
+        """Raise ``OSError`` if the path changed since the snapshot that was made just before."""
         known = self._present.files.get(path)
-        mark = self._at.mark(path)
+        mark = self._folder.mark(path)
         if mark is None or (known is not None and known.mark == mark):
             return
         if S_ISDIR(mark.mode):
@@ -206,28 +211,29 @@ class _FolderWriter:
             act()
         except FileNotFoundError:
             if path in self._target.files:
-                self._done.left[path] = "its folder cannot be made"
+                self._done.skipped[path] = "its folder cannot be made"
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                self._done.left[path] = "it holds files that are left alone"
+                self._done.skipped[path] = "it holds files that are left alone"
             else:
-                self._done.left[path] = error.strerror or os.strerror(error.errno or 0)
+                self._done.skipped[path] = error.strerror or os.strerror(error.errno or 0)
 
 
-def _chooser(within: str) -> Callable[[str], bool]:
+def _path_filter(within: str) -> Callable[[str], bool]:
     if not within:
         return lambda _path: True
     return lambda path: path == within or path.startswith(within + "/")
 
 
-def _covered(path: str, left: Mapping[str, str] | Collection[str]) -> bool:
-    """True if ``path`` was left alone itself, under either kind, or lies in a folder that was."""
+def _is_skipped(path: str, skipped: Mapping[str, str] | Collection[str]) -> bool:
+    """Whether ``path`` was skipped, as a file or a folder, or lies in a skipped folder."""
     bare = path.rstrip("/")
-    return bare in left or bare + "/" in left or any(one + "/" in left for one in _parents(bare))
+    paths = (bare, bare + "/", *(parent + "/" for parent in _parents(bare)))
+    return any(path in skipped for path in paths)
 
 
 def _parents(path: str) -> Iterable[str]:
-    """The folders above ``path``, the topmost first."""
+    """Return the folders above ``path``, the topmost first."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: n + 1]) for n in range(len(parts))]
 

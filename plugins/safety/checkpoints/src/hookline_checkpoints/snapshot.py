@@ -33,12 +33,12 @@ _DEFAULT = {0o100644: 0o644, 0o100755: 0o755}
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A folder as it is, saved as ``commit``. ``left`` is what the snapshot does not hold."""
+    """A folder as it is, saved as ``commit``. ``skipped`` is what the snapshot does not hold."""
 
     commit: str
     files: Mapping[str, FileRecord]
     folders: Mapping[str, int]
-    left: Mapping[str, str]
+    skipped: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def has_all_of(present: Present, place: Path, folder: Path) -> bool:
     if path in present.files:
         return True
     inside = path == "." or path in present.folders
-    return inside and not any(path == "." or one.startswith(path + "/") for one in present.left)
+    return inside and not any(path == "." or one.startswith(path + "/") for one in present.skipped)
 
 
 def key_of(*parts: str) -> str:
@@ -129,11 +129,11 @@ async def _take(
         commit, tree = await _import(store, key, folder, work, label)
     usual = {path: known for path, known in work.files.items() if path not in forced}
     after = FolderState(
-        commit, tree, usual, survey.folders, survey.left, survey.ignores, [*forced], seen
+        commit, tree, usual, survey.folders, survey.skipped, survey.ignores, [*forced], seen
     )
     await asyncio.to_thread(states.save, key, after)
-    left = {path: why for path, why in survey.left.items() if path not in forced}
-    return Present(commit, work.files, survey.folders, left)
+    skipped = {path: why for path, why in survey.skipped.items() if path not in forced}
+    return Present(commit, work.files, survey.folders, skipped)
 
 
 def _forced(
@@ -223,7 +223,7 @@ class _SnapshotWork:
     def _leave(self, path: str, reason: str) -> bytes:
         self.survey.files.pop(path, None)
         if reason:
-            self.survey.left[path] = reason
+            self.survey.skipped[path] = reason
         return b"D %b\n" % _quoted(path) if path in self.state.files else b""
 
     def meta(self) -> bytes:
@@ -233,9 +233,11 @@ class _SnapshotWork:
             mode = stat.S_IMODE(known.mark.mode)
             if mode != _DEFAULT.get(git_mode(known.mark), mode):
                 modes[path] = mode
-        left = {path: why for path, why in self.survey.left.items() if path not in self.forced}
-        told = {"modes": modes, "folders": self.survey.folders, "left": left}
-        return json.dumps(told, sort_keys=True, separators=(",", ":")).encode("ascii")
+        skipped = {
+            path: why for path, why in self.survey.skipped.items() if path not in self.forced
+        }
+        metadata = {"modes": modes, "folders": self.survey.folders, "left": skipped}
+        return json.dumps(metadata, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 async def _import(

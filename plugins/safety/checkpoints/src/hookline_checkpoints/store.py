@@ -92,7 +92,7 @@ class SnapshotContent:
     files: Mapping[str, tuple[int, str]]
     modes: Mapping[str, int]
     folders: Mapping[str, int]
-    left: Mapping[str, str]
+    skipped: Mapping[str, str]
 
 
 class SnapshotStore:
@@ -171,10 +171,10 @@ class SnapshotStore:
         meta = await self.git.run("cat-file", "blob", f"{commit}:meta")
         try:
             told = json.loads(meta)
-            modes, folders, left = told["modes"], told["folders"], told["left"]
+            modes, folders, skipped = told["modes"], told["folders"], told["left"]
         except (ValueError, KeyError, TypeError):
             raise CheckpointError("the snapshot is damaged; choose another one") from None
-        return SnapshotContent(dict(_listed(listed)), modes, folders, left)
+        return SnapshotContent(dict(_listed(listed)), modes, folders, skipped)
 
     async def blobs(self, oids: Sequence[str]) -> AsyncGenerator[bytes, None]:
         """The contents with these ids, in this order. Raises ``GitFailed``."""

@@ -53,7 +53,7 @@ class Survey:
 
     files: dict[str, FileStamp] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
-    left: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     ignores: dict[str, FileStamp] = field(default_factory=dict)
 
 
@@ -105,12 +105,12 @@ def _scan(
     for folder, fresh in folders:
         entries = _entries(scope.path, folder)
         if entries is None:
-            survey.left[folder + "/"] = "unreadable"
+            survey.skipped[folder + "/"] = "unreadable"
             survey.folders.pop(folder, None)
             continue
         name = folder.rpartition("/")[2]
         if folder and scope.excluded.inside(name, entries):
-            survey.left[folder + "/"] = "excluded"
+            survey.skipped[folder + "/"] = "excluded"
             survey.folders.pop(folder, None)
             continue
         ignore = entries.get(_IGNORE_FILE)
@@ -133,7 +133,7 @@ def _sort(
 ) -> None:
     """Put the entries of one folder where they belong, as far as that is known."""
     prefix = folder + "/" if folder else ""
-    left = {} if fresh else state.left
+    skipped_before = {} if fresh else state.skipped
     files = {} if fresh else state.files
     for name, mark in entries.items():
         path = prefix + name
@@ -143,12 +143,12 @@ def _sort(
             continue
         mode = mark.mode
         if stat.S_ISDIR(mode):
-            before = left.get(path + "/", "")
+            before = skipped_before.get(path + "/", "")
             reason = _reason_against(scope, path, name, entries)
             if reason is None and before in _CACHED_REASONS:
                 reason = before
             if reason is not None:
-                survey.left[path + "/"] = reason
+                survey.skipped[path + "/"] = reason
             elif before or (not fresh and path in state.folders):
                 survey.folders[path] = stat.S_IMODE(mode)
                 level.below.append((path, False))
@@ -156,10 +156,10 @@ def _sort(
                 level.unknown.append((path, mark, fresh))
         else:
             reason = _reason_to_leave(scope, path, name, mark)
-            if reason is None and left.get(path) in _CACHED_REASONS:
-                reason = left[path]
+            if reason is None and skipped_before.get(path) in _CACHED_REASONS:
+                reason = skipped_before[path]
             if reason is not None:
-                survey.left[path] = reason
+                survey.skipped[path] = reason
             elif known is not None:
                 survey.files[path] = mark
             else:
@@ -230,7 +230,7 @@ def _decided(
         is_folder = stat.S_ISDIR(mark.mode)
         reason = "secret" if path in secret else "ignored" if path in ignored else None
         if reason is not None:
-            survey.left[path + "/" if is_folder else path] = reason
+            survey.skipped[path + "/" if is_folder else path] = reason
         elif is_folder:
             survey.folders[path] = stat.S_IMODE(mark.mode)
             yield path, fresh

@@ -70,7 +70,7 @@ def rewound(target: SavedSnapshot, within: str, done: RewindResult, undo: str) -
         lines = [f"{what} {verb} as of {clock(target)} already; nothing had to be changed."]
     if done.removed:
         lines.append(f"Removed, because created since: {_names(done.removed)}")
-    for reason, paths in _by_reason(done.left).items():
+    for reason, paths in _by_reason(done.skipped).items():
         lines.append(f"Left as it is ({reason}): {_names(paths)}")
     lines.append(f"To undo this: /rewind {undo[:HASH_CHARS]}")
     return "\n".join(lines)
@@ -129,9 +129,9 @@ def _names(paths: Iterable[str]) -> str:
     return ", ".join(names[:MAX_NAMED_PATHS]) + more
 
 
-def _by_reason(left: Mapping[str, str]) -> dict[str, list[str]]:
+def _by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for path, reason in left.items():
+    for path, reason in skipped.items():
         found.setdefault(reason, []).append(path)
     return found
 
