@@ -1,4 +1,4 @@
-"""What needs another service beside the API: an admin who approves, and one for speech."""
+"""Approvals by an admin on another channel, and speech by another service."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def recording() -> bytes:
     return file.getvalue()
 
 
-class Beside:
+class HelperService:
     """Takes the admin's messages, and turns speech into text and back."""
 
     def __init__(self) -> None:
@@ -72,8 +72,8 @@ class Beside:
 
 
 @pytest.fixture
-def beside() -> Iterator[Beside]:
-    made = Beside()
+def helper_service() -> Iterator[HelperService]:
+    made = HelperService()
     yield made
     made.close()
 
@@ -88,15 +88,15 @@ def boss(port: int, id_: str, text: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
-    home: Served, beside: Beside
+def test_admin_approves_elsewhere_while_stream_is_kept_alive(
+    home: Served, helper_service: HelperService
 ) -> None:
     port = free_port()
-    webhook = {"listen": f"127.0.0.1:{port}", "secret": SECRET, "reply_url": beside.url}
+    webhook = {"listen": f"127.0.0.1:{port}", "secret": SECRET, "reply_url": helper_service.url}
     home.configure(access={"admins": ["webhook:boss"]}, webhook=webhook)
     home.start()
     boss(port, "b1", "say here I am")
-    until(lambda: beside.texts)
+    until(lambda: helper_service.texts)
 
     def stream() -> str:
         body = {
@@ -108,8 +108,8 @@ def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
 
     with ThreadPoolExecutor(1) as pool:
         streaming = pool.submit(stream)
-        until(lambda: any("For api:ann" in text for text in beside.texts))
-        question = next(text for text in beside.texts if "For api:ann" in text)
+        until(lambda: any("For api:ann" in text for text in helper_service.texts))
+        question = next(text for text in helper_service.texts if "For api:ann" in text)
         assert "sudo true" in question
         threading.Event().wait(2)  # for the comments, which tell the client that it goes on
         code = re.search(r"\b([A-Z0-9]{5}) 1\b", question)
@@ -124,7 +124,7 @@ def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
 
 
 @pytest.mark.slow
-def test_an_admin_with_a_key_approves_nothing_through_it(home: Served) -> None:
+def test_admin_key_cannot_approve_through_api(home: Served) -> None:
     home.configure(access={"admins": ["api:ann"]})
     home.start()
     body = {"model": "hookline", "messages": [{"role": "user", "content": "sudo it"}]}
@@ -134,8 +134,8 @@ def test_an_admin_with_a_key_approves_nothing_through_it(home: Served) -> None:
 
 
 @pytest.mark.slow
-def test_speech_with_a_service(home: Served, beside: Beside) -> None:
-    home.configure(multimedia={"base_url": f"{beside.url}/v1", "api_key": "none"})
+def test_speech_uses_configured_service(home: Served, helper_service: HelperService) -> None:
+    home.configure(multimedia={"base_url": f"{helper_service.url}/v1", "api_key": "none"})
     home.start()
     client = home.client()
     file = ("a.wav", recording())
@@ -152,7 +152,7 @@ def test_speech_with_a_service(home: Served, beside: Beside) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_service_there_is_no_speech(served: Served) -> None:
+def test_missing_speech_service_returns_404_with_command(served: Served) -> None:
     client = served.client()
     with pytest.raises(NotFoundError, match="plugins enable multimedia"):
         client.audio.transcriptions.create(model="whisper-1", file=("a.wav", recording()))

@@ -99,7 +99,7 @@ USER = {"role": "user", "content": "say no"}
         (chat([USER], response_format={"type": "xml"}), "unknown type 'xml'"),
     ],
 )
-def test_an_invalid_chat_is_refused(served: Served, body: Any, why: str) -> None:
+def test_invalid_chat_request_is_refused(served: Served, body: Any, why: str) -> None:
     error = refused(served.post("/chat/completions", body), 400, why)
     assert error["type"] == "invalid_request_error"
 
@@ -116,7 +116,7 @@ def test_an_invalid_chat_is_refused(served: Served, body: Any, why: str) -> None
         ({"input": "x", "text": {"format": {"type": "json_schema"}}}, "answers with text"),
     ],
 )
-def test_an_invalid_response_request_is_refused(served: Served, more: Any, why: str) -> None:
+def test_invalid_response_request_is_refused(served: Served, more: Any, why: str) -> None:
     refused(served.post("/responses", {"model": "hookline", **more}), 400, why)
 
 
@@ -157,7 +157,7 @@ def test_oversized_requests_are_refused(served: Served) -> None:
 @pytest.mark.parametrize(
     "text", ["/etc/passwd is a file", "\u202eright to left", "🦊" * 2000, "<context>x</context>"]
 )
-def test_unusual_texts_are_answered(served: Served, text: str) -> None:
+def test_unusual_texts_get_replies(served: Served, text: str) -> None:
     answer = served.post("/chat/completions", chat([{"role": "user", "content": text}]))
     assert answer.status_code == 200
     assert answer.json()["choices"][0]["message"]["content"]

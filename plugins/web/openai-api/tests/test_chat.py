@@ -28,7 +28,7 @@ def ask(served: Served, *said: str, **options: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_an_answer_with_its_usage(served: Served) -> None:
+def test_chat_completion_has_text_and_usage(served: Served) -> None:
     done = ask(served, "say one two")
     assert done.choices[0].message.content == "one two"
     assert done.choices[0].finish_reason == "stop"
@@ -42,7 +42,7 @@ def test_an_answer_with_its_usage(served: Served) -> None:
     assert again.usage.prompt_tokens_details.cached_tokens > 0
 
 
-def test_a_stream_shows_tools_as_reasoning(served: Served) -> None:
+def test_stream_shows_tools_as_reasoning(served: Served) -> None:
     stream = ask(served, "list it", stream=True, stream_options={"include_usage": True})
     chunks = list(stream)
     deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
@@ -58,13 +58,13 @@ def test_a_stream_shows_tools_as_reasoning(served: Served) -> None:
     assert len({chunk.id for chunk in chunks}) == 1
 
 
-def test_a_stream_comes_in_pieces_and_without_usage_unless_asked(served: Served) -> None:
+def test_stream_has_several_chunks_and_usage_only_on_request(served: Served) -> None:
     chunks = list(ask(served, "count 10", stream=True))
     assert len([c for c in chunks if c.choices[0].delta.content]) > 3
     assert all(chunk.usage is None for chunk in chunks)
 
 
-async def test_the_asynchronous_client(served: Served) -> None:
+async def test_asynchronous_client_runs_concurrent_requests(served: Served) -> None:
     async with AsyncOpenAI(api_key=served.key, base_url=served.url, timeout=TEST_TIMEOUT) as client:
 
         async def one(number: int) -> str | None:
@@ -82,7 +82,7 @@ async def test_the_asynchronous_client(served: Served) -> None:
         assert words == "streamed words"
 
 
-def test_models(served: Served) -> None:
+def test_models_are_listed_and_unknown_one_is_refused(served: Served) -> None:
     assert [one.id for one in served.client().models.list()] == ["hookline", "hookline-light"]
     assert served.client().models.retrieve("hookline-light").owned_by == "hookline"
     with pytest.raises(NotFoundError, match=r"Unknown model .gpt-5."):
@@ -162,7 +162,7 @@ def test_unsupported_parameters_are_refused(
     assert refused.value.param in options
 
 
-def test_a_failing_model_is_an_error_that_is_not_retried(served: Served) -> None:
+def test_model_failure_returns_502_without_client_retries(served: Served) -> None:
     before = len(served.model.requests)
     with pytest.raises(Exception, match="out of order") as failed:
         ask(served, "fail now")
@@ -173,7 +173,7 @@ def test_a_failing_model_is_an_error_that_is_not_retried(served: Served) -> None
 
 
 @pytest.mark.slow
-def test_light_stores_nothing(served: Served) -> None:
+def test_light_model_stores_nothing(served: Served) -> None:
     known = served.run("sessions", "list", "--json")[1]
     done = served.client().chat.completions.create(
         model="hookline-light", messages=[{"role": "user", "content": "say a title"}]
@@ -193,7 +193,7 @@ def test_light_stores_nothing(served: Served) -> None:
 
 
 @pytest.mark.slow
-def test_an_abandoned_stream_is_stopped_and_others_finish(served: Served) -> None:
+def test_abandoned_stream_is_stopped_and_others_finish(served: Served) -> None:
     stream = ask(served, "count 2000", stream=True, extra_headers={"X-Hookline-Session": "cut"})
     for chunk in stream:
         if chunk.choices[0].delta.content:
@@ -207,7 +207,7 @@ def test_an_abandoned_stream_is_stopped_and_others_finish(served: Served) -> Non
 
 
 @pytest.mark.slow
-async def test_an_excess_stream_is_refused_without_effect(served: Served) -> None:
+async def test_excess_stream_is_refused_without_effect(served: Served) -> None:
     async with AsyncOpenAI(
         api_key=served.new_key("greedy"), base_url=served.url, max_retries=0
     ) as client:
@@ -226,14 +226,14 @@ async def test_an_excess_stream_is_refused_without_effect(served: Served) -> Non
     assert not served.asked("say too much")
 
 
-def test_an_approval_without_a_reachable_admin_is_refused(served: Served) -> None:
+def test_approval_without_reachable_admin_is_refused(served: Served) -> None:
     done = ask(served, "sudo it")
     assert "No admin can be reached" in done.choices[0].message.reasoning_content
     assert done.choices[0].message.content == "You said: sudo it"
 
 
 @pytest.mark.slow
-def test_a_revoked_key_stops_working_at_once(served: Served) -> None:
+def test_revoked_key_stops_working_at_once(served: Served) -> None:
     key = served.new_key("bob")
     client = served.client(key)
     said: Any = [{"role": "user", "content": "count 3000"}]

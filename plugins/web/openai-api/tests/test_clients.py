@@ -1,4 +1,4 @@
-"""Other people's programs, each in an environment of its own; skipped where one cannot be had."""
+"""Third-party clients, each in its own environment; skipped where one cannot be installed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sessions_of(served: Served) -> set[str]:
     return {one["id"] for one in json.loads(served.run("sessions", "list", "--json")[1])}
 
 
-def test_llm(served: Served, folder: Path) -> None:
+def test_llm_cli_works_as_client(served: Served, folder: Path) -> None:
     llm = str(python_program(folder, "llm") / "llm")
     home = folder / "llm-home"
     home.mkdir()
@@ -88,7 +88,7 @@ def test_llm(served: Served, folder: Path) -> None:
     assert "my first words" in json.dumps(served.asked("list what you have"))
 
 
-def test_aider(served: Served, folder: Path) -> None:
+def test_aider_works_as_client(served: Served, folder: Path) -> None:
     aider = str(python_program(folder, "aider-chat") / "aider")
     project = folder / "project"
     project.mkdir()
@@ -103,7 +103,7 @@ def test_aider(served: Served, folder: Path) -> None:
     assert (project / "hello.py").read_text() == "print(2)\n"
 
 
-def test_the_ai_sdk(served: Served, folder: Path) -> None:
+def test_ai_sdk_works_as_client(served: Served, folder: Path) -> None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         pytest.skip("node and npm are not installed, so the AI SDK is not tried")

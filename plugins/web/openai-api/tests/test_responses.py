@@ -28,7 +28,7 @@ def events_of(served: Served, method: str, path: str, body: Any = None) -> list[
 
 
 @pytest.mark.slow
-def test_an_answer(served: Served) -> None:
+def test_response_has_text_usage_and_metadata(served: Served) -> None:
     done = served.client().responses.create(
         model="hookline", input="say hello you", instructions="Be kind.", metadata={"a": "b"}
     )
@@ -44,7 +44,7 @@ def test_an_answer(served: Served) -> None:
     assert items[0].content[0].text == "say hello you"  # type: ignore[union-attr]
 
 
-def test_every_event_is_one_that_the_client_knows(served: Served) -> None:
+def test_every_stream_event_has_a_type_of_the_client(served: Served) -> None:
     body = {"model": "hookline", "input": "list what is there", "stream": True}
     events = events_of(served, "POST", "/responses", body)
     for event in events:
@@ -78,7 +78,7 @@ def test_every_event_is_one_that_the_client_knows(served: Served) -> None:
     assert events_of(served, "GET", f"{path}&starting_after=7") == events[8:]
 
 
-def test_the_client_reads_the_stream(served: Served) -> None:
+def test_client_reads_response_stream(served: Served) -> None:
     words, kinds = "", []
     with served.client().responses.stream(model="hookline", input="say a b c d") as stream:
         for event in stream:
@@ -90,7 +90,7 @@ def test_the_client_reads_the_stream(served: Served) -> None:
     assert kinds[-1] == "response.completed"
 
 
-def test_a_response_continues_the_previous_one(served: Served) -> None:
+def test_response_continues_previous_response(served: Served) -> None:
     client = served.client()
     first = client.responses.create(model="hookline", input="say first of two")
     second = client.responses.create(
@@ -109,7 +109,7 @@ def test_a_response_continues_the_previous_one(served: Served) -> None:
 
 
 @pytest.mark.slow
-def test_an_older_response_continues_in_a_branch(served: Served) -> None:
+def test_older_response_continues_in_a_branch(served: Served) -> None:
     client = served.client()
 
     def say(words: str, after: Any = None) -> Response:
@@ -142,7 +142,7 @@ def test_an_older_response_continues_in_a_branch(served: Served) -> None:
     assert served.asked("say left again")
 
 
-def test_two_answers_to_one_response_at_a_time_are_branches(served: Served) -> None:
+def test_concurrent_continuations_of_a_response_are_branches(served: Served) -> None:
     client = served.client()
     root = client.responses.create(model="hookline", input="say both from here")
     made = [
@@ -161,7 +161,7 @@ def test_two_answers_to_one_response_at_a_time_are_branches(served: Served) -> N
         assert len(said) == 1
 
 
-def test_a_conversation_is_a_session_by_name(served: Served) -> None:
+def test_conversation_is_a_session_by_name(served: Served) -> None:
     client = served.client()
     client.responses.create(model="hookline", input="say remember me", conversation="talk")
     raw = client.responses.with_raw_response.create(
@@ -189,7 +189,7 @@ def test_deleted_and_unstored_responses_are_not_found(served: Served) -> None:
         stranger.responses.delete(mine.id)
 
 
-def test_background_responses(served: Served) -> None:
+def test_background_response_is_polled_and_cancelled(served: Served) -> None:
     client = served.client()
     begun = client.responses.create(model="hookline", input="count 20", background=True)
     assert (begun.status, begun.background) == ("in_progress", True)
@@ -202,7 +202,7 @@ def test_background_responses(served: Served) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_stream_is_resumed(served: Served) -> None:
+def test_broken_stream_is_resumed(served: Served) -> None:
     client = served.client()
     stream = client.responses.create(
         model="hookline", input="count 60", background=True, stream=True
@@ -223,7 +223,7 @@ def test_a_broken_stream_is_resumed(served: Served) -> None:
     assert "".join(words) == " ".join(map(str, range(60)))
 
 
-def test_a_failed_turn(served: Served) -> None:
+def test_failed_turn_is_a_failed_response(served: Served) -> None:
     body = {"model": "hookline", "input": "fail again", "stream": True}
     events = events_of(served, "POST", "/responses", body)
     assert events[-1]["type"] == "response.failed"

@@ -26,7 +26,7 @@ def words_of(answer: httpx2.Response) -> str:
 
 
 @pytest.mark.slow
-def test_an_idempotency_key_is_one_turn(served: Served) -> None:
+def test_idempotency_key_is_one_turn(served: Served) -> None:
     first = served.post("/chat/completions", body_of("say once"), Idempotency_Key="k1")
     again = served.post("/chat/completions", body_of("say once"), Idempotency_Key="k1")
     assert again.json() == first.json()
@@ -39,7 +39,7 @@ def test_an_idempotency_key_is_one_turn(served: Served) -> None:
 
 
 @pytest.mark.slow
-def test_a_retry_joins_the_run_under_way(served: Served) -> None:
+def test_retry_joins_the_running_turn(served: Served) -> None:
     def send(count: str) -> httpx2.Response:
         body = body_of("count 30")
         return served.post("/chat/completions", body, X_Stainless_Retry_Count=count)
@@ -55,7 +55,7 @@ def test_a_retry_joins_the_run_under_way(served: Served) -> None:
     assert send("0").json() != answers[0]  # the same words, said again
 
 
-def test_a_retry_of_a_stream_replays_it(served: Served) -> None:
+def test_retry_of_stream_replays_it(served: Served) -> None:
     body = body_of("list for a retry", stream=True)
     first = served.post("/chat/completions", body).text
     again = served.post("/chat/completions", body, X_Stainless_Retry_Count="1").text
@@ -63,7 +63,7 @@ def test_a_retry_of_a_stream_replays_it(served: Served) -> None:
 
 
 @pytest.mark.slow
-def test_a_stream_that_was_stopped_is_not_replayed(served: Served) -> None:
+def test_stopped_stream_is_not_replayed(served: Served) -> None:
     body = body_of("count 40", stream=True)
     headers = {"Authorization": f"Bearer {served.key}", "Idempotency-Key": "cut"}
     url = served.url + "/chat/completions"
@@ -89,7 +89,7 @@ POINTS = ("after-receive", "after-commit", "before-model", "before-reply", "afte
 @pytest.mark.parametrize(
     "point", ["mid-stream", *(pytest.param(one, marks=pytest.mark.slow) for one in POINTS)]
 )
-def test_a_kill_and_the_retry_are_one_turn(home: Served, point: str) -> None:
+def test_kill_and_retry_are_one_turn(home: Served, point: str) -> None:
     victim = home.start(HOOKLINE_CRASH_AT=point)
     with contextlib.suppress(httpx2.HTTPError):
         words_of(home.post("/chat/completions", body_of("say survived well"), Idempotency_Key="k"))
@@ -107,7 +107,7 @@ def test_a_kill_and_the_retry_are_one_turn(home: Served, point: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_response_is_whole_after_a_kill(home: Served) -> None:
+def test_response_is_complete_after_a_kill(home: Served) -> None:
     # The first request is answered with a call of a tool, the second would have its result.
     victim = home.start(HOOKLINE_CRASH_AT="before-model:2")
     client = home.client()
@@ -132,7 +132,7 @@ def test_a_response_is_whole_after_a_kill(home: Served) -> None:
 
 
 @pytest.mark.slow
-def test_a_restart_forgets_nothing(home: Served) -> None:
+def test_responses_and_keys_survive_restart(home: Served) -> None:
     first = home.start()
     response = home.client().responses.create(model="hookline", input="say before the restart")
     kept = home.post("/chat/completions", body_of("say k"), Idempotency_Key="kept").json()

@@ -1,4 +1,4 @@
-"""A chat is one session, however the client tells which it is."""
+"""A chat is one session, however the client identifies it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def post(served: Served, said: list[str], key: str = "", **headers: str) -> tupl
 
 
 @pytest.mark.slow
-def test_a_chat_is_found_again_by_its_messages(served: Served) -> None:
+def test_chat_is_found_by_its_messages(served: Served) -> None:
     said = ["say one"]
     session, words = post(served, said)
     for text in ("say two", "say three"):
@@ -34,7 +34,7 @@ def test_a_chat_is_found_again_by_its_messages(served: Served) -> None:
     assert other != session
 
 
-def test_an_edited_chat_is_another_session_with_its_history(served: Served) -> None:
+def test_edited_chat_becomes_a_branch_with_its_history(served: Served) -> None:
     session, words = post(served, ["say red"])
     post(served, ["say red", words, "say green"])
     branch, _ = post(served, ["say red", words, "say blue"])
@@ -48,7 +48,7 @@ def test_an_edited_chat_is_another_session_with_its_history(served: Served) -> N
     assert texts == ["say red", "red", "say blue", "blue"]
 
 
-def test_a_history_from_elsewhere_is_imported(served: Served) -> None:
+def test_unknown_history_is_imported(served: Served) -> None:
     session, _ = post(served, ["My dog is called Rex.", "A fine name.", "Who is he then?"])
     (request,) = served.asked("Who is he then?")
     roles = [one["role"] for one in request["messages"] if one["role"] != "system"]
@@ -61,14 +61,14 @@ def test_a_history_from_elsewhere_is_imported(served: Served) -> None:
         assert source.startswith("api:test_sessions-")
 
 
-def test_a_thousand_messages(served: Served) -> None:
+def test_chat_of_a_thousand_messages_stays_one_session(served: Served) -> None:
     said = [f"message {n}" for n in range(1000)]
     session, words = post(served, [*said, "say a lot"])
     assert len(served.asked("say a lot")[0]["messages"]) > 900
     assert post(served, [*said, "say a lot", words, "say more"])[0] == session
 
 
-def test_headers_name_the_chat(served: Served) -> None:
+def test_header_names_the_session(served: Served) -> None:
     session, _ = post(served, ["say in a header"], X_Hookline_Session="named")
     assert session == "named"
     assert post(served, ["say other words"], X_Hookline_Session="named")[0] == "named"

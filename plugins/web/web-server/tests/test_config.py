@@ -1,4 +1,4 @@
-"""What may be listened on, under which names, and what doctor says of it."""
+"""Configuration of the web server: addresses, hosts, and what doctor says."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_config_explains_bad_values(settings: dict[str, Any], word: str) -> None
         ({"tls": {"cert": "c", "key": "k"}}, "https://127.0.0.1:8780"),
     ],
 )
-def test_config_url(settings: dict[str, Any], url: str) -> None:
+def test_config_url_is_derived_from_settings(settings: dict[str, Any], url: str) -> None:
     assert WebServerConfig(**settings).url() == url
 
 

@@ -1,4 +1,4 @@
-"""A gateway that is killed, and people whom another process takes off the list."""
+"""A killed gateway, and a person removed by another process."""
 
 from __future__ import annotations
 

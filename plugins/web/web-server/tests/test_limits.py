@@ -1,4 +1,4 @@
-"""How much, how often and how slowly, and requests that can be read in two ways."""
+"""Limits of size, rate and time, and ambiguous requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in and out: codes, cookies, devices, and what ends when one is logged out."""
+"""Login and logout: codes, cookies, devices, and streams that end at logout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_code_works_once_when_used_concurrently(serve: Serve) -> None:
     serve(story)
 
 
-def test_cookie_attributes(serve: Serve) -> None:
+def test_cookie_has_secure_attributes(serve: Serve) -> None:
     async def cookie(site: Site) -> str:
         link = await site.server.link("owner", "operator")
         async with site.client(None) as client:

@@ -1,4 +1,4 @@
-"""Every route with everybody, generated from the routes themselves."""
+"""Access to every route for every kind of person, generated from the routes."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ async def everybody(site: Site) -> None:
                     assert found.status_code != 500, told
 
 
-def test_route_access_of_test_plugins(serve: Serve) -> None:
+def test_route_access_of_test_plugins_is_enforced(serve: Serve) -> None:
     serve(everybody)
 
 
 @pytest.mark.slow
-def test_route_access_of_all_plugins(serve: Serve) -> None:
+def test_route_access_of_all_plugins_is_enforced(serve: Serve) -> None:
     async def story(site: Site) -> None:
         assert len({entry.plugin for entry in entries(site)}) > 8
         await everybody(site)

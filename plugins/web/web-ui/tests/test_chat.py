@@ -1,4 +1,4 @@
-"""A chat over HTTP, with a real gateway: sent once, told as it comes, stored as it was told."""
+"""A chat over HTTP with a real gateway: messages, event stream, and stored history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ELSEWHERE = ("web_server", "nodes", "prompt_cache")
 
 
 @pytest.mark.slow
-def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> None:
+def test_first_message_sent_repeatedly_makes_one_chat(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, message = new(), new()
         sent = [owner.say(session, "hello", message_id=message) for _ in range(5)]
@@ -35,7 +35,7 @@ def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> N
 
 
 @pytest.mark.slow
-def test_the_stream_matches_the_stored_turn(play: Any) -> None:
+def test_stream_matches_the_stored_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")
@@ -71,7 +71,7 @@ def test_the_stream_matches_the_stored_turn(play: Any) -> None:
     play(story)
 
 
-def test_each_turn_has_an_end_event_although_the_next_message_waits(play: Any) -> None:
+def test_each_turn_has_an_end_event_although_next_message_waits(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, ids = new(), [new() for _ in range(4)]
         await owner.say(session, "hello")
@@ -92,7 +92,7 @@ def test_each_turn_has_an_end_event_although_the_next_message_waits(play: Any) -
 
 
 @pytest.mark.slow
-def test_a_reload_at_every_tenth_delta_loses_and_doubles_nothing(play: Any) -> None:
+def test_reload_at_every_tenth_delta_loses_and_repeats_nothing(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "long please")
@@ -125,7 +125,7 @@ def test_a_reload_at_every_tenth_delta_loses_and_doubles_nothing(play: Any) -> N
 
 
 @pytest.mark.slow
-def test_a_stream_goes_on_where_it_broke_off(play: Any) -> None:
+def test_broken_stream_resumes_where_it_stopped(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "long please")
@@ -153,7 +153,7 @@ def test_a_stream_goes_on_where_it_broke_off(play: Any) -> None:
     play(story)
 
 
-def test_a_cursor_of_another_process_begins_again(play: Any) -> None:
+def test_cursor_of_another_process_gets_resync(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")
@@ -168,7 +168,7 @@ def test_a_cursor_of_another_process_begins_again(play: Any) -> None:
     play(story)
 
 
-def test_messages_wait_for_their_turn_and_a_stop_ends_one(play: Any) -> None:
+def test_messages_queue_and_stop_ends_running_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "long please")
@@ -188,7 +188,7 @@ def test_messages_wait_for_their_turn_and_a_stop_ends_one(play: Any) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_steered_is_said_into_the_turn(play: Any) -> None:
+def test_steer_adds_message_to_running_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "long please")
@@ -201,7 +201,7 @@ def test_what_is_steered_is_said_into_the_turn(play: Any) -> None:
     play(story)
 
 
-def test_commands_are_answered_beside_the_history(play: Any) -> None:
+def test_commands_get_replies_outside_history(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "/help")
@@ -233,7 +233,7 @@ def test_commands_are_answered_beside_the_history(play: Any) -> None:
     play(story)
 
 
-def test_a_bad_message_is_refused_with_a_sentence(play: Any) -> None:
+def test_bad_message_is_refused_with_an_error_sentence(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         path = f"/sessions/{session}/messages"
@@ -260,7 +260,7 @@ def test_a_bad_message_is_refused_with_a_sentence(play: Any) -> None:
     play(story)
 
 
-def test_what_only_looks_changes_nothing(play: Any, gateway: Gateway) -> None:
+def test_get_requests_change_nothing_stored(play: Any, gateway: Gateway) -> None:
     def stored() -> dict[str, Any]:
         with closing(sqlite3.connect(gateway.home / "hookline.db", timeout=30)) as db, db:
             found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

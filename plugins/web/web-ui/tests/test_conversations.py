@@ -1,4 +1,4 @@
-"""Several conversations of one person: what they share, and what each has for itself."""
+"""Several chats of one person: what they share, and what is separate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODEL = [
 
 
 @pytest.mark.slow
-def test_what_is_learnt_in_a_conversation_is_known_in_ones_next(own_gateway: Gateway) -> None:
+def test_memory_of_a_chat_reaches_next_chat_of_same_person_only(own_gateway: Gateway) -> None:
     own_gateway.configure(MODEL, memory=True)
     own_gateway.start()
 
@@ -58,7 +58,7 @@ def _told(gateway: Gateway, session: str) -> tuple[str, str]:
     return str(prompt), "".join(text for (text,) in texts)
 
 
-def test_two_conversations_have_a_question_each(play: Any) -> None:
+def test_two_chats_have_separate_questions(play: Any) -> None:
     async def story(owner: Person) -> None:
         one, two = new(), new()
         for session, words in ((one, "ask me"), (two, "ask me")):
@@ -82,7 +82,7 @@ def test_two_conversations_have_a_question_each(play: Any) -> None:
     play(story)
 
 
-def test_two_conversations_have_an_approval_each(play: Any) -> None:
+def test_two_chats_have_separate_approvals(play: Any) -> None:
     async def story(owner: Person) -> None:
         one, two = new(), new()
         await owner.say(one, "remove it")
@@ -114,7 +114,7 @@ def _result(found: Any) -> str:
     )
 
 
-def test_a_command_acts_on_its_own_conversation(play: Any) -> None:
+def test_command_acts_on_its_own_chat(play: Any) -> None:
     async def story(owner: Person) -> None:
         one, two = new(), new()
         for session in (one, two):
@@ -149,7 +149,7 @@ def test_a_command_acts_on_its_own_conversation(play: Any) -> None:
 
 
 @pytest.mark.slow
-def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
+def test_unstored_chat_is_closed_to_other_people(own_gateway: Gateway) -> None:
     """Its first message waits while the gateway is killed: then nobody else writes in it."""
     own_gateway.configure()
     process = own_gateway.start(HOOKLINE_CRASH_AT="after-commit")
@@ -178,7 +178,7 @@ def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
 
 
 @pytest.mark.slow
-def test_stop_ends_the_wait_for_a_session_of_another_process(own_gateway: Gateway) -> None:
+def test_stop_ends_wait_for_session_of_another_process(own_gateway: Gateway) -> None:
     own_gateway.configure()
     own_gateway.start()
 
@@ -208,9 +208,7 @@ def test_stop_ends_the_wait_for_a_session_of_another_process(own_gateway: Gatewa
 
 
 @pytest.mark.slow
-def test_after_a_long_pause_a_conversation_goes_on_in_the_session_that_follows(
-    own_gateway: Gateway,
-) -> None:
+def test_chat_continues_in_a_new_session_after_a_long_pause(own_gateway: Gateway) -> None:
     own_gateway.configure()
     path = own_gateway.home / "config.yaml"
     config = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""Never lost, never doubled: kills with the stream open, slow readers, floods, and the end."""
+"""The event stream: kills, slow readers, floods, and its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = ("mid-stream",)
     "point",
     [point if point in QUICK else pytest.param(point, marks=pytest.mark.slow) for point in POINTS],
 )
-def test_a_killed_gateway_loses_and_doubles_nothing(own_gateway: Gateway, point: str) -> None:
+def test_killed_gateway_loses_and_repeats_nothing(own_gateway: Gateway, point: str) -> None:
     gateway = own_gateway
     gateway.configure()
     process = gateway.start(HOOKLINE_CRASH_AT=f"{point}:3" if point == "mid-stream" else point)
@@ -76,7 +76,7 @@ def test_a_killed_gateway_loses_and_doubles_nothing(own_gateway: Gateway, point:
 
 
 @pytest.mark.slow
-def test_a_gateway_that_ends_closes_the_streams_and_goes_on_after(own_gateway: Gateway) -> None:
+def test_stopping_gateway_closes_streams_and_next_one_resyncs(own_gateway: Gateway) -> None:
     gateway = own_gateway
     gateway.configure()
     process = gateway.start()
@@ -101,7 +101,7 @@ def test_a_gateway_that_ends_closes_the_streams_and_goes_on_after(own_gateway: G
     asyncio.run(story())
 
 
-def test_an_answer_of_50000_words_is_whole(play: Any) -> None:
+def test_reply_of_50000_words_is_complete(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "huge please")
@@ -122,7 +122,7 @@ def test_an_answer_of_50000_words_is_whole(play: Any) -> None:
     play(story)
 
 
-def test_events_of_other_chats_do_not_affect_a_new_one(play: Any) -> None:
+def test_events_of_other_chats_do_not_affect_a_new_chat(play: Any) -> None:
     """A browser has one stream: it knows of later events than the chat that it turns to."""
 
     async def story(owner: Person) -> None:
@@ -159,7 +159,7 @@ def ids(data: bytes) -> list[str]:
     return [line[4:] for line in data.decode().splitlines() if line.startswith("id: ")]
 
 
-def test_a_slow_reader_begins_again_and_costs_no_memory() -> None:
+def test_slow_reader_gets_resync_and_bounded_memory() -> None:
     hub = EventHub("b")
     stream = hub.listen(PERSON, {"s": 0}, 0)
     hub.begin(stream)
@@ -172,7 +172,7 @@ def test_a_slow_reader_begins_again_and_costs_no_memory() -> None:
     assert hub.read(stream) == b""
 
 
-def test_a_ring_that_has_lost_what_a_page_needs_says_so() -> None:
+def test_stream_sends_resync_if_needed_events_were_dropped() -> None:
     hub = hub_of(MAX_EVENTS_PER_SESSION + 10)
     whole = hub.listen(PERSON, {"s": 10}, hub.n)
     assert len(ids(hub.begin(whole))) == MAX_EVENTS_PER_SESSION
@@ -185,7 +185,7 @@ def test_a_ring_that_has_lost_what_a_page_needs_says_so() -> None:
     assert b'"type":"resync"' in large.begin(stream)
 
 
-def test_others_are_told_only_what_they_may_see() -> None:
+def test_stream_hides_events_of_other_people() -> None:
     hub = EventHub("b")
     live = LiveTurns(hub, lambda: 0.0)
     streams = [hub.listen(who, {}, 0) for who in (PERSON, OPERATOR)]
@@ -202,7 +202,7 @@ def test_others_are_told_only_what_they_may_see() -> None:
     assert "near" not in mine + all_
 
 
-def test_pieces_that_come_fast_are_told_together() -> None:
+def test_fast_deltas_are_sent_together() -> None:
     async def story() -> None:
         hub = EventHub("b")
         live = LiveTurns(hub, lambda: 0.0)
@@ -221,7 +221,7 @@ def test_pieces_that_come_fast_are_told_together() -> None:
 
 
 @pytest.mark.slow
-def test_a_stalled_reader_delays_no_one(play: Any, gateway: Gateway) -> None:
+def test_stalled_reader_delays_no_one(play: Any, gateway: Gateway) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")
@@ -245,7 +245,7 @@ def test_a_stalled_reader_delays_no_one(play: Any, gateway: Gateway) -> None:
 
 
 @pytest.mark.slow
-def test_a_stream_ends_when_its_browser_is_logged_out(own_gateway: Gateway) -> None:
+def test_stream_ends_at_logout(own_gateway: Gateway) -> None:
     own_gateway.configure()
     own_gateway.start()
 

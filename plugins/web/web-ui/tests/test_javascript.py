@@ -1,4 +1,4 @@
-"""The modules' own tests, where node is; what they may not use; and that nothing grew too large."""
+"""The JavaScript modules: their node tests, forbidden APIs, types and size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_node_tests_pass() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.name)
-def test_no_module_makes_elements_of_strings(module: Path) -> None:
+def test_modules_build_no_html_from_strings(module: Path) -> None:
     text = module.read_text("utf-8")
     for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser"):
         assert name not in text
@@ -49,19 +49,19 @@ def test_no_module_makes_elements_of_strings(module: Path) -> None:
     assert len(text.splitlines()) <= 500
 
 
-def test_the_modules_keep_their_size() -> None:
+def test_modules_stay_within_line_limit() -> None:
     total = sum(len(code(file.read_text("utf-8"))) for file in MODULES)
     assert total <= LINES, f"{total} lines"
 
 
-def test_a_first_load_is_small() -> None:
+def test_first_load_stays_within_size_limit() -> None:
     assets = Assets()
     names = [*assets.modules, "app.css", "icon.svg"]  # views.css comes with a page, or the details
     total = sum(len(assets.all[name].packed) for name in names)
     assert total + PAGE <= FIRST_LOAD, f"{total} bytes"
 
 
-def test_a_style_sheet_that_is_sent_says_what_is_written() -> None:
+def test_minified_assets_keep_their_meaning() -> None:
     written = b"""/* Why. */
 :is(.a, .b) > * + h1,
 a:hover {
@@ -78,7 +78,7 @@ a:hover {
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.name)
-def test_what_is_sent_is_what_is_written_without_comments(module: Path) -> None:
+def test_sent_modules_equal_sources_without_comments(module: Path) -> None:
     left = Assets().all[f"js/{module.name}"].body.decode("utf-8")
     kept = [re.sub(r"/\*\* @type .*?\*/ ?", "", line) for line in code(module.read_text("utf-8"))]
     assert code(left) == [line.strip() for line in kept]
@@ -86,7 +86,7 @@ def test_what_is_sent_is_what_is_written_without_comments(module: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_types_in_comments_hold() -> None:
+def test_type_comments_pass_typescript() -> None:
     if shutil.which("npm") is None:
         pytest.skip("no npm: TypeScript, which checks the modules' types, comes with it")
     script = HERE.parent / "vendor" / "check_types.py"
@@ -97,7 +97,7 @@ def test_the_types_in_comments_hold() -> None:
 
 
 @pytest.mark.slow
-def test_the_bundle_is_what_its_script_makes() -> None:
+def test_vendored_bundle_matches_its_script() -> None:
     if shutil.which("npm") is None:
         pytest.skip("no npm: the bundle is made with it")
     script = HERE.parent / "vendor" / "make.py"

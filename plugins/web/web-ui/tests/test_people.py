@@ -1,4 +1,4 @@
-"""Whose what is: sessions, files and questions of several people, with a real gateway."""
+"""Sessions, files and questions of several people, with a real gateway."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PICTURE = base64.b64decode(
 """One dot, as PNG."""
 
 
-def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
+def test_person_sees_own_chats_and_operator_sees_all(play: Any) -> None:
     async def story(owner: Person, mia: Person, ben: Person) -> None:
         session = new()
         await mia.say(session, "a secret of mine")
@@ -55,7 +55,7 @@ def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
 
 
 @pytest.mark.slow
-def test_an_admin_who_never_wrote_is_asked_on_the_page(own_gateway: Gateway) -> None:
+def test_admin_without_chats_gets_approval_on_page(own_gateway: Gateway) -> None:
     async def story() -> None:
         mia, owner = await own_gateway.person("mia"), await own_gateway.person("owner")
         session = new()
@@ -78,7 +78,7 @@ def test_an_admin_who_never_wrote_is_asked_on_the_page(own_gateway: Gateway) -> 
     asyncio.run(asyncio.wait_for(story(), PATIENCE))
 
 
-def test_a_branch_is_a_chat_of_ones_own_and_leaves_the_first_alone(play: Any) -> None:
+def test_branch_is_a_chat_of_its_own_and_leaves_original_unchanged(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "one")
@@ -106,7 +106,7 @@ def test_a_branch_is_a_chat_of_ones_own_and_leaves_the_first_alone(play: Any) ->
     play(story)
 
 
-def test_an_approval_is_answered_once_by_the_owner_of_the_chat(play: Any) -> None:
+def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         session = new()
         await owner.say(session, "remove it")
@@ -139,7 +139,7 @@ def test_an_approval_is_answered_once_by_the_owner_of_the_chat(play: Any) -> Non
     play(story, "owner", "mia")
 
 
-def test_a_persons_approval_is_put_to_the_operator(play: Any) -> None:
+def test_approval_of_person_goes_to_operator(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         own, session = new(), new()
         await owner.say(own, "hello")
@@ -170,7 +170,7 @@ def test_a_persons_approval_is_put_to_the_operator(play: Any) -> None:
     play(story, "owner", "mia")
 
 
-def test_a_question_that_ends_a_turn_is_answered_by_a_press(play: Any) -> None:
+def test_clarify_question_is_answered_by_button(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "ask me")
@@ -189,7 +189,7 @@ def test_a_question_that_ends_a_turn_is_answered_by_a_press(play: Any) -> None:
     play(story)
 
 
-def test_files_are_served_to_their_owner_only(play: Any) -> None:
+def test_files_are_served_only_to_their_owner(play: Any) -> None:
     async def story(owner: Person, mia: Person, ben: Person) -> None:
         session, file = new(), new()
         put = {"content": b"col\n1\n"}
@@ -223,7 +223,7 @@ def test_files_are_served_to_their_owner_only(play: Any) -> None:
     play(story, "owner", "mia", "ben")
 
 
-def test_sessions_are_renamed_listed_by_page_and_exported(play: Any) -> None:
+def test_sessions_are_renamed_paged_and_exported(play: Any) -> None:
     async def story(eve: Person) -> None:
         sessions = [new() for _ in range(3)]
         for session in sessions:
@@ -273,7 +273,7 @@ def test_two_tabs_show_the_same(play: Any) -> None:
     play(story)
 
 
-def test_a_page_that_is_not_there_has_the_navigation_of_who_asks(play: Any) -> None:
+def test_error_page_has_navigation_of_the_person(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         for path, who, status in (("/nothing", mia, 404), ("/plugins", mia, 403)):
             answer = await who.client.get(path, headers={"Accept": "text/html"})

@@ -1,4 +1,4 @@
-"""What a view becomes in HTML: all of it is there, and nothing of it is markup."""
+"""Views as HTML: complete, and escaped."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ EVERY_PART = [
 
 
 @pytest.mark.parametrize("part", EVERY_PART, ids=lambda part: type(part).__name__)
-def test_no_text_of_a_view_becomes_markup(part: Any) -> None:
+def test_view_text_is_escaped(part: Any) -> None:
     page = shown(part, subtitle=EVIL, crumbs=[Link(EVIL, "/")])
     assert "<img" not in page
     for tag in re.findall(r"<[^>]*>", page):
         assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r'"[^"]*"', '""', tag)), tag
 
 
-def test_a_secret_is_never_sent() -> None:
+def test_secret_field_value_is_never_sent() -> None:
     page = shown(Form("/x", [Field("key", "Key", "secret", "hunter2")]))
     assert "hunter2" not in page
     assert "Leave empty to keep it" in page
@@ -117,7 +117,7 @@ def test_a_secret_is_never_sent() -> None:
         ("/\\evil.example", "#"),
     ],
 )
-def test_only_addresses_that_do_nothing_are_links(address: str, leads: str) -> None:
+def test_unsafe_addresses_are_not_links(address: str, leads: str) -> None:
     assert f'<a href="{leads}"' in shown(Table(["A"], [Row([Link("go", address)])]))
 
 
@@ -132,14 +132,14 @@ def test_only_addresses_that_do_nothing_are_links(address: str, leads: str) -> N
         "```<script>\nalert(1)\n```",
     ],
 )
-def test_markdown_makes_no_other_elements(text: str) -> None:
+def test_markdown_creates_no_unsafe_elements(text: str) -> None:
     page = shown(Markdown(text))
     inner = page[page.index('<div class="md">') : page.index("</main>")]
     assert not re.search(r"<(?!/?(?:a|p|div|pre|code|h\d)\b)", inner), inner
     assert "javascript:" not in re.sub(r"<p>.*?</p>", "", inner)
 
 
-def test_markdown_of_every_kind() -> None:
+def test_markdown_renders_every_kind_of_element() -> None:
     page = shown(
         Markdown(
             "# One\n\n- a\n- **b**\n\n3. c\n\n> q\n\n`x<y`\n\n| a | b |\n|--:|:-:|\n| 1 | ~~2~~ |"
@@ -152,7 +152,7 @@ def test_markdown_of_every_kind() -> None:
         assert piece in page
 
 
-def test_whoever_is_logged_in_can_log_out_on_every_page() -> None:
+def test_every_page_has_a_sign_out_button() -> None:
     person = Identity("web", "mia", "person", "d2")
     text = shown(Text("Words"), request=Request(who=person))
     assert (
@@ -161,7 +161,7 @@ def test_whoever_is_logged_in_can_log_out_on_every_page() -> None:
     )
 
 
-def test_the_navigation_names_where_one_is() -> None:
+def test_navigation_marks_the_current_page() -> None:
     page = shown()
     assert '<nav class="nav-main" aria-label="Main">' in page
     assert page.count("aria-current") == 1
@@ -170,16 +170,16 @@ def test_the_navigation_names_where_one_is() -> None:
 
 
 @pytest.mark.parametrize(("cookie", "theme"), [("a=b; hookline-theme=dark", "dark"), ("", None)])
-def test_the_theme_is_that_of_the_cookie(cookie: str, theme: str | None) -> None:
+def test_theme_follows_cookie(cookie: str, theme: str | None) -> None:
     page = shown(request=Request(cookie=cookie))
     assert ('data-theme="dark"' in page) is (theme == "dark")
 
 
-def test_a_cookie_is_no_way_into_the_page() -> None:
+def test_theme_cookie_cannot_inject_markup() -> None:
     assert "evil" not in shown(request=Request(cookie='hookline-theme="><evil>'))
 
 
-def test_times_figures_and_control_characters() -> None:
+def test_times_numbers_and_control_characters_are_formatted() -> None:
     page = shown(Table(["A"], [Row([Timestamp(0), 1234567, 0.25, Code("a\u202eb")])]))
     assert 'datetime="1970-01-01T00:00:00+00:00"' in page
     assert "1,234,567" in page
@@ -187,7 +187,7 @@ def test_times_figures_and_control_characters() -> None:
     assert 'a<span class="control">U+202E</span>b' in page
 
 
-def test_a_long_timeline_is_folded() -> None:
+def test_long_timeline_is_folded() -> None:
     page = shown(Timeline([TimelineStep(f"step {n}") for n in range(203)]))
     assert "3 more steps" in page
     assert "step 202" in page
@@ -195,20 +195,20 @@ def test_a_long_timeline_is_folded() -> None:
 
 @pytest.mark.parametrize("kind", ["bar", "stacked", "line"])
 @pytest.mark.parametrize("figures", [[0, 0], [1, 2], [-5, 3], [1e12, 2], [0.001], []])
-def test_a_chart_of_any_figures(kind: Any, figures: list[float]) -> None:
+def test_chart_renders_any_numbers(kind: Any, figures: list[float]) -> None:
     page = shown(Chart("C", ["a", "b"], {"x": figures, "y": [1, 1]}, kind))
     assert 'role="img" aria-label="C: x, y"' in page
     assert "nan" not in page
     assert "<summary>Data" in page
 
 
-def test_the_names_below_a_chart_are_whole() -> None:
+def test_chart_labels_are_not_truncated() -> None:
     page = shown(Chart("C", ["files", "session-search"], {"x": [1, 2]}, "bar"))
     for text in ("files", "session-", "search"):
         assert f'text-anchor="middle">{text}</text>' in page
 
 
-def test_a_difference_is_shown_line_by_line() -> None:
+def test_diff_is_shown_line_by_line() -> None:
     before = "\n".join(map(str, range(30)))
     page = shown(Diff(before, before.replace("15", "x")))
     assert '<div class="del">- 15</div>' in page
@@ -218,7 +218,7 @@ def test_a_difference_is_shown_line_by_line() -> None:
     assert "No changes." in shown(Diff("a", "a"))
 
 
-def test_a_problem_has_a_way_out() -> None:
+def test_error_page_is_escaped_and_has_a_link_back() -> None:
     problem = Problem(503, "busy", EVIL, "Wait.", {"Retry-After": "3"})
     answer = asyncio.run(RENDERER.problem(Request(), problem))
     text = bytes(answer.body).decode()
@@ -228,7 +228,7 @@ def test_a_problem_has_a_way_out() -> None:
         assert piece in text
 
 
-def test_a_problem_of_nobody_known_shows_no_navigation() -> None:
+def test_error_page_without_login_shows_no_navigation() -> None:
     answer = asyncio.run(RENDERER.problem(Request(who=None), Problem(421, "host", "Wrong.")))
     text = bytes(answer.body).decode()
     assert "Wrong." in text
@@ -236,13 +236,13 @@ def test_a_problem_of_nobody_known_shows_no_navigation() -> None:
     assert "<nav" not in text
 
 
-def test_a_long_address_in_a_table_may_be_broken_and_words_are_not() -> None:
+def test_table_breaks_long_urls_but_not_words() -> None:
     page = shown(Table(["A", "B"], [Row([f"https://a.example/{'x' * 40}", "some words " * 9])]))
     assert page.count('class="unbroken"') == 1
     assert '<td role="cell" data-label="A" class="unbroken">https://' in page
 
 
-def test_one_line_about_a_step_is_not_folded() -> None:
+def test_single_line_step_detail_is_not_folded() -> None:
     page = shown(
         Timeline([TimelineStep("a", "", 0, 1, "one line"), TimelineStep("b", "", 0, 1, "one\ntwo")])
     )
@@ -253,6 +253,6 @@ def test_one_line_about_a_step_is_not_folded() -> None:
 @pytest.mark.parametrize(
     ("get", "option"), [(True, '<option value="" selected>Any<'), (False, "<option selected><")]
 )
-def test_no_choice_is_any_where_one_searches(get: bool, option: str) -> None:
+def test_empty_choice_is_any_in_search_forms(get: bool, option: str) -> None:
     kind = Field("kind", "Kind", "choice", "", ("", "tool"))
     assert option in shown(Form("/audit", [kind], "Find", get=get))

@@ -1,4 +1,4 @@
-"""The drawer of a turn, and that nothing of the page is imported where it is off."""
+"""The details of a turn, and no imports where the page is off."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from .browser import Person, new
 
 
-def test_a_turn_is_shown_by_every_plugin_that_makes_turns_visible(play: Any) -> None:
+def test_turn_details_show_parts_of_all_plugins(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "look twice")
@@ -32,7 +32,7 @@ def test_a_turn_is_shown_by_every_plugin_that_makes_turns_visible(play: Any) -> 
     play(story)
 
 
-def test_a_plan_is_one_aside_that_changes_while_the_turn_runs(play: Any) -> None:
+def test_plan_is_one_aside_that_changes_during_turn(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")
@@ -55,7 +55,7 @@ def test_a_plan_is_one_aside_that_changes_while_the_turn_runs(play: Any) -> None
     play(story)
 
 
-def test_off_the_page_is_not_imported(tmp_path: Path) -> None:
+def test_disabled_page_is_not_imported(tmp_path: Path) -> None:
     script = tmp_path / "model.yaml"
     script.write_text('steps: [{when: ".", text: "hi"}]')
     home = tmp_path / "home"

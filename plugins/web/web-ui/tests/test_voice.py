@@ -16,7 +16,7 @@ WAV = (
 WAV += b"data" + struct.pack("<I", 0)
 
 
-def test_a_voice_message_is_transcribed_and_an_answer_can_be_read_aloud(play: Any) -> None:
+def test_voice_message_is_transcribed_and_reply_can_be_read_aloud(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         state = await owner.get("/state")
         assert state["voice"] == {"listen": False, "speak": False}  # nobody offers it
@@ -44,7 +44,7 @@ def test_a_voice_message_is_transcribed_and_an_answer_can_be_read_aloud(play: An
     play(story, "owner", "mia")
 
 
-def test_a_voice_message_that_is_no_sound_is_a_file(play: Any) -> None:
+def test_voice_upload_that_is_not_audio_becomes_a_file(play: Any) -> None:
     async def story(owner: Person) -> None:
         made = await owner.ask("PUT", f"/files/{new()}?voice=1", 201, content=b"plain text")
         assert made["kind"] == "file"

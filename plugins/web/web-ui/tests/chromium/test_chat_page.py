@@ -1,4 +1,4 @@
-"""The chat page as people use it: written in, approved in, with the keyboard, on a phone, twice."""
+"""The chat page: messages, approvals, keyboard, phone, several windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLACE = "document.querySelector('article[data-role=assistant]').getBoundingClien
 
 
 @pytest.mark.slow
-def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
+def test_reply_is_shown_after_reload(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -34,7 +34,7 @@ def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["/help", "/resume"])
-def test_a_command_in_a_new_chat_is_answered_once(window: New, command: str) -> None:
+def test_command_in_new_chat_gets_one_reply(window: New, command: str) -> None:
     one = window().open()
     one.box.fill(command)
     one.page.keyboard.press("Escape")  # what is proposed
@@ -53,7 +53,7 @@ def test_a_command_in_a_new_chat_is_answered_once(window: New, command: str) -> 
 
 
 @pytest.mark.slow
-def test_an_answer_to_a_question_stands_once(window: New) -> None:
+def test_answer_to_question_is_shown_once(window: New) -> None:
     one = window().open()
     for said, press in (("ask me", "Yes"), ("ask me", "")):
         one.open("/").say(said)
@@ -68,7 +68,7 @@ def test_an_answer_to_a_question_stands_once(window: New) -> None:
         assert one.log.locator("article[data-role=user]").count() == 2
 
 
-def test_the_end_of_a_turn_moves_nothing(window: New) -> None:
+def test_end_of_turn_does_not_move_the_page(window: New) -> None:
     one = window().open()
     one.say("long please")
     answer = one.log.locator('article[data-role="assistant"]').first
@@ -81,7 +81,7 @@ def test_the_end_of_a_turn_moves_nothing(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) -> None:
+def test_new_chat_is_named_during_its_first_turn(window: New) -> None:
     one = window().open()
     one.say("remove it")
     group = one.page.get_by_role("group", name="Approval")
@@ -96,7 +96,7 @@ def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) 
 
 
 @pytest.mark.slow
-def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) -> None:
+def test_approval_for_another_person_is_shown_in_any_open_chat(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")
     one.settled()
@@ -116,7 +116,7 @@ def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) 
 
 
 @pytest.mark.slow
-def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
+def test_chat_list_names_the_owner_of_each_chat(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     for each, said in ((one, "of the owner"), (other, "of another")):
         each.say(said)
@@ -133,7 +133,7 @@ def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_person_with_many_chats_reaches_them_all(window: New) -> None:
+def test_chat_list_scrolls_to_every_chat(window: New) -> None:
     one = window().open()
     one.page.evaluate("""async () => {
       for (let n = 0; n < 45; n += 1) {
@@ -172,7 +172,7 @@ def test_a_person_with_many_chats_reaches_them_all(window: New) -> None:
     one.page.get_by_role("heading", name="Sessions", level=1).wait_for()
 
 
-def test_the_keyboard_stays_at_a_chat_while_the_list_is_drawn(window: New) -> None:
+def test_focus_stays_on_chat_while_list_is_redrawn(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -189,7 +189,7 @@ def test_the_keyboard_stays_at_a_chat_while_the_list_is_drawn(window: New) -> No
 
 
 @pytest.mark.slow
-def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
+def test_approval_answered_by_admin_is_shown_once(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")
     one.settled()
@@ -212,7 +212,7 @@ def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
+def test_long_queue_keeps_buttons_in_view(window: New) -> None:
     one = window(360, 640).open()
     one.say("remove it")
     group = one.page.get_by_role("group", name="Approval")
@@ -238,7 +238,7 @@ def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_browsers_one_answers(window: New) -> None:
+def test_question_answered_in_one_browser_closes_in_the_other(window: New) -> None:
     one = window().open()
     one.say("remove it")
     groups = [one.page.get_by_role("group", name="Approval")]
@@ -264,7 +264,7 @@ def test_of_two_browsers_one_answers(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:
+def test_long_command_can_be_read_and_denied_on_a_phone(window: New) -> None:
     one = window(360, 640, has_touch=True, is_mobile=True).open()
     one.say("remove it")
     group = one.page.get_by_role("group", name="Approval")
@@ -320,7 +320,7 @@ def test_hostile_markdown_stays_text(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_everything_with_the_keyboard_alone(window: New) -> None:
+def test_chat_page_works_with_keyboard_only(window: New) -> None:
     one = window().open()
     keys = one.page.keyboard
     keys.type("hello")
@@ -360,7 +360,7 @@ def test_everything_with_the_keyboard_alone(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_two_tabs_show_the_same_by_one_stream(window: New) -> None:
+def test_two_tabs_share_one_stream_and_show_the_same(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -375,7 +375,7 @@ def test_two_tabs_show_the_same_by_one_stream(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_draft_and_a_file_survive_a_reload(window: New, tmp_path: Any) -> None:
+def test_draft_and_file_survive_reload(window: New, tmp_path: Any) -> None:
     note = tmp_path / "note.txt"
     note.write_text("remember the milk")
     one = window().open()

@@ -1,4 +1,4 @@
-"""A recording that is sent, an answer that is played, and a picture, in a real browser."""
+"""A recording is sent and a reply is read aloud, in a real browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def speaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def gateway_with_speech(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway with a service that hears and speaks."""
-    made = Gateway(tmp_path_factory.mktemp("speaking"))
+    made = Gateway(tmp_path_factory.mktemp("gateway_with_speech"))
     made.configure(SCRIPT, voice=True)
     made.start(SPEAKS="1")
     yield made
@@ -26,19 +26,17 @@ def speaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def one(chromium: Any, speaking: Gateway) -> Iterator[Window]:
+def one(chromium: Any, gateway_with_speech: Gateway) -> Iterator[Window]:
     """A window of the owner."""
     context = chromium.new_context()
-    _log_in(context, speaking, "owner")
-    made = Window(context.new_page(), speaking.url).open()
+    _log_in(context, gateway_with_speech, "owner")
+    made = Window(context.new_page(), gateway_with_speech.url).open()
     yield made
     context.close()
     assert made.faults == []
 
 
-def test_what_is_recorded_is_heard_and_the_answer_is_read_aloud(
-    one: Window, tmp_path: Path
-) -> None:
+def test_recording_is_transcribed_and_reply_is_read_aloud(one: Window, tmp_path: Path) -> None:
     one.button("Record").press("Enter")
     one.button("Stop recording").wait_for()
     one.page.wait_for_timeout(1200)

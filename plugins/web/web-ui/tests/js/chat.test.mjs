@@ -42,14 +42,14 @@ const WHOLE = ["user: hi", `assistant: ${TEXT}`];
 const play = (chat, from, to = events.length) =>
   events.slice(from, to).every((event) => chat.apply(event, event.id));
 
-test("events alone", () => {
+test("events alone build the chat", () => {
   const chat = new Chat("s");
   assert.ok(play(chat, 0));
   assert.deepEqual(shown(chat), WHOLE);
   assert.equal(chat.turn, null);
 });
 
-test("a snapshot at any place, and events from any earlier place", () => {
+test("a snapshot at any point, with events from any earlier point", () => {
   for (let at = 0; at <= events.length; at += 1) {
     for (let from = 0; from <= at; from += 1) {
       const chat = new Chat("s");
@@ -61,7 +61,7 @@ test("a snapshot at any place, and events from any earlier place", () => {
   }
 });
 
-test("a snapshot at any place of what is shown already", () => {
+test("a snapshot at any point of what is already shown", () => {
   for (let at = 0; at <= events.length; at += 1) {
     const chat = new Chat("s");
     play(chat, 0, at);
@@ -71,7 +71,7 @@ test("a snapshot at any place of what is shown already", () => {
   }
 });
 
-test("every event twice", () => {
+test("every event twice changes nothing", () => {
   const chat = new Chat("s");
   for (const event of events) for (const _ of [1, 2]) assert.ok(chat.apply(event));
   assert.deepEqual(shown(chat), WHOLE);
@@ -142,7 +142,7 @@ test("a question opens, and closes with who answered", () => {
   assert.match(chat.items.at(-1).text, /web:ann answered: Once/);
 });
 
-test("what was answered stands where it was after a reload", () => {
+test("an answered question keeps its place after a reload", () => {
   const chat = new Chat("s");
   const answers = [{ question: "q", choice: "Deny", by: "web:ann", at: 15 }];
   const said = (seq, role, created) => ({ seq, role, created, turn: "t", blocks: [] });
@@ -151,14 +151,14 @@ test("what was answered stands where it was after a reload", () => {
   assert.deepEqual(chat.items.map((one) => one.text ?? one.seq), [1, 2, "web:ann denied this.", 3]);
 });
 
-test("the answer to a question of the model is its message alone", () => {
+test("the answer to a question of the model is shown only as a message", () => {
   const chat = new Chat("s");
   chat.apply({ type: "question", ts: 1, id: "q", kind: "clarify", text: "?", choices: [] });
   chat.apply({ type: "answered", ts: 2, question: "q", choice: "Tea", by: "web:ann" });
   assert.deepEqual([chat.question, chat.items], [null, []]);
 });
 
-test("a command and its answer are one thing", () => {
+test("a command and its reply are one item", () => {
   const chat = new Chat("s");
   chat.send("k", "/help", []);
   chat.apply({ type: "user", ts: 1, turn: null, message_id: "k", text: "/help", command: true });
@@ -169,7 +169,7 @@ test("a command and its answer are one thing", () => {
   );
 });
 
-test("a command whose answer comes first is not said to wait", () => {
+test("a command whose reply comes first is not shown as waiting", () => {
   const chat = new Chat("s");
   chat.load({ ...snapshot(0), turn: null, queue: [{ message_id: "k", text: "/resume" }] });
   chat.apply({ type: "result", ts: 2, turn: null, message_id: "k", text: "Which?", id: "r" });
@@ -179,7 +179,7 @@ test("a command whose answer comes first is not said to wait", () => {
   assert.deepEqual({ command, text }, { command: "/resume", text: "Which?" });
 });
 
-test("a command that is answered is not said to be on its way", () => {
+test("a command with a reply is not shown as sending", () => {
   const chat = new Chat("s");
   chat.send("k", "/resume", []);
   chat.load(snapshot(0)); // taken while the command is worked on: it waits no more
@@ -188,7 +188,7 @@ test("a command that is answered is not said to be on its way", () => {
   assert.equal(chat.sending.size, 0);
 });
 
-test("a snapshot of an answer under way goes on with what is drawn", () => {
+test("a snapshot of a running reply continues what is drawn", () => {
   const chat = new Chat("s");
   play(chat, 0, 5);
   const live = chat.items.at(-1);
@@ -198,7 +198,7 @@ test("a snapshot of an answer under way goes on with what is drawn", () => {
   assert.deepEqual(shown(chat), WHOLE);
 });
 
-test("what was told during a turn stays where it was told", () => {
+test("a notice during a turn keeps its place", () => {
   const chat = new Chat("s");
   const told = (type, ts, more) => ({ type, session: "s", turn: "t", ts, attempt: 1, ...more });
   const asking = { ...answer, created: 2, blocks: [{ type: "text", text: "May I?" }] };

@@ -5,12 +5,12 @@ import { StreamedMarkdown } from "../../src/hookline_web_ui/static/js/markdown.j
 import { EventReader } from "../../src/hookline_web_ui/static/js/stream.js";
 import * as util from "../../src/hookline_web_ui/static/js/util.js";
 
-test("control characters are seen", () => {
+test("control characters are shown", () => {
   const shown = util.pieces("a\u202eb\u0000").map((one) => one.text);
   assert.deepEqual(shown, ["a", "U+202E", "b", "U+0000"]);
 });
 
-test("only http, https and mailto lead outside", () => {
+test("only http, https and mailto become external links", () => {
   for (const bad of ["javascript:x", "data:text/html,x", "/login", "//a.example", " jAvascript:x", "x"]) {
     assert.equal(util.outside(bad), null, bad);
   }
@@ -21,7 +21,7 @@ test("only http, https and mailto lead outside", () => {
   }
 });
 
-test("a difference gives both texts back", () => {
+test("a diff contains both texts", () => {
   const texts = ["", "a\n", "a\nb\nc\n", "a\nX\nc\n", "b\na\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"];
   for (const before of texts) {
     for (const after of texts) {
@@ -35,12 +35,12 @@ test("a difference gives both texts back", () => {
   }
 });
 
-test("a unified difference", () => {
+test("a unified diff is parsed", () => {
   const lines = util.unified("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same\n");
   assert.deepEqual(lines.map((one) => one.mark), ["gap", "del", "add", "same"]);
 });
 
-test("events come whole, whatever pieces they come in", () => {
+test("events are read whole from any chunks", () => {
   const text = ': hello\n\nid: b.1\ndata: {"a":1}\n\nid: b.2\ndata: {"b":"\u00e4"}\n\n';
   for (let size = 1; size < text.length; size += 1) {
     const reader = new EventReader();
@@ -87,7 +87,7 @@ const plain = (node) => {
   return `<${name}>${inner}${node.props.text ?? ""}</>`;
 };
 
-test("Markdown that grows ends as what it is at once", () => {
+test("growing Markdown ends like Markdown drawn at once", () => {
   const whole = plain(new StreamedMarkdown().set(MARKDOWN, true).nodes);
   for (const size of [1, 3, 7, 50]) {
     const growing = new StreamedMarkdown();
@@ -96,7 +96,7 @@ test("Markdown that grows ends as what it is at once", () => {
   }
 });
 
-test("blocks that are whole are drawn once", () => {
+test("complete blocks are drawn once", () => {
   const growing = new StreamedMarkdown().set("one\n\ntwo\n\nthr");
   const first = growing.nodes[0].props.children[0];
   growing.set("one\n\ntwo\n\nthree\n\nfour");
@@ -107,7 +107,7 @@ test("blocks that are whole are drawn once", () => {
   assert.equal(growing.nodes[0], lot);
 });
 
-test("a long text is drawn piece by piece, and ends as what it is at once", () => {
+test("long text drawn in pieces ends like text drawn at once", () => {
   const texts = [`${MARKDOWN}\n\n`.repeat(30), "word ".repeat(5000), `${"😀".repeat(999)} [a]\n\n[a]: x`];
   for (const text of texts) {
     const whole = plain(new StreamedMarkdown().set(text, true).nodes);
@@ -127,7 +127,7 @@ test("a long text is drawn piece by piece, and ends as what it is at once", () =
   }
 });
 
-test("another text takes the place of what was drawn", () => {
+test("another text replaces what was drawn", () => {
   const growing = new StreamedMarkdown().set("one\n\ntwo\n\nthree", false);
   growing.set("something else", false, 1);
   while (growing.text !== "something else") growing.set("something else", false, 1);

@@ -1,4 +1,4 @@
-"""A session of 10,000 messages opens by its end, and is read page by page."""
+"""A session of 10,000 messages opens at its end, and is read page by page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FROM n, messages m WHERE m.session_id = :id AND m.seq <= 2
 """
 
 
-def test_a_session_of_10000_messages_is_read_from_its_end(play: Any, gateway: Gateway) -> None:
+def test_session_of_10000_messages_is_read_from_its_end(play: Any, gateway: Gateway) -> None:
     async def story(owner: Person) -> None:
         session = new()
         await owner.say(session, "hello")

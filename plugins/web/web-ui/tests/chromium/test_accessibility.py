@@ -1,4 +1,4 @@
-"""What assistive technology meets, in both themes and enlarged: axe finds nothing serious."""
+"""Accessibility: axe in both themes and enlarged, the status line, and a phone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def faults(one: Window) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("zoom", [1, 2])
-def test_nothing_serious(window: New, theme: str, zoom: int) -> None:
+def test_axe_finds_no_serious_issue(window: New, theme: str, zoom: int) -> None:
     one = window(1280 // zoom, 800 // zoom, color_scheme=theme).open()
     found = faults(one)
     one.say("look twice")
@@ -56,7 +56,7 @@ def test_nothing_serious(window: New, theme: str, zoom: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_status_tells_begin_question_and_end_once(window: New) -> None:
+def test_status_announces_start_question_and_end_once(window: New) -> None:
     one = window().open()
     one.page.evaluate(
         """() => {
@@ -82,7 +82,7 @@ def test_a_status_tells_begin_question_and_end_once(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_phone_reaches_every_page_and_other_is_written(window: New) -> None:
+def test_phone_menu_reaches_every_page_and_other_focuses_the_box(window: New) -> None:
     one = window(360, 640).open()
     one.say("ask me")
     dock = one.page.get_by_role("group", name="Question")

@@ -1,4 +1,4 @@
-"""The chat page in a first week: files, drafts, other scripts, formulas, failures, low windows."""
+"""The chat page: files, drafts, other scripts, formulas, failures, small windows, menus."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def attach(one: Window, *files: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_picture_stands_once_and_a_path_nowhere(window: New, tmp_path: Path) -> None:
+def test_picture_is_shown_once_without_its_path(window: New, tmp_path: Path) -> None:
     note = tmp_path / "note.txt"
     note.write_text("milk")
     one = window().open()
@@ -100,7 +100,7 @@ def test_a_picture_stands_once_and_a_path_nowhere(window: New, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_message_is_edited_with_its_files(window: New, tmp_path: Path) -> None:
+def test_edited_message_keeps_its_files(window: New, tmp_path: Path) -> None:
     note = tmp_path / "list.txt"
     note.write_text("milk")
     one = window().open()
@@ -124,7 +124,7 @@ def test_a_message_is_edited_with_its_files(window: New, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_chat_that_begins_with_a_picture_has_its_name(window: New, tmp_path: Path) -> None:
+def test_chat_started_with_picture_is_named_after_it(window: New, tmp_path: Path) -> None:
     one = window().open()
     attach(one, picture(tmp_path / "holiday.png"))
     one.button("Send").click()
@@ -146,14 +146,14 @@ DROP = """() => {
 }"""
 
 
-def test_a_file_is_taken_wherever_it_is_dropped(window: New) -> None:
+def test_file_can_be_dropped_anywhere_on_the_page(window: New) -> None:
     one = window().open()
     assert one.page.evaluate(DROP) == [True, True]  # else the browser opens it in place of the chat
     one.button("Remove dropped.txt").wait_for()
 
 
 @pytest.mark.slow
-def test_a_new_chat_keeps_what_was_begun(window: New) -> None:
+def test_draft_of_new_chat_survives_navigation(window: New) -> None:
     one = window().open()
     one.box.fill("half a thought")
     one.page.get_by_role("link", name="Sessions").click()
@@ -167,7 +167,7 @@ def test_a_new_chat_keeps_what_was_begun(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_message_of_ones_own_is_folded(window: New) -> None:
+def test_long_own_message_is_folded(window: New) -> None:
     one = window().open()
     text = "\n".join(f"line {n} of what was pasted" for n in range(3000))
     one.say(text)
@@ -180,7 +180,7 @@ def test_a_long_message_of_ones_own_is_folded(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_formulas_stand_as_they_are_written(window: New) -> None:
+def test_formulas_are_shown_as_written(window: New) -> None:
     one = window().open()
     one.say("formulas")
     one.settled()
@@ -206,7 +206,7 @@ RIGHT = """node => {
 
 
 @pytest.mark.slow
-def test_a_text_is_read_from_its_own_side(window: New) -> None:
+def test_text_is_shown_in_its_own_direction(window: New) -> None:
     one = window().open()
     one.say("arabic")
     one.settled()
@@ -218,7 +218,7 @@ def test_a_text_is_read_from_its_own_side(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_what_went_wrong_is_told_once_also_after_a_reload(window: New) -> None:
+def test_error_is_shown_once_also_after_reload(window: New) -> None:
     one = window().open()
     one.say("break")
     one.settled()
@@ -231,7 +231,7 @@ def test_what_went_wrong_is_told_once_also_after_a_reload(window: New) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(640, 400), (844, 390)])
-def test_what_is_asked_is_seen_in_a_low_window(window: New, size: tuple[int, int]) -> None:
+def test_question_is_visible_in_a_low_window(window: New, size: tuple[int, int]) -> None:
     one = window(*size).open()
     for said, name, last in (("remove it", "Approval", "Deny"), ("ask me", "Question", "Other")):
         one.say(said)
@@ -249,7 +249,7 @@ def test_what_is_asked_is_seen_in_a_low_window(window: New, size: tuple[int, int
 
 
 @pytest.mark.slow
-def test_a_login_that_is_over_is_told_and_leads_back(window: New) -> None:
+def test_expired_login_offers_sign_in_and_returns_to_chat(window: New) -> None:
     one = window(name="ben").open()
     one.say("hello")
     one.settled()
@@ -262,7 +262,7 @@ def test_a_login_that_is_over_is_told_and_leads_back(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_wrong_value_is_brought_into_view(window: New) -> None:
+def test_invalid_field_is_scrolled_into_view(window: New) -> None:
     one = window(1280, 500).open("/schedule")
     one.page.get_by_label("What to do").fill("say hi")
     one.page.get_by_label("When").fill("every 2h")
@@ -276,7 +276,7 @@ def test_a_wrong_value_is_brought_into_view(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_the_menu_of_a_chat_is_below_its_button(window: New) -> None:
+def test_chat_menu_is_below_its_button(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -293,7 +293,7 @@ def test_the_menu_of_a_chat_is_below_its_button(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_title_is_changed_by_enter_and_left_by_escape(window: New) -> None:
+def test_title_edit_is_saved_by_enter_and_cancelled_by_escape(window: New) -> None:
     one = window().open()
     sent: list[str] = []
     one.page.on("request", lambda asked: sent.append(asked.method))
@@ -314,7 +314,7 @@ def test_a_title_is_changed_by_enter_and_left_by_escape(window: New) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
-def test_escape_closes_what_is_open(window: New, width: int) -> None:
+def test_escape_closes_open_menu(window: New, width: int) -> None:
     one = window(width, 800).open()
     one.say("hello")
     one.settled()
@@ -328,7 +328,7 @@ def test_escape_closes_what_is_open(window: New, width: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_question_is_told_above_the_details_that_cover_it(window: New) -> None:
+def test_question_is_announced_above_open_details(window: New) -> None:
     one = window(390, 844).open()
     one.say("hello")
     one.settled()
@@ -344,7 +344,7 @@ def test_a_question_is_told_above_the_details_that_cover_it(window: New) -> None
 
 
 @pytest.mark.slow
-def test_the_keyboard_is_in_the_message_after_stop(window: New) -> None:
+def test_focus_returns_to_message_box_after_stop(window: New) -> None:
     one = window().open()
     one.say("remove it")
     one.page.get_by_role("group", name="Approval").wait_for()
@@ -354,7 +354,7 @@ def test_the_keyboard_is_in_the_message_after_stop(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_a_job_that_is_added_on_the_page_answers_there(window: New) -> None:
+def test_job_added_from_chat_page_replies_there(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()

@@ -1,4 +1,4 @@
-"""Nothing is lost and nothing doubled, whatever happens to page, network and gateway."""
+"""Nothing is lost or shown twice after reloads, network failures and kills."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wait_for(one: Window, words: int) -> None:
     )
 
 
-def test_a_reload_in_the_middle_at_every_tenth_piece(window: New) -> None:
+def test_reload_during_reply_loses_and_repeats_nothing(window: New) -> None:
     one = window().open()
     one.say("long please")
     for words in range(10, 200, 10):
@@ -42,7 +42,7 @@ def test_a_reload_in_the_middle_at_every_tenth_piece(window: New) -> None:
     assert one.log.get_by_role("article").count() == 2
 
 
-def test_an_answer_that_is_drawn_over_many_frames(window: New) -> None:
+def test_huge_reply_is_drawn_completely(window: New) -> None:
     one = window().open()
     one.say("huge please")
     one.until("() => (document.querySelector('.md')?.innerText ?? '').length > 500")
@@ -55,7 +55,7 @@ def test_an_answer_that_is_drawn_over_many_frames(window: New) -> None:
         one.page.reload()
 
 
-def test_a_paragraph_that_is_drawn_in_pieces(window: New) -> None:
+def test_huge_paragraph_is_drawn_completely(window: New) -> None:
     one = window().open()
     one.say("paragraph please")
     one.settled()
@@ -68,7 +68,7 @@ def test_a_paragraph_that_is_drawn_in_pieces(window: New) -> None:
     assert one.said() == [shown]
 
 
-def test_a_network_that_comes_and_goes(window: New) -> None:
+def test_reply_is_complete_after_network_failures(window: New) -> None:
     one = window().open()
     one.say("long please")
     context = one.page.context
@@ -85,7 +85,7 @@ def test_a_network_that_comes_and_goes(window: New) -> None:
     assert answer(one).split() == PLAIN.split()
 
 
-def test_what_is_sent_offline_arrives_once(window: New) -> None:
+def test_message_sent_offline_arrives_once(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -99,7 +99,7 @@ def test_what_is_sent_offline_arrives_once(window: New) -> None:
     assert one.log.inner_text().count("sent into the void") == 1
 
 
-def test_three_presses_are_one_message(window: New) -> None:
+def test_three_clicks_send_one_message(window: New) -> None:
     one = window().open()
     one.box.fill("hello")
     one.button("Send").evaluate("b => { b.click(); b.click(); b.click(); }")
@@ -108,7 +108,7 @@ def test_three_presses_are_one_message(window: New) -> None:
     assert one.log.get_by_role("article").count() == 2
 
 
-def test_a_lost_answer_to_a_post_makes_no_second_turn(window: New) -> None:
+def test_lost_response_to_post_causes_no_second_turn(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -129,7 +129,7 @@ def test_a_lost_answer_to_a_post_makes_no_second_turn(window: New) -> None:
     assert one.log.get_by_role("article").count() == 4
 
 
-def test_eight_tabs_load_and_follow(window: New) -> None:
+def test_eight_tabs_load_and_follow_by_one_stream(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -147,7 +147,7 @@ def test_eight_tabs_load_and_follow(window: New) -> None:
         tab.settled(3)
 
 
-def test_a_message_during_a_turn_waits_and_stop_ends_it(window: New) -> None:
+def test_message_during_turn_waits_and_stop_ends_turn(window: New) -> None:
     one = window().open()
     one.say("long please")
     wait_for(one, 10)
@@ -160,7 +160,7 @@ def test_a_message_during_a_turn_waits_and_stop_ends_it(window: New) -> None:
     assert "slow11x19" not in one.log.inner_text()
 
 
-def test_resume_leads_to_the_session_that_is_reopened(window: New) -> None:
+def test_resume_command_opens_the_session(window: New) -> None:
     one = window().open()
     one.say("hello, first")
     one.settled()
@@ -173,7 +173,7 @@ def test_resume_leads_to_the_session_that_is_reopened(window: New) -> None:
     assert "hello, first" in one.log.inner_text()
 
 
-def test_an_edited_message_branches(window: New) -> None:
+def test_edited_message_starts_a_branch(window: New) -> None:
     one = window().open()
     one.say("hello")
     one.settled()
@@ -189,9 +189,9 @@ def test_an_edited_message_branches(window: New) -> None:
 
 
 @pytest.fixture
-def lone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def own_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway that a test may kill."""
-    made = Gateway(tmp_path_factory.mktemp("lone"))
+    made = Gateway(tmp_path_factory.mktemp("own_gateway"))
     made.configure(SCRIPT)
     made.start()
     yield made
@@ -199,17 +199,19 @@ def lone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.mark.parametrize("words", [0, 15, 120])
-def test_a_gateway_killed_with_the_page_open(chromium: Any, lone: Gateway, words: int) -> None:
+def test_page_shows_complete_reply_after_gateway_kill(
+    chromium: Any, own_gateway: Gateway, words: int
+) -> None:
     from .conftest import _log_in
 
     context = chromium.new_context()
-    _log_in(context, lone, "owner")
-    one = Window(context.new_page(), lone.url).open()
+    _log_in(context, own_gateway, "owner")
+    one = Window(context.new_page(), own_gateway.url).open()
     one.say("long please")
     one.page.wait_for_url("**/chat/**")
     wait_for(one, words)
-    lone.end(lone.running[-1], signal.SIGKILL)
-    lone.start()
+    own_gateway.end(own_gateway.running[-1], signal.SIGKILL)
+    own_gateway.start()
     one.settled()
     shown = answer(one)
     assert shown.split() == PLAIN.split()
