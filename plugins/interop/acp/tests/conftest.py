@@ -130,7 +130,7 @@ async def connected(editor: Editor, agent: Harness, mode: str = "") -> AsyncIter
         os.close(to_agent[0])
 
 
-class House:
+class AcpHome:
     """A home, its workspace, and the agents in it one after the other."""
 
     def __init__(self, folder: Path) -> None:
@@ -173,8 +173,8 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def acp_home(tmp_path: Path) -> Iterator[AcpHome]:
     """An empty home."""
-    made = House(tmp_path)
+    made = AcpHome(tmp_path)
     yield made
     made.close()

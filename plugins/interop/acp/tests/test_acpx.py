@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .test_process import WORDS, Place
+from .test_process import WORDS, AcpProcess
 
 pytestmark = pytest.mark.slow
 PACKAGE = "acpx@0.19.1"
@@ -49,21 +49,21 @@ def acpx(request: pytest.FixtureRequest) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def acp_process(tmp_path: Path) -> AcpProcess:
     """An empty home, with a model that plays a script."""
-    return Place(tmp_path)
+    return AcpProcess(tmp_path)
 
 
-def run(acpx: list[str], place: Place, *words: str) -> subprocess.CompletedProcess[str]:
+def run(acpx: list[str], acp_process: AcpProcess, *words: str) -> subprocess.CompletedProcess[str]:
     """What acpx prints; it has a home of its own."""
     agent = shlex.join([sys.executable, *WORDS, "--mode", "ask"])
-    home = place.home.parent / "person"
+    home = acp_process.home.parent / "person"
     home.mkdir(exist_ok=True)
     path = f"{node_folder() / 'bin'}:{os.environ['PATH']}"
     return subprocess.run(
-        [*acpx, "--cwd", str(place.workspace), "--agent", agent, *words],
-        env=place.env | {"HOME": str(home), "PATH": path},
-        cwd=place.workspace,
+        [*acpx, "--cwd", str(acp_process.workspace), "--agent", agent, *words],
+        env=acp_process.env | {"HOME": str(home), "PATH": path},
+        cwd=acp_process.workspace,
         capture_output=True,
         text=True,
         timeout=300,
@@ -76,32 +76,34 @@ def messages(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def test_a_change_is_approved_and_shown(acpx: list[str], place: Place) -> None:
-    done = run(acpx, place, "--approve-all", "exec", "write it")
+def test_change_is_approved_and_shown(acpx: list[str], acp_process: AcpProcess) -> None:
+    done = run(acpx, acp_process, "--approve-all", "exec", "write it")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (place.workspace / "a.txt").read_text("utf-8") == "one\n"
+    assert (acp_process.workspace / "a.txt").read_text("utf-8") == "one\n"
     assert "[tool] Write `a.txt` (completed)" in done.stdout
-    assert f"diff {place.workspace / 'a.txt'} (+" in done.stdout
+    assert f"diff {acp_process.workspace / 'a.txt'} (+" in done.stdout
     assert "[done] end_turn" in done.stdout
 
 
-def test_a_change_that_is_refused_is_not_made(acpx: list[str], place: Place) -> None:
-    done = run(acpx, place, "--deny-all", "--format", "json", "exec", "write it")
+def test_denied_change_is_not_made(acpx: list[str], acp_process: AcpProcess) -> None:
+    done = run(acpx, acp_process, "--deny-all", "--format", "json", "exec", "write it")
     updates = messages(done)
-    assert not (place.workspace / "a.txt").exists()
+    assert not (acp_process.workspace / "a.txt").exists()
     outcomes = [one["result"]["outcome"] for one in updates if "outcome" in one.get("result", {})]
     assert [one["optionId"] for one in outcomes] == ["Deny"]
     assert [one["result"]["stopReason"] for one in updates if "stopReason" in one.get("result", {})]
 
 
-def test_a_session_of_its_own_goes_on_and_is_closed(acpx: list[str], place: Place) -> None:
-    begun = run(acpx, place, "sessions", "new", "--name", "mine")
+def test_named_session_continues_and_is_closed(acpx: list[str], acp_process: AcpProcess) -> None:
+    begun = run(acpx, acp_process, "sessions", "new", "--name", "mine")
     assert begun.returncode == 0, begun.stdout + begun.stderr
     try:
         for words in ("write it", "hello"):
-            done = run(acpx, place, "--ttl", "60", "--approve-all", "prompt", "-s", "mine", words)
+            done = run(
+                acpx, acp_process, "--ttl", "60", "--approve-all", "prompt", "-s", "mine", words
+            )
             assert done.returncode == 0, done.stdout + done.stderr
     finally:
-        ended = run(acpx, place, "sessions", "close", "mine")
+        ended = run(acpx, acp_process, "sessions", "close", "mine")
     assert "Done." in done.stdout
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,4 +1,4 @@
-"""The command as an editor starts it: what is on standard output, and how it ends."""
+"""``hookline acp`` as an editor starts it: its standard output, and how it ends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ for line in sys.stdin:
 """
 
 
-class Place:
+class AcpProcess:
     """A home without the plugin in its config, and a workspace."""
 
     def __init__(self, folder: Path) -> None:
@@ -109,9 +109,9 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def acp_process(tmp_path: Path) -> Iterator[AcpProcess]:
     """An empty home, with a model that plays a script."""
-    return Place(tmp_path)
+    return AcpProcess(tmp_path)
 
 
 def asked(method: str, number: int | None = None, **params: Any) -> bytes:
@@ -130,20 +130,20 @@ def answers(output: bytes) -> dict[Any, dict[str, Any]]:
     return {one.get("id"): one for one in lines if "method" not in one}
 
 
-def test_an_editor_starts_it_and_approves_a_change(place: Place) -> None:
+def test_editor_starts_agent_and_approves_change(acp_process: AcpProcess) -> None:
     editor = Editor()
 
     async def work(process: Any) -> Any:
         hello = await editor.agent.initialize(protocol_version=1)
-        session = await editor.begin(place.workspace)
+        session = await editor.begin(acp_process.workspace)
         await editor.agent.set_session_mode(session_id=session, mode_id="ask")
         return hello, await editor.say(session, "write it")
 
-    hello, done = place.talk(work, editor)
+    hello, done = acp_process.talk(work, editor)
     assert hello.agent_info.name == "hookline"
     assert hello.agent_capabilities.load_session
     assert done.stop_reason == "end_turn"
-    assert (place.workspace / "a.txt").read_text("utf-8") == "one\n"
+    assert (acp_process.workspace / "a.txt").read_text("utf-8") == "one\n"
     ((question, _),) = editor.asked
     assert question.content[1].new_text == "one\n"
     assert editor.states("Write `a.txt`") == ["pending", "in_progress", "completed"]
@@ -151,7 +151,7 @@ def test_an_editor_starts_it_and_approves_a_change(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_hostile_input_is_answered_and_survived(place: Place) -> None:
+def test_invalid_input_gets_error_codes(acp_process: AcpProcess) -> None:
     deep = b"[" * 100_000
     lines = [
         b"this is no JSON\n",
@@ -172,7 +172,11 @@ def test_hostile_input_is_answered_and_survived(place: Place) -> None:
         asked("session/new", 12),
         asked("session/new", 13, cwd=["x"], mcpServers="y" * 100_000),
         asked(
-            "session/new", 14, cwd=str(place.workspace), mcpServers=[], _meta={"cwd": 3, "self": 4}
+            "session/new",
+            14,
+            cwd=str(acp_process.workspace),
+            mcpServers=[],
+            _meta={"cwd": 3, "self": 4},
         ),
         asked("session/prompt", 15, sessionId="\ud800", prompt=[{"type": "text", "text": "x"}]),
         asked("session/load", 16, sessionId="../../x", cwd="/", mcpServers=[]),
@@ -182,7 +186,7 @@ def test_hostile_input_is_answered_and_survived(place: Place) -> None:
         asked("session/fork", 19, sessionId="x", cwd="/"),
         asked("session/list", 20),
     ]
-    started = place.started()
+    started = acp_process.started()
     output, errors = started.communicate(b"".join(lines), timeout=120)
     found = answers(output)
     assert started.returncode == 0, errors
@@ -197,8 +201,8 @@ def test_hostile_input_is_answered_and_survived(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_a_line_that_is_too_long_is_skipped(place: Place) -> None:
-    started = place.started()
+def test_too_long_line_is_skipped(acp_process: AcpProcess) -> None:
+    started = acp_process.started()
     output, _ = started.communicate(b"x" * 70_000_000 + b"\n" + HELLO, timeout=300)
     found = answers(output)
     assert found[None]["error"]["code"] == -32700
@@ -207,11 +211,11 @@ def test_a_line_that_is_too_long_is_skipped(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_prints_do_not_reach_the_protocol(place: Place) -> None:
-    site = place.home.parent / "site"
+def test_prints_do_not_reach_the_protocol(acp_process: AcpProcess) -> None:
+    site = acp_process.home.parent / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(LOUD, "utf-8")
-    environment = place.env | {"PYTHONPATH": str(site)}
+    environment = acp_process.env | {"PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, *WORDS],
         input=HELLO + asked("session/list", 2),
@@ -227,12 +231,12 @@ def test_prints_do_not_reach_the_protocol(place: Place) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["stdin", "stdout", signal.SIGTERM, signal.SIGKILL])
-def test_an_editor_that_dies_leaves_a_session_that_goes_on(place: Place, way: Any) -> None:
-    started = place.started()
+def test_session_can_be_loaded_after_editor_dies(acp_process: AcpProcess, way: Any) -> None:
+    started = acp_process.started()
     assert started.stdin is not None
     assert started.stdout is not None
     assert started.stderr is not None
-    begun = HELLO + asked("session/new", 2, cwd=str(place.workspace), mcpServers=[])
+    begun = HELLO + asked("session/new", 2, cwd=str(acp_process.workspace), mcpServers=[])
     started.stdin.write(begun)
     started.stdin.flush()
     session = ""
@@ -262,10 +266,10 @@ def test_an_editor_that_dies_leaves_a_session_that_goes_on(place: Place, way: An
     editor = Editor()
 
     async def again(process: Any) -> Any:
-        await editor.agent.load_session(cwd=str(place.workspace), session_id=session)
+        await editor.agent.load_session(cwd=str(acp_process.workspace), session_id=session)
         return list(editor.updates), await editor.say(session, "and now?")
 
-    updates, done = place.talk(again, editor)
+    updates, done = acp_process.talk(again, editor)
     calls = [one for one in updates if one.session_update == "tool_call_update"]
     assert done.stop_reason == "end_turn"
     assert "Done." in editor.said
@@ -273,19 +277,24 @@ def test_an_editor_that_dies_leaves_a_session_that_goes_on(place: Place, way: An
 
 
 @pytest.mark.slow
-def test_a_server_of_the_editor_is_approved_and_called_there(place: Place) -> None:
-    (place.workspace / "server.py").write_text(SERVER, "utf-8")
-    (place.home / "config.yaml").write_text(place.config + "plugins: {mcp: true}\n", "utf-8")
+def test_mcp_server_of_editor_is_approved_and_called(acp_process: AcpProcess) -> None:
+    (acp_process.workspace / "server.py").write_text(SERVER, "utf-8")
+    (acp_process.home / "config.yaml").write_text(
+        acp_process.config + "plugins: {mcp: true}\n", "utf-8"
+    )
     editor = Editor(lambda asked: "choice-0" if "question" in asked.tool_call_id else "Once")
     server = schema.McpServerStdio(
-        name="notes", command=sys.executable, args=[str(place.workspace / "server.py")], env=[]
+        name="notes",
+        command=sys.executable,
+        args=[str(acp_process.workspace / "server.py")],
+        env=[],
     )
 
     async def work(process: Any) -> Any:
-        session = await editor.begin(place.workspace, mcp_servers=[server])
+        session = await editor.begin(acp_process.workspace, mcp_servers=[server])
         return await editor.say(session, "find it")
 
-    done = place.talk(work, editor)
+    done = acp_process.talk(work, editor)
     assert done.stop_reason == "end_turn"
     titles = [question.title for question, _ in editor.asked]
     assert titles[0] == "Start the MCP server notes of your editor?"

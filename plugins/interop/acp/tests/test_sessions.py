@@ -1,4 +1,4 @@
-"""Sessions that are begun, listed, opened again and closed, and their modes."""
+"""Sessions are created, listed, loaded and closed, and have modes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hookline_hookspecs import (
     tool,
 )
 
-from .conftest import Editor, House, connected
+from .conftest import AcpHome, Editor, connected
 
 
-class Hands(Plugin):
+class FileTools(Plugin):
     """Tools that change files, by the names that editors know."""
 
     @tool
@@ -38,7 +38,7 @@ class Hands(Plugin):
         return ToolOutput("Written.")
 
 
-class Knobs(Plugin):
+class ModesPlugin(Plugin):
     """The service ``Modes``, and a command that changes a mode."""
 
     def __init__(self, config: Any, host: Host) -> None:
@@ -67,31 +67,31 @@ class Knobs(Plugin):
         return "Strict."
 
 
-def test_a_session_is_listed_and_replayed_with_its_changes(house: House) -> None:
+def test_loaded_session_is_replayed_with_its_changes(acp_home: AcpHome) -> None:
     change = [
         calls("edit_file", path="a.txt", old_string="two", new_string="2"),
         calls("write_file", path="b.txt", content="all"),
     ]
 
     async def begin(editor: Editor) -> Any:
-        session = await editor.begin(house.workspace)
+        session = await editor.begin(acp_home.workspace)
         await editor.say(session, "change it")
         return session
 
     async def again(editor: Editor) -> Any:
-        listed = await editor.agent.list_sessions(cwd=str(house.workspace))
-        elsewhere = await editor.agent.list_sessions(cwd=str(house.home))
+        listed = await editor.agent.list_sessions(cwd=str(acp_home.workspace))
+        elsewhere = await editor.agent.list_sessions(cwd=str(acp_home.home))
         (known,) = listed.sessions
-        cwd = str(house.workspace)
+        cwd = str(acp_home.workspace)
         await editor.agent.load_session(cwd=cwd, session_id=known.session_id)
         updates = list(editor.updates)
         done = await editor.say(known.session_id, "and now?")
         return known, elsewhere.sessions, updates, done
 
-    session, _ = house.talk(begin, Hands, model=[["I do.", *change], "Changed."])
+    session, _ = acp_home.talk(begin, FileTools, model=[["I do.", *change], "Changed."])
     model = ScriptedModel(["Still here."])
-    (known, elsewhere, updates, done), _ = house.talk(again, Hands, model=model)
-    assert (known.session_id, known.cwd) == (session, str(house.workspace))
+    (known, elsewhere, updates, done), _ = acp_home.talk(again, FileTools, model=model)
+    assert (known.session_id, known.cwd) == (session, str(acp_home.workspace))
     assert known.title == "change it"
     assert elsewhere == []
     kinds = [one.session_update for one in updates]
@@ -107,7 +107,7 @@ def test_a_session_is_listed_and_replayed_with_its_changes(house: House) -> None
     ]
     edited, written = updates[4].content[0], updates[5].content[0]
     assert (edited.path, edited.old_text, edited.new_text) == (
-        str(house.workspace / "a.txt"),
+        str(acp_home.workspace / "a.txt"),
         "two",
         "2",
     )
@@ -117,24 +117,24 @@ def test_a_session_is_listed_and_replayed_with_its_changes(house: House) -> None
     assert len(model.requests[0].messages) > 4  # the conversation went on
 
 
-def test_resuming_replays_nothing(house: House) -> None:
+def test_resume_replays_nothing(acp_home: AcpHome) -> None:
     async def begin(editor: Editor) -> str:
-        session = await editor.begin(house.workspace)
+        session = await editor.begin(acp_home.workspace)
         await editor.say(session, "hello")
         return session
 
     async def again(editor: Editor) -> Any:
-        await editor.agent.resume_session(cwd=str(house.workspace), session_id=session)
+        await editor.agent.resume_session(cwd=str(acp_home.workspace), session_id=session)
         return [one.session_update for one in editor.updates]
 
-    session, _ = house.talk(begin, model=["Hi."])
-    kinds, _ = house.talk(again)
+    session, _ = acp_home.talk(begin, model=["Hi."])
+    kinds, _ = acp_home.talk(again)
     assert kinds == ["available_commands_update"]
 
 
-def test_resume_command_continues_the_other_session(house: House) -> None:
+def test_resume_command_continues_the_other_session(acp_home: AcpHome) -> None:
     async def work(editor: Editor) -> Any:
-        first, second = [await editor.begin(house.workspace) for _ in range(2)]
+        first, second = [await editor.begin(acp_home.workspace) for _ in range(2)]
         await editor.say(first, "my name is Ada")
         await editor.say(second, "hello")
         await editor.say(second, f"/resume {first}")
@@ -143,16 +143,16 @@ def test_resume_command_continues_the_other_session(house: House) -> None:
         return await editor.say(second, "and now?")
 
     model = ScriptedModel(["Noted.", "Hi.", "Ada.", "New."])
-    house.talk(work, model=model)
+    acp_home.talk(work, model=model)
     assert [len(one.messages) for one in model.requests] == [1, 1, 3, 1]
 
 
-def test_a_list_comes_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_list_is_paged(acp_home: AcpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline_acp.agent.PAGE_SIZE", 2)
 
     async def work(editor: Editor) -> Any:
         for _ in range(5):
-            await editor.say(await editor.begin(house.workspace), "hello")
+            await editor.say(await editor.begin(acp_home.workspace), "hello")
         pages, cursor = [], None
         while not pages or cursor:
             page = await editor.agent.list_sessions(cursor=cursor)
@@ -160,12 +160,12 @@ def test_a_list_comes_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) ->
             cursor = page.next_cursor
         return pages
 
-    pages, _ = house.talk(work, model=["Hi."] * 5)
+    pages, _ = acp_home.talk(work, model=["Hi."] * 5)
     assert [len(one) for one in pages] == [2, 2, 1]
     assert len({one for page in pages for one in page}) == 5
 
 
-def test_closing_stops_and_forgets(house: House) -> None:
+def test_closed_session_is_stopped_and_forgotten(acp_home: AcpHome) -> None:
     class Slow(Plugin):
         @tool(read_only=True)
         async def wait(self) -> str:
@@ -174,7 +174,7 @@ def test_closing_stops_and_forgets(house: House) -> None:
             return ""
 
     async def work(editor: Editor) -> Any:
-        session = await editor.begin(house.workspace)
+        session = await editor.begin(acp_home.workspace)
         asked = asyncio.ensure_future(editor.say(session, "wait"))
         await editor.until(lambda: editor.of("tool_call_update"))
         await editor.agent.close_session(session_id=session)
@@ -184,13 +184,13 @@ def test_closing_stops_and_forgets(house: House) -> None:
         listed = await editor.agent.list_sessions()
         return stop, [one.session_id for one in listed.sessions] == [session]
 
-    found, _ = house.talk(work, Slow, model=[calls("wait")])
+    found, _ = acp_home.talk(work, Slow, model=[calls("wait")])
     assert found == ("cancelled", True)
 
 
-def test_modes_are_offered_and_changes_reported(house: House) -> None:
+def test_modes_are_listed_and_changes_reported(acp_home: AcpHome) -> None:
     async def work(editor: Editor) -> Any:
-        made = await editor.agent.new_session(cwd=str(house.workspace))
+        made = await editor.agent.new_session(cwd=str(acp_home.workspace))
         with pytest.raises(RequestError, match="no planning here"):
             await editor.agent.set_session_mode(session_id=made.session_id, mode_id="plan")
         with pytest.raises(RequestError, match="unknown mode 'yolo'"):
@@ -198,27 +198,27 @@ def test_modes_are_offered_and_changes_reported(house: House) -> None:
         await editor.say(made.session_id, "/strict")
         return made.modes
 
-    modes, editor = house.talk(work, Knobs)
+    modes, editor = acp_home.talk(work, ModesPlugin)
     assert [one.id for one in modes.available_modes] == ["ask", "auto", "plan"]
     assert modes.current_mode_id == "auto"
     assert [one.current_mode_id for one in editor.of("current_mode_update")] == ["ask"]
 
 
-def test_a_new_session_begins_in_the_mode_of_the_command_line(house: House) -> None:
+def test_new_session_starts_in_command_line_mode(acp_home: AcpHome) -> None:
     async def work(editor: Editor) -> Any:
-        return await editor.agent.new_session(cwd=str(house.workspace))
+        return await editor.agent.new_session(cwd=str(acp_home.workspace))
 
-    made, _ = house.talk(work, Knobs, mode="ask")
+    made, _ = acp_home.talk(work, ModesPlugin, mode="ask")
     assert made.modes.current_mode_id == "ask"
 
 
-def test_two_editors_talk_in_two_sessions_and_then_in_one(house: House) -> None:
+def test_two_agents_share_the_sessions_of_a_home(acp_home: AcpHome) -> None:
     """The processes of a home share its sessions; here two agents stand for them."""
-    first = house.agent(model=["One.", "Three."])
-    second = house.agent(model=["Two.", "Four."])
+    first = acp_home.agent(model=["One.", "Three."])
+    second = acp_home.agent(model=["Two.", "Four."])
 
     async def begin(editor: Editor) -> str:
-        session = await editor.begin(house.workspace)
+        session = await editor.begin(acp_home.workspace)
         await editor.say(session, "hello")
         return session
 
@@ -226,7 +226,7 @@ def test_two_editors_talk_in_two_sessions_and_then_in_one(house: House) -> None:
     assert mine != second.run(_with(second, begin))
 
     async def go_on(editor: Editor) -> str:
-        await editor.agent.load_session(cwd=str(house.workspace), session_id=mine)
+        await editor.agent.load_session(cwd=str(acp_home.workspace), session_id=mine)
         await editor.say(mine, "again")
         return editor.said
 
@@ -241,38 +241,38 @@ async def _with(agent: Any, work: Any) -> Any:
 
 
 @pytest.mark.parametrize("cwd", ["relative", "/no/such/folder", "/a\0b", "", __file__])
-def test_a_session_needs_a_folder(house: House, cwd: str) -> None:
+def test_session_needs_an_absolute_folder(acp_home: AcpHome, cwd: str) -> None:
     async def work(editor: Editor) -> Any:
         with pytest.raises(RequestError) as caught:
             await editor.begin(Path(cwd) if cwd else "")  # type: ignore[arg-type]
         return caught.value.code
 
-    code, _ = house.talk(work)
+    code, _ = acp_home.talk(work)
     assert code == -32602
 
 
 @pytest.mark.parametrize("session", ["nobody", "", "x" * 500, "a\nb"])
-def test_an_unknown_session_is_refused(house: House, session: str) -> None:
+def test_unknown_session_is_refused(acp_home: AcpHome, session: str) -> None:
     async def work(editor: Editor) -> Any:
         with pytest.raises(RequestError) as caught:
-            await editor.agent.load_session(cwd=str(house.workspace), session_id=session)
+            await editor.agent.load_session(cwd=str(acp_home.workspace), session_id=session)
         with pytest.raises(RequestError):
             await editor.say(session, "hello")
         await editor.agent.cancel(session_id=session)
         return caught.value.code
 
-    code, _ = house.talk(work)
+    code, _ = acp_home.talk(work)
     assert code == -32002
 
 
-def test_servers_of_the_editor_need_the_plugin(house: House) -> None:
+def test_mcp_servers_of_editor_need_plugin_mcp(acp_home: AcpHome) -> None:
     server = schema.McpServerStdio(name="files", command="/bin/true", args=[], env=[])
 
     async def work(editor: Editor) -> Any:
-        session = await editor.begin(house.workspace, mcp_servers=[server])
+        session = await editor.begin(acp_home.workspace, mcp_servers=[server])
         return await editor.say(session, "hello")
 
-    done, editor = house.talk(work, model=["Hi."])
+    done, editor = acp_home.talk(work, model=["Hi."])
     assert done.stop_reason == "end_turn"
     assert "files" in editor.thought
     assert "hookline plugins enable mcp" in editor.thought

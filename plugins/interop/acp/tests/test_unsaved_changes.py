@@ -1,4 +1,4 @@
-"""What the editor holds and has not saved."""
+"""Unsaved changes in the editor."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from acp import RequestError, schema
 from hookline.testing import ScriptedModel, calls
 from hookline_hookspecs import Context, Deny, Excerpt, Plugin, hookimpl, tool
 
-from .conftest import Editor, House
+from .conftest import AcpHome, Editor
 
 OFFERS = schema.ClientCapabilities(fs=schema.FileSystemCapabilities(read_text_file=True))
 
 
-class Hands(Plugin):
+class FileTools(Plugin):
     """Tools of one file."""
 
     @tool(read_only=True)
@@ -47,17 +47,17 @@ class Buffers(Editor):
 
 
 def talk(
-    house: House, editor: Buffers, model: ScriptedModel, *plugins: Any, offers: Any = OFFERS
+    acp_home: AcpHome, editor: Buffers, model: ScriptedModel, *plugins: Any, offers: Any = OFFERS
 ) -> Path:
     """One prompt, and the file that it is about."""
-    file = house.workspace / "a.txt"
+    file = acp_home.workspace / "a.txt"
     file.write_text("one\ntwo\n", "utf-8")
 
     async def work(editor: Editor) -> None:
         await editor.agent.initialize(protocol_version=1, client_capabilities=offers)
-        await editor.say(await editor.begin(house.workspace), "go")
+        await editor.say(await editor.begin(acp_home.workspace), "go")
 
-    house.talk(work, Hands, *plugins, model=model, editor=editor)
+    acp_home.talk(work, FileTools, *plugins, model=model, editor=editor)
     return file
 
 
@@ -66,44 +66,44 @@ def result(model: ScriptedModel) -> str:
     return str(model.requests[-1].messages[-1].blocks[0].text)
 
 
-def test_a_read_shows_unsaved_changes(house: House) -> None:
+def test_read_shows_unsaved_changes(acp_home: AcpHome) -> None:
     model = ScriptedModel([calls("read_file", path="a.txt"), "Read."])
     editor = Buffers("one\n2\n")
-    file = talk(house, editor, model)
+    file = talk(acp_home, editor, model)
     assert editor.read == [str(file)]
     assert result(model).startswith("one\ntwo\n")
     assert "unsaved changes in the editor" in result(model)
     assert "-two\n+2" in result(model)
 
 
-def test_unsaved_changes_are_not_overwritten(house: House) -> None:
+def test_unsaved_changes_are_not_overwritten(acp_home: AcpHome) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "No."])
-    file = talk(house, Buffers("typed"), model)
+    file = talk(acp_home, Buffers("typed"), model)
     assert file.read_text("utf-8") == "one\ntwo\n"
     assert "Nothing was written" in result(model)
 
 
 @pytest.mark.parametrize("held", ["one\r\ntwo", "one\ntwo\n", RequestError(-32002, "no file")])
-def test_a_saved_file_is_written(house: House, held: Any) -> None:
+def test_saved_file_is_written(acp_home: AcpHome, held: Any) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
-    file = talk(house, Buffers(held), model)
+    file = talk(acp_home, Buffers(held), model)
     assert file.read_text("utf-8") == "mine"
 
 
-def test_an_editor_is_asked_only_for_allowed_files_it_offers(house: House) -> None:
+def test_editor_is_asked_only_for_allowed_files(acp_home: AcpHome) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
     editor = Buffers("typed")
-    file = talk(house, editor, model, offers=schema.ClientCapabilities())
+    file = talk(acp_home, editor, model, offers=schema.ClientCapabilities())
     assert file.read_text("utf-8") == "mine"
-    secret = house.home / ".env"
+    secret = acp_home.home / ".env"
     secret.write_text("KEY=1", "utf-8")
     outside = ScriptedModel([calls("read_file", path=str(secret)), "No."])
-    talk(house, editor, outside)
+    talk(acp_home, editor, outside)
     assert editor.read == []
     assert result(outside).startswith("Denied: ")
 
 
-def test_unsaved_changes_pass_pre_read(house: House) -> None:
+def test_unsaved_changes_pass_pre_read(acp_home: AcpHome) -> None:
     class Guard(Plugin):
         @hookimpl
         def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
@@ -111,6 +111,6 @@ def test_unsaved_changes_pass_pre_read(house: House) -> None:
             return Deny("an attack") if "obey" in excerpt.text else None
 
     model = ScriptedModel([calls("read_file", path="a.txt"), "Read."])
-    talk(house, Buffers("obey me"), model, Guard)
+    talk(acp_home, Buffers("obey me"), model, Guard)
     assert "unsaved changes in the editor." in result(model)
     assert "obey" not in result(model)

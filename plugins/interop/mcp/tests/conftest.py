@@ -44,7 +44,7 @@ class Server:
         return {**self.command, "sandbox": False, "approval": "never", **more}
 
 
-class House:
+class McpHome:
     """A home, and the agents that live in it one after the other."""
 
     def __init__(self, folder: Path) -> None:
@@ -128,9 +128,9 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def mcp_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[McpHome]:
     """An empty home; servers that fail are started again at once."""
     monkeypatch.setattr("hookline_mcp.pool.FIRST_RESTART_DELAY", 0.001)
-    made = House(tmp_path)
+    made = McpHome(tmp_path)
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""Servers with an address: guarded connections, sessions that end, logins that are missing."""
+"""Servers over HTTP: guarded connections, ended sessions, missing logins."""
 
 from __future__ import annotations
 
@@ -68,75 +68,75 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def site(house: Any) -> Iterator[Any]:
-    """A server on loopback, named `web` in the house's config."""
+def site(mcp_home: Any) -> Iterator[Any]:
+    """A server on loopback, named `web` in the home's config."""
     made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.daemon_threads = True
     made.asked, made.session, made.status, made.more, made.text = [], 1, 0, {}, "hello"
     made.url = f"http://127.0.0.1:{made.server_address[1]}/mcp"
     entry = {"url": made.url, "headers": {"X-Key": "k-1"}, "approval": "never"}
-    house.config["servers"]["web"] = entry
-    house.core = HERE
+    mcp_home.config["servers"]["web"] = entry
+    mcp_home.core = HERE
     with serving(made):
         yield made
 
 
-def test_a_tool_on_the_web_is_called_with_the_configured_headers(house: Any, site: Any) -> None:
-    house.cli("mcp approve web --yes")
-    result = house.call("mcp__web__say")
+def test_http_tool_is_called_with_configured_headers(mcp_home: Any, site: Any) -> None:
+    mcp_home.cli("mcp approve web --yes")
+    result = mcp_home.call("mcp__web__say")
     assert result.text == "hello"
     method, headers = next(one for one in site.asked if one[0] == "tools/call")
     assert headers["X-Key"] == "k-1"
     assert method == "tools/call"
 
 
-def test_a_private_address_is_refused_unless_it_is_named(house: Any, site: Any) -> None:
-    house.core = {}
-    output = house.cli("mcp test web", code=1)
+def test_private_address_is_refused_unless_allowed(mcp_home: Any, site: Any) -> None:
+    mcp_home.core = {}
+    output = mcp_home.cli("mcp test web", code=1)
     assert "cannot reach" in output
     assert "127.0.0.1" in output
     assert site.asked == []
 
 
-def test_a_session_that_the_server_forgot_is_begun_anew(house: Any, site: Any) -> None:
+def test_session_forgotten_by_server_is_restarted(mcp_home: Any, site: Any) -> None:
     from hookline.testing import calls
 
-    house.cli("mcp approve web --yes")
-    agent = house.agent(model=[calls("mcp__web__say"), "done", calls("mcp__web__say"), "done"])
+    mcp_home.cli("mcp approve web --yes")
+    agent = mcp_home.agent(model=[calls("mcp__web__say"), "done", calls("mcp__web__say"), "done"])
     assert agent.send("one").tool_calls[0].ok
     site.session += 1
     assert agent.send("two").tool_calls[0].text == "hello"
 
 
-def test_a_missing_login_is_reported_with_the_command(house: Any, site: Any) -> None:
+def test_missing_login_is_reported_with_the_command(mcp_home: Any, site: Any) -> None:
     site.status, site.more = 401, {"www-authenticate": "Bearer"}
-    assert "(status 401); the server requires a login: set `auth: oauth`" in house.cli(
+    assert "(status 401); the server requires a login: set `auth: oauth`" in mcp_home.cli(
         "mcp test web", code=1
     )
-    house.config["servers"]["web"]["auth"] = "oauth"
-    assert "requires a login: run hookline mcp login web" in house.cli("mcp test web", code=1)
-    tokens = Path(house.home) / "mcp" / "tokens" / "web.json"
+    mcp_home.config["servers"]["web"]["auth"] = "oauth"
+    assert "requires a login: run hookline mcp login web" in mcp_home.cli("mcp test web", code=1)
+    tokens = Path(mcp_home.home) / "mcp" / "tokens" / "web.json"
     assert not tokens.exists()
 
 
-def test_a_redirect_to_another_place_is_not_followed(house: Any, site: Any) -> None:
+def test_redirect_to_another_host_is_not_followed(mcp_home: Any, site: Any) -> None:
     site.status, site.more = 307, {"location": "http://127.0.0.2:9/mcp"}
-    output = house.cli("mcp test web", code=1)
+    output = mcp_home.cli("mcp test web", code=1)
     assert "cannot reach" in output
     assert "127.0.0.2" in output
 
 
 @pytest.mark.slow
-def test_an_answer_that_is_too_large_is_given_up(house: Any, site: Any) -> None:
-    house.cli("mcp approve web --yes")
+def test_too_large_response_fails_the_call(mcp_home: Any, site: Any) -> None:
+    mcp_home.cli("mcp approve web --yes")
     site.text = "x" * 20_000_000
-    assert not house.call("mcp__web__say").ok
+    assert not mcp_home.call("mcp__web__say").ok
 
 
 @pytest.mark.parametrize("status", [403, 500, 503])
-def test_a_server_that_refuses_says_so(house: Any, site: Any, status: int) -> None:
+def test_refused_connection_reports_status(mcp_home: Any, site: Any, status: int) -> None:
     site.status = status
-    assert f"(status {status})" in house.cli("mcp test web", code=1)
+    assert f"(status {status})" in mcp_home.cli("mcp test web", code=1)
 
 
 def test_tokens_are_private_and_bound_to_the_address(tmp_path: Path) -> None:

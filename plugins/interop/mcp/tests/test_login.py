@@ -1,4 +1,4 @@
-"""Logging in with OAuth: by the browser, by pasting, and without a person once it is done."""
+"""Login with OAuth: by browser, by pasting, and by renewed tokens."""
 
 from __future__ import annotations
 
@@ -102,15 +102,15 @@ GRANTS = ["authorization_code", "refresh_token"]
 
 
 @pytest.fixture
-def site(house: Any) -> Iterator[Any]:
-    """The server, named `web` in the house's config."""
+def site(mcp_home: Any) -> Iterator[Any]:
+    """The server, named `web` in the home's config."""
     made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     made.daemon_threads = True
     made.grants, made.tokens, made.lasts = [], 0, 3600
     made.base = f"http://127.0.0.1:{made.server_address[1]}"
     entry = {"url": f"{made.base}/mcp", "auth": "oauth", "approval": "never"}
-    house.config["servers"]["web"] = entry
-    house.core = {"network.allow_hosts": ["127.0.0.1"]}
+    mcp_home.config["servers"]["web"] = entry
+    mcp_home.core = {"network.allow_hosts": ["127.0.0.1"]}
     with serving(made):
         yield made
 
@@ -129,9 +129,9 @@ def led_to(url: str) -> str:
     raise AssertionError(url)
 
 
-def login(house: Any, *, paste: bool, say: Any) -> str:
+def login(mcp_home: Any, *, paste: bool, say: Any) -> str:
     """What a person is told at the end of a login."""
-    agent = house.agent()
+    agent = mcp_home.agent()
     plugin = agent.plugin(Mcp)
     server = plugin.servers.servers["web"]
     output: str = agent.run(log_in(server, plugin.host, paste=paste, say=say))
@@ -146,14 +146,14 @@ def browse(text: str) -> None:
         threading.Thread(target=lambda: urllib.request.urlopen(url, timeout=30).read()).start()
 
 
-def test_a_browser_logs_in_and_later_agents_need_nobody(house: Any, site: Any) -> None:
-    assert login(house, paste=False, say=browse) == "Logged in: web lists 1 tool."
-    house.cli("mcp approve web --yes")
-    assert house.call("mcp__web__say").text == "hello"
+def test_browser_login_is_kept_for_later_agents(mcp_home: Any, site: Any) -> None:
+    assert login(mcp_home, paste=False, say=browse) == "Logged in: web lists 1 tool."
+    mcp_home.cli("mcp approve web --yes")
+    assert mcp_home.call("mcp__web__say").text == "hello"
     assert site.grants == ["authorization_code"]
 
 
-def test_what_the_browser_ended_at_can_be_pasted(house: Any, site: Any, monkeypatch: Any) -> None:
+def test_pasted_redirect_address_logs_in(mcp_home: Any, site: Any, monkeypatch: Any) -> None:
     shown: list[str] = []
 
     class Pasted(io.StringIO):
@@ -161,26 +161,26 @@ def test_what_the_browser_ended_at_can_be_pasted(house: Any, site: Any, monkeypa
             return led_to(shown[0].rpartition("\n")[2]) + "\n"
 
     monkeypatch.setattr("sys.stdin", Pasted())
-    assert "Logged in" in login(house, paste=True, say=shown.append)
+    assert "Logged in" in login(mcp_home, paste=True, say=shown.append)
 
 
 @pytest.mark.slow
-def test_an_expired_token_is_renewed_by_another_process(house: Any, site: Any) -> None:
+def test_expired_token_is_renewed_by_another_process(mcp_home: Any, site: Any) -> None:
     site.lasts = 1
-    login(house, paste=False, say=browse)
+    login(mcp_home, paste=False, say=browse)
     time.sleep(1.1)
     site.lasts = 3600
-    house.cli("mcp approve web --yes")
-    assert house.call("mcp__web__say").text == "hello"
+    mcp_home.cli("mcp approve web --yes")
+    assert mcp_home.call("mcp__web__say").text == "hello"
     assert site.grants == ["authorization_code", "refresh_token"]
 
 
-def test_without_a_login_a_call_says_how_and_opens_nothing(house: Any, site: Any) -> None:
-    login(house, paste=False, say=browse)
-    house.cli("mcp approve web --yes")
+def test_call_without_login_names_the_command(mcp_home: Any, site: Any) -> None:
+    login(mcp_home, paste=False, say=browse)
+    mcp_home.cli("mcp approve web --yes")
     site.tokens = 0
-    (house.home / "mcp" / "tokens" / "web.json").unlink()
-    assert "run hookline mcp login web" in house.call("mcp__web__say").text
+    (mcp_home.home / "mcp" / "tokens" / "web.json").unlink()
+    assert "run hookline mcp login web" in mcp_home.call("mcp__web__say").text
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_without_a_login_a_call_says_how_and_opens_nothing(house: Any, site: Any
         ("http://127.0.0.1/callback?state=x", "the address has no code"),
     ],
 )
-def test_an_answer_without_a_code_says_why(text: str, output: str) -> None:
+def test_redirect_without_code_names_the_reason(text: str, output: str) -> None:
     with pytest.raises(HooklineError, match=output):
         parse_redirect(text)
 
 
-def test_a_stranger_cannot_answer_for_the_browser(house: Any, site: Any) -> None:
+def test_forged_redirect_is_refused(mcp_home: Any, site: Any) -> None:
     def forged(text: str) -> None:
         url = text.rpartition("\n")[2]
         if url.startswith("http"):
@@ -210,19 +210,19 @@ def test_a_stranger_cannot_answer_for_the_browser(house: Any, site: Any) -> None
             ).start()
 
     with pytest.raises(HooklineError, match=r"the address belongs to another login\. Run hookl"):
-        login(house, paste=False, say=forged)
+        login(mcp_home, paste=False, say=forged)
     assert site.grants == []
 
 
-def test_a_login_that_fails_leaves_the_one_before(house: Any, site: Any, monkeypatch: Any) -> None:
-    login(house, paste=False, say=browse)
-    house.cli("mcp approve web --yes")
+def test_failed_login_keeps_the_previous_one(mcp_home: Any, site: Any, monkeypatch: Any) -> None:
+    login(mcp_home, paste=False, say=browse)
+    mcp_home.cli("mcp approve web --yes")
     monkeypatch.setattr("sys.stdin", io.StringIO("what?\n"))
     with pytest.raises(HooklineError, match="the address has no code"):
-        login(house, paste=True, say=lambda _: None)
-    assert house.call("mcp__web__say").text == "hello"
+        login(mcp_home, paste=True, say=lambda _: None)
+    assert mcp_home.call("mcp__web__say").text == "hello"
 
 
-def test_a_required_login_is_reported_once(house: Any, site: Any) -> None:
-    output = house.cli("mcp test web", code=1)
+def test_required_login_is_reported_once(mcp_home: Any, site: Any) -> None:
+    output = mcp_home.cli("mcp test web", code=1)
     assert output.count("run hookline mcp login web") == 1

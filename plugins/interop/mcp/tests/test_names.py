@@ -1,4 +1,4 @@
-"""Names of servers and tools: always callable, never shared."""
+"""Names of servers and tools: valid for providers, and unique."""
 
 from __future__ import annotations
 
@@ -18,45 +18,47 @@ tools = st.text(min_size=1, max_size=140) | st.from_regex(r"[\w.:/ -]{1,90}", fu
 
 
 @given(servers, tools)
-def test_every_name_is_one_that_providers_take(server: str, tool: str) -> None:
+def test_full_name_is_valid_for_providers(server: str, tool: str) -> None:
     assert CALLABLE.fullmatch(full_name(server, tool))
 
 
 @given(servers, servers, tools, tools)
-def test_two_tools_never_share_a_name(one: str, other: str, first: str, second: str) -> None:
+def test_full_names_are_unique(one: str, other: str, first: str, second: str) -> None:
     if (one, first) != (other, second):
         assert full_name(one, first) != full_name(other, second)
 
 
 @pytest.mark.parametrize("name", ["", "a__b", "a b", "-a", "a_", "ä", "a.b", "x" * 33, "a/b"])
-def test_a_name_of_a_server_is_plain(name: str) -> None:
+def test_invalid_server_name_is_refused(name: str) -> None:
     assert name_problem(name)
 
 
 @pytest.mark.slow
-def test_odd_names_are_offered_and_called(house: Any) -> None:
+def test_tools_with_odd_names_are_callable(mcp_home: Any) -> None:
     names = ["a.b", "a_b", "a b", "x" * 100, "__proto__", "\u202ereversed"]
-    house.serve("odd", *[house.tool(name) for name in names])
-    rows = json.loads(house.cli("mcp tools odd --json"))
+    mcp_home.serve("odd", *[mcp_home.tool(name) for name in names])
+    rows = json.loads(mcp_home.cli("mcp tools odd --json"))
     assert {row["tool"] for row in rows} == set(names)
     known = {row["tool"]: row["name"] for row in rows}
     assert len(set(known.values())) == len(names)
     assert known["a_b"] == "mcp__odd__a_b"
     for name in names:
-        assert house.call(known[name], {"text": name}).text == json.dumps({"text": name})
+        assert mcp_home.call(known[name], {"text": name}).text == json.dumps({"text": name})
 
 
-def test_a_tool_that_would_be_called_like_another_is_not_offered(house: Any) -> None:
+def test_tool_with_same_full_name_is_not_offered(mcp_home: Any) -> None:
     for name in ("a.b", "x" * 100):
         taken = full_name("odd", name).removeprefix("mcp__odd__")
-        small = house.server(house.tool(name), house.tool(taken))
-        house.config["servers"]["odd"] = small.config()
-        output = house.cli("mcp approve odd --yes")
+        small = mcp_home.server(mcp_home.tool(name), mcp_home.tool(taken))
+        mcp_home.config["servers"]["odd"] = small.config()
+        output = mcp_home.cli("mcp approve odd --yes")
         assert f"{taken} is not offered: another tool has the same full name" in output
-        assert house.call(full_name("odd", name)).ok
+        assert mcp_home.call(full_name("odd", name)).ok
 
 
-def test_a_tool_cannot_take_the_name_of_another_servers_tool(house: Any) -> None:
-    house.serve("mail", house.tool("send", "the real one"))
-    house.serve("mai", house.tool("l__send", "a false one"), house.tool("__mail__send", "false"))
-    assert house.call("mcp__mail__send").text == "the real one"
+def test_tool_cannot_take_name_of_another_servers_tool(mcp_home: Any) -> None:
+    mcp_home.serve("mail", mcp_home.tool("send", "the real one"))
+    mcp_home.serve(
+        "mai", mcp_home.tool("l__send", "a false one"), mcp_home.tool("__mail__send", "false")
+    )
+    assert mcp_home.call("mcp__mail__send").text == "the real one"

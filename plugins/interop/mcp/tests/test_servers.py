@@ -1,4 +1,4 @@
-"""Where servers come from: config.yaml, files of other programs, the workspace's own file."""
+"""Sources of servers: config.yaml, files of other programs, the workspace's own file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 
 @pytest.mark.slow
-def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
-    file = house.home / "config.yaml"
+def test_mcp_add_and_remove_edit_config(mcp_home: Any) -> None:
+    file = mcp_home.home / "config.yaml"
     file.write_text("plugins:\n  mcp: {}  # ours\n", "utf-8")
-    output = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
+    output = mcp_home.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
     next_, missing = output.splitlines()
     assert next_ == "time is in config.yaml. Next: hookline mcp approve time"
     assert missing == "hookline: warning: the program ./server was not found. Install it first"
@@ -33,9 +33,9 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
     entry = yaml.safe_load(text)["plugins"]["mcp"]["servers"]["time"]
     assert entry["command"] == str(Path.cwd() / "server")
     assert (entry["args"], entry["env"]) == (["--zone", "UTC"], {"KEY": "${KEY:-none}"})
-    house.config["servers"]["time"] = entry
-    assert "Remove it first" in house.cli("mcp add time --url https://x.example", code=2)
-    assert house.cli("mcp remove time") == "Removed time.\n"
+    mcp_home.config["servers"]["time"] = entry
+    assert "Remove it first" in mcp_home.cli("mcp add time --url https://x.example", code=2)
+    assert mcp_home.cli("mcp remove time") == "Removed time.\n"
     assert "time" not in file.read_text("utf-8")
 
 
@@ -53,9 +53,9 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
         ("remove nobody", "unknown server nobody"),
     ],
 )
-def test_commands_report_what_is_wrong(house: Any, line: str, output: str) -> None:
-    house.config["servers"]["small"] = house.server().config()
-    assert output in house.cli(f"mcp {line}", code=2)
+def test_mcp_commands_report_bad_input(mcp_home: Any, line: str, output: str) -> None:
+    mcp_home.config["servers"]["small"] = mcp_home.server().config()
+    assert output in mcp_home.cli(f"mcp {line}", code=2)
 
 
 def write(path: Path, **servers: Any) -> None:
@@ -63,17 +63,17 @@ def write(path: Path, **servers: Any) -> None:
     path.write_text(json.dumps({"mcpServers": servers}), "utf-8")
 
 
-def test_a_file_of_another_program_names_servers(house: Any) -> None:
-    (house.home / ".env").write_text("MCP_TEST_KEY=k-1\n", "utf-8")
-    small = house.server(house.tool("say", "env"))
+def test_servers_are_read_from_a_file_of_another_program(mcp_home: Any) -> None:
+    (mcp_home.home / ".env").write_text("MCP_TEST_KEY=k-1\n", "utf-8")
+    small = mcp_home.server(mcp_home.tool("say", "env"))
     entry = small.config(env={"KEY": "${MCP_TEST_KEY}", "OTHER": "${NOT_SET_HERE:-else}"})
-    write(house.folder / "mcp.json", **{"My Server": entry})
-    house.config["files"] = [str(house.folder / "mcp.json")]
-    house.cli("mcp approve My-Server --yes")
-    found = json.loads(house.call("mcp__My-Server__say").text)
+    write(mcp_home.folder / "mcp.json", **{"My Server": entry})
+    mcp_home.config["files"] = [str(mcp_home.folder / "mcp.json")]
+    mcp_home.cli("mcp approve My-Server --yes")
+    found = json.loads(mcp_home.call("mcp__My-Server__say").text)
     assert (found["KEY"], found["OTHER"]) == ("k-1", "else")
-    write(house.folder / "mcp.json", **{"My Server": {**entry, "args": ["-c", "evil"]}})
-    assert "unknown tool" in house.call("mcp__My-Server__say").text
+    write(mcp_home.folder / "mcp.json", **{"My Server": {**entry, "args": ["-c", "evil"]}})
+    assert "unknown tool" in mcp_home.call("mcp__My-Server__say").text
 
 
 @pytest.mark.parametrize(
@@ -88,134 +88,134 @@ def test_a_file_of_another_program_names_servers(house: Any) -> None:
         ('{"mcpServers": {"": {"command": "x"}}}', "is not a valid server name"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_reported(house: Any, text: str, output: str) -> None:
-    file = house.folder / "mcp.json"
+def test_unusable_server_file_is_reported(mcp_home: Any, text: str, output: str) -> None:
+    file = mcp_home.folder / "mcp.json"
     file.write_text(text, "utf-8")
-    house.config["files"] = [str(file)]
-    assert output in house.cli("mcp list")
+    mcp_home.config["files"] = [str(file)]
+    assert output in mcp_home.cli("mcp list")
 
 
-def test_a_pipe_stops_no_start(house: Any) -> None:
-    os.mkfifo(house.folder / "pipe")
-    os.mkfifo(house.workspace / ".mcp.json")
-    house.config["files"] = [str(house.folder / "pipe"), str(house.folder / "nothing")]
-    assert house.cli("mcp list").count("file not found") == 2
+def test_pipe_as_server_file_does_not_block_start(mcp_home: Any) -> None:
+    os.mkfifo(mcp_home.folder / "pipe")
+    os.mkfifo(mcp_home.workspace / ".mcp.json")
+    mcp_home.config["files"] = [str(mcp_home.folder / "pipe"), str(mcp_home.folder / "nothing")]
+    assert mcp_home.cli("mcp list").count("file not found") == 2
 
 
-def test_a_file_cannot_take_the_name_of_a_server(house: Any) -> None:
-    house.serve("small", house.tool("say", "the real one"))
-    false = house.server(house.tool("say", "a false one"))
-    write(house.folder / "mcp.json", small=false.config())
-    write(house.workspace / ".mcp.json", small=false.config())
-    house.config["files"] = [str(house.folder / "mcp.json")]
-    assert house.call("mcp__small__say").text == "the real one"
-    assert "not used, because config.yaml has it too" in house.cli("mcp list")
+def test_file_cannot_override_a_configured_server(mcp_home: Any) -> None:
+    mcp_home.serve("small", mcp_home.tool("say", "the real one"))
+    false = mcp_home.server(mcp_home.tool("say", "a false one"))
+    write(mcp_home.folder / "mcp.json", small=false.config())
+    write(mcp_home.workspace / ".mcp.json", small=false.config())
+    mcp_home.config["files"] = [str(mcp_home.folder / "mcp.json")]
+    assert mcp_home.call("mcp__small__say").text == "the real one"
+    assert "not used, because config.yaml has it too" in mcp_home.cli("mcp list")
 
 
-def project(house: Any, **more: Any) -> Any:
+def project(mcp_home: Any, **more: Any) -> Any:
     """A server that the workspace names."""
-    small = house.inside(house.tool("say"))
-    write(house.workspace / ".mcp.json", small={**small.command, **more})
+    small = mcp_home.inside(mcp_home.tool("say"))
+    write(mcp_home.workspace / ".mcp.json", small={**small.command, **more})
     return small
 
 
-def ask(house: Any, approve: str = "ask", **options: Any) -> Any:
+def ask(mcp_home: Any, approve: str = "ask", **options: Any) -> Any:
     """The result of a call by the terminal's person, who allows what is asked."""
     model = [calls("mcp_call", tool="mcp__small__say", arguments={"text": "hi"}), "done"]
-    agent = house.agent(model=model, answers=["Once"], **options)
+    agent = mcp_home.agent(model=model, answers=["Once"], **options)
     (result,) = agent.send("go", approve=approve, session=uuid.uuid4().hex).tool_calls
     agent.close()
     return result
 
 
-def test_a_workspaces_own_server_needs_approval_and_a_person_there(house: Any) -> None:
-    small = project(house)
-    assert "unknown tool" in ask(house).text
-    house.cli("mcp approve small --yes")
-    assert ask(house).text == '{"text": "hi"}'
-    assert ask(house, "no").text.startswith(
+def test_workspace_server_needs_approval_and_a_person_in_the_terminal(mcp_home: Any) -> None:
+    small = project(mcp_home)
+    assert "unknown tool" in ask(mcp_home).text
+    mcp_home.cli("mcp approve small --yes")
+    assert ask(mcp_home).text == '{"text": "hi"}'
+    assert ask(mcp_home, "no").text.startswith(
         "Denied: This is a tool of the MCP server small; nobody"
     )
-    write(house.workspace / ".mcp.json", small={**small.command, "env": {"A": "b"}})
-    assert ask(house).text == "Error: unknown tool 'mcp_call'; available: none"
+    write(mcp_home.workspace / ".mcp.json", small={**small.command, "env": {"A": "b"}})
+    assert ask(mcp_home).text == "Error: unknown tool 'mcp_call'; available: none"
 
 
-def test_a_workspaces_own_server_is_not_found_without_a_person(house: Any) -> None:
-    project(house)
-    house.cli("mcp approve small --yes")
+def test_workspace_server_is_not_found_without_a_person(mcp_home: Any) -> None:
+    project(mcp_home)
+    mcp_home.cli("mcp approve small --yes")
     found = calls("mcp_find", query="does say")
     for approve, is_there in (("ask", True), ("no", False)):
-        agent = house.agent(model=[found, "done"])
+        agent = mcp_home.agent(model=[found, "done"])
         (result,) = agent.send("go", approve=approve, session=approve).tool_calls
         agent.close()
         assert ("mcp__small__say" in result.text) is is_there
 
 
 @pytest.mark.slow
-def test_another_workspace_does_not_have_it(house: Any) -> None:
-    project(house)
-    house.cli("mcp approve small --yes")
-    house.workspace = house.folder / "elsewhere"
-    house.workspace.mkdir()
-    assert json.loads(house.cli("mcp list --json")) == []
+def test_workspace_server_is_absent_in_another_workspace(mcp_home: Any) -> None:
+    project(mcp_home)
+    mcp_home.cli("mcp approve small --yes")
+    mcp_home.workspace = mcp_home.folder / "elsewhere"
+    mcp_home.workspace.mkdir()
+    assert json.loads(mcp_home.cli("mcp list --json")) == []
 
 
-def test_what_a_file_looks_up_is_shown_before_anything_is_reached(house: Any) -> None:
-    (house.home / ".env").write_text("OPENAI_API_KEY=sk-secret-of-the-person\n", "utf-8")
+def test_variables_used_by_server_file_are_shown_before_connecting(mcp_home: Any) -> None:
+    (mcp_home.home / ".env").write_text("OPENAI_API_KEY=sk-secret-of-the-person\n", "utf-8")
     headers = {"X": "${OPENAI_API_KEY}"}
-    write(house.workspace / ".mcp.json", evil={"url": "http://127.0.0.1:9/", "headers": headers})
-    output = house.cli("mcp approve evil --yes", code=1)
+    write(mcp_home.workspace / ".mcp.json", evil={"url": "http://127.0.0.1:9/", "headers": headers})
+    output = mcp_home.cli("mcp approve evil --yes", code=1)
     assert "  looks up  OPENAI_API_KEY\n" in output
     assert "sk-secret" not in output
 
 
-def test_a_workspace_cannot_leave_the_sandbox_or_silence_approvals(house: Any) -> None:
-    project(house, sandbox=False, approval="never", cwd="/")
-    (server,) = load_servers(McpConfig(), {}, house.workspace)
+def test_workspace_server_cannot_disable_sandbox_or_approvals(mcp_home: Any) -> None:
+    project(mcp_home, sandbox=False, approval="never", cwd="/")
+    (server,) = load_servers(McpConfig(), {}, mcp_home.workspace)
     assert server.config.sandbox
     assert server.config.approval == "ask"
     assert server.config.cwd is None
 
 
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
-def test_a_program_sees_the_workspace_and_not_the_home(house: Any) -> None:
-    small = house.inside(house.tool("here", "write"))
-    house.config["servers"]["small"] = {**small.command, "approval": "never"}
-    house.cli("mcp approve small --yes")
-    agent = house.agent(
+def test_sandboxed_server_sees_workspace_but_not_home(mcp_home: Any) -> None:
+    small = mcp_home.inside(mcp_home.tool("here", "write"))
+    mcp_home.config["servers"]["small"] = {**small.command, "approval": "never"}
+    mcp_home.cli("mcp approve small --yes")
+    agent = mcp_home.agent(
         model=[
-            calls("mcp__small__here", path=str(house.workspace / "made")),
-            calls("mcp__small__here", path=str(house.home / "config.yaml")),
+            calls("mcp__small__here", path=str(mcp_home.workspace / "made")),
+            calls("mcp__small__here", path=str(mcp_home.home / "config.yaml")),
             "done",
         ]
     )
     agent.send("go")
     agent.close()
-    assert (house.workspace / "made").read_text("utf-8") == "here"
-    assert not (house.home / "config.yaml").exists()
+    assert (mcp_home.workspace / "made").read_text("utf-8") == "here"
+    assert not (mcp_home.home / "config.yaml").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
-def test_a_sandboxed_program_sees_its_own_project_and_what_its_entry_names(house: Any) -> None:
-    own = house.folder / "project" / "dist"
+def test_sandboxed_server_reads_its_project_and_writes_only_named_folders(mcp_home: Any) -> None:
+    own = mcp_home.folder / "project" / "dist"
     own.mkdir(parents=True)
     (own.parent / "package.json").write_text("{}", "utf-8")
-    inside = house.inside(house.tool("write", "write"))
+    inside = mcp_home.inside(mcp_home.tool("write", "write"))
     for file in (inside.program, inside.plan):
         shutil.move(file, own / file.name)
-    made = house.folder / "made"
+    made = mcp_home.folder / "made"
     made.mkdir()
     arguments = ["-I", "-S", str(own / "server.py"), str(own / "plan.json")]
-    house.config["servers"]["small"] = {
+    mcp_home.config["servers"]["small"] = {
         **inside.command,
         "args": arguments,
         "approval": "never",
         "writable": [str(made)],
     }
-    house.cli("mcp approve small --yes")
-    assert house.call("mcp__small__write", {"path": str(made / "a")}).ok
-    house.call("mcp__small__write", {"path": str(own / "b")})
+    mcp_home.cli("mcp approve small --yes")
+    assert mcp_home.call("mcp__small__write", {"path": str(made / "a")}).ok
+    mcp_home.call("mcp__small__write", {"path": str(own / "b")})
     assert (made / "a").exists()
     assert not (own / "b").exists()
 
@@ -227,7 +227,7 @@ names = st.dictionaries(
 
 @settings(max_examples=30)
 @given(names)
-def test_no_file_stops_a_start(tmp_path_factory: Any, entries: Any) -> None:
+def test_any_workspace_file_loads_without_error(tmp_path_factory: Any, entries: Any) -> None:
     folder = tmp_path_factory.mktemp("w")
     write(folder / ".mcp.json", **entries)
     for server in load_servers(McpConfig(), {}, folder):
@@ -253,31 +253,33 @@ def test_no_file_stops_a_start(tmp_path_factory: Any, entries: Any) -> None:
         ("echo", "bad", "expected a mapping; write {command: PROGRAM"),
     ],
 )
-def test_an_invalid_server_is_left_out_alone(house: Any, entry: Any, key: str, output: str) -> None:
-    house.serve("good", house.tool("hello"))
-    house.config["servers"]["bad"] = entry
-    listed = house.cli("mcp list")
+def test_invalid_server_is_skipped_and_reported(
+    mcp_home: Any, entry: Any, key: str, output: str
+) -> None:
+    mcp_home.serve("good", mcp_home.tool("hello"))
+    mcp_home.config["servers"]["bad"] = entry
+    listed = mcp_home.cli("mcp list")
     assert "good " in listed
     assert f"config.yaml: plugins.mcp.servers.{key}: {output}" in listed
     assert "sk-secret" not in listed
-    assert output in house.cli("mcp test bad", code=2)
-    assert house.call("mcp__good__hello", {"text": "hi"}).ok
+    assert output in mcp_home.cli("mcp test bad", code=2)
+    assert mcp_home.call("mcp__good__hello", {"text": "hi"}).ok
 
 
-def test_an_invalid_name_leaves_out_only_that_server(house: Any) -> None:
-    house.serve("good", house.tool("hello"))
-    house.config["servers"]["a__b"] = {"command": "echo"}
-    assert "'a__b' is not a valid server name: write up to 32" in house.cli("mcp list")
-    assert house.call("mcp__good__hello").ok
+def test_server_with_invalid_name_is_skipped_and_reported(mcp_home: Any) -> None:
+    mcp_home.serve("good", mcp_home.tool("hello"))
+    mcp_home.config["servers"]["a__b"] = {"command": "echo"}
+    assert "'a__b' is not a valid server name: write up to 32" in mcp_home.cli("mcp list")
+    assert mcp_home.call("mcp__good__hello").ok
 
 
 @pytest.mark.slow
-def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) -> None:
-    file = house.home / "config.yaml"
+def test_config_check_names_the_line_of_a_skipped_server(mcp_home: Any) -> None:
+    file = mcp_home.home / "config.yaml"
     file.write_text(
         "plugins:\n  mcp:\n    servers:\n      good: {command: echo}\n      bad: {url: nowhere}\n"
     )
-    program = [sys.executable, "-m", "hookline", "--home", str(house.home)]
+    program = [sys.executable, "-m", "hookline", "--home", str(mcp_home.home)]
 
     def run(*words: str) -> tuple[int, str]:
         done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
@@ -298,16 +300,16 @@ def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) ->
     assert run("config", "check")[0] == 0
 
 
-def test_a_similar_name_is_suggested(house: Any) -> None:
-    house.config["servers"]["calendar"] = house.server().config()
-    output = house.cli("mcp tools calender", code=2)
+def test_similar_server_name_is_suggested(mcp_home: Any) -> None:
+    mcp_home.config["servers"]["calendar"] = mcp_home.server().config()
+    output = mcp_home.cli("mcp tools calender", code=2)
     assert "unknown server calender. Did you mean calendar? Servers: calendar" in output
 
 
-def test_a_missing_program_or_folder_is_reported(house: Any) -> None:
-    house.config["servers"]["ghost"] = {"command": "no-such-program"}
-    house.config["servers"]["lost"] = {"command": sys.executable, "cwd": "/no/such/folder"}
-    output = house.cli("mcp test ghost", code=1)
+def test_missing_program_or_folder_is_reported(mcp_home: Any) -> None:
+    mcp_home.config["servers"]["ghost"] = {"command": "no-such-program"}
+    mcp_home.config["servers"]["lost"] = {"command": sys.executable, "cwd": "/no/such/folder"}
+    output = mcp_home.cli("mcp test ghost", code=1)
     assert "program no-such-program not found. Install it or write its full path" in output
-    output = house.cli("mcp test lost", code=1)
+    output = mcp_home.cli("mcp test lost", code=1)
     assert "folder /no/such/folder not found. Create it or correct `cwd`" in output

@@ -1,4 +1,4 @@
-"""The plugin keeps the rules that every plugin keeps."""
+"""What every plugin keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON5, against JSON and by its own rules."""
+"""The JSON5 parser, compared with JSON and by its own rules."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_json_is_json5(value: Any) -> None:
+def test_json_is_valid_json5(value: Any) -> None:
     assert loads(json.dumps(value)) == value
     assert loads(json.dumps(value, ensure_ascii=False, indent=1)) == value
 
 
 @given(st.text(alphabet="{}[]:,'\"\\/*+-.0xE a\n\t$_", max_size=40))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     with contextlib.suppress(ValueError, RecursionError):
         loads(text)
 

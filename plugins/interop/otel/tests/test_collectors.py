@@ -1,4 +1,4 @@
-"""Collectors that are away, slow, wrong or want a key; and what a turn notices of it: nothing."""
+"""Collectors that are unreachable, slow, wrong or need a key never affect a turn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Make = Callable[..., Harness]
 
 
 @pytest.mark.slow
-def test_an_unreachable_collector_fails_no_turn(
+def test_unreachable_collector_fails_no_turn(
     harness: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     endpoint = f"http://127.0.0.1:{_free()}"
@@ -37,7 +37,7 @@ def test_an_unreachable_collector_fails_no_turn(
     assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]
 
 
-def test_a_stalled_collector_does_not_block_shutdown(traced: Make, collector: Any) -> None:
+def test_stalled_collector_does_not_block_shutdown(traced: Make, collector: Any) -> None:
     collector.stall = True
     harness = traced()
     harness.model.steps.append("hi")
@@ -64,7 +64,7 @@ def test_refused_telemetry_is_logged_once(
     assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]
 
 
-def test_headers_come_from_the_home(traced: Make, collector: Any) -> None:
+def test_headers_are_read_from_home_env(traced: Make, collector: Any) -> None:
     collector.key = "a key"
     harness = traced()
     harness.home.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def test_headers_come_from_the_home(traced: Make, collector: Any) -> None:
     assert collector.values
 
 
-def test_doctor_reports_the_collectors_answer(traced: Make, collector: Any) -> None:
+def test_doctor_reports_response_of_collector(traced: Make, collector: Any) -> None:
     assert _check(traced()).ok
     assert not collector.spans
     collector.no_metrics = True
@@ -105,7 +105,7 @@ def test_doctor_reports_the_collectors_answer(traced: Make, collector: Any) -> N
         ("http://[::1:4318", "IPv6"),
     ],
 )
-async def test_a_wrong_endpoint_is_explained(endpoint: str, detail: str) -> None:
+async def test_wrong_endpoint_is_explained(endpoint: str, detail: str) -> None:
     config = OtelConfig(endpoint=endpoint.format(port=_free()))
     found = await check(config, {}, offline=False)
     assert not found.ok
@@ -115,12 +115,12 @@ async def test_a_wrong_endpoint_is_explained(endpoint: str, detail: str) -> None
 
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:4318", "ftp://a", "http://", "http://a?b=c", ""])
-def test_an_invalid_endpoint_is_refused(endpoint: str) -> None:
+def test_invalid_endpoint_is_refused(endpoint: str) -> None:
     with pytest.raises(ValidationError):
         OtelConfig(endpoint=endpoint)
 
 
-def test_the_sdk_is_imported_when_a_turn_begins() -> None:
+def test_opentelemetry_sdk_is_not_imported_with_the_plugin() -> None:
     code = (
         "import sys, hookline_otel; hookline_otel.Otel;"
         "sys.exit(any(name.startswith(('opentelemetry', 'requests')) for name in sys.modules))"

@@ -47,7 +47,7 @@ class Work(Plugin):
         return (await self.host.run_turn("work", parent=ctx)).reply
 
 
-def test_a_turn_is_one_trace_of_requests_and_tools(traced: Make, collector: Any) -> None:
+def test_turn_is_one_trace_of_requests_and_tools(traced: Make, collector: Any) -> None:
     harness = traced(Work)
     harness.model.steps += [
         calls("look", at="home"),
@@ -84,7 +84,7 @@ def test_a_turn_is_one_trace_of_requests_and_tools(traced: Make, collector: Any)
     assert collector.values["gen_ai.execute_tool.duration"][0][1].count == 1
 
 
-def test_a_sub_agent_is_under_the_tool_that_started_it(traced: Make, collector: Any) -> None:
+def test_sub_agent_span_is_under_its_tool_span(traced: Make, collector: Any) -> None:
     harness = traced(Work)
     harness.model.steps += [calls("hand_over"), calls("look"), "found", "all done", "again"]
     harness.send("let somebody look")
@@ -100,7 +100,7 @@ def test_a_sub_agent_is_under_the_tool_that_started_it(traced: Make, collector: 
     assert {one.trace for one in collector.spans} == {first.trace, second.trace}
 
 
-def test_failures_are_marked_by_their_kind_alone(traced: Make, collector: Any) -> None:
+def test_failures_are_marked_only_by_their_kind(traced: Make, collector: Any) -> None:
     from hookline_hookspecs import RateLimited
 
     harness = traced(Work)
@@ -158,7 +158,7 @@ def test_names_follow_the_configured_version(traced: Make, collector: Any, semco
     assert collector.values["gen_ai.client.operation.duration"][0][1].count == 1
 
 
-def test_the_global_providers_are_left_alone(traced: Make, collector: Any) -> None:
+def test_global_otel_providers_are_left_alone(traced: Make, collector: Any) -> None:
     from opentelemetry import trace
 
     before = trace.get_tracer_provider()
@@ -182,7 +182,7 @@ def _sum(collector: Any, name: str) -> int:
     return sum(point.as_int for _, point in collector.values[name])
 
 
-def test_secrets_of_the_configuration_are_not_content(traced: Make, collector: Any) -> None:
+def test_config_secrets_are_masked_in_content(traced: Make, collector: Any) -> None:
     held = ProcessFilter()
     held.hide(SECRET)
     harness = traced(Work, content=True)
@@ -212,7 +212,7 @@ def test_tools_of_mcp_servers_name_the_server(traced: Make, collector: Any) -> N
     assert found["hookline.mcp.server"] == "jukebox"
 
 
-def test_the_request_after_a_compaction_says_so(traced: Make, collector: Any) -> None:
+def test_request_after_compaction_is_marked(traced: Make, collector: Any) -> None:
     class Squeeze(Plugin):
         @hookimpl
         async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
@@ -233,7 +233,7 @@ def test_the_request_after_a_compaction_says_so(traced: Make, collector: Any) ->
     assert told == [None, True, None]
 
 
-def test_parallel_tools_are_under_their_turn(traced: Make, collector: Any) -> None:
+def test_parallel_tool_spans_are_under_their_turn(traced: Make, collector: Any) -> None:
     harness = traced(Work)
     both = [ToolCall(str(number), "look", {"at": str(number)}) for number in range(5)]
     harness.model.steps += [ModelResponse(tuple(both), "tools"), "done"]
@@ -245,7 +245,7 @@ def test_parallel_tools_are_under_their_turn(traced: Make, collector: Any) -> No
     assert {one.parent for one in looks} == {turn.id}
 
 
-def test_a_tools_model_request_is_under_the_tool(traced: Make, collector: Any) -> None:
+def test_model_request_of_tool_is_under_the_tool(traced: Make, collector: Any) -> None:
     class Asking(Plugin):
         @tool
         async def wonder(self, ctx: Context) -> str:
@@ -261,7 +261,7 @@ def test_a_tools_model_request_is_under_the_tool(traced: Make, collector: Any) -
     assert [one.attributes["hookline.request.purpose"] for one in below] == ["auxiliary"]
 
 
-def test_spans_and_values_reach_other_exporters(harness: Make) -> None:
+def test_spans_and_metrics_reach_other_exporters(harness: Make) -> None:
     """A program that embeds Hookline can put exporters of its own in place of OTLP."""
     from hookline_otel.pipeline import ExportPipeline
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader

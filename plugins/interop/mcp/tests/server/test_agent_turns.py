@@ -1,4 +1,4 @@
-"""Turns that callers ask for: who approves, whose words they are, and whose sessions."""
+"""Turns started by MCP clients: approvals, origins and sessions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Aimed(Plugin):
         return "boom"
 
 
-class Ears(Plugin):
+class OriginRecorder(Plugin):
     """Notes whose words a turn has."""
 
     heard: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def _fresh() -> None:
     Bomb.went_off = 0
 
 
-def test_nobody_approves_in_a_turn_of_a_caller(serve: Serve) -> None:
+def test_turn_of_caller_gets_no_approvals(serve: Serve) -> None:
     served = serve(Bomb, model=[calls("explode"), "it was refused"])
     answer = served.call("ask_agent", prompt="explode")
     assert answer["text"] == "it was refused"
@@ -62,15 +62,15 @@ def test_nobody_approves_in_a_turn_of_a_caller(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(("trust", "outside"), [(False, True), (True, False)])
-def test_what_a_caller_asks_is_from_outside_unless_the_operator_says_otherwise(
+def test_prompt_of_caller_has_outside_origin_unless_trusted(
     serve: Serve, trust: bool, outside: bool
 ) -> None:
-    serve(Ears, model=["heard"], trust=trust).call("ask_agent", prompt="listen")
-    assert ("outside" in Ears.heard) == outside
-    assert "operator" not in Ears.heard
+    serve(OriginRecorder, model=["heard"], trust=trust).call("ask_agent", prompt="listen")
+    assert ("outside" in OriginRecorder.heard) == outside
+    assert "operator" not in OriginRecorder.heard
 
 
-def test_a_caller_continues_only_its_own_sessions(serve: Serve) -> None:
+def test_caller_continues_only_its_own_sessions(serve: Serve) -> None:
     served = serve(model=["mine", "one", "two"])
     served.harness.send("private", session="own")
     first = served.call("ask_agent", prompt="begin")
@@ -82,7 +82,7 @@ def test_a_caller_continues_only_its_own_sessions(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(("choice", "times"), [("Once", 1), ("Deny", 0)])
-def test_a_caller_answers_an_approval_only_where_config_allows_it(
+def test_caller_answers_approval_only_if_config_allows(
     serve: Serve, choice: str, times: int
 ) -> None:
     model = [calls("explode"), "over"]
@@ -109,7 +109,7 @@ def test_a_caller_answers_an_approval_only_where_config_allows_it(
     assert Bomb.went_off == times
 
 
-def test_a_caller_that_may_approve_is_shown_the_whole_call(serve: Serve) -> None:
+def test_approving_caller_sees_the_whole_call(serve: Serve) -> None:
     padding = "#" * 20_000
     model = [calls("explode", where=f"here {padding} and there"), "over"]
     served = serve(Aimed, model=model, allow=["permissions_respond"])
@@ -129,7 +129,7 @@ def test_a_caller_that_may_approve_is_shown_the_whole_call(serve: Serve) -> None
     assert "and there" in served.talk(talk)
 
 
-def test_a_message_is_sent_only_where_config_allows_it_and_to_known_chats(serve: Serve) -> None:
+def test_messages_send_needs_config_and_a_known_chat(serve: Serve) -> None:
     served = serve(model=["hello"], allow=["messages_send"])
     channel = served.harness.channel
 
@@ -146,7 +146,7 @@ def test_a_message_is_sent_only_where_config_allows_it_and_to_known_chats(serve:
     assert "text must have" in served.call("messages_send", session=session["id"], text="")
 
 
-def test_a_message_that_cannot_be_sent_is_sent_by_the_next_process(serve: Serve) -> None:
+def test_undelivered_message_is_sent_by_next_process(serve: Serve) -> None:
     served = serve(model=["hello"], allow=["messages_send"])
     channel = served.harness.channel
 

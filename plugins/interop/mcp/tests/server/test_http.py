@@ -54,7 +54,7 @@ def served_over_http(
     return served.harness.run(inside()), "".join(said)
 
 
-def test_a_client_with_the_token_asks_and_the_token_is_shown_once(
+def test_client_with_token_is_served_and_token_is_shown_once(
     serve: Serve, capsys: Captured
 ) -> None:
     async def talk(url: str, token: str) -> Any:
@@ -119,14 +119,14 @@ def test_unauthorized_requests_are_refused_before_the_protocol(
 @pytest.mark.parametrize(
     ("listen", "word"), [("0.0.0.0:0", "hosts"), ("here", "host:port"), ("127.0.0.1:99999", "port")]
 )
-def test_a_listen_error_is_explained(serve: Serve, listen: str, word: str) -> None:
+def test_invalid_listen_address_is_explained(serve: Serve, listen: str, word: str) -> None:
     done = serve().harness.cli(f"mcp serve --http {listen}")
     assert done.exit_code == 2
     assert word in done.stderr
     assert not done.stdout
 
 
-def test_a_taken_address_is_reported(serve: Serve) -> None:
+def test_used_address_is_reported(serve: Serve) -> None:
     served = serve()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""What callers read: sessions, messages, events, and the tools of other plugins."""
+"""What MCP clients read: sessions, messages, events, and tools of other plugins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READING = {
 }
 
 
-def test_the_tools_that_only_read_say_so_and_nothing_else_is_offered(serve: Serve) -> None:
+def test_tool_list_has_only_read_only_tools_and_ask_agent(serve: Serve) -> None:
     tools = serve().talk(lambda client: client.list_tools()).tools
     reads = {
         tool.name: bool(tool.annotations and tool.annotations.read_only_hint) for tool in tools
@@ -29,7 +29,7 @@ def test_the_tools_that_only_read_say_so_and_nothing_else_is_offered(serve: Serv
     assert reads == {**dict.fromkeys(READING, True), "ask_agent": False}
 
 
-def test_sessions_and_messages_come_in_pages(serve: Serve) -> None:
+def test_sessions_and_messages_are_paged(serve: Serve) -> None:
     served = serve(model=["one", "two", "three", "four"])
     for name in ("a", "b", "c"):
         served.harness.send(f"hello {name}", session=name)
@@ -51,7 +51,7 @@ def test_sessions_and_messages_come_in_pages(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("piece", ["word ", '"\n\\', "\x01é漢"])
-def test_a_long_message_comes_whole_in_parts_that_are_bounded(serve: Serve, piece: str) -> None:
+def test_long_message_is_read_in_bounded_parts(serve: Serve, piece: str) -> None:
     text = piece * 30_000
     served = serve(model=["read"])
     served.harness.send(text, session="long")
@@ -96,7 +96,7 @@ def test_a_long_message_comes_whole_in_parts_that_are_bounded(serve: Serve, piec
         ("permissions_respond", {"question": "a", "choice": "Once"}, "unknown tool"),
     ],
 )
-def test_hostile_input_is_refused_with_a_sentence(
+def test_invalid_arguments_are_refused_with_an_error_sentence(
     shared: Served, tool: str, arguments: dict[str, Any], word: str
 ) -> None:
     answer = shared.talk(lambda client: called(client, tool, **arguments))
@@ -114,7 +114,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     served.harness.close()
 
 
-def test_sessions_of_chats_that_config_leaves_out_are_not_there(serve: Serve) -> None:
+def test_sessions_of_unlisted_chats_are_hidden(serve: Serve) -> None:
     served = serve(model=["hello", "yes"], chats=["mcp:*"])
     served.harness.send("secret plans", session="own")
     assert served.call("sessions_list")["sessions"] == []
@@ -125,7 +125,7 @@ def test_sessions_of_chats_that_config_leaves_out_are_not_there(serve: Serve) ->
     assert served.call("messages_read", session=asked["session"])["messages"]
 
 
-def test_tools_of_other_plugins_are_called(serve: Serve) -> None:
+def test_tools_of_other_plugins_are_callable(serve: Serve) -> None:
     served = serve(Memory, SessionSearch, Skills, model=["noted"])
     folder = served.harness.home / "skills" / "brew-tea"
     folder.mkdir(parents=True)
@@ -142,7 +142,7 @@ def test_tools_of_other_plugins_are_called(serve: Serve) -> None:
     assert "No facts about" in served.call("memory_recall", query="tea")
 
 
-def test_a_new_message_is_an_event_once(serve: Serve) -> None:
+def test_new_message_is_one_event(serve: Serve) -> None:
     served = serve(model=["one", "two"])
     served.harness.send("before", session="a")
     start = served.call("events_wait")

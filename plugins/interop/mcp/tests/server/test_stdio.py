@@ -42,7 +42,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_an_editor_starts_it_and_asks_the_agent(home: Path) -> None:
+def test_client_starts_server_and_asks_agent(home: Path) -> None:
     words = ["-m", "hookline", "mcp", "serve"]
     server = StdioServerParameters(command=sys.executable, args=words, env=environment(home))
 
@@ -59,7 +59,7 @@ def test_an_editor_starts_it_and_asks_the_agent(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_but_the_protocol_is_on_standard_output(home: Path) -> None:
+def test_stdout_has_only_protocol_messages(home: Path) -> None:
     asked = [
         {"id": 1, "method": "initialize", "params": HELLO},
         {"method": "notifications/initialized"},
@@ -90,7 +90,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(home: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", [(), ("--http", "127.0.0.1:0")])
-def test_a_signal_ends_it_while_nothing_is_said(
+def test_signal_ends_idle_server(
     home: Path, number: signal.Signals, words: tuple[str, ...]
 ) -> None:
     started = subprocess.Popen(
@@ -119,7 +119,7 @@ def test_a_signal_ends_it_while_nothing_is_said(
 
 
 @pytest.mark.slow
-def test_a_line_without_an_end_ends_the_connection(home: Path) -> None:
+def test_line_without_end_closes_connection(home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hookline", "mcp", "serve"],
         input=b"x" * 9_000_000,

@@ -1,4 +1,4 @@
-"""Real servers, and the protocol's own suite. What npm cannot bring is skipped."""
+"""Real MCP servers, and the protocol's own suite; skipped if npm cannot install them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def suite(packages: Path, folder: Path, *words: str) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("revision", REQUIRED)
-def test_every_required_scenario_for_clients_passes(
+def test_every_required_client_scenario_passes(
     revision: str, packages: Path, tmp_path: Path
 ) -> None:
     done = suite(packages, tmp_path, "--requirements", revision)
@@ -99,18 +99,20 @@ def found(name: str) -> str:
     return str(path)
 
 
-def called(house: Any, name: str, entry: dict[str, Any], *steps: tuple[str, dict[str, Any]]) -> Any:
+def called(
+    mcp_home: Any, name: str, entry: dict[str, Any], *steps: tuple[str, dict[str, Any]]
+) -> Any:
     """The results of calls, after the server was named and approved."""
-    house.config["servers"][name] = {"approval": "never", **entry}
-    house.cli(f"mcp approve {name} --yes")
+    mcp_home.config["servers"][name] = {"approval": "never", **entry}
+    mcp_home.cli(f"mcp approve {name} --yes")
     script = [calls(f"mcp__{name}__{tool}", **arguments) for tool, arguments in steps]
-    agent = house.agent(model=[*script, "done"])
+    agent = mcp_home.agent(model=[*script, "done"])
     return agent.send("go").tool_calls
 
 
-def test_the_time_server(house: Any) -> None:
+def test_time_server_converts_time(mcp_home: Any) -> None:
     (result,) = called(
-        house,
+        mcp_home,
         "time",
         {"command": found("mcp-server-time")},
         (
@@ -121,8 +123,8 @@ def test_the_time_server(house: Any) -> None:
     assert "21:00" in result.text
 
 
-def test_the_git_server_sees_the_workspace_and_nothing_of_home(house: Any) -> None:
-    work = house.workspace
+def test_git_server_sees_workspace_but_not_home(mcp_home: Any) -> None:
+    work = mcp_home.workspace
     git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c"]
     subprocess.run([*git, "init", "-q", "."], cwd=work, check=True)
     (work / "a.txt").write_text("one\n", "utf-8")
@@ -130,20 +132,20 @@ def test_the_git_server_sees_the_workspace_and_nothing_of_home(house: Any) -> No
     subprocess.run([*git, "commit", "-qm", "first"], cwd=work, check=True)
     (work / "a.txt").write_text("two\n", "utf-8")
     log, home = called(
-        house,
+        mcp_home,
         "git",
         {"command": found("mcp-server-git")},
         ("git_diff_unstaged", {"repo_path": str(work)}),
-        ("git_status", {"repo_path": str(house.home)}),
+        ("git_status", {"repo_path": str(mcp_home.home)}),
     )
     assert "+two" in log.text
     if shutil.which("bwrap"):
         assert not home.ok
 
 
-def test_the_fetch_server_reaches_nothing_private(house: Any) -> None:
+def test_fetch_server_cannot_reach_private_addresses(mcp_home: Any) -> None:
     (result,) = called(
-        house,
+        mcp_home,
         "fetch",
         {"command": found("mcp-server-fetch"), "args": ["--ignore-robots-txt"]},
         ("fetch", {"url": "http://127.0.0.1:9/"}),
@@ -158,14 +160,14 @@ def node(packages: Path, name: str, *arguments: str) -> dict[str, Any]:
     return {**command, "sandbox": False}  # node's folder is in the repository's environment
 
 
-def names_of(house: Any, server: str) -> Sequence[str]:
+def names_of(mcp_home: Any, server: str) -> Sequence[str]:
     """The tools that are approved."""
-    return [row["tool"] for row in json.loads(house.cli(f"mcp tools {server} --json"))]
+    return [row["tool"] for row in json.loads(mcp_home.cli(f"mcp tools {server} --json"))]
 
 
-def test_the_everything_server(house: Any, packages: Path) -> None:
+def test_everything_server_is_callable(mcp_home: Any, packages: Path) -> None:
     echo, total, image = called(
-        house,
+        mcp_home,
         "all",
         node(packages, "server-everything"),
         ("echo", {"message": "hello"}),
@@ -175,27 +177,27 @@ def test_the_everything_server(house: Any, packages: Path) -> None:
     assert "hello" in echo.text
     assert "5" in total.text
     assert image.images
-    assert len(names_of(house, "all")) > 8
+    assert len(names_of(mcp_home, "all")) > 8
 
 
-def test_the_filesystem_server(house: Any, packages: Path) -> None:
-    (house.workspace / "a.txt").write_text("in a file", "utf-8")
+def test_filesystem_server_reads_only_the_workspace(mcp_home: Any, packages: Path) -> None:
+    (mcp_home.workspace / "a.txt").write_text("in a file", "utf-8")
     read, outside = called(
-        house,
+        mcp_home,
         "files",
-        node(packages, "server-filesystem", str(house.workspace)),
-        ("read_text_file", {"path": str(house.workspace / "a.txt")}),
+        node(packages, "server-filesystem", str(mcp_home.workspace)),
+        ("read_text_file", {"path": str(mcp_home.workspace / "a.txt")}),
         ("read_text_file", {"path": "/etc/passwd"}),
     )
     assert read.text == "in a file"
     assert not outside.ok
 
 
-def test_the_memory_server(house: Any, packages: Path) -> None:
+def test_memory_server_keeps_entities(mcp_home: Any, packages: Path) -> None:
     entry = node(packages, "server-memory")
-    entry["env"] = {"MEMORY_FILE_PATH": str(house.workspace / "memory.json")}
+    entry["env"] = {"MEMORY_FILE_PATH": str(mcp_home.workspace / "memory.json")}
     thing = {"name": "Ann", "entityType": "person", "observations": ["likes tea"]}
     _, graph = called(
-        house, "memory", entry, ("create_entities", {"entities": [thing]}), ("read_graph", {})
+        mcp_home, "memory", entry, ("create_entities", {"entities": [thing]}), ("read_graph", {})
     )
     assert "likes tea" in graph.text

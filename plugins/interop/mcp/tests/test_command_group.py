@@ -1,4 +1,4 @@
-"""The group of commands: another plugin may add to it."""
+"""The command group ``hookline mcp``: another plugin may add to it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Serving(Plugin):
         register("mcp serve", serve, help="Serve.")
 
 
-def test_another_plugin_adds_to_the_group(house: Any) -> None:
-    assert house.cli("mcp serve", plugins=[Serving]) == "serving\n"
-    output = house.cli("mcp --help", plugins=[Serving])
+def test_another_plugin_adds_to_the_command_group(mcp_home: Any) -> None:
+    assert mcp_home.cli("mcp serve", plugins=[Serving]) == "serving\n"
+    output = mcp_home.cli("mcp --help", plugins=[Serving])
     for name in ("list", "add", "test", "tools", "approve", "login", "remove", "serve"):
         assert f"  {name} " in output
