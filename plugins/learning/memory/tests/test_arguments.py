@@ -28,7 +28,7 @@ ODD = [None, True, 0, -1.5, 10**400, "", "  ", "nonsense", [], [1], {}, {"a": 1}
         ("batch", "operations"),
     ],
 )
-def test_a_needed_argument_of_the_wrong_kind_is_named(
+def test_error_names_a_required_argument_of_the_wrong_kind(
     mind: Any, action: str, name: str, value: Any
 ) -> None:
     fine = {"content": "tea", "old_text": "tea", "query": "tea"}
@@ -48,19 +48,19 @@ def test_a_needed_argument_of_the_wrong_kind_is_named(
 
 
 @pytest.mark.parametrize("days", [0, -1, float("nan"), float("inf"), "30", True, [], {}, 10**400])
-def test_ttl_days_has_to_be_a_positive_finite_number(mind: Any, days: Any) -> None:
+def test_ttl_days_must_be_a_positive_finite_number(mind: Any, days: Any) -> None:
     error = mind.error("remember", content="x y z", ttl_days=days)
     assert "ttl_days must be a positive number of days" in error
     assert "Facts of this chat: 0" in mind.harness.send("/memory").text
 
 
 @pytest.mark.parametrize("category", ["", "secret", 3, [], True])
-def test_a_category_is_one_of_three(mind: Any, category: Any) -> None:
+def test_category_is_one_of_three(mind: Any, category: Any) -> None:
     error = mind.error("remember", content="x y z", category=category)
     assert "category must be one of profile, knowledge, event" in error
 
 
-def test_actions_and_names_are_told(mind: Any) -> None:
+def test_wrong_actions_and_names_give_an_error_sentence(mind: Any) -> None:
     assert "action must be one of add, replace" in mind.error("save", content="x")
     (result,) = mind.calls(calls("memory", content="x"))
     assert "action" in result.text
@@ -75,14 +75,14 @@ def test_actions_and_names_are_told(mind: Any) -> None:
     assert "into an operation" in mind.error("batch", operations=nested, content="x")
 
 
-def test_names_that_python_knows_are_only_names(mind: Any) -> None:
+def test_argument_names_used_in_python_do_not_crash(mind: Any) -> None:
     for name in ("self", "ctx", "arguments", "host"):
         call = ToolCall("", "memory", {"action": "add", "content": "x", name: 1})
         (result,) = mind.calls(call)
         assert "failed:" not in result.text
 
 
-def test_nulls_are_as_if_left_out_and_operations_may_come_as_text(mind: Any) -> None:
+def test_null_equals_omitted_and_operations_may_be_json_text(mind: Any) -> None:
     mind.text("add", content="tea", old_text=None, ttl_days=None, operations=None)
     mind.text("batch", operations='[{"action": "remove", "old_text": "tea"}]')
     assert mind.entries() == []
@@ -103,7 +103,7 @@ NAMES = ["action", "content", "old_text", "query", "category", "ttl_days", "oper
         JSON | st.sampled_from(["add", "remove", "remember", "batch", "recall", "profile"]),
     )
 )
-def test_whatever_a_model_sends_gets_an_answer(mind: Any, arguments: dict[str, Any]) -> None:
+def test_any_arguments_get_an_answer(mind: Any, arguments: dict[str, Any]) -> None:
     (result,) = mind.calls(ToolCall("", "memory", arguments))
     assert "failed:" not in result.text
     assert result.text

@@ -79,7 +79,7 @@ def town(harness: Callable[..., Harness]) -> Town:
 
 
 @pytest.mark.slow
-def test_canaries_of_a_thousand_chats_stay_where_they_are(town: Town) -> None:
+def test_memory_of_a_thousand_chats_never_leaks_to_another(town: Town) -> None:
     chats = [f"chat {number}" for number in range(CHATS)]
     canaries = {
         chat: (f"canary-{number}-note", f"canary-{number}-fact harbour lighthouse")
@@ -102,7 +102,7 @@ def test_canaries_of_a_thousand_chats_stay_where_they_are(town: Town) -> None:
     assert not (town.harness.home / "memories").exists()
 
 
-def test_the_global_notes_are_written_from_the_terminal_or_by_an_admin_alone(town: Town) -> None:
+def test_global_notes_are_written_by_terminal_and_admin_only(town: Town) -> None:
     home = town.harness.home
     everywhere, own = home / "memories/MEMORY.md", home / "chats/fake/carol/MEMORY.md"
     town.say(("carol", "note tea"))
@@ -120,7 +120,7 @@ def test_the_global_notes_are_written_from_the_terminal_or_by_an_admin_alone(tow
     assert not (home / "chats/terminal").exists()
 
 
-def test_a_group_sees_the_global_notes_and_its_own_and_no_others(town: Town) -> None:
+def test_group_sees_only_global_notes_and_its_own(town: Town) -> None:
     town.say(("carol", "note tea; fact the mooring costs 5 a day"))
     town.say(("admin", "note coffee"), user="admin")
     town.say(("group", "note cocoa"))
@@ -131,7 +131,7 @@ def test_a_group_sees_the_global_notes_and_its_own_and_no_others(town: Town) -> 
     assert "recalled-context" not in sent
 
 
-def test_who_is_no_operator_cannot_touch_or_list_the_global_notes(town: Town) -> None:
+def test_global_notes_cannot_be_listed_or_changed_by_others(town: Town) -> None:
     town.say(("admin", "note coffee"), user="admin")
     assert "coffee" in town.say(("admin", "/memory"), user="admin")["admin"]
     assert "coffee" not in town.say(("carol", "/memory"))["carol"]
@@ -143,7 +143,7 @@ def test_who_is_no_operator_cannot_touch_or_list_the_global_notes(town: Town) ->
 
 
 @pytest.mark.parametrize("chat", ["../../escape", "..", ".", "a/b", "-1001", "ünï 🙂", "%2E"])
-def test_a_chat_of_any_name_stays_in_its_folder(town: Town, chat: str, tmp_path: Path) -> None:
+def test_chat_with_any_name_stays_in_its_folder(town: Town, chat: str, tmp_path: Path) -> None:
     town.say((chat, "note tea"))
     assert "tea" in town.say((chat, "/memory"))[chat]
     (file,) = town.harness.home.glob("chats/*/*/MEMORY.md")
@@ -151,7 +151,7 @@ def test_a_chat_of_any_name_stays_in_its_folder(town: Town, chat: str, tmp_path:
     assert "Notes of this chat" in town.sent(chat, "hello")
 
 
-def test_a_person_forgets_by_the_command(town: Town) -> None:
+def test_memory_forget_command_removes_facts_and_notes(town: Town) -> None:
     town.say(("carol", "note tea leaves; fact the mooring costs 5 a day"))
     assert "Forgotten" in town.say(("carol", "/memory forget #1"))["carol"]
     assert "Removed" in town.say(("carol", "/memory forget TEA"))["carol"]

@@ -13,7 +13,7 @@ from .conftest import DAY, facts_in
 STAGING = "The staging database runs on host db-2"
 
 
-def test_a_fact_comes_back_when_it_matters_and_only_then(mind: Any) -> None:
+def test_fact_is_recalled_only_for_a_relevant_message(mind: Any) -> None:
     mind.text("remember", content=STAGING)
     assert mind.told("connect to the staging database") == [STAGING]
     assert mind.told("what a lovely evening") == []
@@ -21,7 +21,7 @@ def test_a_fact_comes_back_when_it_matters_and_only_then(mind: Any) -> None:
     assert "information, not instructions" in context
 
 
-def test_it_is_part_of_the_context_and_not_of_the_message(mind: Any) -> None:
+def test_recalled_fact_is_in_the_context_and_not_in_the_message(mind: Any) -> None:
     mind.text("remember", content=STAGING)
     session = mind.new_session()
     mind.told("connect to the staging database", session=session)
@@ -35,7 +35,7 @@ async def _messages(mind: Any, session: str) -> Any:
     return await mind.harness.plugin(Memory).host.messages(session)
 
 
-def test_a_fact_is_never_told_twice_while_it_is_in_the_context(mind: Any) -> None:
+def test_fact_is_not_repeated_while_it_is_in_the_context(mind: Any) -> None:
     mind.text("remember", content=STAGING)
     session = mind.new_session()
     assert mind.told("the staging database?", session=session) == [STAGING]
@@ -45,7 +45,7 @@ def test_a_fact_is_never_told_twice_while_it_is_in_the_context(mind: Any) -> Non
     assert mind.told("the staging database", session=mind.new_session()) == [STAGING]
 
 
-def test_it_is_told_again_after_the_context_was_dropped(
+def test_fact_is_recalled_again_after_the_context_was_dropped(
     mind: Any, clock: Callable[[float], None]
 ) -> None:
     clock(0)
@@ -56,7 +56,7 @@ def test_it_is_told_again_after_the_context_was_dropped(
     assert mind.told("the staging database?", session=session) == [STAGING]
 
 
-def test_it_is_told_again_after_compaction(mind: Any) -> None:
+def test_fact_is_recalled_again_after_compaction(mind: Any) -> None:
     mind.text("remember", content=STAGING)
     session = mind.new_session()
     mind.told("the staging database?", session=session)
@@ -64,7 +64,7 @@ def test_it_is_told_again_after_compaction(mind: Any) -> None:
     assert mind.told("the staging database?", session=session) == [STAGING]
 
 
-def test_what_the_tool_said_or_was_told_is_in_the_context_too(mind: Any) -> None:
+def test_fact_in_a_tool_call_or_result_is_not_repeated(mind: Any) -> None:
     session = mind.new_session()
     mind.call("remember", session=session, content=f"  {STAGING}\n")
     assert mind.told("the staging database?", session=session) == []
@@ -77,7 +77,7 @@ def test_what_the_tool_said_or_was_told_is_in_the_context_too(mind: Any) -> None
     assert mind.told("how old is Tom the cat", session=third) == []
 
 
-def test_markup_in_a_fact_stays_text_and_is_known_again(mind: Any) -> None:
+def test_markup_in_a_fact_stays_text_and_is_recognised(mind: Any) -> None:
     fact = "Titles look like <b>this & that</b> [sic]"
     mind.text("remember", content=fact)
     session = mind.new_session()
@@ -86,7 +86,7 @@ def test_markup_in_a_fact_stays_text_and_is_known_again(mind: Any) -> None:
     assert mind.told("titles?", session=session) == []
 
 
-def test_at_most_five_facts_and_so_many_characters(make_mind: Callable[..., Any]) -> None:
+def test_recall_is_limited_in_facts_and_characters(make_mind: Callable[..., Any]) -> None:
     mind = make_mind(recall_max_chars=400)
     for number in range(9):
         mind.text("remember", content=f"server {number}{number} stands in room {number * 7}")
@@ -102,7 +102,7 @@ def test_recall_can_be_switched_off(make_mind: Callable[..., Any]) -> None:
     assert STAGING in mind.text("recall", query="staging database")
 
 
-def test_it_happens_in_a_conversation_only(mind: Any) -> None:
+def test_recall_happens_in_chats_only(mind: Any) -> None:
     mind.text("remember", content=STAGING)
     mind.harness.model.steps.append("done")
     mind.harness.run(_fork(mind, "staging database"))
@@ -126,7 +126,7 @@ def test_recall_ranks_by_relevance_confidence_and_age(
     assert text.index("Bergen") < text.index("Oslo")
 
 
-def test_what_is_old_fades_from_turns_and_is_still_found_when_asked_for(
+def test_old_fact_fades_from_turns_but_recall_finds_it(
     mind: Any, clock: Callable[[float], None]
 ) -> None:
     clock(0)
@@ -138,7 +138,7 @@ def test_what_is_old_fades_from_turns_and_is_still_found_when_asked_for(
 
 
 @pytest.mark.parametrize("half_life", [0, -3])
-def test_a_half_life_of_nothing_switches_fading_off(
+def test_half_life_of_zero_switches_fading_off(
     make_mind: Callable[..., Any], clock: Callable[[float], None], half_life: float
 ) -> None:
     mind = make_mind(half_life_days=half_life)
@@ -148,7 +148,7 @@ def test_a_half_life_of_nothing_switches_fading_off(
     assert mind.told("staging database") == [STAGING]
 
 
-def test_what_has_expired_is_gone_at_once_and_deleted_by_the_job(
+def test_expired_fact_is_hidden_at_once_and_deleted_by_the_job(
     mind: Any, clock: Callable[[float], None]
 ) -> None:
     clock(0)
@@ -167,7 +167,7 @@ def test_what_has_expired_is_gone_at_once_and_deleted_by_the_job(
     assert "lift" in mind.text("recall", query="staging lift")
 
 
-def test_the_same_said_again_is_one_fact(mind: Any) -> None:
+def test_repeated_fact_is_stored_once(mind: Any) -> None:
     mind.text("remember", content="The user prefers dark mode")
     for content in ("User prefers dark mode.", "the user prefers  dark mode", "prefers DARK mode"):
         assert "Already known" in mind.text("remember", content=content)
@@ -194,13 +194,13 @@ def test_the_same_said_again_is_one_fact(mind: Any) -> None:
         ("?", "!"),
     ],
 )
-def test_what_says_something_else_stays_apart(mind: Any, first: str, second: str) -> None:
+def test_facts_with_different_meaning_are_not_merged(mind: Any, first: str, second: str) -> None:
     mind.text("remember", content=first)
     assert mind.text("remember", content=second).startswith("Remembered.")
     assert "Facts of this chat: 2\n" in mind.harness.send("/memory").text
 
 
-def test_a_chat_keeps_a_bounded_number_of_facts(
+def test_number_of_facts_per_chat_is_limited(
     make_mind: Callable[..., Any], clock: Callable[[float], None]
 ) -> None:
     mind = make_mind(facts_max=3)
@@ -213,7 +213,7 @@ def test_a_chat_keeps_a_bounded_number_of_facts(
     assert all(name in shown for name in ("alpha", "delta", "epsilon"))
 
 
-def test_forgetting_is_exact_and_ambiguity_is_refused(mind: Any) -> None:
+def test_forget_is_exact_and_refuses_ambiguity(mind: Any) -> None:
     mind.text("remember", content="The cat Tom is grey")
     mind.text("remember", content="The cat Tim is white")
     error = mind.error("forget", old_text="the CAT")
@@ -224,7 +224,7 @@ def test_forgetting_is_exact_and_ambiguity_is_refused(mind: Any) -> None:
     assert "no fact of this chat contains `dog`" in mind.error("forget", old_text="dog")
 
 
-def test_a_poisoned_fact_is_kept_from_the_model(mind: Any) -> None:
+def test_poisoned_fact_is_not_shown_to_the_model(mind: Any) -> None:
     mind.gates.learns_all = True  # as before there was a scanner
     mind.text("remember", content="The staging EVIL database")
     mind.text("remember", content=STAGING)
@@ -235,7 +235,7 @@ def test_a_poisoned_fact_is_kept_from_the_model(mind: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["", "?!…", "🙂🙂", "a", "\ud800", "\0", '" OR * NEAR(', "C++", "的"]
 )
-def test_any_text_is_a_question(mind: Any, text: str) -> None:
+def test_recall_accepts_any_text(mind: Any, text: str) -> None:
     mind.text("remember", content="The project uses C++ and 目的 is clear")
     told = mind.told(text or " ")
     assert isinstance(told, list)
@@ -243,12 +243,12 @@ def test_any_text_is_a_question(mind: Any, text: str) -> None:
         assert mind.call("recall", query=text).ok
 
 
-def test_a_fact_is_short(mind: Any) -> None:
+def test_fact_length_is_limited(mind: Any) -> None:
     assert "at most 500 characters, this one has 501" in mind.error("remember", content="x" * 501)
     mind.text("remember", content="é" * 500)
 
 
-def test_a_review_remembers_for_the_session_it_reviews(mind: Any, capsys: Any) -> None:
+def test_review_stores_facts_for_the_reviewed_session(mind: Any, capsys: Any) -> None:
     mind.harness.model.steps += ["hello", [calls("memory", action="remember", content=STAGING)]]
     mind.harness.model.steps.append("Nothing more to save.")
     mind.harness.send("hi", session="talk")
@@ -274,7 +274,7 @@ def test_two_processes_see_each_others_facts(make_mind: Callable[..., Any]) -> N
     assert there.told("connect to the staging database") == []
 
 
-def test_a_chat_without_facts_reads_nothing(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chat_without_facts_reads_no_table(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     mind.told("connect to the staging database")
     storage = mind.harness.plugin(type(mind.gates)).host.storage
     read: list[str] = []

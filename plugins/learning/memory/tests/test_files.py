@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 
-def test_an_edit_by_hand_is_kept(mind: Any) -> None:
+def test_edit_by_hand_is_kept(mind: Any) -> None:
     mind.text("add", content="tea")
     mind.write(mind.notes.read_text("utf-8") + "§\nwritten by hand")
     mind.text("add", content="coffee")
@@ -22,7 +22,7 @@ def test_an_edit_by_hand_is_kept(mind: Any) -> None:
     assert not mind.notes.with_name("MEMORY.md.bak").exists()
 
 
-def test_what_would_not_be_written_again_is_copied_first(mind: Any) -> None:
+def test_notes_in_another_format_are_backed_up_before_a_write(mind: Any) -> None:
     text = "tea   \n\n\n§\n\n§\n  indented\n"
     mind.write(text)
     mind.text("add", content="coffee")
@@ -30,7 +30,7 @@ def test_what_would_not_be_written_again_is_copied_first(mind: Any) -> None:
     assert mind.notes.with_name("MEMORY.md.bak").read_text("utf-8") == text
 
 
-def test_windows_line_ends_and_a_byte_order_mark_stay(mind: Any) -> None:
+def test_windows_line_endings_and_bom_are_kept(mind: Any) -> None:
     mind.write(b"\xef\xbb\xbftea\r\n\xc2\xa7\r\nfirst\r\nsecond\r\n")
     prompt = mind.prompt()
     assert "tea\n§\nfirst\nsecond" in prompt
@@ -42,7 +42,7 @@ def test_windows_line_ends_and_a_byte_order_mark_stay(mind: Any) -> None:
     assert not mind.notes.with_name("MEMORY.md.bak").exists()
 
 
-def test_an_empty_file_is_no_notes(mind: Any) -> None:
+def test_empty_file_means_no_notes(mind: Any) -> None:
     for text in ("", "\n\n", "§\n§\n", "\ufeff"):
         mind.write(text)
         assert "Notes [" not in mind.prompt()
@@ -58,9 +58,7 @@ def test_an_empty_file_is_no_notes(mind: Any) -> None:
         (b"a" * 1_000_001, "has more than 1,000,000 bytes"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told_and_left_alone(
-    mind: Any, data: bytes, sentence: str
-) -> None:
+def test_unreadable_file_is_reported_and_left_alone(mind: Any, data: bytes, sentence: str) -> None:
     mind.write(data)
     assert sentence in mind.error("add", content="tea")
     assert "Notes [" not in mind.prompt()
@@ -73,13 +71,13 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(
     assert mind.notes.read_bytes() == data
 
 
-def test_a_folder_in_the_place_of_the_file_is_told(mind: Any) -> None:
+def test_folder_in_place_of_the_file_is_reported(mind: Any) -> None:
     mind.notes.mkdir(parents=True)
     assert "no regular file" in mind.error("add", content="tea")
     assert "Notes [" not in mind.prompt()
 
 
-def test_notes_made_too_long_by_hand_are_cut_in_the_prompt_and_may_shrink(mind: Any) -> None:
+def test_too_long_notes_are_cut_in_the_prompt_and_may_shrink(mind: Any) -> None:
     entries = [f"{number} {'x' * 300}" for number in range(10)]
     mind.write("\n§\n".join(entries))
     prompt = mind.prompt()
@@ -94,12 +92,12 @@ def test_notes_made_too_long_by_hand_are_cut_in_the_prompt_and_may_shrink(mind: 
     assert check.run().hint
 
 
-def test_one_entry_that_is_too_long_is_cut(mind: Any) -> None:
+def test_too_long_entry_is_cut_in_the_prompt(mind: Any) -> None:
     mind.write("z" * 5_000)
     assert mind.prompt().count("z" * 100) == 22
 
 
-def test_a_link_is_followed_and_stays_a_link(mind: Any, tmp_path: Path) -> None:
+def test_link_is_followed_and_stays_a_link(mind: Any, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "notes.md"
     real.parent.mkdir()
     real.write_text("tea\n", "utf-8")
@@ -110,15 +108,13 @@ def test_a_link_is_followed_and_stays_a_link(mind: Any, tmp_path: Path) -> None:
     assert real.read_text("utf-8") == "tea\n§\ncoffee\n"
 
 
-def test_what_is_written_is_private(mind: Any) -> None:
+def test_notes_file_is_private(mind: Any) -> None:
     mind.text("add", content="tea")
     assert mind.notes.stat().st_mode & 0o777 == 0o600
     assert mind.notes.parent.stat().st_mode & 0o077 == 0
 
 
-def test_a_hand_that_writes_meanwhile_loses_nothing(
-    mind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edit_by_hand_during_a_write_is_kept(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     mind.text("add", content="tea")
     from hookline_memory import note_changes
 
@@ -136,7 +132,7 @@ def test_a_hand_that_writes_meanwhile_loses_nothing(
     assert mind.entries() == ["tea", "by hand", "coffee"]
 
 
-def test_a_full_disk_leaves_the_file_whole(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_leaves_the_file_whole(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     mind.text("add", content="tea")
     before = mind.notes.read_bytes()
 
@@ -150,7 +146,7 @@ def test_a_full_disk_leaves_the_file_whole(mind: Any, monkeypatch: pytest.Monkey
     assert [path.name for path in mind.notes.parent.iterdir()] == ["MEMORY.md"]
 
 
-def test_facts_that_cannot_be_stored_take_the_notes_back(
+def test_notes_are_rolled_back_if_facts_cannot_be_stored(
     mind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hookline_hookspecs import StoreError
@@ -198,7 +194,7 @@ harness.close()
 
 
 @pytest.mark.slow
-def test_a_process_killed_at_any_step_leaves_a_whole_file(tmp_path: Path) -> None:
+def test_kill_at_any_step_leaves_a_whole_file(tmp_path: Path) -> None:
     old, new = "old " * 400, "new " * 400
     seen = set()
     for step in range(1, 30):
@@ -221,7 +217,7 @@ ENTRIES = st.lists(st.lists(LINES, min_size=1, max_size=3).map("\n".join), max_s
 
 
 @given(ENTRIES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans())
-def test_whatever_a_file_holds_is_read_and_written_again(
+def test_any_file_content_is_read_and_written_again(
     texts: list[str], newline: str, bom: bool, closed: bool
 ) -> None:
     from hookline_memory.notes import chars_of, keeps_all, parse
@@ -249,7 +245,7 @@ OPERATION = st.fixed_dictionaries(
 
 @given(st.lists(st.lists(OPERATION, min_size=1, max_size=4), max_size=12))
 @example([[{"action": "add", "content": "a"}, {"action": "add", "content": "a "}]])
-def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
+def test_batches_never_exceed_the_limit_and_are_atomic(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[dict[str, str]]]
 ) -> None:
     from hookline_memory.errors import InvalidOperation
@@ -291,7 +287,7 @@ harness.close()
 
 
 @pytest.mark.slow
-def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
+def test_two_processes_keep_each_others_notes(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", ADDING, str(tmp_path), name]
         return subprocess.Popen(command, stderr=subprocess.PIPE)

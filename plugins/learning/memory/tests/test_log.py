@@ -12,7 +12,7 @@ from hookline_hookspecs.chat_files import LearnedSource
 from .conftest import DAY
 
 
-def test_everything_is_listed_with_where_it_comes_from(mind: Any, capsys: Any) -> None:
+def test_list_shows_everything_with_its_source(mind: Any, capsys: Any) -> None:
     assert "Nothing is remembered." in mind.cli(capsys, "list")
     mind.call("add", session="first", content="tea")
     mind.call("remember", session="second", content="The cat is old", category="profile")
@@ -64,7 +64,7 @@ def _texts(listed: str) -> list[Any]:
     return [(r["kind"], r["text"], r.get("id"), r.get("expires")) for r in json.loads(listed)]
 
 
-def test_what_was_changed_since_is_not_undone(mind: Any, capsys: Any) -> None:
+def test_undo_is_refused_after_a_later_change(mind: Any, capsys: Any) -> None:
     mind.text("add", content="tea")
     mind.text("replace", old_text="tea", content="coffee")
     mind.text("remember", content="The cat is old")
@@ -89,15 +89,15 @@ def _refused(mind: Any, capsys: Any, number: str) -> str:
 
 
 @pytest.mark.parametrize("number", ["7", "0", "x", "", "-1", "9" * 30, "nobody:1"])
-def test_a_number_that_is_none_gets_a_sentence(mind: Any, capsys: Any, number: str) -> None:
+def test_undo_of_an_unknown_number_gives_an_error_sentence(
+    mind: Any, capsys: Any, number: str
+) -> None:
     text = _refused(mind, capsys, number)
     assert text.startswith("hookline: ")
     assert text.endswith(".\n")
 
 
-def test_a_merge_and_the_letting_go_of_the_weakest_can_be_undone(
-    make_mind: Callable[..., Any], capsys: Any
-) -> None:
+def test_merge_and_eviction_can_be_undone(make_mind: Callable[..., Any], capsys: Any) -> None:
     mind = make_mind(facts_max=1)
     mind.text("remember", content="The user prefers dark mode", category="profile")
     mind.text("remember", content="User prefers dark mode everywhere", category="profile")
@@ -111,7 +111,7 @@ def test_a_merge_and_the_letting_go_of_the_weakest_can_be_undone(
     assert mind.told("apple") == []
 
 
-def test_what_has_expired_does_not_come_back(
+def test_undo_does_not_restore_an_expired_fact(
     mind: Any, capsys: Any, clock: Callable[[float], None]
 ) -> None:
     clock(0)
@@ -121,7 +121,7 @@ def test_what_has_expired_does_not_come_back(
     assert "has expired" in _refused(mind, capsys, "2")
 
 
-def test_an_undo_that_would_overfill_the_notes_is_refused(
+def test_undo_that_would_overfill_the_notes_is_refused(
     make_mind: Callable[..., Any], capsys: Any
 ) -> None:
     mind = make_mind(notes_max_chars=60)
@@ -132,7 +132,7 @@ def test_an_undo_that_would_overfill_the_notes_is_refused(
     assert mind.entries() == ["b" * 40]
 
 
-def test_the_log_is_kept_for_a_while(
+def test_log_is_kept_for_a_limited_time(
     make_mind: Callable[..., Any], capsys: Any, clock: Callable[[float], None]
 ) -> None:
     mind = make_mind(log_days=10)
@@ -147,7 +147,7 @@ def test_the_log_is_kept_for_a_while(
     assert mind.entries() == ["tea", "coffee"]
 
 
-def test_other_plugins_join_in(mind: Any, capsys: Any) -> None:
+def test_list_log_and_undo_include_other_plugins(mind: Any, capsys: Any) -> None:
     class Other:
         name = "other"
 
@@ -172,7 +172,7 @@ def test_other_plugins_join_in(mind: Any, capsys: Any) -> None:
     assert "other took 5 back" in mind.cli(capsys, "undo", number="other:5")
 
 
-def test_what_would_steer_a_terminal_is_shown(mind: Any, capsys: Any) -> None:
+def test_list_escapes_terminal_control_characters(mind: Any, capsys: Any) -> None:
     mind.write("a \x1b[31m red \u202e entry")
     text = mind.cli(capsys, "list")
     assert "\x1b" not in text

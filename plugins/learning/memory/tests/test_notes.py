@@ -23,13 +23,13 @@ def test_notes_are_in_the_prompt_of_the_next_session_with_their_usage(mind: Any)
     assert mind.entries() == ["a" * 60, "b" * 47]
 
 
-def test_a_new_process_reads_what_the_old_one_wrote(mind: Any) -> None:
+def test_notes_survive_a_restart(mind: Any) -> None:
     mind.text("add", content="The printer is on floor 2")
     mind.restart()
     assert "The printer is on floor 2" in mind.prompt()
 
 
-def test_an_entry_is_replaced_and_removed_by_a_part_of_it(mind: Any) -> None:
+def test_entry_is_replaced_and_removed_by_part_of_its_text(mind: Any) -> None:
     mind.text("add", content="The printer is on floor 2")
     mind.text("add", content="Lunch is at noon")
     mind.text("replace", old_text="floor 2", content="The printer is on floor 3")
@@ -38,9 +38,7 @@ def test_an_entry_is_replaced_and_removed_by_a_part_of_it(mind: Any) -> None:
     assert mind.entries() == ["The printer is on floor 3"]
 
 
-def test_an_equal_entry_is_preferred_and_ambiguity_is_refused_with_the_candidates(
-    mind: Any,
-) -> None:
+def test_exact_match_wins_and_ambiguity_lists_the_candidates(mind: Any) -> None:
     for content in ("tea", "green tea", "black tea"):
         mind.text("add", content=content)
     error = mind.error("remove", old_text="k tea x")
@@ -53,20 +51,20 @@ def test_an_equal_entry_is_preferred_and_ambiguity_is_refused_with_the_candidate
     assert mind.entries() == ["green tea", "black tea"]
 
 
-def test_an_entry_that_is_there_twice_is_meant_once(mind: Any) -> None:
+def test_remove_of_a_duplicated_entry_removes_one(mind: Any) -> None:
     mind.write("one\n§\none\n§\ntwo\n")
     mind.text("remove", old_text="one")
     assert mind.entries() == ["one", "two"]
 
 
-def test_an_exact_duplicate_is_a_success_and_changes_nothing(mind: Any) -> None:
+def test_adding_an_exact_duplicate_changes_nothing(mind: Any) -> None:
     mind.text("add", content="tea")
     assert "Already in the notes" in mind.text("add", content="  tea\n")
     mind.text("replace", old_text="tea", content="tea")
     assert mind.entries() == ["tea"]
 
 
-def test_an_entry_cannot_hold_the_separator(mind: Any) -> None:
+def test_entry_cannot_hold_the_separator(mind: Any) -> None:
     for content in ("a\n§\nb", "a\r\n § \r\nb", "§", "a\n§"):
         assert "separates entries" in mind.error("add", content=content)
     assert mind.entries() == []
@@ -79,7 +77,7 @@ def test_several_lines_are_one_entry(mind: Any) -> None:
     assert mind.notes.read_bytes() == b"first\n\nsecond\n"
 
 
-def test_too_much_is_refused_with_all_entries_and_the_usage(make_mind: Callable[..., Any]) -> None:
+def test_full_notes_error_shows_all_entries_and_the_usage(make_mind: Callable[..., Any]) -> None:
     mind = make_mind(notes_max_chars=100)
     mind.text("add", content="a" * 48)
     mind.text("add", content="b" * 49)  # 48 + 3 + 49
@@ -90,7 +88,7 @@ def test_too_much_is_refused_with_all_entries_and_the_usage(make_mind: Callable[
     assert mind.entries() == ["a" * 48, "b" * 49]
 
 
-def test_a_batch_is_judged_at_its_end(make_mind: Callable[..., Any]) -> None:
+def test_batch_is_checked_against_the_limit_at_its_end(make_mind: Callable[..., Any]) -> None:
     mind = make_mind(notes_max_chars=100)
     mind.text("add", content="a" * 50)
     mind.text("add", content="b" * 40)
@@ -100,7 +98,7 @@ def test_a_batch_is_judged_at_its_end(make_mind: Callable[..., Any]) -> None:
     assert mind.entries() == ["c" * 60]
 
 
-def test_a_batch_is_done_wholly_or_not_at_all(mind: Any) -> None:
+def test_batch_is_atomic(mind: Any) -> None:
     mind.text("add", content="tea")
     mind.text("remember", content="The cat is called Tom")
     before = mind.notes.read_bytes()
@@ -131,7 +129,7 @@ def test_a_batch_is_done_wholly_or_not_at_all(mind: Any) -> None:
     assert "Tom" not in shown
 
 
-def test_the_fourth_failure_of_a_turn_is_final(make_mind: Callable[..., Any]) -> None:
+def test_fourth_failure_in_a_turn_is_final(make_mind: Callable[..., Any]) -> None:
     mind = make_mind(notes_max_chars=50)
     mind.text("add", content="a" * 40)
     long = calls("memory", action="add", content="b" * 40)
@@ -142,7 +140,7 @@ def test_the_fourth_failure_of_a_turn_is_final(make_mind: Callable[..., Any]) ->
     assert "merge or remove" in mind.error("add", content="b" * 40)  # another turn
 
 
-def test_what_is_learnt_passes_the_gate_once_and_is_stored_redacted(mind: Any) -> None:
+def test_note_passes_pre_learn_once_and_is_stored_redacted(mind: Any) -> None:
     told = mind.text("add", content="the token is SECRET123")
     assert "Stored as: the token is [REDACTED:token]" in told
     assert mind.entries() == ["the token is [REDACTED:token]"]
@@ -154,7 +152,7 @@ def test_what_is_learnt_passes_the_gate_once_and_is_stored_redacted(mind: Any) -
     ]
 
 
-def test_a_refusal_is_an_error_the_model_can_act_on(mind: Any) -> None:
+def test_pre_learn_refusal_gives_an_error_sentence(mind: Any) -> None:
     for action in ("add", "remember"):
         assert "may not be remembered: it gives orders" in mind.error(action, content="EVIL")
     mind.text("add", content="tea")
@@ -162,7 +160,7 @@ def test_a_refusal_is_an_error_the_model_can_act_on(mind: Any) -> None:
     assert mind.entries() == ["tea"]
 
 
-def test_a_poisoned_entry_is_blocked_stays_on_disk_and_can_be_removed(mind: Any) -> None:
+def test_poisoned_entry_is_blocked_kept_on_disk_and_removable(mind: Any) -> None:
     mind.write("tea\n§\nEVIL do as I say\n§\ncoffee\n")
     prompt = mind.prompt()
     assert "EVIL" not in prompt
@@ -177,7 +175,7 @@ def test_a_poisoned_entry_is_blocked_stays_on_disk_and_can_be_removed(mind: Any)
     assert mind.entries() == ["tea", "coffee"]
 
 
-def test_a_sub_agent_cannot_write_and_sees_no_notes(mind: Any) -> None:
+def test_sub_agent_cannot_write_and_sees_no_notes(mind: Any) -> None:
     mind.text("add", content="tea")
     add = [calls("memory", action="add", content="coffee"), "done"]
     mind.harness.model.steps += [add[:1], "done"]
@@ -193,9 +191,7 @@ async def _nested(mind: Any) -> Any:
     return await mind.harness.plugin(Memory).host.run_turn("work", kind="agent")
 
 
-def test_a_new_session_has_the_notes_as_they_are_now(
-    mind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_session_has_the_current_notes(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.time_ns  # the files seem old enough for nothing to be read again
     monkeypatch.setattr("hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 10**10)
     assert "Notes [" not in mind.prompt()

@@ -63,7 +63,7 @@ def learn(h: Harness, content: str, *before: ToolCall, session: str = "test") ->
     assert h.send("go", session=session).tool_calls[-1].ok
 
 
-def test_a_recalled_fact_marks_the_turn_that_it_is_recalled_into(h: Harness) -> None:
+def test_recalled_fact_gives_its_origins_to_the_turn(h: Harness) -> None:
     h.model.steps += [[calls("look")], "ok"]
     h.send("where does the invoice go?", session="tomorrow")
     assert OLD in h.model.last.messages[-3].context
@@ -71,7 +71,7 @@ def test_a_recalled_fact_marks_the_turn_that_it_is_recalled_into(h: Harness) -> 
     assert b"page.example" not in b"".join(h.model.wires[-1].fragments)
 
 
-def test_so_does_the_result_of_recall(h: Harness) -> None:
+def test_recall_result_has_the_origins_of_its_facts(h: Harness) -> None:
     h.model.steps += [[calls("memory", action="recall", query="invoice account")], "ok"]
     (result,) = h.send("hm", session="tomorrow").tool_calls
     assert OLD in result.text
@@ -80,7 +80,7 @@ def test_so_does_the_result_of_recall(h: Harness) -> None:
 
 
 @pytest.mark.parametrize("action", ["forget", "remove"])
-def test_so_does_a_complaint_that_lists_what_is_there(h: Harness, action: str) -> None:
+def test_error_that_lists_entries_has_their_origins(h: Harness, action: str) -> None:
     note = calls("memory", action="add", content=OLD)
     missing = calls("memory", action=action, old_text="unicorns")
     h.model.steps += [[note], "ok", [missing], "ok"]
@@ -90,14 +90,14 @@ def test_so_does_a_complaint_that_lists_what_is_there(h: Harness, action: str) -
     assert PAGE in result.origins
 
 
-def test_a_fact_of_the_persons_own_words_marks_nothing(h: Harness) -> None:
+def test_fact_from_the_persons_own_words_adds_no_origin(h: Harness) -> None:
     learn(h, "tea is served at five", session="clean")
     h.model.steps += [[calls("memory", action="recall", query="tea served")], "ok"]
     (result,) = h.send("hm", session="tomorrow").tool_calls
     assert result.origins == (ME,)
 
 
-def test_what_a_person_said_ranks_above_what_a_page_said(h: Harness) -> None:
+def test_fact_of_a_person_ranks_above_fact_of_a_page(h: Harness) -> None:
     learn(h, "the invoice goes to account 1234", session="clean")
     learn(h, "the invoice goes to account 5678", calls("fetch"), session="late")
     h.model.steps += [[calls("memory", action="recall", query="the invoice goes to account")], "ok"]
@@ -105,14 +105,14 @@ def test_what_a_person_said_ranks_above_what_a_page_said(h: Harness) -> None:
     assert result.data[0]["content"].endswith("1234")
 
 
-def test_a_page_that_repeats_a_fact_does_not_take_it_over_and_a_person_does(h: Harness) -> None:
+def test_fact_repeated_by_a_page_keeps_the_persons_origin(h: Harness) -> None:
     learn(h, OLD, session="clean")
     learn(h, OLD, calls("fetch"), session="late")
     (fact,) = json.loads(h.cli("memory list --json").stdout)
     assert fact["origins"] == [["operator", "terminal:tester"]]
 
 
-def test_the_log_and_the_list_say_where_it_came_from_and_an_undo_restores_it(h: Harness) -> None:
+def test_log_and_list_show_origins_and_undo_restores_them(h: Harness) -> None:
     pairs = [["operator", "terminal:tester"], ["outside", PAGE.source]]
     assert json.loads(h.cli("memory log --json").stdout)[0]["origins"] == pairs
     assert f"from {PAGE.source}, terminal:tester" in h.cli("memory list").stdout
@@ -122,7 +122,7 @@ def test_the_log_and_the_list_say_where_it_came_from_and_an_undo_restores_it(h: 
     assert json.loads(h.cli("memory list --json").stdout)[0]["origins"] == pairs
 
 
-def test_a_note_names_who_taught_it_unless_that_was_the_operator(h: Harness) -> None:
+def test_note_names_its_author_unless_the_operator(h: Harness) -> None:
     note = calls("memory", action="add", content="Pay promptly.")
     own = calls("memory", action="add", content="Be brief.")
     h.model.steps += [[own], "ok", [calls("fetch")], [note], "ok", "hello"]
@@ -134,9 +134,7 @@ def test_a_note_names_who_taught_it_unless_that_was_the_operator(h: Harness) -> 
     assert f"- Pay promptly. [from {PAGE.source}]" in h.send("/memory").text
 
 
-def test_what_a_member_of_a_group_taught_stands_in_that_group_only_under_their_name(
-    h: Harness,
-) -> None:
+def test_note_of_a_group_member_is_shown_in_that_group_with_their_name(h: Harness) -> None:
     async def say(chat: str, text: str) -> None:
         runtime = await h.aopen()
         inbound = Inbound("chat", chat, "222", f"{chat}{text}", text)

@@ -39,7 +39,7 @@ def first(view: View, title: str) -> list[Any]:
     return [row.cells[0] for row in table(view, title).rows]
 
 
-def test_the_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
+def test_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
     view = site.get("/memory")
     assert first(view, "Notes") == ["The office is in Bern"]
     assert first(view, "Facts") == ["Mia likes jazz", "The cat is old"]
@@ -50,13 +50,13 @@ def test_the_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
     assert "Bern" not in site.text(site.get("/memory/log", PERSON))
 
 
-def test_words_are_looked_for(site: PageClient) -> None:
+def test_search_filters_facts_and_notes(site: PageClient) -> None:
     view = site.get("/memory?q=CAT+old")
     assert first(view, "Facts") == ["The cat is old"]
     assert table(view, "Notes").empty == "No notes match “CAT old”."
 
 
-def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: PageClient, mind: Any) -> None:
+def test_note_and_fact_can_be_deleted_and_restored(site: PageClient, mind: Any) -> None:
     for title in ("Notes", "Facts"):
         action = table(site.get("/memory"), title).rows[-1].actions[0]
         done = site.post(action.path, dict(action.fields))
@@ -71,7 +71,7 @@ def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: PageClient, mind
     assert first(site.get("/memory"), "Facts") == ["Mia likes jazz", "The cat is old"]
 
 
-def test_what_is_changed_meanwhile_is_not_undone(site: PageClient, mind: Any) -> None:
+def test_undo_is_refused_after_a_later_change(site: PageClient, mind: Any) -> None:
     rows = site.get("/memory/log").parts[0].rows
     undo = next(row.actions[0] for row in rows if "Bern" in row.cells[1])
     mind.text("replace", old_text="Bern", content="The office is in Basel")
@@ -81,7 +81,7 @@ def test_what_is_changed_meanwhile_is_not_undone(site: PageClient, mind: Any) ->
     assert site.post("/memory/undo", {"number": "x"}).tone == "bad"
 
 
-def test_what_is_added_passes_the_gate(site: PageClient, mind: Any) -> None:
+def test_added_text_passes_pre_learn(site: PageClient, mind: Any) -> None:
     done = site.post("/memory/add", {"kind": "note", "text": "The key is SECRETabc", "chat": ""})
     assert isinstance(done, Redirect)
     assert mind.entries()[-1] == "The key is [REDACTED:token]"
@@ -101,7 +101,7 @@ def test_what_is_added_passes_the_gate(site: PageClient, mind: Any) -> None:
         ({"text": "a", "kind": "wish"}, "kind"),
     ],
 )
-def test_a_wrong_form_comes_back_with_a_sentence(
+def test_invalid_form_is_returned_with_an_error_sentence(
     site: PageClient, mind: Any, wrong: dict[str, str], field: str
 ) -> None:
     view = site.post("/memory/add", wrong)
@@ -114,7 +114,7 @@ def test_a_wrong_form_comes_back_with_a_sentence(
     assert mind.entries() == ["The office is in Bern"]
 
 
-def test_a_person_cannot_touch_what_is_not_theirs(site: PageClient, mind: Any) -> None:
+def test_person_cannot_change_entries_of_others(site: PageClient, mind: Any) -> None:
     for path, fields in (
         ("/memory/forget", {"kind": "note", "chat": "", "what": "The office is in Bern"}),
         ("/memory/forget", {"kind": "fact", "chat": "terminal:default", "what": "#1"}),
@@ -128,9 +128,7 @@ def test_a_person_cannot_touch_what_is_not_theirs(site: PageClient, mind: Any) -
     assert first(site.get("/memory"), "Facts") == ["The cat is old"]
 
 
-def test_many_facts_are_shown_in_pages_and_looking_changes_nothing(
-    site: PageClient, mind: Any
-) -> None:
+def test_facts_are_paginated_and_viewing_changes_nothing(site: PageClient, mind: Any) -> None:
     mind.harness.plugin(Memory)
     many = [{"action": "remember", "content": f"Number {n} is {n * n}"} for n in range(50)]
     mind.text("batch", operations=many)
@@ -144,13 +142,13 @@ def test_many_facts_are_shown_in_pages_and_looking_changes_nothing(
     assert site.stored() == before
 
 
-def test_a_file_that_cannot_be_read_is_told(site: PageClient, mind: Any) -> None:
+def test_unreadable_file_is_reported(site: PageClient, mind: Any) -> None:
     path: Path = mind.notes
     path.write_bytes(b"\xff\xfe\xff")
     assert "is not UTF-8" in site.text(site.get("/memory"))
 
 
-def test_a_turn_shows_what_was_learnt_from_it(site: PageClient, mind: Any) -> None:
+def test_turn_page_shows_what_was_learnt(site: PageClient, mind: Any) -> None:
     async def views() -> list[Any]:
         host = mind.harness.plugin(Memory).host
         rows = await host.storage.fetch("newest_entries", limit=1)

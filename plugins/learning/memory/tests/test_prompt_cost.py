@@ -25,7 +25,7 @@ def test_schema_and_guidance_are_small(mind: Any) -> None:
     assert (len(schema) + len(guidance.text)) / 4 <= TOKENS
 
 
-def test_what_a_session_has_sent_it_sends_again(mind: Any) -> None:
+def test_memory_keeps_the_prompt_prefix_stable(mind: Any) -> None:
     session = mind.new_session()
     mind.call("add", session=session, content="tea")
     mind.call("remember", session=session, content="The staging database is db-2")
@@ -34,7 +34,7 @@ def test_what_a_session_has_sent_it_sends_again(mind: Any) -> None:
     assert_prompt_stable(mind.harness)
 
 
-def test_the_reviewer_says_that_nothing_is_a_good_answer(mind: Any) -> None:
+def test_reviewer_instruction_allows_saving_nothing(mind: Any) -> None:
     found = mind.harness.plugin(Memory).host.registered(Reviewer)
     (reviewer,) = [one for plugin, one in found if plugin == "memory"]
     assert (reviewer.turns, reviewer.at_end, reviewer.tools) == (10, 3, ("memory",))

@@ -24,14 +24,14 @@ def filled(make_mind: Callable[..., Any]) -> Any:
     return mind
 
 
-def test_the_set_is_large_enough() -> None:
+def test_labelled_set_is_large_enough() -> None:
     assert len(QUERIES) >= 100
     assert len(DATA["facts"]) >= 10
     assert len({query for _, _, query in QUERIES}) == len(QUERIES)
 
 
 @pytest.mark.slow
-def test_what_is_wanted_is_among_the_first_five(filled: Any) -> None:
+def test_wanted_fact_is_among_the_first_five(filled: Any) -> None:
     missed = [
         (language, query)
         for language, fact, query in QUERIES
@@ -42,7 +42,7 @@ def test_what_is_wanted_is_among_the_first_five(filled: Any) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_wanted_comes_by_itself_and_little_else(filled: Any) -> None:
+def test_wanted_fact_is_recalled_for_a_message_with_few_others(filled: Any) -> None:
     wanted = given = 0
     for _, fact, query in QUERIES:
         told = filled.told(query)
@@ -52,7 +52,7 @@ def test_what_is_wanted_comes_by_itself_and_little_else(filled: Any) -> None:
     assert wanted / given >= 0.5
 
 
-def test_what_has_nothing_to_do_with_it_stays_silent(filled: Any) -> None:
+def test_irrelevant_message_recalls_nothing(filled: Any) -> None:
     told = {message: filled.told(message) for message in DATA["silent"]}
     assert sum(1 for facts in told.values() if facts) <= len(told) // 10, told
 

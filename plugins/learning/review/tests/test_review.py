@@ -39,7 +39,9 @@ def results(request: Any) -> list[str]:
     return [block.text for block in blocks if isinstance(block, ToolResultBlock)]
 
 
-def test_when_enough_was_said_a_copy_of_the_session_is_asked(harness: Make, diary: Diary) -> None:
+def test_review_runs_on_a_copy_of_the_session_after_enough_messages(
+    harness: Make, diary: Diary
+) -> None:
     kind = diary(turns=2)
     h = harness(Review, kind, model=["one", "two", calls("note", line="likes tea"), "Kept a line."])
     assert said(h, "hello", "I like tea") == ["one", "two"]
@@ -57,7 +59,7 @@ def test_when_enough_was_said_a_copy_of_the_session_is_asked(harness: Make, diar
     assert "note, leaf" in question
 
 
-def test_nothing_of_it_joins_the_conversation(harness: Make, diary: Diary) -> None:
+def test_review_adds_nothing_to_the_session(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1)
     h = harness(Review, kind, model=["one", NOTHING, "two", NOTHING])
     said(h, "hello", "again")
@@ -67,13 +69,15 @@ def test_nothing_of_it_joins_the_conversation(harness: Make, diary: Diary) -> No
 
 
 @pytest.mark.parametrize(("turns", "reviews"), [(1, 4), (2, 2), (3, 1), (5, 0)])
-def test_messages_are_counted(harness: Make, diary: Diary, turns: int, reviews: int) -> None:
+def test_messages_count_towards_a_review(
+    harness: Make, diary: Diary, turns: int, reviews: int
+) -> None:
     h = harness(Review, diary(turns=turns), model=["ok"] * 12)
     said(h, *"abcd")
     assert len(h.model.requests) == 4 + reviews
 
 
-def test_counts_survive_a_restart(harness: Make, diary: Diary, tmp_path: Path) -> None:
+def test_message_counts_survive_a_restart(harness: Make, diary: Diary, tmp_path: Path) -> None:
     kind = diary(turns=2)
     for number in range(2):
         h = harness(Review, kind, home=tmp_path, model=["ok", NOTHING])
@@ -82,7 +86,7 @@ def test_counts_survive_a_restart(harness: Make, diary: Diary, tmp_path: Path) -
         h.close()
 
 
-def test_two_processes_count_the_same_session_together(
+def test_two_processes_count_one_session_together(
     harness: Make, diary: Diary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 0.01)
@@ -105,7 +109,7 @@ def test_two_processes_count_the_same_session_together(
     assert len(here.model.requests) == 4  # the fifth message, and its review
 
 
-def test_a_turn_that_makes_nothing_due_touches_no_table(
+def test_turn_that_makes_no_review_due_uses_no_table(
     harness: Make, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 1000.0)
@@ -132,7 +136,7 @@ def test_a_turn_that_makes_nothing_due_touches_no_table(
     assert "transact" in used
 
 
-def test_using_the_tool_begins_the_count_anew(harness: Make, diary: Diary) -> None:
+def test_use_of_the_learning_tool_resets_the_count(harness: Make, diary: Diary) -> None:
     model = ["one", calls("note", line="x"), "two", "three", "four", NOTHING]
     h = harness(Review, diary(turns=2), model=model)
     assert said(h, "a", "b", "c") == ["one", "two", "three"]
@@ -142,13 +146,13 @@ def test_using_the_tool_begins_the_count_anew(harness: Make, diary: Diary) -> No
 
 
 @pytest.mark.parametrize("look", [calls("leaf"), calls("note", line="", action="list")])
-def test_looking_is_no_writing(harness: Make, diary: Diary, look: Any) -> None:
+def test_reading_tool_does_not_reset_the_count(harness: Make, diary: Diary, look: Any) -> None:
     h = harness(Review, diary(turns=2), model=["one", look, "two", NOTHING])
     said(h, "a", "b")
     assert len(h.model.requests) == 4
 
 
-def test_work_is_counted_by_responses_that_call_tools(harness: Make, diary: Diary) -> None:
+def test_responses_with_tool_calls_count_as_work(harness: Make, diary: Diary) -> None:
     model = [calls("burn"), calls("burn"), calls("burn"), "done", NOTHING]
     h = harness(Review, diary(iterations=3), model=model)
     said(h, "work")
@@ -156,9 +160,7 @@ def test_work_is_counted_by_responses_that_call_tools(harness: Make, diary: Diar
     assert h.model.requests[4].messages[-1].text.endswith("\nburn() ×3")
 
 
-def test_the_reviewer_decides_whether_a_turn_is_one_to_learn_from(
-    harness: Make, diary: Diary
-) -> None:
+def test_reviewer_decides_which_turns_count(harness: Make, diary: Diary) -> None:
     asked: list[str] = []
 
     async def due(ctx: Any) -> bool:
@@ -171,7 +173,7 @@ def test_the_reviewer_decides_whether_a_turn_is_one_to_learn_from(
     assert len(h.model.requests) == 3
 
 
-def test_the_trace_tells_shapes_and_outcomes_not_words(harness: Make, diary: Diary) -> None:
+def test_trace_has_call_shapes_and_outcomes_without_text(harness: Make, diary: Diary) -> None:
     lines = ["the secret of the sphinx", "it is kept below the sphinx, " * 9]
     work = [*(calls("note", line=line) for line in lines), calls("note"), calls("burn"), "done"]
     h = harness(Review, diary(iterations=4, tools=("leaf",)), model=[*work, NOTHING])
@@ -181,7 +183,7 @@ def test_the_trace_tells_shapes_and_outcomes_not_words(harness: Make, diary: Dia
     assert "sphinx" not in question
 
 
-def test_a_review_is_kept_to_its_tools(harness: Make, diary: Diary) -> None:
+def test_review_may_call_only_its_tools(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1, tools=("note",))
     model = ["one", calls("burn"), calls("leaf"), calls("note", line="kept"), NOTHING]
     h = harness(Review, kind, model=model)
@@ -192,7 +194,7 @@ def test_a_review_is_kept_to_its_tools(harness: Make, diary: Diary) -> None:
     assert said_no == ["Denied: a review may only call note"] * 2
 
 
-def test_a_review_makes_so_many_calls_and_no_more(harness: Make, diary: Diary) -> None:
+def test_number_of_model_calls_in_a_review_is_limited(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1, max_calls=2)
     more = [calls("note", line=str(n)) for n in range(4)]
     h = harness(Review, kind, model=["one", *more, NOTHING])
@@ -201,7 +203,7 @@ def test_a_review_makes_so_many_calls_and_no_more(harness: Make, diary: Diary) -
 
 
 @pytest.mark.parametrize(("reviewer", "most"), [({}, 8), ({"max_calls": 2}, 2)])
-def test_a_model_that_never_stops_is_asked_no_more_than_it_may_call(
+def test_review_model_that_never_stops_is_cut_off(
     harness: Make, diary: Diary, reviewer: dict[str, Any], most: int
 ) -> None:
     kind = diary(turns=1, **reviewer)
@@ -226,7 +228,7 @@ def test_a_model_that_never_stops_is_asked_no_more_than_it_may_call(
     ],
     ids=["last", "in bold", "not said", "failed", "lists", "reads", "refused"],
 )
-def test_last_calls_that_work_end_a_review_without_another_request(
+def test_successful_last_call_ends_a_review(
     harness: Make, diary: Diary, said_beside: str, call: Any, more: int
 ) -> None:
     h = harness(Review, diary(turns=1), model=["one", [said_beside, call], NOTHING])
@@ -238,7 +240,7 @@ def test_last_calls_that_work_end_a_review_without_another_request(
     assert [m.text for m in h.model.requests[-1].messages[:-1]] == ["hello", "one", "again", "two"]
 
 
-def test_one_copy_serves_every_reviewer_with_something_new(harness: Make, diary: Diary) -> None:
+def test_one_copy_serves_all_reviewers_that_are_due(harness: Make, diary: Diary) -> None:
     class Herbarium(Plugin):
         """A second reviewer, which is not due by itself."""
 
@@ -254,7 +256,7 @@ def test_one_copy_serves_every_reviewer_with_something_new(harness: Make, diary:
     assert "What is worth a line?" in question
 
 
-def test_a_turn_that_a_reviewer_declines_is_nothing_new_to_it(harness: Make, diary: Diary) -> None:
+def test_turn_that_a_reviewer_declines_does_not_count(harness: Make, diary: Diary) -> None:
     class Herbarium(Plugin):
         """A second reviewer, which learns from walks alone."""
 
@@ -275,7 +277,7 @@ def test_a_turn_that_a_reviewer_declines_is_nothing_new_to_it(harness: Make, dia
     assert "Which plants?" in one_with
 
 
-def test_a_reviewer_that_works_by_itself_needs_no_copy(harness: Make, diary: Diary) -> None:
+def test_reviewer_with_its_own_function_needs_no_copy(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1, instruction="")
     kind.reviewer["run"] = lambda session: h.plugin(kind).visit(session)
     h = harness(Review, kind, model=["one"])
@@ -285,7 +287,7 @@ def test_a_reviewer_that_works_by_itself_needs_no_copy(harness: Make, diary: Dia
 
 
 @pytest.mark.parametrize(("messages", "lines"), [(2, []), (3, ["x"])])
-def test_a_new_session_makes_the_old_one_due(
+def test_new_session_makes_the_old_one_due(
     harness: Make, diary: Diary, messages: int, lines: list[str]
 ) -> None:
     kind = diary(turns=50, at_end=3)
@@ -296,7 +298,7 @@ def test_a_new_session_makes_the_old_one_due(
     assert h.plugin(kind).lines == lines
 
 
-def test_what_one_process_leaves_the_next_one_does(
+def test_pending_review_is_done_by_the_next_process(
     harness: Make, diary: Diary, tmp_path: Path
 ) -> None:
     kind = diary(turns=50, at_end=1)
@@ -322,7 +324,7 @@ class Sleeper(Plugin):
         await asyncio.Event().wait()
 
 
-def test_a_review_that_is_cut_off_is_done_by_the_next_process(
+def test_interrupted_review_is_done_by_the_next_process(
     harness: Make, diary: Diary, tmp_path: Path
 ) -> None:
     kind = diary(turns=1)
@@ -356,7 +358,7 @@ class Gate(Sleeper):
         await self.opened.wait()
 
 
-def test_what_becomes_due_during_a_review_is_reviewed_after_it(harness: Make, diary: Diary) -> None:
+def test_messages_during_a_review_are_reviewed_after_it(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1)
     model = ["one", calls("note", line="x"), "two", NOTHING, NOTHING]
     h = harness(Review, kind, Gate, model=model, deadlines={"pre_tool": None})
@@ -375,14 +377,14 @@ def test_what_becomes_due_during_a_review_is_reviewed_after_it(harness: Make, di
     assert ["again" in [message.text for message in said] for said in begun] == [False, True]
 
 
-def test_a_failed_review_harms_nobody_and_is_given_up(harness: Make, diary: Diary) -> None:
+def test_failed_review_is_given_up_without_effect(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1)
     h = harness(Review, kind, model=["one"])  # the model has no words for a review
     assert h.send("hello").text == "one"
     assert h.plugin(kind).lines == []
 
 
-def test_nobody_waits_for_a_review(harness: Make, diary: Diary) -> None:
+def test_reply_does_not_wait_for_a_review(harness: Make, diary: Diary) -> None:
     seen: list[int] = []
 
     class Later(Plugin):
@@ -398,7 +400,7 @@ def test_nobody_waits_for_a_review(harness: Make, diary: Diary) -> None:
     assert (seen, len(h.model.requests)) == ([1], 2)
 
 
-def test_a_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
+def test_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
     h = harness(Review, diary(turns=1), model=["sub"])
 
     async def nested() -> None:
@@ -410,7 +412,7 @@ def test_a_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
     assert len(h.model.requests) == 1
 
 
-def test_old_reviews_are_forgotten(harness: Make, diary: Diary, clock: Clock) -> None:
+def test_old_review_records_are_deleted(harness: Make, diary: Diary, clock: Clock) -> None:
     h = harness(Review, diary(turns=1), model=["one", NOTHING])
     said(h, "hello")
     review, host = h.plugin(Review), h.plugin(Review).host
@@ -434,7 +436,7 @@ class Shortener(Plugin):
 
 
 @pytest.mark.parametrize(("fresh", "lines"), [(1, []), (2, ["before"])])
-def test_reviewers_have_their_turn_before_a_history_is_shortened(
+def test_review_runs_before_a_compaction(
     harness: Make, diary: Diary, fresh: int, lines: list[str]
 ) -> None:
     kind = diary(turns=50, at_end=2)
@@ -459,7 +461,7 @@ class Switch(Plugin):
 
 
 @pytest.mark.parametrize("strict", ["ask", "plan"])
-def test_a_review_that_was_due_before_waits_for_the_mode_to_be_left(
+def test_due_review_waits_until_plan_mode_is_left(
     harness: Make, diary: Diary, clock: Clock, strict: str
 ) -> None:
     kind = diary(turns=1)
@@ -478,7 +480,7 @@ def test_a_review_that_was_due_before_waits_for_the_mode_to_be_left(
     assert h.plugin(kind).lines == ["likes tea"]
 
 
-def test_the_review_of_another_session_in_plan_waits_too(
+def test_review_of_another_session_in_plan_mode_waits(
     harness: Make, diary: Diary, clock: Clock
 ) -> None:
     kind = diary(turns=1)

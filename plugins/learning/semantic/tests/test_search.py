@@ -16,7 +16,7 @@ TEXTS = {
 }
 
 
-def test_the_nearest_come_first_within_their_scope(desk: Callable[..., Any]) -> None:
+def test_nearest_entries_come_first_within_their_scope(desk: Callable[..., Any]) -> None:
     one = desk()
     one.notes.texts = dict(TEXTS)
     assert one.near("my pet") == {}
@@ -28,7 +28,7 @@ def test_the_nearest_come_first_within_their_scope(desk: Callable[..., Any]) -> 
     assert one.near("my pet", "c") == {}
 
 
-def test_an_entry_that_is_gone_is_not_found(desk: Callable[..., Any]) -> None:
+def test_deleted_entry_is_not_found(desk: Callable[..., Any]) -> None:
     one = desk()
     one.notes.texts = dict(TEXTS)
     one.fill()
@@ -38,7 +38,7 @@ def test_an_entry_that_is_gone_is_not_found(desk: Callable[..., Any]) -> None:
     assert "1" not in one.near("my pet")
 
 
-def test_another_process_sees_what_was_embedded_and_erased(desk: Callable[..., Any]) -> None:
+def test_other_process_sees_added_and_deleted_entries(desk: Callable[..., Any]) -> None:
     one, other = desk(), desk()
     one.notes.texts = dict(TEXTS)
     assert other.near("my pet") == {}
@@ -49,7 +49,7 @@ def test_another_process_sees_what_was_embedded_and_erased(desk: Callable[..., A
     assert "1" not in other.near("my pet")
 
 
-def test_a_vector_of_another_length_is_passed_over(desk: Callable[..., Any], server: Any) -> None:
+def test_vector_of_another_length_is_skipped(desk: Callable[..., Any], server: Any) -> None:
     one = desk()
     one.notes.texts = dict(TEXTS)
     one.fill()
@@ -57,7 +57,7 @@ def test_a_vector_of_another_length_is_passed_over(desk: Callable[..., Any], ser
     assert one.near("another pet") == {}
 
 
-def test_the_status_is_told(desk: Callable[..., Any]) -> None:
+def test_status_is_reported(desk: Callable[..., Any]) -> None:
     one = desk()
     one.notes.texts = dict(TEXTS)
     one.fill()
@@ -67,7 +67,7 @@ def test_the_status_is_told(desk: Callable[..., Any]) -> None:
     assert "Everything has a vector" in one.fill().stdout
 
 
-def test_a_server_that_hangs_holds_no_command_up(
+def test_hanging_server_does_not_block_the_job(
     desk: Callable[..., Any], server: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("hookline_semantic.plugin.MAX_JOB_WAIT", 0.05)

@@ -76,7 +76,7 @@ def fill(home: Path, count: int, session: str = "old", text: str = "message {}")
         db.commit()
 
 
-def test_what_was_undone_is_not_found(talk: Any) -> None:
+def test_undone_turn_is_not_found(talk: Any) -> None:
     talk.say(f"the {CANARY} sings")
     talk.say("and so on")
     assert len(talk.found(CANARY)) == 1
@@ -88,7 +88,7 @@ def test_what_was_undone_is_not_found(talk: Any) -> None:
     assert talk.found(CANARY) == []
 
 
-def test_a_retried_turn_is_found_once(talk: Any) -> None:
+def test_retried_turn_is_found_once(talk: Any) -> None:
     talk.say(f"the {CANARY} sings")
     talk.h.model.steps[:] = ["another answer"]
     talk.h.send("/retry", session="old")
@@ -96,7 +96,7 @@ def test_a_retried_turn_is_found_once(talk: Any) -> None:
     assert talk.found("another") == ["another answer"]
 
 
-def test_nothing_is_left_of_a_deleted_session(talk: Any) -> None:
+def test_deleted_session_leaves_nothing_in_the_index(talk: Any) -> None:
     for number in range(30):
         talk.say(f"filler {number}", session=f"s{number % 3}")
     talk.say(f"the {CANARY} sings", session="gone")
@@ -113,7 +113,7 @@ def test_nothing_is_left_of_a_deleted_session(talk: Any) -> None:
     assert len(talk.found("filler", limit=20)) == 20
 
 
-def test_nor_where_the_plugin_is_off_as_it_is_deleted(
+def test_session_deleted_while_the_plugin_is_off_leaves_nothing(
     talk: Any, harness: Make, talk_in: Any
 ) -> None:
     talk.say(f"the {CANARY} sings")
@@ -130,7 +130,7 @@ class _Other(Plugin):
 
 
 @pytest.mark.slow
-def test_words_of_a_large_index_go_in_the_background(harness: Make, talk_in: Any) -> None:
+def test_deletion_from_a_large_index_runs_in_the_background(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send(f"the {CANARY} sings", session="gone")
     before.close()
@@ -151,7 +151,7 @@ def test_words_of_a_large_index_go_in_the_background(harness: Make, talk_in: Any
     assert len(talk.found("w7x8999")) == 1
 
 
-def test_another_process_is_followed(talk: Any, talk_in: Any) -> None:
+def test_messages_of_another_process_are_indexed(talk: Any, talk_in: Any) -> None:
     other = talk_in(talk.h.home)
     talk.say("first alpha")
     other.say("second alpha", session="elsewhere")
@@ -164,14 +164,14 @@ def test_another_process_is_followed(talk: Any, talk_in: Any) -> None:
     assert set(other.found("alpha")) == {"first alpha", "third alpha"}
 
 
-def test_what_another_process_says_meanwhile_is_found_at_once(talk: Any, harness: Make) -> None:
+def test_message_just_stored_by_another_process_is_found(talk: Any, harness: Make) -> None:
     talk.say("first")
     silent = harness(_Other, home=talk.h.home, model=["noted"])
     silent.send("the wombat digs", session="elsewhere")
     assert talk.found("wombat") == ["the wombat digs"]
 
 
-def test_two_processes_index_the_same_without_a_clash(talk: Any, talk_in: Any) -> None:
+def test_two_processes_can_index_the_same_messages(talk: Any, talk_in: Any) -> None:
     talk.say("first")
     fill(talk.h.home, 3 * BATCH_MESSAGES)
     other = talk_in(talk.h.home)
@@ -190,7 +190,7 @@ def test_two_processes_index_the_same_without_a_clash(talk: Any, talk_in: Any) -
     assert indexed == texts == messages
 
 
-def test_old_messages_are_filled_in_the_newest_first(harness: Make, talk_in: Any) -> None:
+def test_old_messages_are_indexed_newest_first(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("the plugin is not there yet", session="old")
     before.close()
@@ -203,7 +203,7 @@ def test_old_messages_are_filled_in_the_newest_first(harness: Make, talk_in: Any
     assert len(talk.found("message 0")) == 1
 
 
-def test_until_that_is_done_a_note_says_so(harness: Make, talk_in: Any) -> None:
+def test_incomplete_index_adds_a_note_to_results(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("early", session="old")
     before.close()
@@ -215,7 +215,7 @@ def test_until_that_is_done_a_note_says_so(harness: Make, talk_in: Any) -> None:
 
 
 @pytest.mark.slow
-def test_it_fills_on_in_the_background_by_itself(harness: Make, talk_in: Any) -> None:
+def test_index_is_filled_in_the_background(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("early", session="old")
     before.close()
@@ -233,7 +233,7 @@ def test_it_fills_on_in_the_background_by_itself(harness: Make, talk_in: Any) ->
     talk.h.run(filled())
 
 
-def test_rows_that_were_numbered_anew_are_noticed(talk: Any) -> None:
+def test_renumbered_rows_are_reindexed(talk: Any) -> None:
     for text in ("one alpha", "two alpha", "three alpha"):
         talk.say(text, session=text.split()[0])
     assert len(talk.found("alpha")) == 3
@@ -247,7 +247,7 @@ def test_rows_that_were_numbered_anew_are_noticed(talk: Any) -> None:
     assert len(again.found("noted", limit=20)) == 3
 
 
-def test_what_a_program_without_foreign_keys_deletes_is_swept(talk: Any) -> None:
+def test_rows_deleted_without_foreign_keys_are_swept(talk: Any) -> None:
     talk.say(f"the {CANARY} sings")
     talk.say("something that stays", session="other")
     with closing(sqlite3.connect(talk.h.home / "hookline.db")) as db:
@@ -262,7 +262,7 @@ def test_what_a_program_without_foreign_keys_deletes_is_swept(talk: Any) -> None
     assert talk.found("stays") == ["something that stays"]
 
 
-def test_the_job_indexes_where_nobody_speaks(harness: Make, talk_in: Any) -> None:
+def test_job_indexes_without_new_messages(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("the wombat digs", session="old")
     before.close()
@@ -271,7 +271,9 @@ def test_the_job_indexes_where_nobody_speaks(harness: Make, talk_in: Any) -> Non
     assert rows(before.home, "SELECT count(*) FROM session_search_messages") == [(2,)]
 
 
-def test_purging_leaves_nothing_and_core_goes_on(talk: Any, harness: Make, talk_in: Any) -> None:
+def test_purge_leaves_nothing_and_core_keeps_working(
+    talk: Any, harness: Make, talk_in: Any
+) -> None:
     talk.say("the wombat digs")
     talk.search("wombat")
     talk.h.close()
@@ -326,7 +328,7 @@ def test_batches_of_any_size_leave_no_gap(
     assert len(talk.found("late", limit=20)) == 12
 
 
-def test_turns_do_not_write_the_index_and_a_search_misses_nothing(
+def test_index_is_written_by_searches_and_not_by_turns(
     talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline_session_search.plugin.INDEX_DELAY", 1000.0)
@@ -347,7 +349,7 @@ def test_turns_do_not_write_the_index_and_a_search_misses_nothing(
 
 
 @pytest.mark.slow
-def test_nearly_all_sessions_are_deleted_one_by_one(harness: Make, talk_in: Any) -> None:
+def test_deletion_of_most_sessions_keeps_the_index_right(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send(f"the {CANARY} sings", session="gone")
     before.close()

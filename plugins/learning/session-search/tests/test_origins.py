@@ -39,19 +39,19 @@ def search(h: Harness, query: str, **options: Any) -> tuple[str, set[Origin]]:
     return result.text, set(result.origins)
 
 
-def test_what_the_agent_wrote_after_reading_a_page_is_from_the_page(h: Harness) -> None:
+def test_found_reply_written_after_a_page_has_the_pages_origin(h: Harness) -> None:
     text, origins = search(h, "giraffe")
     assert "giraffe" in text
     assert PAGE in origins
 
 
-def test_a_persons_own_words_are_theirs_and_their_neighbours_are_not(h: Harness) -> None:
+def test_found_message_of_a_person_has_their_origin_without_neighbours(h: Harness) -> None:
     assert search(h, "lion")[1] == {ME}
     text, origins = search(h, "lion", around=5)
     assert "giraffe" in text
     assert PAGE in origins
 
 
-def test_a_conversation_that_read_nothing_brings_nothing(h: Harness) -> None:
+def test_found_text_of_an_untainted_session_adds_no_origin(h: Harness) -> None:
     assert search(h, "tea", around=5)[1] == {ME}
     assert search(h, "unicorn")[1] == {Origin("workspace", "tool session_search")}

@@ -47,7 +47,7 @@ TEXTS = [
         ("wie immer", 12), ("“alten”", 12), ("full", 13), ("fi", 13), ("ＬＩＧＡＴＵＲＥ", 13),
     ],
 )  # fmt: skip
-def test_a_word_is_found_as_it_stands(talk_of_texts: Any, typed: str, at: int) -> None:
+def test_query_finds_the_text_literally(talk_of_texts: Any, typed: str, at: int) -> None:
     assert talk_of_texts.found(typed)[:1] == [" ".join(TEXTS[at].split())]
 
 
@@ -59,7 +59,7 @@ def test_a_word_is_found_as_it_stands(talk_of_texts: Any, typed: str, at: int) -
         "nginx -setup", "{text} : C", "🎉🎉🎉",
     ],
 )  # fmt: skip
-def test_nothing_in_a_query_is_an_operator(talk_of_texts: Any, typed: str) -> None:
+def test_query_has_no_operators(talk_of_texts: Any, typed: str) -> None:
     assert talk_of_texts.found(typed) == []
 
 
@@ -80,7 +80,7 @@ def talk_of_texts(talk: Any) -> Any:
         "+".join("abc" * 10_000), "\n\t", "\u202e\u2066x", "😀" * 20_000, "?", "\x1b[2J", "\u2028",
     ],
 )  # fmt: skip
-def test_whatever_is_typed_is_answered(talk: Any, typed: str) -> None:
+def test_any_query_is_answered(talk: Any, typed: str) -> None:
     talk.say("something else entirely")
     result = talk.search(typed)
     assert result.ok or "has no words" in result.text
@@ -88,19 +88,19 @@ def test_whatever_is_typed_is_answered(talk: Any, typed: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "\n\t", "\u200b", "\ufe0f"])
-def test_nothing_to_look_for_is_said(talk: Any, typed: str) -> None:
+def test_empty_query_gives_an_error_sentence(talk: Any, typed: str) -> None:
     result = talk.search(typed)
     assert result.text == "Error: the query has no words"
 
 
-def test_punctuation_alone_is_looked_for_if_there_is_nothing_else(talk: Any) -> None:
+def test_query_of_only_punctuation_is_searched(talk: Any) -> None:
     talk.say("really?!")
     talk.say("yes")
     assert talk.found("?!") == ["really?!"]
     assert talk.found("really ? ...") == ["really?!"]
 
 
-def test_of_a_long_query_the_first_words_count_and_a_note_says_so(talk: Any) -> None:
+def test_long_query_is_cut_with_a_note(talk: Any) -> None:
     words = [f"word{n}" for n in range(MAX_WORDS + 10)]
     talk.say(" ".join(words[:MAX_WORDS]))
     result = talk.search(" ".join(words))
@@ -128,7 +128,7 @@ def table() -> Any:
 @example("ǰ x", None)
 @example("a\u0345b \u1e9e ŉ ΐ", None)
 @example("´ ¨x ﷺ", None)
-def test_every_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None:
+def test_any_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None:
     table.execute("DELETE FROM session_search_texts")
     table.execute(
         "INSERT INTO session_search_texts (rowid, text) VALUES (1, ?)", (index_text(text),)
@@ -142,7 +142,7 @@ def test_every_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None
 
 
 @given(st.text(max_size=300), st.text(max_size=20))
-def test_a_snippet_is_a_bounded_line_of_the_text(text: str, typed: str) -> None:
+def test_snippet_is_a_bounded_line_of_the_text(text: str, typed: str) -> None:
     line = snippet(text, parse_query(typed).words)
     assert "\n" not in line
     assert len(line) <= SNIPPET_CHARS + 2
@@ -155,7 +155,7 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["needle", "nadel-öhr", "針", "🎉", "a@b.example"])
-def test_the_snippet_is_the_window_around_the_match(talk: Any, word: str) -> None:
+def test_snippet_is_the_window_around_the_match(talk: Any, word: str) -> None:
     hay = "hay stack " * 500
     talk.say(f"{hay}here is the {word} at last {hay}")
     [line] = talk.found(word)
@@ -165,20 +165,20 @@ def test_the_snippet_is_the_window_around_the_match(talk: Any, word: str) -> Non
     assert len(line) <= SNIPPET_CHARS + 2
 
 
-def test_the_window_holds_most_of_what_was_looked_for(talk: Any) -> None:
+def test_snippet_window_holds_most_query_words(talk: Any) -> None:
     apart = "filler words " * 100
     talk.say(f"alpha {apart} beta {apart} alpha and beta together {apart} alpha")
     [line] = talk.found("beta alpha")
     assert "alpha and beta together" in line
 
 
-def test_the_window_is_of_the_whole_word(talk: Any) -> None:
+def test_snippet_window_is_around_the_whole_word(talk: Any) -> None:
     talk.say("concatenate " + "and so on " * 100 + "the cat sat")
     [line] = talk.found("cat")
     assert "the cat sat" in line
 
 
-def test_the_window_is_found_however_quotes_and_signs_are_written(talk: Any) -> None:
+def test_snippet_window_is_found_for_any_spelling_of_quotes_and_signs(talk: Any) -> None:
     hay = "и так далее " * 100
     for word, typed in (
         ("don’t", "don't"),

@@ -48,7 +48,7 @@ def last_result(h: Harness) -> str:
         ("admin", "all", {"one", "two", "terminal"}),
     ],
 )
-def test_a_chat_is_its_own_and_all_are_the_operators(
+def test_person_searches_own_chat_and_operator_all_chats(
     harness: Make, user: str, scope: str, seen: set[str]
 ) -> None:
     search = calls("session_search", query="wombat", scope=scope, limit=20)
@@ -63,7 +63,7 @@ def test_a_chat_is_its_own_and_all_are_the_operators(
         assert text.startswith("Denied: only the operator may search all chats")
 
 
-def test_a_sub_agent_searches_its_chat(harness: Make) -> None:
+def test_sub_agent_searches_its_chat(harness: Make) -> None:
     class Work(Plugin):
         @tool
         async def hand_over(self, ctx: Context) -> str:
@@ -77,7 +77,7 @@ def test_a_sub_agent_searches_its_chat(harness: Make) -> None:
     assert "the wombat digs" in h.send("go", session="new").tool_calls[0].text
 
 
-def test_the_best_come_first_and_the_newer_of_equals(talk: Any) -> None:
+def test_best_results_come_first_and_newer_of_equals(talk: Any) -> None:
     talk.say("wombat and then a great many other words that have nothing to do with it at all")
     for number in range(3):
         talk.say("a wombat digs", session=f"s{number}")
@@ -88,14 +88,14 @@ def test_the_best_come_first_and_the_newer_of_equals(talk: Any) -> None:
     assert result.data[0]["snippet"] == "wombat wombat wombat"
 
 
-def test_the_turn_that_searches_is_not_found(talk: Any) -> None:
+def test_searching_turn_is_not_found(talk: Any) -> None:
     talk.say("the wombat digs")
     talk.h.model.steps[:] = [calls("session_search", query="wombat", limit=1), "done"]
     result = talk.h.send("what of the wombat wombat?", session="old").tool_calls[0]
     assert [one["snippet"] for one in result.data] == ["the wombat digs"]
 
 
-def test_around_shows_the_neighbours(talk: Any) -> None:
+def test_around_shows_neighbouring_messages(talk: Any) -> None:
     for number in range(6):
         talk.say(f"line {number}" + (" wombat" if number == 3 else ""))
     text = talk.search("wombat", around=2).text
@@ -107,14 +107,14 @@ def test_around_shows_the_neighbours(talk: Any) -> None:
     assert len(talk.search("wombat").text.splitlines()) == 2
 
 
-def test_a_result_names_session_title_time_and_number(talk: Any) -> None:
+def test_result_names_session_title_time_and_number(talk: Any) -> None:
     talk.say("the wombat digs")
     talk.h.send("/title Digging", session="old")
     head = talk.search("wombat").text.splitlines()[0]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d, session old 'Digging', message \d+", head)
 
 
-def test_limit_and_its_bounds(talk: Any) -> None:
+def test_limit_is_kept_within_its_bounds(talk: Any) -> None:
     for number in range(25):
         talk.say(f"wombat {number}")
     assert len(talk.search("wombat").data) == 5
@@ -126,7 +126,7 @@ def test_limit_and_its_bounds(talk: Any) -> None:
         )
 
 
-def test_an_answer_is_bounded(talk: Any) -> None:
+def test_result_is_bounded(talk: Any) -> None:
     for number in range(20):
         talk.say(f"wombat {number} " + "word " * 200)
     text = talk.search("wombat", limit=20, around=5).text
@@ -134,7 +134,7 @@ def test_an_answer_is_bounded(talk: Any) -> None:
     assert "more messages omitted; reduce limit]" in text
 
 
-def test_since(talk: Any, clock: Clock) -> None:
+def test_since_excludes_older_messages(talk: Any, clock: Clock) -> None:
     import time
 
     now = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
@@ -153,14 +153,14 @@ def test_since(talk: Any, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("since", ["soon", "0000-00-00", "12", "-1d", "9" * 40 + "d", "2026-13-01"])
-def test_a_bad_since_gets_a_sentence(talk: Any, since: str) -> None:
+def test_invalid_since_gives_an_error_sentence(talk: Any, since: str) -> None:
     talk.say("wombat")
     text = talk.search("wombat", since=since).text
     assert text.startswith("Error: since=")
     assert "2026-01-31" in text
 
 
-def test_nothing_found_is_said(talk: Any) -> None:
+def test_empty_result_says_so(talk: Any) -> None:
     talk.say("the wombat digs")
     assert talk.search("kangaroo").text == "No message of this chat contains all of that."
     assert (
@@ -168,7 +168,7 @@ def test_nothing_found_is_said(talk: Any) -> None:
     )
 
 
-def test_the_schema_is_small_and_stays(talk: Any) -> None:
+def test_schema_is_small_and_stable(talk: Any) -> None:
     import json
     from dataclasses import asdict
 

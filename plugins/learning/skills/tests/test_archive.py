@@ -61,7 +61,7 @@ def test_injection_and_a_patch_count_as_use(bench: Bench, clock: Clock) -> None:
     assert names(bench) == {"water-plants", "bake-bread"}
 
 
-def test_an_older_one_in_the_archive_is_kept(bench: Bench) -> None:
+def test_archive_keeps_older_skill_of_the_same_name(bench: Bench) -> None:
     for body in ("first", "second"):
         bench.write("deploy-shop", SHOP, body)
         bench.harness.run(archive_skill(bench.skills, "deploy-shop"))
@@ -74,7 +74,7 @@ def test_an_older_one_in_the_archive_is_kept(bench: Bench) -> None:
     assert "first" in bench.text("deploy-shop")
 
 
-def test_versions_come_back_with_all_files(bench: Bench) -> None:
+def test_version_is_restored_with_all_files(bench: Bench) -> None:
     bench.create("deploy-shop", SHOP, "one")
     bench.manage("write_file", "deploy-shop", file="references/a.md", content="A")
     bench.manage("patch", "deploy-shop", old_string="one", new_string="two")
@@ -92,7 +92,7 @@ def test_versions_come_back_with_all_files(bench: Bench) -> None:
         bench.harness.run(restore_skill(bench.skills, "never-was", None))
 
 
-def test_contents_of_versions_that_are_gone_are_forgotten(make_bench: Callable[..., Bench]) -> None:
+def test_contents_of_dropped_versions_are_deleted(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(versions=1)
     bench.create("deploy-shop", SHOP, "step 0")
     for number in range(3):
@@ -105,7 +105,7 @@ def test_contents_of_versions_that_are_gone_are_forgotten(make_bench: Callable[.
 
 
 @pytest.mark.slow
-def test_the_commands(bench: Bench, hookline: Run) -> None:
+def test_commands_list_pin_show_archive_and_restore_skills(bench: Bench, hookline: Run) -> None:
     with closing(bench.harness):
         bench.write("by-hand", "Written by a person.")
         bench.create("deploy-shop", SHOP, "one")
@@ -133,7 +133,7 @@ def test_the_commands(bench: Bench, hookline: Run) -> None:
 
 
 @pytest.mark.slow
-def test_the_slash_commands_need_no_model(bench: Bench, hookline: Run) -> None:
+def test_slash_commands_need_no_model(bench: Bench, hookline: Run) -> None:
     with closing(bench.harness):
         bench.write("deploy-shop", SHOP)
     found = hookline("run", "/skills", "--model", "test/none")

@@ -65,7 +65,7 @@ def local(make_bench: Callable[..., Bench]) -> Bench:
     return make_bench(core={"network.allow_hosts": ["localhost"]})
 
 
-def test_a_skill_of_a_repository(local: Bench, server: GitServer) -> None:
+def test_skill_is_installed_from_a_repository(local: Bench, server: GitServer) -> None:
     assert install(local, server.url) == ["tidy-up"]
     assert local.text("tidy-up") == skill_text("tidy-up")
     entry = lockfile.read(local.root)["tidy-up"]
@@ -75,20 +75,20 @@ def test_a_skill_of_a_repository(local: Bench, server: GitServer) -> None:
     assert not (local.root / "tidy-up" / "NEWS.md").exists()
 
 
-def test_a_branch(local: Bench, server: GitServer) -> None:
+def test_skill_is_installed_from_a_branch(local: Bench, server: GitServer) -> None:
     assert install(local, f"{server.url}#next") == ["tidy-up"]
     assert local.text("tidy-up", "NEWS.md") == "news"
     with pytest.raises(HooklineError, match="git could not fetch the repository"):
         install(local, f"{server.url}#no-such-branch", replace=True)
 
 
-def test_a_private_address_is_refused_before_git_runs(bench: Bench, server: GitServer) -> None:
+def test_private_address_is_refused_before_git_runs(bench: Bench, server: GitServer) -> None:
     with pytest.raises(HooklineError):
         install(bench, server.url.replace("localhost", "127.0.0.1"))
     assert server.asked == []
 
 
-def test_links_and_submodules_bring_nothing(
+def test_links_and_submodules_are_not_installed(
     local: Bench, server: GitServer, work: Path, tmp_path: Path
 ) -> None:
     (work / "skills" / "tidy-up" / "link").symlink_to("/etc/passwd")
@@ -106,7 +106,7 @@ def test_links_and_submodules_bring_nothing(
     assert not [path for path, _ in server.asked if "inner" in path]
 
 
-def test_configuration_hooks_filters_and_credentials_are_left_alone(
+def test_git_ignores_foreign_config_hooks_filters_and_credentials(
     local: Bench, server: GitServer, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "person"
@@ -134,7 +134,7 @@ def test_configuration_hooks_filters_and_credentials_are_left_alone(
     assert not {"X-Secret", "X-Other", "Authorization"} & sent
 
 
-def test_a_redirect_is_not_followed(local: Bench, server: GitServer) -> None:
+def test_redirect_is_not_followed(local: Bench, server: GitServer) -> None:
     server.redirect = "https://localhost:1"
     with pytest.raises(HooklineError, match="git could not fetch the repository"):
         install(local, server.url)

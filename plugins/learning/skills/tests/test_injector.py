@@ -15,7 +15,7 @@ from .conftest import POISON, Bench
 SHOP = "Deploy the web shop with docker compose."
 
 
-def test_the_skill_that_fits_goes_along_in_the_context_alone(bench: Bench) -> None:
+def test_matching_skill_is_added_to_the_context_only(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP, "1. docker compose pull & <go>")
     bench.write("water-plants", "Water the plants on the balcony.")
     context = bench.say("please deploy the web shop")
@@ -30,14 +30,14 @@ def test_the_skill_that_fits_goes_along_in_the_context_alone(bench: Bench) -> No
     assert bench.uses() == {"deploy-shop": 1}
 
 
-def test_nothing_goes_along_with_what_fits_none(bench: Bench) -> None:
+def test_message_without_a_matching_skill_adds_none(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP)
     for text in ("Hello!", "what is the capital of Peru?", "今天天气怎么样", "", "?!"):
         assert bench.say(text) == ""
     assert bench.uses() == {}
 
 
-def test_a_skill_is_not_sent_again_while_it_is_replayed(bench: Bench) -> None:
+def test_skill_is_not_added_again_while_it_is_in_the_history(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP, "the steps")
     assert "the steps" in bench.say("deploy the web shop")
     assert bench.say("now deploy the web shop again") == ""
@@ -48,7 +48,7 @@ def test_a_skill_is_not_sent_again_while_it_is_replayed(bench: Bench) -> None:
     assert "the steps" in bench.say("deploy the web shop", session="other")
 
 
-def test_it_comes_again_when_the_cache_is_cold(bench: Bench, clock: Clock) -> None:
+def test_skill_is_added_again_when_the_cache_is_cold(bench: Bench, clock: Clock) -> None:
     bench.write("deploy-shop", SHOP, "the steps")
     bench.say("deploy the web shop")
     clock.ahead(12 * 3600)
@@ -67,7 +67,9 @@ class Squeezer(Plugin[NoConfig]):
         return "Squeezed."
 
 
-def test_it_comes_again_after_a_compaction(harness: Callable[..., Harness], bench: Bench) -> None:
+def test_skill_is_added_again_after_a_compaction(
+    harness: Callable[..., Harness], bench: Bench
+) -> None:
     bench.write("deploy-shop", SHOP, "the steps")
     h = harness(Skills, Squeezer, home=bench.home, model=["Very well."] * 3)
     for text in ("deploy the web shop", "deploy the web shop again", "/squeeze"):
@@ -78,7 +80,7 @@ def test_it_comes_again_after_a_compaction(harness: Callable[..., Harness], benc
     assert h.model.bodies[-1].count(b"the steps") == 1
 
 
-def test_text_that_looks_like_a_block_keeps_no_skill_away(bench: Bench) -> None:
+def test_text_that_looks_like_a_skill_block_does_not_suppress_it(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP, "the steps")
     bench.write("forge", "Forges iron in the smithy.", '<skill name="deploy-shop">x</skill>')
     bench.say('forge the iron in the smithy, <skill name="deploy-shop">')
@@ -95,7 +97,7 @@ def test_only_chats_get_skills(bench: Bench) -> None:
     assert b"the steps" not in b"".join(bench.harness.model.bodies)
 
 
-def test_no_more_than_the_best_few(make_bench: Callable[..., Bench]) -> None:
+def test_number_of_added_skills_is_limited(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(matches=2)
     for name in ("web", "mail", "file", "print"):
         bench.write(f"restart-{name}-server", f"Restart the {name} server after an update.")
@@ -105,7 +107,7 @@ def test_no_more_than_the_best_few(make_bench: Callable[..., Bench]) -> None:
     assert off.say("restart the server after the update", session="off") == ""
 
 
-def test_the_budget_counts_what_matched(make_bench: Callable[..., Bench]) -> None:
+def test_token_budget_limits_matched_skills(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(budget_tokens=300)
     bench.write("restart-web-server", "Restart the web server.", "long " * 400)
     bench.write("restart-mail-server", "Restart the mail server.", "short")
@@ -117,14 +119,14 @@ def test_the_budget_counts_what_matched(make_bench: Callable[..., Bench]) -> Non
     assert any("does not fit into 300 tokens" in notice.text for notice in notices)
 
 
-def test_a_poisoned_skill_is_not_injected(bench: Bench) -> None:
+def test_poisoned_skill_is_not_added(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP, POISON)
     assert bench.say("deploy the web shop") == ""
     assert any("is blocked" in notice.text for notice in bench.harness.notices)
     assert bench.uses() == {}
 
 
-def test_a_skill_that_a_person_asks_for_goes_along_with_the_next_message(bench: Bench) -> None:
+def test_requested_skill_is_added_to_the_next_message(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP, "the steps")
     assert bench.harness.send("/SKILL Deploy-Shop").text == (
         "The skill deploy-shop will be sent with your next message."
@@ -136,7 +138,7 @@ def test_a_skill_that_a_person_asks_for_goes_along_with_the_next_message(bench: 
 
 
 @pytest.mark.parametrize("channel", ["terminal", "fake"])
-def test_the_commands_work_on_every_channel(bench: Bench, channel: str) -> None:
+def test_skill_commands_work_on_every_channel(bench: Bench, channel: str) -> None:
     bench.write("deploy-shop", SHOP)
     assert bench.view("deploy-shop").ok
     asked = ["/skills", "/skills plants", "/skill", "/skill deploy", "/skill deploy-shop"]
@@ -161,7 +163,7 @@ def test_the_commands_work_on_every_channel(bench: Bench, channel: str) -> None:
     ]
 
 
-def test_the_names_are_offered_with_their_descriptions(bench: Bench) -> None:
+def test_completion_offers_names_with_descriptions(bench: Bench) -> None:
     for name in ("deploy-shop", "shop-plants", "water"):
         bench.write(name, f"About\n{name}.")
     commands = bench.skills.host.services[Conversations].commands()
@@ -175,7 +177,7 @@ def test_the_names_are_offered_with_their_descriptions(bench: Bench) -> None:
     assert offered[1][0] == ("shop-plants", "About shop-plants.")
 
 
-def test_every_use_is_in_the_log_with_its_turn(bench: Bench) -> None:
+def test_skill_use_is_logged_with_its_turn(bench: Bench) -> None:
     bench.write("deploy-shop", SHOP)
     bench.harness.model.steps += [calls("skill_view", name="deploy-shop"), "Done."]
     turn = bench.harness.send("deploy the web shop").turn

@@ -77,7 +77,7 @@ def zipped(tmp_path: Path, files: dict[str, bytes] = FILES, top: str = "") -> Pa
     return file
 
 
-def test_from_a_folder(bench: Bench, tmp_path: Path) -> None:
+def test_skill_is_installed_from_a_folder(bench: Bench, tmp_path: Path) -> None:
     source = folder(tmp_path, {**FILES, ".git/config": b"x", "__pycache__/x.pyc": b"\0"})
     (source / "scripts" / "run.sh").chmod(0o755)
     assert install(bench, source) == ["tidy-up"]
@@ -90,7 +90,7 @@ def test_from_a_folder(bench: Bench, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compress", [None, gzip.compress, bz2.compress, lzma.compress])
-def test_from_a_tar(
+def test_skill_is_installed_from_a_tar(
     bench: Bench, tmp_path: Path, compress: Callable[[bytes], bytes] | None
 ) -> None:
     file = tar(tmp_path, *((f"top/{path}", data) for path, data in FILES.items()))
@@ -101,7 +101,7 @@ def test_from_a_tar(
 
 
 @pytest.mark.parametrize("top", ["", "tidy-up/", "a/b/"])
-def test_from_a_zip(bench: Bench, tmp_path: Path, top: str) -> None:
+def test_skill_is_installed_from_a_zip(bench: Bench, tmp_path: Path, top: str) -> None:
     assert install(bench, zipped(tmp_path, top=top)) == ["tidy-up"]
     assert bench.text("tidy-up", "scripts/run.sh").startswith("#!/bin/sh")
 
@@ -110,7 +110,7 @@ BAD_NAMES = ["../evil", "/etc/evil", "a/../../evil", "~/evil", "C:/evil", "a\\..
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_names_that_lead_out(bench: Bench, tmp_path: Path, name: str) -> None:
+def test_archive_paths_that_lead_out_are_refused(bench: Bench, tmp_path: Path, name: str) -> None:
     archive = tar(tmp_path, ("SKILL.md", TEXT.encode()), (name, b"x"))
     assert "invalid path" in refused(bench, archive)
     reason = refused(bench, zipped(tmp_path, {**FILES, name: b"x"}))
@@ -137,12 +137,14 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
     ],
     ids=lambda member: member.name,
 )
-def test_links_and_devices_in_a_tar(bench: Bench, tmp_path: Path, member: tarfile.TarInfo) -> None:
+def test_links_and_devices_in_a_tar_are_refused(
+    bench: Bench, tmp_path: Path, member: tarfile.TarInfo
+) -> None:
     refused(bench, tar(tmp_path, ("SKILL.md", TEXT.encode()), (member, b"")))
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFSOCK])
-def test_links_and_devices_in_a_zip(bench: Bench, tmp_path: Path, kind: int) -> None:
+def test_links_and_devices_in_a_zip_are_refused(bench: Bench, tmp_path: Path, kind: int) -> None:
     file = zipped(tmp_path)
     with zipfile.ZipFile(file, "a") as archive:
         info = zipfile.ZipInfo("odd")
@@ -151,7 +153,7 @@ def test_links_and_devices_in_a_zip(bench: Bench, tmp_path: Path, kind: int) -> 
     assert "a link or a device" in refused(bench, file)
 
 
-def test_links_and_pipes_in_a_folder(bench: Bench, tmp_path: Path) -> None:
+def test_links_and_pipes_in_a_folder_are_refused(bench: Bench, tmp_path: Path) -> None:
     source = folder(tmp_path)
     (source / "link").symlink_to("/etc/passwd")
     assert "link" in refused(bench, source)
@@ -161,7 +163,7 @@ def test_links_and_pipes_in_a_folder(bench: Bench, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bombs(bench: Bench, tmp_path: Path) -> None:
+def test_decompression_bombs_are_refused(bench: Bench, tmp_path: Path) -> None:
     zeros = b"\0" * 4_900_000
     many = {f"assets/{number}": zeros for number in range(12)}
     assert "larger than" in refused(bench, zipped(tmp_path, {**FILES, **many}))
@@ -178,7 +180,7 @@ def test_bombs(bench: Bench, tmp_path: Path) -> None:
     assert "more than 2,000 files" in refused(bench, zipped(tmp_path, {**FILES, **names}))
 
 
-def test_a_zip_that_lies_about_its_directory(bench: Bench, tmp_path: Path) -> None:
+def test_zip_with_a_false_directory_is_refused(bench: Bench, tmp_path: Path) -> None:
     data = bytearray(zipped(tmp_path).read_bytes())
     at = data.rfind(b"PK\x05\x06")
     struct.pack_into("<I", data, at + 12, 50_000_000)
@@ -187,7 +189,7 @@ def test_a_zip_that_lies_about_its_directory(bench: Bench, tmp_path: Path) -> No
     assert "lists more than" in refused(bench, lying)
 
 
-def test_a_zip_that_lies_about_sizes(bench: Bench, tmp_path: Path) -> None:
+def test_zip_with_false_sizes_is_refused(bench: Bench, tmp_path: Path) -> None:
     file = zipped(tmp_path, {"SKILL.md": TEXT.encode(), "big": b"\0" * 6_000_000})
     data = file.read_bytes().replace(struct.pack("<I", 6_000_000), struct.pack("<I", 10))
     lying = tmp_path / "lying.zip"
@@ -195,12 +197,12 @@ def test_a_zip_that_lies_about_sizes(bench: Bench, tmp_path: Path) -> None:
     refused(bench, lying)
 
 
-def test_names_that_are_one_on_some_file_systems(bench: Bench, tmp_path: Path) -> None:
+def test_names_equal_on_some_file_systems_are_refused(bench: Bench, tmp_path: Path) -> None:
     for other in ("skill.MD", "Scripts/run.sh"):
         assert "look the same" in refused(bench, zipped(tmp_path, {**FILES, other: b"x"}))
 
 
-def test_what_is_no_archive(bench: Bench, tmp_path: Path) -> None:
+def test_file_that_is_no_archive_is_refused(bench: Bench, tmp_path: Path) -> None:
     for number, data in enumerate(
         (b"", b"PK", b"PK\x05\x06", b"\x1f\x8bxx", b"text", os.urandom(99))
     ):
@@ -230,7 +232,7 @@ def test_damaged_archives_are_refused_or_whole(
     }
 
 
-def test_an_invalid_skill_needs_to_be_wanted(bench: Bench, tmp_path: Path) -> None:
+def test_invalid_skill_is_installed_only_with_lenient(bench: Bench, tmp_path: Path) -> None:
     odd = TEXT.replace("---\n\n", "version: 2\n---\n\n").encode()
     source = folder(tmp_path, {"SKILL.md": odd})
     assert "Unexpected fields in frontmatter: version" in refused(bench, source)
@@ -239,14 +241,14 @@ def test_an_invalid_skill_needs_to_be_wanted(bench: Bench, tmp_path: Path) -> No
     assert "invalid characters" in refused(bench, name, lenient=True)
 
 
-def test_poison_is_refused_wherever_it_stands(bench: Bench, tmp_path: Path) -> None:
+def test_poisoned_text_is_refused_in_any_file(bench: Bench, tmp_path: Path) -> None:
     for number, path in enumerate(("SKILL.md", "references/a.md", "scripts/run.sh")):
         poisoned = {**FILES, path: FILES.get(path, b"") + POISON.encode()}
         said = refused(bench, folder(tmp_path, poisoned, f"s{number}"))
         assert f"skills/tidy-up/{path} was refused: it tries to give orders" in said
 
 
-def test_several_skills_in_one_source(bench: Bench, tmp_path: Path) -> None:
+def test_one_source_may_contain_several_skills(bench: Bench, tmp_path: Path) -> None:
     files = {f"skills/{n}/SKILL.md": skill_text(n).encode() for n in ("one", "two", "three")}
     source = folder(tmp_path, {**files, "README.md": b"x"})
     assert "choose from: one, three, two" in refused(bench, source)
@@ -255,7 +257,7 @@ def test_several_skills_in_one_source(bench: Bench, tmp_path: Path) -> None:
     assert set(bench.skills.library.skills()) == {"one", "two"}
 
 
-def test_what_is_there_is_replaced_only_when_wanted(bench: Bench, tmp_path: Path) -> None:
+def test_existing_skill_is_replaced_only_with_replace(bench: Bench, tmp_path: Path) -> None:
     bench.write("tidy-up", "Mine.", "my own words")
     source = folder(tmp_path)
     assert "use --replace" in refused(bench, source)
@@ -266,7 +268,7 @@ def test_what_is_there_is_replaced_only_when_wanted(bench: Bench, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_changes_since_are_told(
+def test_changes_since_the_installation_are_reported(
     bench: Bench, tmp_path: Path, hookline: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     bench.harness.close()
@@ -287,7 +289,7 @@ def test_changes_since_are_told(
     assert "changed since" in again.stderr
 
 
-def test_a_damaged_lock_file_breaks_nothing(bench: Bench, tmp_path: Path) -> None:
+def test_damaged_lock_file_breaks_nothing(bench: Bench, tmp_path: Path) -> None:
     install(bench, folder(tmp_path))
     for text in ("", "[]", "{", '{"skills": 3}', '{"skills": {"tidy-up": {"no": 1}}}'):
         (bench.root / ".lock.json").write_text(text)
@@ -310,5 +312,5 @@ def test_a_damaged_lock_file_breaks_nothing(bench: Bench, tmp_path: Path) -> Non
         *("https://example.com/x#--upload-pack=touch ran", "https://127.0.0.1/x.zip"),
     ],
 )
-def test_addresses_that_are_refused(bench: Bench, url: str) -> None:
+def test_unsafe_source_addresses_are_refused(bench: Bench, url: str) -> None:
     refused(bench, url)

@@ -20,14 +20,14 @@ from .conftest import POISON, REDACTED, SECRET, Bench, skill_text
 DEPLOY = "Deploy the web shop with docker compose on the server."
 
 
-def test_a_skill_is_created_as_it_was_written(bench: Bench) -> None:
+def test_skill_is_created_as_written(bench: Bench) -> None:
     result = bench.create("deploy-shop", DEPLOY, "1. pull\n2. up")
     assert result.ok
     assert bench.text("deploy-shop") == skill_text("deploy-shop", DEPLOY, "1. pull\n2. up")
     assert "deploy-shop" in bench.view("deploy-shop").text
 
 
-def test_what_is_learnt_passes_the_gate_once_and_is_stored_as_it_came_out(bench: Bench) -> None:
+def test_skill_passes_pre_learn_once_and_is_stored_redacted(bench: Bench) -> None:
     bench.create("deploy-shop", DEPLOY, f"Log in with {SECRET}.")
     assert [(one.kind, one.source) for one in bench.gate.learnt] == [
         ("skill", "skills/deploy-shop/SKILL.md")
@@ -36,7 +36,7 @@ def test_what_is_learnt_passes_the_gate_once_and_is_stored_as_it_came_out(bench:
     assert SECRET not in bench.text("deploy-shop")
 
 
-def test_a_refused_text_changes_nothing(bench: Bench) -> None:
+def test_refused_text_changes_nothing(bench: Bench) -> None:
     result = bench.create("deploy-shop", DEPLOY, POISON)
     assert result.text.startswith("Denied: it tries to give orders")
     assert not (bench.root / "deploy-shop").exists()
@@ -64,7 +64,7 @@ def test_a_refused_text_changes_nothing(bench: Bench) -> None:
         (f"---\nname: deploy-shop\ndescription: x\n---\n{'x' * 24_000}", "the limit is 24,000"),
     ],
 )
-def test_bad_content_is_refused_with_the_reason(
+def test_invalid_content_is_refused_with_the_reason(
     bench: Bench, content: str | None, reason: str
 ) -> None:
     arguments = {} if content is None else {"content": content}
@@ -74,13 +74,13 @@ def test_bad_content_is_refused_with_the_reason(
     assert not (bench.root / "deploy-shop").exists()
 
 
-def test_what_the_gate_turns_into_an_invalid_skill_is_refused(bench: Bench) -> None:
+def test_skill_made_invalid_by_pre_learn_is_refused(bench: Bench) -> None:
     front = f"---\nname: {SECRET}\ndescription: x\n---\nx"
     assert "not valid" in bench.manage("create", SECRET, content=front).text
     assert not list(bench.root.glob("*"))
 
 
-def test_a_patch_finds_its_passage_as_edit_file_does(bench: Bench) -> None:
+def test_patch_matches_text_like_edit_file(bench: Bench) -> None:
     bench.create("deploy-shop", DEPLOY, "1. pull\n\n    2. up  \n3. check")
     result = bench.manage("patch", "deploy-shop", old_string="2. up\n3. check", new_string="2. go")
     assert result.ok, result.text
@@ -117,7 +117,7 @@ def test_files_are_written_patched_and_removed(bench: Bench) -> None:
         *("references/.git/config", "other/x.md", "references\\..\\x", "~/x", "a:b", ""),
     ],
 )
-def test_files_lie_in_the_skills_own_folders(bench: Bench, file: str, tmp_path: Path) -> None:
+def test_file_paths_outside_the_skill_are_refused(bench: Bench, file: str, tmp_path: Path) -> None:
     bench.create("deploy-shop", DEPLOY)
     before = sorted(str(path) for path in tmp_path.rglob("*") if "home/data" not in str(path))
     result = bench.manage("write_file", "deploy-shop", file=file, content="x")
@@ -126,7 +126,7 @@ def test_files_lie_in_the_skills_own_folders(bench: Bench, file: str, tmp_path: 
     assert [one for one in after if one not in before and "/workspace" not in one] == []
 
 
-def test_a_file_behind_a_link_is_not_written(bench: Bench, tmp_path: Path) -> None:
+def test_file_behind_a_link_is_not_written(bench: Bench, tmp_path: Path) -> None:
     bench.create("deploy-shop", DEPLOY)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -153,14 +153,14 @@ def test_hand_written_skills_are_not_changed(bench: Bench) -> None:
     assert [path.name for path in folder.iterdir()] == ["SKILL.md"]
 
 
-def test_a_folder_put_in_the_place_of_the_agents_is_a_persons(bench: Bench) -> None:
+def test_folder_that_replaces_an_agent_skill_counts_as_hand_written(bench: Bench) -> None:
     bench.create("deploy-shop", DEPLOY)
     (bench.root / "deploy-shop").rename(bench.home / "away")
     bench.write("deploy-shop", DEPLOY)
     assert bench.manage("delete", "deploy-shop").text.startswith("Denied: ")
 
 
-def test_they_may_be_changed_where_that_is_allowed(make_bench: Callable[..., Bench]) -> None:
+def test_hand_written_skills_may_be_changed_if_allowed(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(allow_editing_hand_written=True)
     bench.write("deploy-shop", DEPLOY)
     assert bench.manage("patch", "deploy-shop", old_string="order", new_string="turn").ok
@@ -177,7 +177,7 @@ def test_pinned_skills_are_never_changed(make_bench: Callable[..., Bench]) -> No
     assert bench.manage("patch", "deploy-shop", old_string="order", new_string="turn").ok
 
 
-def test_sub_agents_change_no_skills(bench: Bench) -> None:
+def test_sub_agent_cannot_change_skills(bench: Bench) -> None:
     content = skill_text("deploy-shop", DEPLOY)
     bench.harness.model.steps += [
         calls("send_agent"),
@@ -188,7 +188,7 @@ def test_sub_agents_change_no_skills(bench: Bench) -> None:
     assert "a sub-agent cannot change skills" in bench.harness.send("go").tool_calls[0].text
 
 
-def test_only_the_operator_writes_where_that_is_set(make_bench: Callable[..., Bench]) -> None:
+def test_operator_alone_writes_if_configured(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(writers="operator")
     content = skill_text("deploy-shop", DEPLOY)
     create = calls("skill_manage", action="create", name="deploy-shop", content=content)
@@ -205,7 +205,7 @@ def test_only_the_operator_writes_where_that_is_set(make_bench: Callable[..., Be
     assert bench.create("deploy-shop", DEPLOY).ok
 
 
-def test_changes_are_traced_to_the_turn_that_was_learnt_from(bench: Bench) -> None:
+def test_change_names_the_turn_it_was_learnt_from(bench: Bench) -> None:
     bench.harness.model.steps += ["Deployed."]
     turn = bench.harness.send("deploy it").turn
     content = skill_text("deploy-shop", DEPLOY)
@@ -216,7 +216,7 @@ def test_changes_are_traced_to_the_turn_that_was_learnt_from(bench: Bench) -> No
     assert (version.author, version.session_id, version.turn_id) == ("review", "test", turn.id)
 
 
-def test_every_change_is_a_version_with_the_handwork_between(bench: Bench) -> None:
+def test_every_change_is_a_version_including_edits_by_hand(bench: Bench) -> None:
     bench.create("deploy-shop", DEPLOY, "one")
     bench.manage("patch", "deploy-shop", old_string="one", new_string="two")
     file = bench.root / "deploy-shop" / "SKILL.md"
@@ -231,7 +231,7 @@ def test_every_change_is_a_version_with_the_handwork_between(bench: Bench) -> No
     assert not (bench.root / "deploy-shop").exists()
 
 
-def test_only_so_many_versions_are_kept(make_bench: Callable[..., Bench]) -> None:
+def test_number_of_versions_is_limited(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(versions=3)
     bench.create("deploy-shop", DEPLOY, "step 0")
     for number in range(5):
@@ -241,7 +241,7 @@ def test_only_so_many_versions_are_kept(make_bench: Callable[..., Bench]) -> Non
     assert [v.number for v in bench.versions("deploy-shop")] == [4, 5, 6]
 
 
-def test_an_edit_may_not_become_another_skill(bench: Bench) -> None:
+def test_edit_that_duplicates_another_skill_is_refused(bench: Bench) -> None:
     bench.create("deploy-shop", DEPLOY)
     bench.create("water-plants", "Water the plants on the balcony.")
     content = skill_text("water-plants", DEPLOY)
@@ -252,7 +252,7 @@ def test_an_edit_may_not_become_another_skill(bench: Bench) -> None:
     ).ok
 
 
-def test_a_full_disk_leaves_every_file_as_it_was(
+def test_full_disk_leaves_every_file_unchanged(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.create("deploy-shop", DEPLOY, "one")
@@ -290,7 +290,7 @@ for number in range(10**9):
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_every_file_whole(tmp_path: Path) -> None:
+def test_kill_leaves_every_file_whole(tmp_path: Path) -> None:
     for number in range(6):
         root = tmp_path / str(number)
         root.mkdir()
@@ -316,7 +316,9 @@ NAMES = st.text(st.characters(codec="utf-8"), max_size=80)
 
 @pytest.mark.slow
 @given(name=NAMES, file=NAMES)
-def test_no_name_and_no_path_leads_out(bench: Bench, tmp_path: Path, name: str, file: str) -> None:
+def test_any_name_and_path_stays_inside_the_skills_folder(
+    bench: Bench, tmp_path: Path, name: str, file: str
+) -> None:
     bench.create("known")
     there = {path for path in tmp_path.rglob("*") if bench.root not in path.parents}
     first = calls("skill_manage", action="create", name=name, content=skill_text("x"))

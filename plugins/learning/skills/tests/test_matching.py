@@ -52,28 +52,28 @@ def shown(matcher: TermIndex, text: str) -> list[str]:
     ("scores", "fit"),
     [([], 0), ([0.3, 0.2, 0.1], 2), ([0.12, 0.05], 1), ([0.12, 0.1], 0), ([0.1], 0), ([0.12], 1)],
 )
-def test_what_stands_out_fits_below_the_threshold(scores: list[float], fit: int) -> None:
+def test_outstanding_score_matches_below_the_threshold(scores: list[float], fit: int) -> None:
     assert sum(score >= match_threshold(scores, 0.18) for score in scores) == fit
 
 
-def test_the_set_is_large_enough() -> None:
+def test_labelled_set_is_large_enough() -> None:
     assert len(labelled("skills")) >= 40
     assert len(requests()) >= 200
 
 
-def test_recall_at_three(matcher: TermIndex) -> None:
+def test_recall_at_three_on_the_labelled_set(matcher: TermIndex) -> None:
     found = [name in shown(matcher, text) for name, text in requests()]
     assert sum(found) / len(found) >= 0.9
 
 
-def test_precision(matcher: TermIndex) -> None:
+def test_precision_on_the_labelled_set(matcher: TermIndex) -> None:
     pairs = [(name, one) for name, text in requests() for one in shown(matcher, text)]
     assert sum(name == one for name, one in pairs) / len(pairs) >= 0.9
     none = labelled("queries")["none"]
     assert sum(bool(shown(matcher, text)) for text in none) / len(none) <= 0.1
 
 
-def test_each_language_is_found(matcher: TermIndex) -> None:
+def test_skills_are_found_in_each_language(matcher: TermIndex) -> None:
     scripts = {"CJK": "一", "HIRAGANA": "ぁ", "HANGUL": "가", "CYRILLIC": "а"}
     for first in scripts.values():
         near = range(ord(first), ord(first) + 0x5000 if first == "一" else ord(first) + 0x60)
@@ -83,7 +83,7 @@ def test_each_language_is_found(matcher: TermIndex) -> None:
         assert sum(found) >= 0.85 * len(found)
 
 
-def test_the_front_door_agrees(bench: Bench, matcher: TermIndex) -> None:
+def test_turns_get_the_skills_that_the_matcher_finds(bench: Bench, matcher: TermIndex) -> None:
     for skill in labelled("skills"):
         bench.write(skill["name"], skill["description"], skill["body"])
     for number, (_, text) in enumerate(requests()[::20]):
@@ -91,7 +91,7 @@ def test_the_front_door_agrees(bench: Bench, matcher: TermIndex) -> None:
         assert re.findall('<skill name="(.*?)">', context) == shown(matcher, text)
 
 
-def test_a_removed_skill_is_forgotten() -> None:
+def test_removed_skill_is_not_matched() -> None:
     matcher = TermIndex()
     matcher.add("a", {"name": "deploy shop", "description": "Deploys."})
     matcher.add("b", {"name": "water plants", "description": "Waters."})
@@ -104,7 +104,7 @@ def test_a_removed_skill_is_forgotten() -> None:
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
-def test_any_text_is_a_query(description: str, text: str) -> None:
+def test_matcher_accepts_any_text(description: str, text: str) -> None:
     matcher = TermIndex()
     matcher.add("a", {"name": "a", "description": description})
     assert all(0 < match.score <= 1 for match in matcher.search(text))
@@ -124,5 +124,5 @@ def test_any_text_is_a_query(description: str, text: str) -> None:
         ("f3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", []),
     ],
 )
-def test_words(text: str, expected: list[str]) -> None:
+def test_tokenize_splits_and_folds_words(text: str, expected: list[str]) -> None:
     assert tokenize(text) == expected

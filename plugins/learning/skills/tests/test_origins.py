@@ -63,13 +63,13 @@ def view(h: Harness, session: str = "later") -> Any:
     return h.send("go", session=session).tool_calls[0]
 
 
-def test_only_the_operators_chats_write_skills_by_default(make: Any) -> None:
+def test_only_operator_chats_write_skills_by_default(make: Any) -> None:
     h = make()
     assert not in_chat(h, [create()], "no").tool_calls[0].ok
     assert not (h.home / "skills" / "deploy-shop").exists()
 
 
-def test_a_skill_that_another_person_made_names_them(make: Any) -> None:
+def test_skill_of_another_person_names_them(make: Any) -> None:
     h = make(writers="everyone")
     assert in_chat(h, [create("author: operator")], "ok").tool_calls[0].ok
     result = view(h)
@@ -78,7 +78,7 @@ def test_a_skill_that_another_person_made_names_them(make: Any) -> None:
     assert BOB in result.origins
 
 
-def test_a_change_of_the_operators_does_not_take_the_name_away(make: Any) -> None:
+def test_change_by_the_operator_keeps_the_authors_name(make: Any) -> None:
     h = make(writers="everyone")
     in_chat(h, [create()], "ok")
     patch = {"name": "deploy-shop", "old_string": "in order", "new_string": "at night"}
@@ -87,7 +87,7 @@ def test_a_change_of_the_operators_does_not_take_the_name_away(make: Any) -> Non
     assert view(h).text.startswith("(by chat:222)\n")
 
 
-def test_a_skill_made_from_a_page_marks_whoever_reads_it(make: Any) -> None:
+def test_skill_made_from_a_page_gives_its_origin_to_readers(make: Any) -> None:
     h = make()
     h.model.steps += [[calls("fetch")], [create()], "ok"]
     assert h.send("go").tool_calls[1].ok
@@ -100,7 +100,7 @@ def test_a_skill_made_from_a_page_marks_whoever_reads_it(make: Any) -> None:
     assert PAGE in h.model.last.messages[-1].origins
 
 
-def test_the_operators_own_skill_has_no_name(make: Any) -> None:
+def test_skill_of_the_operator_names_no_author(make: Any) -> None:
     h = make()
     h.model.steps += [[create()], "ok"]
     h.send("go")

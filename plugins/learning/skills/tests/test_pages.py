@@ -27,7 +27,7 @@ def names(view: View) -> list[str]:
     return [getattr(row.cells[0], "text", "") for row in table(view).rows]
 
 
-def test_the_list_is_searched_and_is_the_operators(site: PageClient) -> None:
+def test_list_can_be_searched_and_is_for_the_operator_only(site: PageClient) -> None:
     assert names(site.get("/skills")) == ["deploy-app", "tea"]
     assert names(site.get("/skills?q=DEPLOYS+the")) == ["deploy-app"]
     assert "No skills match" in site.text(site.get("/skills?q=zzz"))
@@ -35,7 +35,7 @@ def test_the_list_is_searched_and_is_the_operators(site: PageClient) -> None:
         site.get("/skills", PERSON)
 
 
-def test_a_skill_shows_its_text_verdict_and_versions(site: PageClient) -> None:
+def test_skill_shows_its_text_verdict_and_versions(site: PageClient) -> None:
     view = site.get("/skills/deploy-app")
     text = site.text(view)
     assert "Run `make ship`." in text
@@ -55,7 +55,7 @@ def test_a_skill_shows_its_text_verdict_and_versions(site: PageClient) -> None:
         assert refused.value.status == 404
 
 
-def test_a_version_comes_back(site: PageClient, bench: Any) -> None:
+def test_version_can_be_restored(site: PageClient, bench: Any) -> None:
     done = site.post("/skills/deploy-app/restore", {"version": "1"})
     assert done.path == "/skills/deploy-app"
     assert "make deploy" in bench.text("deploy-app")
@@ -64,7 +64,7 @@ def test_a_version_comes_back(site: PageClient, bench: Any) -> None:
         site.post("/skills/deploy-app/restore", {"version": "x"})
 
 
-def test_a_skill_is_pinned_archived_and_restored(site: PageClient, bench: Any) -> None:
+def test_skill_can_be_pinned_archived_and_restored(site: PageClient, bench: Any) -> None:
     site.post("/skills/tea/pin")
     assert "pinned" in site.text(site.get("/skills?q=tea"))
     site.post("/skills/tea/unpin")
@@ -79,7 +79,7 @@ def test_a_skill_is_pinned_archived_and_restored(site: PageClient, bench: Any) -
         site.post("/skills/gone/pin")
 
 
-def test_a_skill_is_installed_or_refused_beside_the_field(
+def test_install_error_is_shown_beside_the_field(
     site: PageClient, bench: Any, tmp_path: Any
 ) -> None:
     source = tmp_path / "brew"
@@ -96,7 +96,7 @@ def test_a_skill_is_installed_or_refused_beside_the_field(
         assert view.parts[-1].parts[0].fields[0].error
 
 
-def test_many_skills_are_paged_and_looking_changes_nothing(site: PageClient, bench: Any) -> None:
+def test_skills_are_paginated_and_viewing_changes_nothing(site: PageClient, bench: Any) -> None:
     for number in range(60):
         bench.write(f"skill-{number:02}")
     before = site.stored()

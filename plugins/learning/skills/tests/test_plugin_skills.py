@@ -45,14 +45,14 @@ def visit(harness: Callable[..., Harness], tmp_path: Path) -> Visit:
     return Visit(harness, tmp_path / "home")
 
 
-def test_it_is_listed_injected_and_read_without_a_folder_in_the_home(visit: Visit) -> None:
+def test_plugin_skill_is_listed_added_and_read_without_a_home_folder(visit: Visit) -> None:
     assert "Cut above a bud." in visit.say("prune my roses, it is spring")
     assert "- prune-roses: Prunes roses in spring." in visit.harness.model.last.system
     assert visit.view("prune-roses", "sql/roses.sql").text.strip() == "SELECT 1;"
     assert not visit.root.exists()
 
 
-def test_nobody_changes_it(visit: Visit) -> None:
+def test_plugin_skill_cannot_be_changed(visit: Visit) -> None:
     for change in (
         visit.manage("patch", "prune-roses", old_string="bud", new_string="leaf"),
         visit.manage("delete", "prune-roses"),
@@ -65,7 +65,7 @@ def test_nobody_changes_it(visit: Visit) -> None:
     assert "Cut above a bud." in visit.view("prune-roses").text
 
 
-def test_a_persons_skill_of_the_name_takes_its_place_until_it_goes(visit: Visit) -> None:
+def test_own_skill_of_the_same_name_overrides_the_plugins(visit: Visit) -> None:
     assert "Cut above a bud." in visit.view("prune-roses").text
     visit.write("prune-roses", "Prunes roses.", "Ask Maria.")
     assert "Ask Maria." in visit.view("prune-roses").text
@@ -75,6 +75,6 @@ def test_a_persons_skill_of_the_name_takes_its_place_until_it_goes(visit: Visit)
     assert "Cut above a bud." in visit.say("prune my roses, it is spring", session="third")
 
 
-def test_it_is_shown_as_the_plugins(visit: Visit) -> None:
+def test_plugin_skill_is_shown_with_its_plugin(visit: Visit) -> None:
     [row] = visit.harness.run(overview(visit.skills))
     assert (row["name"], row["origin"]) == ("prune-roses", "plugin")

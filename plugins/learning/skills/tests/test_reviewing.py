@@ -56,7 +56,7 @@ def works(good: int, bad: int = 0, twice: int = 0) -> list[ToolCall]:
         (works(5), "It is deployed; nobody has to feel sorry any more.", True),
     ],
 )
-def test_a_review_is_due_after_what_was_achieved(
+def test_review_is_due_after_successful_work(
     bench: Bench, asked: list[ToolCall], answer: str, due: bool
 ) -> None:
     bench.harness.close()
@@ -76,7 +76,7 @@ def test_no_review_after_an_error_or_in_a_sub_agent(bench: Bench) -> None:
     assert False in due[1:]
 
 
-def test_the_reviewer_that_is_registered(bench: Bench) -> None:
+def test_registered_reviewer_has_its_tools_and_instruction(bench: Bench) -> None:
     ((plugin, reviewer),) = bench.skills.host.registered(Reviewer)
     assert (plugin, reviewer.name, reviewer.iterations) == ("skills", "skills", 10)
     assert reviewer.tools == ("skill_view", "skill_manage")

@@ -11,7 +11,7 @@ from hookline.testing import calls
 from .conftest import Bench, labelled, skill_text
 
 
-def test_what_says_the_same_is_refused_and_the_skill_is_named(bench: Bench) -> None:
+def test_duplicate_skill_is_refused_and_the_existing_one_named(bench: Bench) -> None:
     data = labelled("similarity")
     skills = {skill["name"]: skill for skill in labelled("skills")}
     missed = []
@@ -24,7 +24,7 @@ def test_what_says_the_same_is_refused_and_the_skill_is_named(bench: Bench) -> N
     assert missed == []
 
 
-def test_what_is_merely_near_is_created(make_bench: Callable[..., Bench]) -> None:
+def test_similar_skill_is_created(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(max_agent_skills=100)
     for skill in labelled("skills"):
         bench.write(skill["name"], skill["description"], skill["body"])
@@ -33,14 +33,14 @@ def test_what_is_merely_near_is_created(make_bench: Callable[..., Bench]) -> Non
 
 
 @pytest.mark.slow
-def test_every_skill_of_the_labelled_set_is_its_own(make_bench: Callable[..., Bench]) -> None:
+def test_labelled_skills_are_not_duplicates_of_each_other(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(max_agent_skills=100)
     for skill in labelled("skills"):
         result = bench.create(skill["name"], skill["description"], skill["body"])
         assert result.ok, (skill["name"], result.text)
 
 
-def test_the_sentence_says_what_to_do(bench: Bench) -> None:
+def test_duplicate_error_says_what_to_do(bench: Bench) -> None:
     text = "Deploy the web shop with docker compose."
     bench.create("deploy-shop", text)
     result = bench.create("shop-deployment", text)
@@ -49,7 +49,7 @@ def test_the_sentence_says_what_to_do(bench: Bench) -> None:
     assert "there is nothing to save" in bench.create("shop-deployment", text).text
 
 
-def test_look_alikes_are_refused(bench: Bench) -> None:
+def test_lookalike_and_invalid_names_are_refused(bench: Bench) -> None:
     bench.create("copy", "Copies files.")
     for name in ("сору", "cοpy", "cop-y", "ｃｏｐｙ", "COPY"):
         result = bench.create(name, "Does something else entirely, with numbers.")
@@ -60,7 +60,7 @@ def test_look_alikes_are_refused(bench: Bench) -> None:
         assert bench.create(name, f"Etwas anderes: {name}").ok, name
 
 
-def test_the_number_of_skills_is_bounded(make_bench: Callable[..., Bench]) -> None:
+def test_number_of_skills_is_limited(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(max_agent_skills=2)
     bench.write("by-hand", "Was written by a person.")
     bench.create("water-plants", "Water the plants.")

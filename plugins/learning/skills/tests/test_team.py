@@ -29,7 +29,7 @@ def crew(
 
 
 @pytest.mark.slow
-def test_what_one_proposes_and_another_approves_all_load(crew: Crew) -> None:
+def test_approved_proposal_is_loaded_by_all_members(crew: Crew) -> None:
     ann, ben, cid = crew.all
     ann.write("ship-it")
     assert "Proposed ship-it version 1" in ann.do("propose ship-it")
@@ -46,7 +46,7 @@ def test_what_one_proposes_and_another_approves_all_load(crew: Crew) -> None:
     assert cid.call("skill_view", name="ship-it").text.startswith("(by team:ann)")
 
 
-def test_the_author_s_own_copy_becomes_the_team_s(crew: Crew) -> None:
+def test_own_copy_of_the_author_becomes_the_teams(crew: Crew) -> None:
     crew.share()
     assert "Loaded here: version 1." in crew.ann.do("log ship-it")
     assert not (crew.ann.home / "skills" / "ship-it").exists()
@@ -54,7 +54,7 @@ def test_the_author_s_own_copy_becomes_the_team_s(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_home_s_own_skill_lies_over_the_team_s(crew: Crew) -> None:
+def test_own_skill_overrides_the_teams(crew: Crew) -> None:
     crew.cid.write("ship-it", "Mine.\n")
     crew.share()
     assert "Mine." in crew.cid.loaded("ship-it")
@@ -64,7 +64,7 @@ def test_a_home_s_own_skill_lies_over_the_team_s(crew: Crew) -> None:
     assert "is the team's" in crew.cid.fails("archive ship-it")
 
 
-def test_nobody_approves_their_own(crew: Crew) -> None:
+def test_member_cannot_approve_own_proposal(crew: Crew) -> None:
     crew.trust(crew.keys["ann"], crew.keys["ben"])
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
@@ -73,7 +73,7 @@ def test_nobody_approves_their_own(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_that_is_not_trusted_approves_nothing(crew: Crew) -> None:
+def test_untrusted_key_cannot_approve(crew: Crew) -> None:
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
     for words in ("review --approve ship-it", "rollback ship-it", "revoke ship-it"):
@@ -90,7 +90,7 @@ def test_a_key_that_is_not_trusted_approves_nothing(crew: Crew) -> None:
     ("body", "why"),
     [(f"{POISON}\n", "it tries to give orders"), (f"Log in with {SECRET}.\n", "in line 6")],
 )
-def test_what_a_gate_refuses_is_not_proposed(crew: Crew, body: str, why: str) -> None:
+def test_skill_refused_by_pre_learn_is_not_proposed(crew: Crew, body: str, why: str) -> None:
     crew.ann.write("ship-it", body)
     said = crew.ann.fails("propose ship-it")
     assert why in said
@@ -99,7 +99,7 @@ def test_what_a_gate_refuses_is_not_proposed(crew: Crew, body: str, why: str) ->
 
 
 @pytest.mark.slow
-def test_a_reviewer_cannot_approve_what_a_gate_refuses(
+def test_reviewer_cannot_approve_a_skill_refused_by_pre_learn(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The proposer's home has no doors, as an attacker's would not."""
@@ -129,7 +129,7 @@ def test_a_reviewer_cannot_approve_what_a_gate_refuses(
         ({"assets/x.bin": b"\0\1"}, "must be able to read all of it"),
     ],
 )
-def test_what_is_no_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], why: str) -> None:
+def test_invalid_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], why: str) -> None:
     folder = crew.ann.write("ship-it")
     for path, data in files.items():
         (folder / path).parent.mkdir(exist_ok=True)
@@ -142,13 +142,13 @@ def test_what_is_no_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], w
     assert why
 
 
-def test_what_the_team_says_already_is_not_proposed(crew: Crew) -> None:
+def test_duplicate_of_a_team_skill_is_not_proposed(crew: Crew) -> None:
     crew.share()
     crew.cid.write("ship-this", description="Does ship it.")
     assert "the team's skill ship-it already covers this" in crew.cid.fails("propose ship-this")
 
 
-def test_scripts_need_a_person(crew: Crew) -> None:
+def test_skill_with_a_script_needs_approval_at_a_terminal(crew: Crew) -> None:
     crew.ann.write("ship-it", scripts__ship_sh="#!/bin/sh\necho shipped\n")
     crew.ann.do("propose ship-it")
     assert "contains a script: scripts/ship.sh" in crew.ben.do("review")
@@ -158,7 +158,7 @@ def test_scripts_need_a_person(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_proposed_since_one_looked_is_not_approved_unseen(crew: Crew) -> None:
+def test_proposal_newer_than_the_review_is_not_approved(crew: Crew) -> None:
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
     crew.ben.do("review")
@@ -171,7 +171,7 @@ def test_what_was_proposed_since_one_looked_is_not_approved_unseen(crew: Crew) -
 
 
 @pytest.mark.slow
-def test_a_revoked_skill_is_refused_at_once_everywhere(crew: Crew) -> None:
+def test_revoked_skill_is_refused_at_once_everywhere(crew: Crew) -> None:
     crew.share()
     ann, ben, cid = crew.all
     assert "Build it" in cid.sees("please ship it", session="one")
@@ -193,7 +193,7 @@ def test_a_revoked_skill_is_refused_at_once_everywhere(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_rollback_is_a_new_version_with_the_old_files(crew: Crew) -> None:
+def test_rollback_is_a_new_version_with_the_old_files(crew: Crew) -> None:
     crew.share()
     crew.share(body=BODY.replace("Ship it.", "Ship it at night."))
     assert "at night" in crew.cid.loaded("ship-it")
@@ -207,7 +207,7 @@ def test_a_rollback_is_a_new_version_with_the_old_files(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_reviewer_s_own_version_is_not_brought_back_by_himself(crew: Crew) -> None:
+def test_reviewer_cannot_roll_back_to_own_version(crew: Crew) -> None:
     crew.trust(crew.keys["ben"], crew.keys["cid"])
     crew.ben.write("ship-it")
     crew.ben.do("propose ship-it")
@@ -222,7 +222,7 @@ def test_a_reviewer_s_own_version_is_not_brought_back_by_himself(crew: Crew) -> 
 
 
 @pytest.mark.slow
-def test_the_agent_s_change_of_a_team_s_skill_is_a_draft(crew: Crew) -> None:
+def test_change_of_a_team_skill_by_the_agent_is_a_draft(crew: Crew) -> None:
     crew.share()
     patch = {"old_string": "Ship it.", "new_string": "Migrate, then ship it."}
     done = crew.cid.call("skill_manage", action="patch", name="ship-it", **patch)
@@ -239,7 +239,7 @@ def test_the_agent_s_change_of_a_team_s_skill_is_a_draft(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_changes_in_different_places_are_joined(crew: Crew) -> None:
+def test_changes_in_different_places_are_merged(crew: Crew) -> None:
     crew.share()
     for member, old, new in ((crew.ann, "Build it", "Build all"), (crew.cid, "Look", "Look twice")):
         patch = {"old_string": old, "new_string": new}
@@ -259,7 +259,7 @@ def test_changes_in_different_places_are_joined(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_changes_in_one_place_are_for_a_person(crew: Crew) -> None:
+def test_conflicting_changes_are_left_to_a_person(crew: Crew) -> None:
     crew.share()
     for member, new in ((crew.ann, "Build all"), (crew.cid, "Build most")):
         patch = {"old_string": "Build it", "new_string": new}
@@ -280,7 +280,7 @@ def test_changes_in_one_place_are_for_a_person(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_reviewer_takes_over_and_another_approves(crew: Crew) -> None:
+def test_reviewer_changes_a_proposal_and_another_approves(crew: Crew) -> None:
     crew.trust(crew.keys["ben"], crew.keys["cid"])
     crew.ann.write("ship-it")
     crew.ann.do("propose ship-it")
@@ -295,7 +295,7 @@ def test_a_reviewer_takes_over_and_another_approves(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_the_team_s_version_is_taken_over_to_change_it(crew: Crew) -> None:
+def test_team_version_can_be_copied_to_change_it(crew: Crew) -> None:
     crew.share()
     crew.cid.do("review --change ship-it")
     assert "draft, made from version 1" in crew.cid.do("log ship-it")
@@ -306,7 +306,9 @@ def test_the_team_s_version_is_taken_over_to_change_it(crew: Crew) -> None:
     assert "in the way" not in crew.cid.do("review --change ship-it")
 
 
-def test_two_propose_at_once(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_proposals_get_consecutive_versions(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between Ann's look at the store and her writing, Cid's proposal comes in."""
     crew.ann.write("ship-it")
     crew.cid.write("ship-it", BODY + "4. Rest.\n")
@@ -328,7 +330,7 @@ def test_two_propose_at_once(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [(row["version"], row["author"]) for row in rows] == [(1, "cid"), (2, "ann")]
 
 
-def test_who_did_what_goes_to_the_audit(crew: Crew) -> None:
+def test_team_actions_are_audited(crew: Crew) -> None:
     crew.share()
     assert [row[:3] for row in crew.ann.book] == [("skill", "ship-it", "proposed")]
     [(kind, name, verdict, detail)] = crew.ben.book
@@ -339,7 +341,7 @@ def test_who_did_what_goes_to_the_audit(crew: Crew) -> None:
     assert set(detail["files"]) == {SKILL}
 
 
-def test_a_skill_is_proposed_from_a_chat(crew: Crew) -> None:
+def test_skill_can_be_proposed_from_a_chat(crew: Crew) -> None:
     crew.ann.write("ship-it")
     assert "Proposed ship-it version 1" in crew.ann.harness.send("/skills propose ship-it").text
     assert "Usage: /skills propose" in crew.ann.harness.send("/skills propose").text

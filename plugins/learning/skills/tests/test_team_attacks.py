@@ -33,7 +33,7 @@ def change(file: Path, **fields: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_forged_signature_is_not_loaded(crew: Crew) -> None:
+def test_version_with_a_forged_signature_is_not_loaded(crew: Crew) -> None:
     """Eve makes a version of her own out of what Ben has signed."""
     work = crew.clone() / "skills" / "ship-it"
     forged = work / "2"
@@ -51,7 +51,7 @@ def test_a_forged_signature_is_not_loaded(crew: Crew) -> None:
     assert "Loaded here: version 1." in crew.cid.do("log ship-it")
 
 
-def test_what_is_not_signed_is_not_loaded(crew: Crew) -> None:
+def test_unsigned_version_is_not_loaded(crew: Crew) -> None:
     work = crew.clone() / "skills" / "ship-it"
     change(work / "1" / "approved.json", signature="")
     crew.push()
@@ -63,7 +63,7 @@ def test_what_is_not_signed_is_not_loaded(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_changed_after_it_was_signed_is_not_loaded(crew: Crew) -> None:
+def test_file_changed_after_it_was_signed_is_not_loaded(crew: Crew) -> None:
     file = crew.clone() / "skills/ship-it/1/files" / SKILL
     file.write_text(file.read_text("utf-8") + EVIL, "utf-8")
     crew.push()
@@ -78,7 +78,7 @@ def test_a_file_changed_after_it_was_signed_is_not_loaded(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_revocation_cannot_be_taken_back(crew: Crew) -> None:
+def test_revocation_cannot_be_undone(crew: Crew) -> None:
     crew.ben.do("revoke ship-it")
     assert crew.cid.loaded("ship-it") == ""
     (crew.clone() / "skills/ship-it/1/revoked.json").unlink()
@@ -89,7 +89,7 @@ def test_a_revocation_cannot_be_taken_back(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_a_version_that_is_gone_is_found_out(crew: Crew) -> None:
+def test_deleted_version_is_detected(crew: Crew) -> None:
     crew.ann.write("ship-it", BODY + "4. Safely.\n")
     crew.ann.do("propose ship-it")
     crew.ben.do("review --approve ship-it")
@@ -101,7 +101,7 @@ def test_a_version_that_is_gone_is_found_out(crew: Crew) -> None:
     assert "gone back in time" in crew.cid.doctor()
 
 
-def test_a_rewritten_history_changes_nothing(crew: Crew) -> None:
+def test_rewritten_history_changes_nothing(crew: Crew) -> None:
     work = crew.clone()
     crew._git(work, "checkout", "-q", "--orphan", "other")
     (work / "skills/ship-it/1/approved.json").unlink()
@@ -111,7 +111,7 @@ def test_a_rewritten_history_changes_nothing(crew: Crew) -> None:
     assert "was rewritten" in crew.ann.fails("propose ship-it")
 
 
-def test_what_was_changed_on_this_disk_is_put_right(crew: Crew) -> None:
+def test_file_changed_in_the_local_cache_is_restored(crew: Crew) -> None:
     [file] = (crew.cid.home / "plugins/skills/team/cache").glob(f"*/ship-it/{SKILL}")
     file.write_text(file.read_text("utf-8") + EVIL, "utf-8")
     crew.cid.restart()
@@ -123,7 +123,7 @@ def test_what_was_changed_on_this_disk_is_put_right(crew: Crew) -> None:
     assert not (file.parent / "scripts").exists()
 
 
-def test_odd_names_and_entries_are_named_and_left_alone(crew: Crew) -> None:
+def test_invalid_names_and_entries_are_reported_and_ignored(crew: Crew) -> None:
     work = crew.clone() / "skills"
     for name in ("...", "ADMIN", "ship_it"):
         (work / name / "1").mkdir(parents=True)
@@ -140,7 +140,7 @@ def test_odd_names_and_entries_are_named_and_left_alone(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_while_the_store_is_away_what_is_known_holds(crew: Crew) -> None:
+def test_known_skills_stay_loaded_while_the_store_is_unreachable(crew: Crew) -> None:
     crew.bare.rename(crew.bare.with_name("away"))
     crew.cid.restart()
     assert "Build it" in crew.cid.sees("please ship it")
@@ -151,7 +151,7 @@ def test_while_the_store_is_away_what_is_known_holds(crew: Crew) -> None:
 
 
 @pytest.mark.slow
-def test_an_impostor_cannot_propose_in_another_s_name(crew: Crew) -> None:
+def test_proposal_in_another_members_name_is_refused(crew: Crew) -> None:
     """Ben could then approve his own words, as Ann's."""
     crew.ben.write("other", "1. Mine.\n")
     crew.ben.do("propose other")
@@ -170,7 +170,7 @@ def test_an_impostor_cannot_propose_in_another_s_name(crew: Crew) -> None:
         ("https://x.example/y.git", "unknown store"),
     ],
 )
-def test_a_wrong_store_is_a_sentence(
+def test_invalid_store_gives_an_error_sentence(
     harness: Callable[..., Harness], tmp_path: Path, team: str, why: str
 ) -> None:
     from hookline_skills import Skills

@@ -62,7 +62,7 @@ STEPS = ("propose", "review --approve", "revoke")
 
 @pytest.mark.parametrize("point", ["team-before-append", "team-after-append"])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_step_that_is_killed_is_done_once(
+def test_step_repeated_after_a_kill_is_done_once(
     homes: tuple[Home, Home], step: str, point: str
 ) -> None:
     ann, ben = homes
@@ -81,7 +81,7 @@ def test_a_step_that_is_killed_is_done_once(
 
 
 @pytest.mark.parametrize("point", ["team-before-place", "team-before-hand-over"])
-def test_taking_in_that_is_killed_is_finished(homes: tuple[Home, Home], point: str) -> None:
+def test_update_interrupted_by_a_kill_is_finished(homes: tuple[Home, Home], point: str) -> None:
     ann, ben = homes
     assert ann.run("propose", "ship-it").returncode == 0
     assert ben.run("review", "--approve", "ship-it").returncode == 0
@@ -94,7 +94,7 @@ def test_taking_in_that_is_killed_is_finished(homes: tuple[Home, Home], point: s
     assert [row["action"] for row in versions] == ["found", "team"]
 
 
-def test_a_rollback_that_is_killed_is_done_once(homes: tuple[Home, Home]) -> None:
+def test_rollback_repeated_after_a_kill_is_done_once(homes: tuple[Home, Home]) -> None:
     ann, ben = homes
     for body in ("One.", "Two."):
         ann.write(body)
@@ -108,7 +108,9 @@ def test_a_rollback_that_is_killed_is_done_once(homes: tuple[Home, Home]) -> Non
     assert "One." in json.loads(ann.run("show", "ship-it", "--json").stdout)["text"]
 
 
-def test_several_homes_propose_at_once(homes: tuple[Home, Home], tmp_path: Path) -> None:
+def test_proposals_of_several_homes_at_once_are_all_kept(
+    homes: tuple[Home, Home], tmp_path: Path
+) -> None:
     """Eight processes, two for each skill: nothing is lost, no number is given twice."""
     ben = homes[1]
     makers = []

@@ -61,7 +61,7 @@ def wire(
 
 
 @pytest.mark.slow
-def test_a_repository_elsewhere_holds_the_team_s_skills(
+def test_team_skills_are_shared_over_ssh_and_https(
     wire: Wire, tmp_path: Path, harness: Callable[..., Harness]
 ) -> None:
     bare = tmp_path / "team.git"

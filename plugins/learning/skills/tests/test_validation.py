@@ -80,7 +80,9 @@ def same_verdict(folder: Path) -> None:
 
 
 @given(text=texts(), folder=st.sampled_from(["deploy"] * 4 + ["日本", "fix", "ﬁx", "a" * 64]))
-def test_generated_skills(tmp_path_factory: pytest.TempPathFactory, text: str, folder: str) -> None:
+def test_generated_skills_get_the_reference_verdict(
+    tmp_path_factory: pytest.TempPathFactory, text: str, folder: str
+) -> None:
     path = tmp_path_factory.mktemp("skills") / folder
     path.mkdir()
     (path / "SKILL.md").write_text(text, "utf-8", newline="")
@@ -88,7 +90,7 @@ def test_generated_skills(tmp_path_factory: pytest.TempPathFactory, text: str, f
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name(tmp_path: Path, name: str) -> None:
+def test_names_get_the_reference_verdict(tmp_path: Path, name: str) -> None:
     for folder in ("deploy", "deploy-app", name):
         if not folder or "/" in folder or len(folder) > 100 or "\n" in folder:
             continue
@@ -100,7 +102,7 @@ def test_every_name(tmp_path: Path, name: str) -> None:
 
 @sampled("value", VALUES)
 @sampled("field", FIELDS)
-def test_every_field_with_every_value(tmp_path: Path, field: str, value: str) -> None:
+def test_field_values_get_the_reference_verdict(tmp_path: Path, field: str, value: str) -> None:
     front = f"name: deploy\ndescription: Deploys.\n{field}: {value}"
     if field in ("name", "description"):
         other = "description: Deploys." if field == "name" else "name: deploy"
@@ -111,7 +113,7 @@ def test_every_field_with_every_value(tmp_path: Path, field: str, value: str) ->
     same_verdict(path)
 
 
-def test_good_skills(tmp_path: Path) -> None:
+def test_valid_skills_are_accepted(tmp_path: Path) -> None:
     for skill in labelled("skills"):
         folder = tmp_path / skill["name"]
         folder.mkdir()
@@ -121,7 +123,7 @@ def test_good_skills(tmp_path: Path) -> None:
         assert validate(folder).ok
 
 
-def test_what_is_no_skill_at_all(tmp_path: Path) -> None:
+def test_folders_without_a_valid_skill_get_the_reference_verdict(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
     (tmp_path / "bytes").mkdir()
@@ -134,7 +136,7 @@ def test_what_is_no_skill_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nesting_without_end_is_an_error_and_no_crash(tmp_path: Path) -> None:
+def test_deep_nesting_is_an_error_and_no_crash(tmp_path: Path) -> None:
     for number, front in enumerate(("- " * 50_000, "a:\n" + "  " * 3_000 + "x: y", "[" * 50_000)):
         folder = tmp_path / f"s{number}"
         folder.mkdir()
@@ -143,7 +145,7 @@ def test_nesting_without_end_is_an_error_and_no_crash(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command(
+def test_validate_command_prints_the_verdict(
     tmp_path: Path, hookline: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     good, bad = tmp_path / "deploy", tmp_path / "bad"

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
         ("Перенос вики на Postgres", "Перенос вики на Postgres"),
     ],
 )
-def test_a_title_is_cleaned(answer: str, title: str) -> None:
+def test_title_is_cleaned(answer: str, title: str) -> None:
     assert parse_title(answer) == title
 
 
@@ -60,12 +60,12 @@ def test_a_title_is_cleaned(answer: str, title: str) -> None:
         "\ud800 \udfff",
     ],
 )
-def test_what_is_no_title_is_dropped(answer: str) -> None:
+def test_answer_that_is_no_title_is_dropped(answer: str) -> None:
     assert parse_title(answer) is None
 
 
 @given(st.text(max_size=200))
-def test_whatever_is_answered_a_title_is_one_short_line(answer: str) -> None:
+def test_any_answer_gives_one_short_line(answer: str) -> None:
     title = parse_title(answer)
     if title is not None:
         assert 0 < len(title) <= MAX_CHARS

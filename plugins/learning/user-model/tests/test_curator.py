@@ -10,7 +10,7 @@ from hookline_hookspecs import NetworkError, OverBudget, Reviewer
 from hookline_user_model import UserModel
 
 
-def test_a_first_portrait_is_written_and_stands_in_the_next_session(person: Any) -> None:
+def test_first_profile_is_written_and_in_the_next_session(person: Any) -> None:
     person.say("I am Ana, a nurse, keep it short please")
     (request,) = person.curate("Ana is a nurse.\nPrefers short answers.")
     assert "I am Ana, a nurse" in request.messages[0].text
@@ -20,7 +20,7 @@ def test_a_first_portrait_is_written_and_stands_in_the_next_session(person: Any)
     assert "[3 % of 1,500 characters]\nAna is a nurse.\nPrefers short answers." in person.prompt()
 
 
-def test_a_session_under_way_keeps_its_prompt(person: Any) -> None:
+def test_running_session_keeps_its_prompt(person: Any) -> None:
     person.say("hello")
     before = person.harness.model.last.system
     person.learn("Ana is a nurse.")
@@ -28,7 +28,7 @@ def test_a_session_under_way_keeps_its_prompt(person: Any) -> None:
     assert person.harness.model.last.system == before
 
 
-def test_only_what_is_new_is_looked_at_and_only_a_persons_words(person: Any) -> None:
+def test_curator_reads_only_new_messages_of_the_person(person: Any) -> None:
     person.say("first words", "second words")
     person.curate(None)
     assert person.curate() == []
@@ -42,7 +42,7 @@ def test_only_what_is_new_is_looked_at_and_only_a_persons_words(person: Any) -> 
     assert person.text == "Ana."
 
 
-def test_the_signal_is_bounded_and_the_newest_counts(make_person: Callable[..., Any]) -> None:
+def test_curator_input_is_bounded_and_keeps_the_newest(make_person: Callable[..., Any]) -> None:
     person = make_person(signal_messages=3, signal_chars=1_500)
     person.say("a" * 100, "b" * 100, "c" * 100, "d" * 5_000)
     (request,) = person.curate(None)
@@ -56,7 +56,7 @@ def test_the_signal_is_bounded_and_the_newest_counts(make_person: Callable[..., 
 @pytest.mark.parametrize(
     "answer", [None, "", " \n\t", b"no json", b"[1]", b'{"narrative": 3}', b""]
 )
-def test_no_answer_changes_nothing(person: Any, answer: Any) -> None:
+def test_empty_or_invalid_answer_changes_nothing(person: Any, answer: Any) -> None:
     person.learn("Ana is a nurse.")
     person.say("and more")
     person.curate(*([answer] if answer != b"" else ["  "]))
@@ -64,20 +64,20 @@ def test_no_answer_changes_nothing(person: Any, answer: Any) -> None:
     assert person.curate() == []  # it was looked at
 
 
-def test_an_identical_answer_makes_no_version(person: Any) -> None:
+def test_identical_answer_makes_no_version(person: Any) -> None:
     person.learn("Ana is a nurse.")
     before = person.command("/user history")
     person.learn("\nAna is a nurse.  \n")
     assert person.command("/user history") == before
 
 
-def test_a_fenced_answer_is_read(person: Any) -> None:
+def test_fenced_answer_is_read(person: Any) -> None:
     person.say("hi")
     person.curate(b'```json\n{"narrative": "Ana."}\n```')
     assert person.text == "Ana."
 
 
-def test_too_long_an_answer_is_sent_back_once(make_person: Callable[..., Any]) -> None:
+def test_too_long_answer_is_sent_back_once(make_person: Callable[..., Any]) -> None:
     person = make_person(max_chars=200)
     person.say("hi")
     _, second = person.curate("long " * 60, "short")
@@ -94,7 +94,7 @@ def test_too_long_an_answer_is_sent_back_once(make_person: Callable[..., Any]) -
 
 
 @pytest.mark.parametrize("error", [NetworkError("away"), OverBudget("spent")])
-def test_a_model_that_fails_is_asked_again_next_time(person: Any, error: Exception) -> None:
+def test_failed_model_is_asked_again_next_time(person: Any, error: Exception) -> None:
     person.say("I am Ana")
     person.curate(error)
     assert person.text == ""
@@ -103,7 +103,7 @@ def test_a_model_that_fails_is_asked_again_next_time(person: Any, error: Excepti
     assert person.text == "Ana."
 
 
-def test_what_is_learnt_passes_the_gate_once(person: Any) -> None:
+def test_profile_passes_pre_learn_once(person: Any) -> None:
     person.learn("Her key is SECRET.")
     assert person.text == "Her key is [REDACTED:token]."
     assert [(one.kind, one.text) for one in person.gates.learnt] == [
@@ -113,14 +113,14 @@ def test_what_is_learnt_passes_the_gate_once(person: Any) -> None:
     assert person.text == "Her key is [REDACTED:token]."
 
 
-def test_what_redaction_makes_too_long_is_not_written(make_person: Callable[..., Any]) -> None:
+def test_profile_made_too_long_by_redaction_is_not_written(make_person: Callable[..., Any]) -> None:
     person = make_person(max_chars=120)
     person.learn("Ana.")
     person.learn("SECRET " * 15)
     assert person.text == "Ana."
 
 
-def test_pinned_lines_survive_and_leave_room(make_person: Callable[..., Any]) -> None:
+def test_pinned_lines_are_kept_and_count_towards_the_limit(make_person: Callable[..., Any]) -> None:
     person = make_person(max_chars=300)
     assert person.command("/user pin  call me  Captain") == "Pinned: call me Captain"
     person.say("hi")
@@ -131,7 +131,7 @@ def test_pinned_lines_survive_and_leave_room(make_person: Callable[..., Any]) ->
     assert person.text == "- (pinned) call me Captain\nSomething else."
 
 
-def test_lines_written_by_hand_survive(person: Any) -> None:
+def test_lines_written_by_hand_are_kept(person: Any) -> None:
     person.write("# Me\n\nI hate small talk.\r\n")
     person.learn("Ana is a nurse.")
     assert person.text == "# Me\nI hate small talk.\nAna is a nurse."
@@ -144,7 +144,7 @@ def test_lines_written_by_hand_survive(person: Any) -> None:
     assert person.text == "# Me\nLives in Bergen."
 
 
-def test_an_edit_while_the_model_thinks_wins(person: Any) -> None:
+def test_edit_during_the_request_wins(person: Any) -> None:
     person.learn("Ana is a nurse.")
     person.say("more")
 
@@ -158,7 +158,7 @@ def test_an_edit_while_the_model_thinks_wins(person: Any) -> None:
     assert person.text == "Written just now.\nAna is a doctor."
 
 
-def test_a_portrait_full_of_what_is_kept_is_left_alone(make_person: Callable[..., Any]) -> None:
+def test_profile_full_of_kept_lines_is_left_alone(make_person: Callable[..., Any]) -> None:
     person = make_person(max_chars=200)
     person.write("by hand " * 15)
     person.say("hi")
@@ -166,7 +166,7 @@ def test_a_portrait_full_of_what_is_kept_is_left_alone(make_person: Callable[...
     assert person.text == ("by hand " * 15)
 
 
-def test_a_poisoned_portrait_is_blocked_and_not_curated(person: Any) -> None:
+def test_poisoned_profile_is_blocked_and_not_curated(person: Any) -> None:
     person.write("EVIL do as I say")
     prompt = person.prompt()
     assert "EVIL" not in prompt
@@ -178,14 +178,14 @@ def test_a_poisoned_portrait_is_blocked_and_not_curated(person: Any) -> None:
     assert "blocked" not in person.prompt()
 
 
-def test_a_long_file_is_cut_in_the_prompt(person: Any) -> None:
+def test_long_file_is_cut_in_the_prompt(person: Any) -> None:
     person.write("z" * 4_000)
     prompt = person.prompt()
     assert "[267 % of 1,500 characters]" in prompt
     assert prompt.count("z" * 100) == 15
 
 
-def test_other_sessions_than_conversations_are_not_looked_at(person: Any) -> None:
+def test_only_chat_sessions_are_curated(person: Any) -> None:
     host = person.harness.plugin(UserModel).host
 
     async def nested() -> None:
@@ -201,12 +201,12 @@ def test_other_sessions_than_conversations_are_not_looked_at(person: Any) -> Non
     assert "Ana." not in person.harness.model.last.system
 
 
-def test_the_reviewer_has_its_thresholds(person: Any) -> None:
+def test_reviewer_has_its_thresholds(person: Any) -> None:
     ((_, reviewer),) = person.harness.plugin(UserModel).host.registered(Reviewer)
     assert (reviewer.turns, reviewer.at_end, reviewer.instruction) == (10, 3, "")
 
 
-def test_the_session_that_was_reviewed_is_charged_whoever_asked(person: Any) -> None:
+def test_usage_is_charged_to_the_reviewed_session(person: Any) -> None:
     person.say("I am Ana")
     person.say("another talk", session="other")
     (request,) = person.curate("Ana.")

@@ -83,7 +83,7 @@ def chat(harness: Callable[..., Harness]) -> Chat:
     return Chat(harness)
 
 
-def test_the_curator_learns_from_the_persons_words_alone(chat: Chat) -> None:
+def test_curator_learns_only_from_the_persons_own_words(chat: Chat) -> None:
     asked = chat.curate("Likes tea.")
     assert "I like tea" in asked
     assert "Eve" not in asked
@@ -91,16 +91,16 @@ def test_the_curator_learns_from_the_persons_words_alone(chat: Chat) -> None:
     assert "Likes tea." in chat.say("/user")
 
 
-def test_what_was_forwarded_is_not_the_persons(chat: Chat) -> None:
+def test_forwarded_message_is_not_learnt_from(chat: Chat) -> None:
     chat.h.model.steps.append("noted")
     chat.say("I pay Eve every month", forwarded="Eve")
     assert "Eve every month" not in chat.curate("Likes tea.")
 
 
-def test_a_person_may_pin_a_line_whatever_was_read(chat: Chat) -> None:
+def test_person_may_pin_a_line_in_a_tainted_session(chat: Chat) -> None:
     assert chat.say("/user pin I live in Oslo") == "Pinned: I live in Oslo"
 
 
-def test_a_forwarded_command_pins_nothing_as_the_persons(chat: Chat) -> None:
+def test_forwarded_command_pins_nothing(chat: Chat) -> None:
     chat.say("/user pin I pay Eve", forwarded="Eve")
     assert "I pay Eve" not in chat.say("/user")

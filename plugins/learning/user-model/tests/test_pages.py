@@ -23,7 +23,7 @@ def page(site: PageClient) -> View:
     return view
 
 
-def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: PageClient) -> None:
+def test_profiles_are_listed_and_shown_with_versions(site: PageClient) -> None:
     assert "Ana is a surgeon." in site.text(site.get("/user-model"))
     view = page(site)
     versions = next(one for one in view.parts if isinstance(one, Table) and one.title)
@@ -32,7 +32,7 @@ def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: PageClien
     assert '"before": "Ana is a nurse.", "after": "Ana is a surgeon."' in site.text(view)
 
 
-def test_a_version_is_restored_and_all_is_cleared(site: PageClient, person: Any) -> None:
+def test_version_can_be_restored_and_profile_cleared(site: PageClient, person: Any) -> None:
     done = site.post("/user-model/restore", {**MINE, "version": "1"})
     assert done == Redirect("/user-model?chat=terminal%3Adefault", "Version 1 was restored.")
     assert person.text == "Ana is a nurse."
@@ -44,7 +44,7 @@ def test_a_version_is_restored_and_all_is_cleared(site: PageClient, person: Any)
         site.post("/user-model/restore", {**MINE, "version": "x"})
 
 
-def test_a_line_is_pinned_through_the_gate_and_unpinned(site: PageClient, person: Any) -> None:
+def test_pinned_line_passes_pre_learn_and_can_be_unpinned(site: PageClient, person: Any) -> None:
     done = site.post("/user-model/pin", {**MINE, "text": "call me  SECRETive"})
     assert isinstance(done, Redirect)
     assert person.text.startswith("- (pinned) call me [REDACTED:token]")
@@ -56,7 +56,7 @@ def test_a_line_is_pinned_through_the_gate_and_unpinned(site: PageClient, person
 
 
 @pytest.mark.parametrize("text", ["EVIL", "", "x" * 2000])
-def test_what_cannot_be_pinned_comes_back_with_a_sentence(
+def test_refused_pin_is_returned_with_an_error_sentence(
     site: PageClient, person: Any, text: str
 ) -> None:
     view = site.post("/user-model/pin", {**MINE, "text": text})
@@ -66,7 +66,7 @@ def test_what_cannot_be_pinned_comes_back_with_a_sentence(
     assert person.text == "Ana is a surgeon."
 
 
-def test_a_person_sees_their_own_alone(site: PageClient, person: Any) -> None:
+def test_person_sees_only_their_own_profile(site: PageClient, person: Any) -> None:
     person.harness.model.steps.append("Hello.")
     site.say("hello", session="mias")
     chat = f"web:{person.harness.run(_web_chat(person))}"
@@ -89,7 +89,9 @@ async def _web_chat(person: Any) -> str:
     return str(found.chat_id)
 
 
-def test_looking_changes_nothing_and_a_broken_file_is_told(site: PageClient, person: Any) -> None:
+def test_viewing_changes_nothing_and_a_broken_file_is_reported(
+    site: PageClient, person: Any
+) -> None:
     before = site.stored()
     page(site)
     site.get("/user-model")

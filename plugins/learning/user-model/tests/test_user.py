@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def test_a_person_sees_what_is_known(person: Any) -> None:
+def test_user_command_shows_the_profile(person: Any) -> None:
     assert "Nothing is known about you" in person.command("/user")
     person.learn("Ana is a nurse.")
     assert person.command("/user").split("\n") == [
@@ -22,7 +22,7 @@ def test_a_person_sees_what_is_known(person: Any) -> None:
     assert "/user pin TEXT" in person.command("/user nonsense")
 
 
-def test_clearing_takes_all_and_can_be_taken_back(person: Any) -> None:
+def test_clear_deletes_everything_and_can_be_undone(person: Any) -> None:
     person.command("/user pin call me Captain")
     person.learn("Ana is a nurse.")
     assert "Cleared" in person.command("/user clear")
@@ -36,7 +36,9 @@ def test_clearing_takes_all_and_can_be_taken_back(person: Any) -> None:
     assert person.text == "- (pinned) call me Captain\nAna is a nurse."
 
 
-def test_pins_are_bounded_deduplicated_learnt_and_undone(make_person: Callable[..., Any]) -> None:
+def test_pins_are_limited_deduplicated_redacted_and_removable(
+    make_person: Callable[..., Any],
+) -> None:
     person = make_person(max_chars=200)
     person.command("/user pin a SECRET name")
     person.command("/user pin a SECRET name")
@@ -62,7 +64,7 @@ def test_twenty_previous_versions_are_kept(person: Any) -> None:
     assert "/user restore N" in person.command("/user restore x")
 
 
-def test_what_was_written_by_hand_is_a_version_too(person: Any) -> None:
+def test_edit_by_hand_is_a_version(person: Any) -> None:
     person.learn("Ana is a nurse.")
     person.write("Written by hand.")
     person.command("/user clear")
@@ -74,7 +76,7 @@ def test_what_was_written_by_hand_is_a_version_too(person: Any) -> None:
     assert person.text == "Written by hand.\nAna."
 
 
-def test_every_change_is_listed_traced_and_undone(person: Any) -> None:
+def test_change_is_listed_traced_and_undone(person: Any) -> None:
     run = person.harness.run
     person.learn("Ana is a nurse.")
     person.command("/user pin Captain")
@@ -100,7 +102,7 @@ def test_every_change_is_listed_traced_and_undone(person: Any) -> None:
     assert (row["text"], row["at"]) == ("by hand", None)
 
 
-def test_the_first_version_is_undone_to_nothing(person: Any) -> None:
+def test_first_version_is_undone_to_nothing(person: Any) -> None:
     person.learn("Ana is a nurse.")
     person.harness.run(person.learned().undo(1))
     assert person.text == ""
@@ -110,7 +112,7 @@ def test_the_first_version_is_undone_to_nothing(person: Any) -> None:
     ("data", "sentence"),
     [(b"caf\xe9\n", "is not UTF-8 (byte 4)"), (b"a" * 1_000_001, "has more than 1,000,000 bytes")],
 )
-def test_a_file_that_cannot_be_read_is_told_and_left_alone(
+def test_unreadable_file_is_reported_and_left_alone(
     person: Any, data: bytes, sentence: str
 ) -> None:
     person.write(data)
@@ -123,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(
     assert person.file.read_bytes() == data
 
 
-def test_a_full_disk_leaves_the_file_whole(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_leaves_the_file_whole(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     person.learn("Ana is a nurse.")
 
     def full(handle: int) -> None:
@@ -136,12 +138,12 @@ def test_a_full_disk_leaves_the_file_whole(person: Any, monkeypatch: pytest.Monk
     assert [path.name for path in person.file.parent.iterdir()] == ["USER.md"]
 
 
-def test_what_is_written_is_private(person: Any) -> None:
+def test_profile_file_is_private(person: Any) -> None:
     person.learn("Ana.")
     assert person.file.stat().st_mode & 0o777 == 0o600
 
 
-def test_two_changes_at_once_are_both_made(person: Any) -> None:
+def test_concurrent_changes_are_both_made(person: Any) -> None:
     person.say("hello")
 
     async def both() -> None:
@@ -153,7 +155,7 @@ def test_two_changes_at_once_are_both_made(person: Any) -> None:
     assert set(person.text.split("\n")) == {"- (pinned) one", "- (pinned) two"}
 
 
-def test_each_chat_has_its_own(person: Any) -> None:
+def test_each_chat_has_its_own_profile(person: Any) -> None:
     channel = person.harness.channel
     answers = person.harness.run(_talk(channel))
     assert "Captain" in answers["carol"]

@@ -31,20 +31,20 @@ def approved(people: dict[str, Signer], by: str = "ben", number: int = 1) -> lis
     return [said(ann, "proposed", number), said(people[by], "approved", number, of_author=ann)]
 
 
-def test_an_approval_of_a_trusted_reviewer_is_loaded(people: dict[str, Signer]) -> None:
+def test_version_approved_by_a_trusted_reviewer_is_active(people: dict[str, Signer]) -> None:
     ledger = Ledger(approved(people), {people["ben"].key})
     active = ledger.active("ship")
     assert active is not None
     assert (active.number, active.state, active.reviewer) == (1, "approved", "ben")
 
 
-def test_a_key_that_is_not_trusted_does_not_count(people: dict[str, Signer]) -> None:
+def test_entry_of_an_untrusted_key_does_not_count(people: dict[str, Signer]) -> None:
     ledger = Ledger(approved(people, by="eve"), {people["ben"].key})
     assert ledger.active("ship") is None
     assert "not in plugins.skills.trust" in ledger.refused("ship")[0]
 
 
-def test_what_was_changed_after_it_was_signed_does_not_count(people: dict[str, Signer]) -> None:
+def test_entry_changed_after_signing_does_not_count(people: dict[str, Signer]) -> None:
     proposal, approval = approved(people)
     for change in (
         {"files": {"SKILL.md": "1" * 64}},
@@ -57,18 +57,18 @@ def test_what_was_changed_after_it_was_signed_does_not_count(people: dict[str, S
         assert "forged" in ledger.refused("ship")[0]
 
 
-def test_what_is_not_signed_does_not_count(people: dict[str, Signer]) -> None:
+def test_unsigned_entry_does_not_count(people: dict[str, Signer]) -> None:
     proposal, approval = approved(people)
     ledger = Ledger([proposal, replace(approval, signature="")], {people["ben"].key})
     assert ledger.refused("ship") == ["version 1 is not loaded: it is not signed"]
 
 
-def test_an_author_does_not_approve(people: dict[str, Signer]) -> None:
+def test_author_cannot_approve_own_version(people: dict[str, Signer]) -> None:
     ledger = Ledger(approved(people, by="ann"), {people["ann"].key})
     assert ledger.refused("ship") == ["version 1 is not loaded: its author approved it"]
 
 
-def test_a_forged_version_does_not_hide_the_one_before(people: dict[str, Signer]) -> None:
+def test_forged_version_does_not_hide_the_previous_one(people: dict[str, Signer]) -> None:
     entries = [*approved(people), *approved(people, by="eve", number=2)]
     ledger = Ledger(entries, {people["ben"].key})
     active = ledger.active("ship")
@@ -78,14 +78,14 @@ def test_a_forged_version_does_not_hide_the_one_before(people: dict[str, Signer]
 
 
 @pytest.mark.parametrize("by", ["ben", "eve"])
-def test_a_revocation_counts_whoever_made_it(people: dict[str, Signer], by: str) -> None:
+def test_revocation_by_anyone_counts(people: dict[str, Signer], by: str) -> None:
     entries = [*approved(people), said(people[by], "revoked", of_author=people["ann"])]
     ledger = Ledger(entries, {people["ben"].key})
     assert ledger.active("ship") is None
     assert f"revoked by {by}" in ledger.withheld("ship")
 
 
-def test_a_revocation_that_is_gone_is_remembered(people: dict[str, Signer]) -> None:
+def test_deleted_revocation_is_remembered(people: dict[str, Signer]) -> None:
     trust = {people["ben"].key}
     before = Ledger([*approved(people), said(people["ben"], "revoked")], trust)
     after = Ledger(approved(people), trust, before.seen())
@@ -93,13 +93,13 @@ def test_a_revocation_that_is_gone_is_remembered(people: dict[str, Signer]) -> N
     assert "no longer says so" in after.withheld("ship")
 
 
-def test_a_store_that_goes_back_is_found_out(people: dict[str, Signer]) -> None:
+def test_rolled_back_store_is_detected(people: dict[str, Signer]) -> None:
     ledger = Ledger(approved(people), {people["ben"].key}, SeenVersions({"ship": 4}))
     assert ledger.active("ship") is None
     assert "gone back in time" in ledger.withheld("ship")
 
 
-def test_a_stranger_rejects_nothing(people: dict[str, Signer]) -> None:
+def test_rejection_by_a_stranger_does_not_count(people: dict[str, Signer]) -> None:
     proposal = said(people["ann"], "proposed")
     for by, state in (("eve", "proposed"), ("ben", "rejected"), ("ann", "rejected")):
         entries = [proposal, said(people[by], "rejected", of_author=people["ann"])]
@@ -107,19 +107,19 @@ def test_a_stranger_rejects_nothing(people: dict[str, Signer]) -> None:
 
 
 @given(data=st.binary(max_size=300) | st.text(max_size=80).map(str.encode))
-def test_anything_else_is_no_entry(data: bytes) -> None:
+def test_invalid_data_is_no_entry(data: bytes) -> None:
     with pytest.raises(InvalidEntry):
         TeamEntry.from_json(data, "ship", 1, "proposed")
 
 
-def test_an_entry_is_read_as_it_was_written(people: dict[str, Signer]) -> None:
+def test_entry_is_read_as_it_was_written(people: dict[str, Signer]) -> None:
     entry = said(people["ann"], "proposed", origins=(("outside", "https://x.example/ü"),))
     assert TeamEntry.from_json(entry.to_json(), "ship", 1, "proposed") == entry
     with pytest.raises(InvalidEntry, match="another version"):
         TeamEntry.from_json(entry.to_json(), "ship", 2, "proposed")
 
 
-def test_a_key_stays_and_is_kept_private(tmp_path: Path) -> None:
+def test_key_is_kept_and_private(tmp_path: Path) -> None:
     file = tmp_path / "folder" / "key.json"
     first = Signer.open(file, "ann")
     assert Signer.open(file).key == first.key

@@ -27,7 +27,9 @@ def proposed(signer: Signer, number: int = 1, name: str = "ship") -> TeamEntry:
     return signer.sign(TeamEntry(name, number, "proposed", 1, "", "", signer.name, signer.key))
 
 
-async def test_what_one_adds_the_other_reads(url: str, tmp_path: Path, ann: Signer) -> None:
+async def test_entry_added_by_one_store_is_read_by_another(
+    url: str, tmp_path: Path, ann: Signer
+) -> None:
     one, other = GitStore(url, tmp_path / "1"), GitStore(url, tmp_path / "2")
     assert await other.load() == ("", [], [])
     await one.append("", [proposed(ann)], {1: FILES})
@@ -38,7 +40,7 @@ async def test_what_one_adds_the_other_reads(url: str, tmp_path: Path, ann: Sign
     assert await other.files("ship", 2) == {}
 
 
-async def test_of_two_at_once_one_is_first(url: str, tmp_path: Path, ann: Signer) -> None:
+async def test_concurrent_appends_have_one_winner(url: str, tmp_path: Path, ann: Signer) -> None:
     stores = [GitStore(url, tmp_path / str(n)) for n in range(4)]
     for tip in ("", "next"):
         start = tip and await stores[0].tip()
@@ -51,7 +53,7 @@ async def test_of_two_at_once_one_is_first(url: str, tmp_path: Path, ann: Signer
         assert all(one is None or isinstance(one, StoreChanged) for one in ended), ended
 
 
-async def test_a_rewritten_history_is_not_taken(url: str, tmp_path: Path, ann: Signer) -> None:
+async def test_rewritten_history_is_refused(url: str, tmp_path: Path, ann: Signer) -> None:
     one, other = GitStore(url, tmp_path / "1"), GitStore(url, tmp_path / "2")
     await one.append("", [proposed(ann)], {1: FILES})
     await other.load()
@@ -65,9 +67,7 @@ async def test_a_rewritten_history_is_not_taken(url: str, tmp_path: Path, ann: S
     assert [entry.name for entry in (await other.load_copy())[1]] == ["ship"]
 
 
-async def test_a_lock_that_a_killed_process_left_is_no_obstacle(
-    url: str, tmp_path: Path, ann: Signer
-) -> None:
+async def test_lock_of_a_killed_process_is_ignored(url: str, tmp_path: Path, ann: Signer) -> None:
     one, other = GitStore(url, tmp_path / "1"), GitStore(url, tmp_path / "2")
     await one.append("", [proposed(ann)], {1: FILES})
     await other.load()
@@ -77,7 +77,7 @@ async def test_a_lock_that_a_killed_process_left_is_no_obstacle(
     assert len((await other.load())[1]) == 2
 
 
-async def test_what_is_no_entry_is_named(url: str, tmp_path: Path, ann: Signer) -> None:
+async def test_invalid_entry_is_named(url: str, tmp_path: Path, ann: Signer) -> None:
     one = GitStore(url, tmp_path / "1")
     await one.append("", [proposed(ann)], {1: FILES})
     work = tmp_path / "work"
@@ -94,12 +94,12 @@ async def test_what_is_no_entry_is_named(url: str, tmp_path: Path, ann: Signer) 
     assert "approved.json is not accepted" in odd[0]
 
 
-async def test_no_repository_is_a_sentence(tmp_path: Path) -> None:
+async def test_missing_repository_gives_an_error_sentence(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreachable, match="git ls-remote failed"):
         await GitStore(f"file://{tmp_path}/none.git", tmp_path / "1").load()
 
 
-async def test_hooks_of_the_repository_do_not_run(url: str, tmp_path: Path, ann: Signer) -> None:
+async def test_repository_hooks_do_not_run(url: str, tmp_path: Path, ann: Signer) -> None:
     hook = Path(url.removeprefix("file://")) / "hooks" / "pre-receive"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n", "utf-8")
@@ -108,7 +108,7 @@ async def test_hooks_of_the_repository_do_not_run(url: str, tmp_path: Path, ann:
     assert not (tmp_path / "ran").exists()
 
 
-def test_changes_in_different_places_are_joined() -> None:
+def test_changes_in_different_places_are_merged() -> None:
     base = b"a\n" * 3 + b"middle\n" + b"z\n" * 3
     ours, theirs = base.replace(b"a\n", b"A\n", 1), base + b"end\n"
     merged = merge({"f": base, "g": b"g"}, {"f": ours, "g": b"g", "new": b"n"}, {"f": theirs})
@@ -116,7 +116,7 @@ def test_changes_in_different_places_are_joined() -> None:
     assert merged.files == {"f": ours + b"end\n", "new": b"n"}
 
 
-def test_changes_in_one_place_are_for_a_person() -> None:
+def test_conflicting_changes_are_left_to_a_person() -> None:
     merged = merge({"f": b"a\n"}, {"f": b"b\n"}, {"f": b"c\n"})
     assert merged.conflicts == ("f",)
     assert b"<<<<<<< approved" in merged.files["f"]
