@@ -24,7 +24,17 @@ from aiohttp import web
 
 from .discord_rest import Rest, deletion, read_json
 from .discord_socket import Gateway
-from .discord_world import BOT_ID, GROUP_DM, VOICE, ApiError, Guild, Room, Shown, World, new_token
+from .discord_world import (
+    BOT_ID,
+    GROUP_DM,
+    VOICE,
+    ApiError,
+    Guild,
+    Room,
+    ShownMessage,
+    World,
+    new_token,
+)
 
 PATIENCE = float(os.environ.get("DISCORD_TEST_PATIENCE", "60"))
 """Seconds until a test gives up; none waits for it to pass."""
@@ -147,7 +157,7 @@ class DiscordApi:
         """A channel by its id, or the private chat with a person by theirs."""
         return self.world.rooms.get(chat) or self.world.dm_of(chat)
 
-    def messages(self, chat: int | None = None) -> list[Shown]:
+    def messages(self, chat: int | None = None) -> list[ShownMessage]:
         """The messages of the bot that stand now, oldest first."""
         with self.changed:
             rooms = list(self.world.rooms.values()) if chat is None else [self.place(chat)]
@@ -159,13 +169,13 @@ class DiscordApi:
     def texts(self, chat: int | None = None) -> list[str]:
         return [one.text for one in self.messages(chat)]
 
-    def find(self, part: str, chat: int | None = None) -> Shown:
+    def find(self, part: str, chat: int | None = None) -> ShownMessage:
         """The bot's first message that holds a text, as soon as it is there."""
 
-        def found() -> Shown | None:
+        def found() -> ShownMessage | None:
             return next((one for one in self.messages(chat) if part in one.text), None)
 
-        shown: Shown = self.wait(found)
+        shown: ShownMessage = self.wait(found)
         return shown
 
     def count(self, route: str, status: int | None = None) -> int:
@@ -191,18 +201,18 @@ class DiscordApi:
             self.gateway.tell(kind, room.json, room)
             return room.id
 
-    def write(self, chat: int, text: str, user: int | None = None, **more: Any) -> Shown:
+    def write(self, chat: int, text: str, user: int | None = None, **more: Any) -> ShownMessage:
         """A message of a person that no event tells of: of ``chat`` itself, if that is a person."""
         with self.changed:
             room = self.place(chat)
             return self.world.add(room, user if user is not None else chat, text, **more)
 
-    def tell(self, shown: Shown, times: int = 1) -> None:
+    def tell(self, shown: ShownMessage, times: int = 1) -> None:
         """The event of a message, perhaps more than once."""
         room = self.place(shown.chat)
         self.gateway.tell("MESSAGE_CREATE", self.world.json(shown), room, times)
 
-    def say(self, chat: int, text: str, user: int | None = None, **more: Any) -> Shown:
+    def say(self, chat: int, text: str, user: int | None = None, **more: Any) -> ShownMessage:
         """Write; the message."""
         with self.changed:
             times = more.pop("times", 1)
@@ -213,7 +223,7 @@ class DiscordApi:
     def send(
         self, chat: int, name: str, data: bytes, user: int | None = None, *, text: str = "",
         mime: str | None = None, size: int | None = None, voice: float | None = None,
-    ) -> Shown:  # fmt: skip
+    ) -> ShownMessage:  # fmt: skip
         """Send a file; ``size`` is claimed instead of the real one, ``voice`` in seconds."""
         with self.changed:
             room = self.place(chat)
@@ -225,21 +235,21 @@ class DiscordApi:
             self.tell(shown)
             return shown
 
-    def edit(self, shown: Shown, text: str) -> None:
+    def edit(self, shown: ShownMessage, text: str) -> None:
         """A person edits a message."""
         with self.changed:
             shown.text, shown.edited = text, time.time()
             room = self.place(shown.chat)
             self.gateway.tell("MESSAGE_UPDATE", self.world.json(shown), room)
 
-    def delete(self, shown: Shown) -> None:
+    def delete(self, shown: ShownMessage) -> None:
         """A person takes a message away."""
         with self.changed:
             shown.is_deleted = True
             room = self.place(shown.chat)
             self.gateway.tell("MESSAGE_DELETE", deletion(room, shown), room)
 
-    def delete_together(self, *shown: Shown) -> None:
+    def delete_together(self, *shown: ShownMessage) -> None:
         """A moderator takes messages away."""
         with self.changed:
             for one in shown:
@@ -251,7 +261,7 @@ class DiscordApi:
                 "MESSAGE_DELETE_BULK", told | {"ids": [str(o.id) for o in shown]}, room
             )
 
-    def react(self, shown: Shown, emoji: str, user: int, *, away: bool = False) -> None:
+    def react(self, shown: ShownMessage, emoji: str, user: int, *, away: bool = False) -> None:
         """A person reacts to a message."""
         with self.changed:
             room = self.place(shown.chat)
@@ -270,7 +280,7 @@ class DiscordApi:
             event = "MESSAGE_REACTION_REMOVE" if away else "MESSAGE_REACTION_ADD"
             self.gateway.tell(event, data, room)
 
-    def press(self, shown: Shown, label: str, user: int) -> str:
+    def press(self, shown: ShownMessage, label: str, user: int) -> str:
         """Press a button; the id of the press."""
         every = [one for row in shown.buttons_json for one in row["components"]]
         (id_,) = (one["custom_id"] for one in every if one["label"] == label)

@@ -16,7 +16,7 @@ from .discord_world import (
     VOICE,
     ApiError,
     Room,
-    Shown,
+    ShownMessage,
     World,
     invalid,
 )
@@ -359,7 +359,7 @@ class Rest:
         return {"id": str(self.world.new_id())}
 
 
-def deletion(room: Room, shown: Shown) -> Json:
+def deletion(room: Room, shown: ShownMessage) -> Json:
     """What is told of a message that is gone."""
     made = {"id": str(shown.id), "channel_id": str(room.id)}
     return made | ({"guild_id": str(room.guild)} if room.guild is not None else {})

@@ -89,7 +89,7 @@ class Room:
     """The person takes no messages of bots."""
     denied: int = 0
     """Permissions that the bot does not have here."""
-    messages: dict[int, Shown] = field(default_factory=dict)
+    messages: dict[int, ShownMessage] = field(default_factory=dict)
 
     @property
     def json(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownMessage:
     """A message as people see it now."""
 
     id: int
@@ -237,7 +237,7 @@ class World:
             raise ApiError(403, 50007, "Cannot send messages to this user")
         return room
 
-    def message_in(self, room: Room, id_: str) -> Shown:
+    def message_in(self, room: Room, id_: str) -> ShownMessage:
         """A message that stands. Raises :class:`ApiError`."""
         shown = room.messages.get(int(id_) if id_.isdigit() else -1)
         if shown is None or shown.is_deleted:
@@ -246,13 +246,15 @@ class World:
 
     # Messages
 
-    def add(self, room: Room, author: int, text: str, **more: Any) -> Shown:
-        shown = Shown(self.new_id(), room.id, self.user(author), text, made=time.time(), **more)
+    def add(self, room: Room, author: int, text: str, **more: Any) -> ShownMessage:
+        shown = ShownMessage(
+            self.new_id(), room.id, self.user(author), text, made=time.time(), **more
+        )
         room.messages[shown.id] = shown
         room.last = shown.id
         return shown
 
-    def json(self, shown: Shown, *, content: bool = True) -> dict[str, Any]:
+    def json(self, shown: ShownMessage, *, content: bool = True) -> dict[str, Any]:
         """A message as Discord tells it; without its ``content`` where the intent is missing."""
         room = self.rooms[shown.chat]
         mentioned = [int(one) for one in re.findall(r"<@!?(\d+)>", shown.text)]
@@ -302,7 +304,7 @@ class World:
             made["message_snapshots"] = [{"message": inner}]
         return made
 
-    def knows_nonce(self, shown: Shown) -> bool:
+    def knows_nonce(self, shown: ShownMessage) -> bool:
         return time.time() - shown.made < self.nonce_seconds
 
     # What the bot writes

@@ -9,7 +9,7 @@ from hookline.testing import ChannelContract
 from hookline_discord import Discord
 
 from .discord_api import DiscordApi
-from .discord_world import Shown
+from .discord_world import ShownMessage
 
 
 class Discords:
@@ -17,7 +17,7 @@ class Discords:
 
     def __init__(self) -> None:
         self._api = DiscordApi()
-        self._last: dict[int, Shown] = {}
+        self._last: dict[int, ShownMessage] = {}
         self.config = {"token": self._api.token, "api_url": self._api.api_url, "edit_every": 0.2}
 
     def say(self, chat: int, text: str) -> None:

@@ -79,7 +79,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownMessage:
     """A message of the bot, as people see it now."""
 
     chat: int
@@ -178,7 +178,7 @@ class BotApi:
         self.flood = flood
         self.calls: list[Call] = []
         self.faults: list[Fault] = []
-        self.shown: list[Shown] = []
+        self.shown: list[ShownMessage] = []
         self.commands: list[dict[str, str]] = []
         self.fetched: list[str] = []
         """Addresses that the service has asked for, to show previews of them."""
@@ -238,17 +238,17 @@ class BotApi:
         """The texts and captions of the bot that stand now, oldest first."""
         return [one.text for one in self.messages(chat)]
 
-    def messages(self, chat: int | None = None) -> list[Shown]:
+    def messages(self, chat: int | None = None) -> list[ShownMessage]:
         """The messages of the bot that stand now."""
         return [o for o in self.shown if not o.is_deleted and chat in (None, o.chat)]
 
-    def find(self, part: str, chat: int | None = None) -> Shown:
+    def find(self, part: str, chat: int | None = None) -> ShownMessage:
         """The bot's first message that holds a text, as soon as it is there."""
 
-        def found() -> Shown | None:
+        def found() -> ShownMessage | None:
             return next((one for one in self.messages(chat) if part in one.text), None)
 
-        shown: Shown = self.wait(found)
+        shown: ShownMessage = self.wait(found)
         return shown
 
     def count(self, method: str, status: int | None = None) -> int:
@@ -377,7 +377,7 @@ class BotApi:
             self.deliver("message", made)
         return made
 
-    def press(self, shown: Shown, label: str, user: int) -> str:
+    def press(self, shown: ShownMessage, label: str, user: int) -> str:
         """Press a button; the id of the press."""
         with self._changed:
             button = next(
@@ -410,13 +410,13 @@ class BotApi:
 
     # What the bot asks
 
-    def _shown(self, chat: int, message_id: int) -> Shown | None:
+    def _shown(self, chat: int, message_id: int) -> ShownMessage | None:
         return next(
             (o for o in self.shown if (o.chat, o.id) == (chat, message_id) and not o.is_deleted),
             None,
         )
 
-    def _json(self, shown: Shown) -> dict[str, Any]:
+    def _json(self, shown: ShownMessage) -> dict[str, Any]:
         made: dict[str, Any] = {
             "message_id": shown.id,
             "from": BOT,
@@ -644,7 +644,9 @@ class BotApi:
         markup = self._markup(params)
         room.last_id += 1
         room.known.add(room.last_id)
-        made = Shown(room.id, room.last_id, kind, text, source, entities, markup, thread, reply_to)
+        made = ShownMessage(
+            room.id, room.last_id, kind, text, source, entities, markup, thread, reply_to
+        )
         self.shown.append(made)
         return self._json(made)
 

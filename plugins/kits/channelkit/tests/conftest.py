@@ -79,7 +79,7 @@ class Stars(Renderer):
 
 
 @dataclass
-class Shown:
+class ShownMessage:
     """A message as people see it. ``texts`` is all that it ever said."""
 
     id: str
@@ -100,7 +100,7 @@ class Platform:
 
     def __init__(self, limits: Limits = SMALL) -> None:
         self.limits = limits
-        self.shown: dict[str, Shown] = {}
+        self.shown: dict[str, ShownMessage] = {}
         self.requests: list[tuple[str, str]] = []
         self.faults: dict[int, str] = {}
         self.fault: Callable[[str, str, str], str | None] = lambda *_: None
@@ -124,7 +124,7 @@ class Platform:
         self._last: dict[str, float] = {}
         self._count = 0
 
-    def chat(self, chat: str) -> list[Shown]:
+    def chat(self, chat: str) -> list[ShownMessage]:
         """What people see in a chat, in the order in which it came."""
         return [one for one in self.shown.values() if one.chat == chat]
 
@@ -211,7 +211,7 @@ class Platform:
     def add(self, chat: str, text: str, post: SendOptions, **more: Any) -> str:
         self._count += 1
         more |= {"rich": post.rich, "choices": post.choices, "reply_to": post.reply_to}
-        made = Shown(f"p{self._count}", chat, text, texts=[text], token=post.token, **more)
+        made = ShownMessage(f"p{self._count}", chat, text, texts=[text], token=post.token, **more)
         made.changed = asyncio.get_running_loop().time()
         self.shown[made.id] = made
         return made.id
@@ -389,7 +389,7 @@ class Speaker(ScriptedModel):
         return response
 
 
-class Town:
+class ChannelProcess:
     """A process with the channel; ``again`` is the next one on the same home and platform."""
 
     def __init__(
@@ -416,23 +416,27 @@ class Town:
         found: FakeClient = self.harness.plugin(self._kind).client
         return found
 
-    async def open(self) -> Town:
+    async def open(self) -> ChannelProcess:
         runtime = await self.harness.aopen()
         await runtime.gateway_host.recover()  # first, as the gateway does
         await self.kit.start()
         return self
 
-    async def beside(self) -> Town:
+    async def beside(self) -> ChannelProcess:
         """Another process on the home, which runs at the same time."""
         plugins, options = self._more
-        return await Town(self._home, self.platform, self.model, *plugins, **options).open()
+        return await ChannelProcess(
+            self._home, self.platform, self.model, *plugins, **options
+        ).open()
 
-    async def again(self) -> Town:
+    async def again(self) -> ChannelProcess:
         """Kill this one, by taking away whatever runs, and start the next."""
         await self.harness.aclose()
         self.platform.killed = asyncio.Event()
         plugins, options = self._more
-        return await Town(self._home, self.platform, self.model, *plugins, **options).open()
+        return await ChannelProcess(
+            self._home, self.platform, self.model, *plugins, **options
+        ).open()
 
     async def say(self, id_: str, chat: str = "c", text: str = "", **more: Any) -> bool:
         assert self.client.receive is not None
@@ -482,13 +486,15 @@ def platform() -> Platform:
 
 
 @pytest.fixture
-async def town(tmp_path: Path) -> Any:
-    """Make towns: ``await town(platform, {"hi": "answer"})``."""
-    made: list[Town] = []
+async def start_channel(tmp_path: Path) -> Any:
+    """Start channels: ``await start_channel(platform, {"hi": "answer"})``."""
+    made: list[ChannelProcess] = []
 
-    async def make(platform: Platform, answers: dict[str, Any], *plugins: Any, **more: Any) -> Town:
+    async def make(
+        platform: Platform, answers: dict[str, Any], *plugins: Any, **more: Any
+    ) -> ChannelProcess:
         speaker = Speaker(answers, more.pop("pause", 0.005), echo=more.pop("echo", False))
-        one = Town(tmp_path / f"h{len(made)}", platform, speaker, *plugins, **more)
+        one = ChannelProcess(tmp_path / f"h{len(made)}", platform, speaker, *plugins, **more)
         made.append(one)
         return await one.open()
 

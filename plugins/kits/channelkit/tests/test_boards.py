@@ -1,4 +1,4 @@
-"""What a turn keeps up to date stands in one message, whatever fails and whenever it dies."""
+"""A board (such as a plan) is one edited message per turn, also after faults and kills."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Plugin, ToolOutput, tool
 
-from .conftest import SMALL, Platform, Town
+from .conftest import SMALL, ChannelProcess, Platform
 
 LISTS = ["○ one\n○ two", "✓ one\n▸ two", "✓ one\n✓ two"]
 
@@ -46,21 +46,21 @@ def answers(*lists: str, then: str = "All is done.") -> dict[str, Any]:
     return {"go": shows[0], "": [*shows[1:], then]}
 
 
-async def boards_of(town: Town) -> list[str]:
+async def boards_of(process: ChannelProcess) -> list[str]:
     """What is recorded of boards."""
-    return await town.kit.host.storage.kv.keys("board:")
+    return await process.kit.host.storage.kv.keys("board:")
 
 
-async def over(town: Town) -> None:
+async def over(process: ChannelProcess) -> None:
     """Wait until the turn and its board are done with."""
-    await town.idle()
+    await process.idle()
     async with asyncio.timeout(60):
-        while await boards_of(town):
+        while await boards_of(process):
             await asyncio.sleep(0.01)
 
 
-async def test_board_is_one_edited_message(town: Any, platform: Platform) -> None:
-    one = await town(platform, answers(*LISTS), Listing)
+async def test_board_is_one_edited_message(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, answers(*LISTS), Listing)
     await one.say("go")
     await over(one)
     board, reply = platform.chat("c")
@@ -68,10 +68,10 @@ async def test_board_is_one_edited_message(town: Any, platform: Platform) -> Non
     assert board.texts == [text for text in LISTS if text in board.texts]
 
 
-async def test_board_per_turn(town: Any, platform: Platform) -> None:
+async def test_each_turn_has_its_own_board(start_channel: Any, platform: Platform) -> None:
     script = answers(LISTS[0], then="first") | {"more": calls("show", text=LISTS[1])}
     script[""] = ["first", "second"]
-    one = await town(platform, script, Listing)
+    one = await start_channel(platform, script, Listing)
     await one.say("go")
     await over(one)
     await one.say("more")
@@ -79,8 +79,10 @@ async def test_board_per_turn(town: Any, platform: Platform) -> None:
     assert platform.texts("c") == [LISTS[0], "first", LISTS[1], "second"]
 
 
-async def test_board_without_edits_keeps_the_first_text(town: Any, platform: Platform) -> None:
-    one = await town(platform, answers(*LISTS), Listing)
+async def test_board_without_edits_keeps_the_first_text(
+    start_channel: Any, platform: Platform
+) -> None:
+    one = await start_channel(platform, answers(*LISTS), Listing)
     one.client.can = frozenset({"typing"})  # type: ignore[misc]
     await one.say("go")
     await over(one)
@@ -88,9 +90,11 @@ async def test_board_without_edits_keeps_the_first_text(town: Any, platform: Pla
     assert platform.chat("c")[0].texts == [platform.chat("c")[0].text]
 
 
-async def test_board_reserves_the_last_edit(town: Any) -> None:
+async def test_board_reserves_the_last_edit(start_channel: Any) -> None:
     platform = Platform(replace(SMALL, edits=2))
-    one = await town(platform, answers(*[f"{n}" for n in range(12)]), Listing, stream=False)
+    one = await start_channel(
+        platform, answers(*[f"{n}" for n in range(12)]), Listing, stream=False
+    )
     await one.say("go")
     await over(one)
     board, _ = platform.chat("c")
@@ -98,8 +102,10 @@ async def test_board_reserves_the_last_edit(town: Any) -> None:
     assert len(board.texts) <= 3
 
 
-async def test_board_is_cut_to_one_message(town: Any, platform: Platform) -> None:
-    one = await town(platform, answers("\n".join(f"○ step number {n}" for n in range(40))), Listing)
+async def test_board_is_cut_to_one_message(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(
+        platform, answers("\n".join(f"○ step number {n}" for n in range(40))), Listing
+    )
     await one.say("go")
     await over(one)
     board, _ = platform.chat("c")
@@ -108,8 +114,8 @@ async def test_board_is_cut_to_one_message(town: Any, platform: Platform) -> Non
 
 
 @pytest.mark.parametrize("fault", ["away", "slow down", "lost"])
-async def test_board_survives_errors(town: Any, platform: Platform, fault: str) -> None:
-    one = await town(platform, answers(*LISTS), Listing)
+async def test_board_survives_errors(start_channel: Any, platform: Platform, fault: str) -> None:
+    one = await start_channel(platform, answers(*LISTS), Listing)
     platform.faults = dict.fromkeys((1, 3), fault)
     await one.say("go")
     await over(one)
@@ -119,10 +125,10 @@ async def test_board_survives_errors(town: Any, platform: Platform, fault: str) 
     assert len(platform.texts("c")) == len(boards) + 1
 
 
-async def test_board_is_shown_after_a_chat_was_gone(town: Any, platform: Platform) -> None:
+async def test_board_is_shown_after_a_chat_was_gone(start_channel: Any, platform: Platform) -> None:
     script = answers(*LISTS) | {"more": calls("show", text="○ more")}
     script[""].append("The end.")
-    one = await town(platform, script, Listing)
+    one = await start_channel(platform, script, Listing)
     platform.gone.add("c")
     await one.say("go")
     await over(one)
@@ -132,12 +138,14 @@ async def test_board_is_shown_after_a_chat_was_gone(town: Any, platform: Platfor
     assert sorted(platform.texts("c")) == ["The end.", "○ more"]
 
 
-async def test_board_is_not_repeated_without_an_answer(town: Any, platform: Platform) -> None:
+async def test_board_is_not_repeated_without_an_answer(
+    start_channel: Any, platform: Platform
+) -> None:
     """It may stand there already, and this platform cannot tell."""
     platform.fault = lambda name, _chat, text: (
         "no answer" if name == "text" and "one" in text and not platform.chat("c") else None
     )
-    one = await town(platform, answers(*LISTS), Listing)
+    one = await start_channel(platform, answers(*LISTS), Listing)
     await one.say("go")
     await over(one)
     assert len(platform.chat("c")) == 2
@@ -146,12 +154,12 @@ async def test_board_is_not_repeated_without_an_answer(town: Any, platform: Plat
 @pytest.mark.parametrize("when", ["kill before", "kill after"])
 @pytest.mark.parametrize("finds", [True, False])
 async def test_board_is_continued_by_the_next_process(
-    town: Any, platform: Platform, when: str, finds: bool
+    start_channel: Any, platform: Platform, when: str, finds: bool
 ) -> None:
     platform.finds = finds
     Listing.go = asyncio.Event()
     script = {"go": calls("show", text=LISTS[0]), "": [calls("wait"), "All is done."]}
-    one = await town(platform, script, Listing)
+    one = await start_channel(platform, script, Listing)
     platform.faults = {1: when}
     await one.say("go")
     await one.idle()
@@ -171,16 +179,16 @@ async def test_board_is_continued_by_the_next_process(
     assert platform.texts("c") == [*boards, "All is done."]
 
 
-async def test_board_needs_a_board_result(town: Any, platform: Platform) -> None:
+async def test_board_needs_a_board_result(start_channel: Any, platform: Platform) -> None:
     script = {"go": calls("wait"), "": "done"}
-    one = await town(platform, script, Listing)
+    one = await start_channel(platform, script, Listing)
     await one.say("go")
     await over(one)
     assert platform.texts("c") == ["done"]
 
 
-async def test_board_stays_in_its_chat(town: Any, platform: Platform) -> None:
-    one = await town(platform, answers(*LISTS), Listing)
+async def test_board_stays_in_its_chat(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, answers(*LISTS), Listing)
     await one.say("go", "mine")
     await over(one)
     assert {message.chat for message in platform.shown.values()} == {"mine"}

@@ -1,4 +1,4 @@
-"""Tokens: where they come from, and what is said of those that will not do."""
+"""Tokens: where they come from, and what is said of invalid ones."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from .conftest import MARK, SMALL, Platform
 LONG = "\n\n".join(f"Paragraph {n} has **bold** words and some more of them." for n in range(8))
 
 
-async def test_reply_is_rendered_in_the_dialect(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"hi": "Hello **you**."})
+async def test_reply_is_rendered_in_the_dialect(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {"hi": "Hello **you**."})
     assert await one.say("hi")
     assert not await one.say("hi")
     await one.idle()
@@ -27,8 +27,10 @@ async def test_reply_is_rendered_in_the_dialect(town: Any, platform: Platform) -
     assert await one.records() == []
 
 
-async def test_stream_is_edited_and_becomes_the_reply(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"hi": LONG}, pause=0.01)
+async def test_stream_is_edited_and_becomes_the_reply(
+    start_channel: Any, platform: Platform
+) -> None:
+    one = await start_channel(platform, {"hi": LONG}, pause=0.01)
     await one.say("hi")
     await one.idle()
     shown = platform.chat("c")
@@ -39,7 +41,9 @@ async def test_stream_is_edited_and_becomes_the_reply(town: Any, platform: Platf
     assert await one.records() == []
 
 
-async def test_stream_replaces_text_before_a_tool_call(town: Any, platform: Platform) -> None:
+async def test_stream_replaces_text_before_a_tool_call(
+    start_channel: Any, platform: Platform
+) -> None:
     class Tools(Plugin[NoConfig]):
         @tool(read_only=True)
         def look(self) -> str:
@@ -48,7 +52,7 @@ async def test_stream_replaces_text_before_a_tool_call(town: Any, platform: Plat
 
     first = ["Let me look at it first, this takes a while.", calls("look")]
     answers = {"hi": [first], "": "There it is, as it was."}
-    one = await town(platform, answers, Tools, pause=0.02)
+    one = await start_channel(platform, answers, Tools, pause=0.02)
     await one.say("hi")
     await one.idle()
     (shown,) = platform.chat("c")
@@ -62,8 +66,8 @@ def reply(text: str, id_: str = "r1", **more: Any) -> Reply:
     return Reply(session, text, id=id_, **more)
 
 
-async def test_buttons_are_on_the_last_piece(town: Any, platform: Platform) -> None:
-    one = await town(platform, {})
+async def test_buttons_are_on_the_last_piece(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {})
     sent = await one.kit.send(reply(LONG, choices=("Once", "Deny")))
     shown = platform.chat("c")
     assert [one.choices for one in shown] == [()] * (len(shown) - 1) + [("Once", "Deny")]
@@ -71,15 +75,15 @@ async def test_buttons_are_on_the_last_piece(town: Any, platform: Platform) -> N
     assert sent == tuple(one.id for one in shown)
 
 
-async def test_bad_markup_is_sent_plain(town: Any, platform: Platform) -> None:
-    one = await town(platform, {})
+async def test_bad_markup_is_sent_plain(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {})
     platform.fault = lambda name, chat, text: "bad markup" if "⟦" in text else None
     await one.kit.send(reply("some **bold** words"))
     assert [(one.text, one.rich) for one in platform.chat("c")] == [("some **bold** words", False)]
 
 
-async def test_too_long_piece_is_split_smaller(town: Any, platform: Platform) -> None:
-    one = await town(platform, {})
+async def test_too_long_piece_is_split_smaller(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {})
     text = "".join(f"**{n}** " for n in range(60))
     one.client.render = lambda markdown: markdown.replace("**", "⟦⟦⟧⟧")
     await one.kit.send(reply(text))
@@ -88,9 +92,9 @@ async def test_too_long_piece_is_split_smaller(town: Any, platform: Platform) ->
 
 
 async def test_gone_chat_gives_up_only_that_reply(
-    town: Any, platform: Platform, caplog: pytest.LogCaptureFixture
+    start_channel: Any, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = await town(platform, {"": "answer"}, stream=False)
+    one = await start_channel(platform, {"": "answer"}, stream=False)
     platform.gone = {"c"}
     await one.say("a")
     await one.idle()
@@ -101,8 +105,8 @@ async def test_gone_chat_gives_up_only_that_reply(
     assert platform.texts("c") == ["answer"]
 
 
-async def test_deleted_stream_message_is_sent_again(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"hi": LONG}, pause=0.01)
+async def test_deleted_stream_message_is_sent_again(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {"hi": LONG}, pause=0.01)
     one.model.held.clear()
     await one.say("hi")
     await platform.until(lambda: bool(platform.shown))
@@ -114,9 +118,9 @@ async def test_deleted_stream_message_is_sent_again(town: Any, platform: Platfor
 
 
 async def test_files_follow_the_text_with_types_by_content(
-    town: Any, platform: Platform, tmp_path: Path
+    start_channel: Any, platform: Platform, tmp_path: Path
 ) -> None:
-    one = await town(platform, {})
+    one = await start_channel(platform, {})
     picture, big, sound = tmp_path / "p.txt", tmp_path / "big.bin", tmp_path / "v.ogg"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + b"0" * 50)
     big.write_bytes(b"0" * 20_000)
@@ -142,9 +146,9 @@ async def test_files_follow_the_text_with_types_by_content(
 
 
 async def test_retry_continues_where_it_stopped(
-    town: Any, platform: Platform, tmp_path: Path
+    start_channel: Any, platform: Platform, tmp_path: Path
 ) -> None:
-    one = await town(platform, {})
+    one = await start_channel(platform, {})
     file = tmp_path / "f.txt"
     file.write_text("words")
     asked = reply(LONG, attachments=(Attachment(file, "text/plain", "f.txt", 5),) * 2)
@@ -164,17 +168,19 @@ async def test_retry_continues_where_it_stopped(
     assert len(platform.chat("c")) == len(texts) + 2
 
 
-async def test_unknown_delivery_is_marked_as_possible_repeat(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"": "answer"}, stream=False)
+async def test_unknown_delivery_is_marked_as_possible_repeat(
+    start_channel: Any, platform: Platform
+) -> None:
+    one = await start_channel(platform, {"": "answer"}, stream=False)
     platform.faults[1] = "no answer"
     await one.say("a")
     await one.idle()
     assert platform.texts("c") == ["answer", f"{MARK}\nanswer"]
 
 
-async def test_retry_after_is_waited_out(town: Any) -> None:
+async def test_retry_after_is_waited_out(start_channel: Any) -> None:
     platform = Platform(replace(SMALL, per_chat=0))
-    one = await town(platform, {"": LONG}, pause=0.002)
+    one = await start_channel(platform, {"": LONG}, pause=0.002)
     asked: list[float] = []
 
     def storm(name: str, chat: str, text: str) -> str | None:
@@ -191,14 +197,14 @@ async def test_retry_after_is_waited_out(town: Any) -> None:
         assert text == LONG.replace("**bold**", "⟦bold⟧")
 
 
-async def test_empty_reply_sends_nothing(town: Any, platform: Platform) -> None:
-    one = await town(platform, {})
+async def test_empty_reply_sends_nothing(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {})
     assert await one.kit.send(reply("  \n")) == ()
     assert platform.shown == {}
 
 
-async def test_reply_can_be_sent_after_stop(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"": LONG}, pause=0.01)
+async def test_reply_can_be_sent_after_stop(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {"": LONG}, pause=0.01)
     one.model.held.clear()
     await one.say("a")
     await platform.until(lambda: bool(platform.shown))

@@ -1,4 +1,4 @@
-"""Whatever fails and whenever the process dies: every reply once, in order, or marked."""
+"""Faults and kills: every reply is sent once, in order; a repeat is marked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookline_hookspecs import Inbound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .conftest import MARK, PATIENCE, Platform, Speaker, Town
+from .conftest import MARK, PATIENCE, ChannelProcess, Platform, Speaker
 
 SIZES = {"m1": 1, "m2": 7, "m3": 2, "m4": 16}
 """Lines of each answer; two or three of them fill a message."""
@@ -51,21 +51,23 @@ def check(platform: Platform) -> None:
 
 async def live(home: Path, platform: Platform, pause: float) -> None:
     """Say everything, go on through every death, and look at what people see."""
-    town = await Town(home, platform, Speaker(dict(ANSWERS), pause)).open()
+    process = await ChannelProcess(home, platform, Speaker(dict(ANSWERS), pause)).open()
     try:
         for name in SIZES:
-            await town.say(name, CHATS[name])
-        await town.idle()
+            await process.say(name, CHATS[name])
+        await process.idle()
         while platform.killed.is_set():
-            town = await town.again()
-            await town.idle()
+            process = await process.again()
+            await process.idle()
         check(platform)
-        assert await town.records() == []
+        assert await process.records() == []
     finally:
-        await town.close()
+        await process.close()
 
 
-async def test_delivery_without_faults(tmp_path: Path, platform: Platform) -> None:
+async def test_delivery_without_faults_sends_each_reply_once(
+    tmp_path: Path, platform: Platform
+) -> None:
     await live(tmp_path / "home", platform, 0.004)
     assert platform.refused == []
     assert not any(MARK in one.text for one in platform.shown.values())
@@ -78,12 +80,14 @@ async def test_stream_waits_for_replies_of_a_dead_process(
     """A busy machine may come to the reply that was left only after the next turn has begun."""
     platform.faults = {1: "kill before"}
     answers = {"m1": "one", "m2": "two " * 400}
-    town = await Town(tmp_path / "home", platform, Speaker(answers, 0.01), stream=False).open()
-    await town.say("m1")
+    process = await ChannelProcess(
+        tmp_path / "home", platform, Speaker(answers, 0.01), stream=False
+    ).open()
+    await process.say("m1")
     await platform.killed.wait()
-    await town.harness.aclose()
+    await process.harness.aclose()
     platform.killed = asyncio.Event()
-    next_ = Town(tmp_path / "home", platform, Speaker(answers, 0.01), stream=True)
+    next_ = ChannelProcess(tmp_path / "home", platform, Speaker(answers, 0.01), stream=True)
     runtime = await next_.harness.aopen()
     deliver_all = runtime.outbox.deliver_all
 
@@ -108,9 +112,9 @@ async def test_stream_waits_for_a_turn_older_than_the_channel(
 ) -> None:
     """Turns that a dead process left go on before the channels are started."""
     answers = {"m1": "one", "m2": "two " * 400}
-    town = Town(tmp_path / "home", platform, Speaker(answers, 0.01), stream=True)
-    runtime = await town.harness.aopen()
-    send, is_shown = town.kit.send, asyncio.Event()
+    process = ChannelProcess(tmp_path / "home", platform, Speaker(answers, 0.01), stream=True)
+    runtime = await process.harness.aopen()
+    send, is_shown = process.kit.send, asyncio.Event()
 
     async def send_late(reply: Any) -> Any:
         if reply.text == "one":
@@ -118,14 +122,14 @@ async def test_stream_waits_for_a_turn_older_than_the_channel(
             await asyncio.sleep(0.5)
         return await send(reply)
 
-    town.kit.send = send_late  # type: ignore[method-assign]
+    process.kit.send = send_late  # type: ignore[method-assign]
     await runtime.dispatcher.receive(Inbound("pigeon", "c", "ann", "m1", "m1"))
     await is_shown.wait()
-    await town.kit.start()
-    await town.say("m2")
-    await town.idle()
+    await process.kit.start()
+    await process.say("m2")
+    await process.idle()
     texts = platform.texts("c")
-    await town.close()
+    await process.close()
     assert texts[0] == "one"
     assert "two" in texts[1]
 
@@ -165,18 +169,18 @@ def test_delivery_survives_random_faults(
 async def test_stream_is_continued_by_the_next_process(tmp_path: Path, platform: Platform) -> None:
     model: Any = Speaker(dict(ANSWERS), 0.01)
     model.held.clear()
-    town = await Town(tmp_path / "home", platform, model).open()
-    await town.say("m2", "c1")
+    process = await ChannelProcess(tmp_path / "home", platform, model).open()
+    await process.say("m2", "c1")
     await platform.until(lambda: bool(platform.shown))
     (first,) = platform.shown
     model.held.set()
     platform.killed.set()
-    town = await town.again()
-    await town.idle()
+    process = await process.again()
+    await process.idle()
     assert platform.chat("c1")[0].id == first
     assert "\n".join(text.strip() for text in platform.texts("c1")) == ANSWERS["m2"]
-    assert await town.records() == []
-    await town.close()
+    assert await process.records() == []
+    await process.close()
 
 
 async def test_stream_waits_for_the_previous_reply(tmp_path: Path, platform: Platform) -> None:
@@ -184,13 +188,13 @@ async def test_stream_waits_for_the_previous_reply(tmp_path: Path, platform: Pla
         return "away" if "[m1.0]" in text and len(platform.refused) < 2 else None
 
     platform.fault = fault
-    town = await Town(tmp_path / "home", platform, Speaker(dict(ANSWERS), 0.01)).open()
-    await town.say("m1", "c1")
-    await town.say("m2", "c1")
-    await town.idle()
+    process = await ChannelProcess(tmp_path / "home", platform, Speaker(dict(ANSWERS), 0.01)).open()
+    await process.say("m1", "c1")
+    await process.say("m2", "c1")
+    await process.idle()
     lines = re.findall(r"\[(m\d\.\d+)\]", "".join(platform.texts("c1")))
     assert lines == ["m1.0", *[f"m2.{n}" for n in range(7)]]
-    await town.close()
+    await process.close()
 
 
 async def refusals(platform: Platform, number: int) -> None:
@@ -202,9 +206,9 @@ async def refusals(platform: Platform, number: int) -> None:
 
 @pytest.mark.slow
 async def test_stream_appears_below_replies_of_a_dead_process(
-    platform: Platform, town: Any
+    platform: Platform, start_channel: Any
 ) -> None:
-    one = await town(platform, {"first": "one is answered", "": "two " * 40}, pause=0.02)
+    one = await start_channel(platform, {"first": "one is answered", "": "two " * 40}, pause=0.02)
     platform.fault = lambda _name, _chat, text: "away" if text.startswith("one") else None
     await one.say("first")
     await refusals(platform, 1)

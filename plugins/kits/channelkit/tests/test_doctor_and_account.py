@@ -1,4 +1,4 @@
-"""The account: one gateway a bot, the menu, permissions that are missing, and what doctor finds."""
+"""The account: one gateway per bot, the menu, missing permissions, and what doctor finds."""
 
 from __future__ import annotations
 
@@ -79,8 +79,10 @@ def test_bot_lock_without_identity_allows_many() -> None:
         account.release()
 
 
-async def test_command_menu_is_set_only_when_it_changes(town: Any, platform: Platform) -> None:
-    one = await town(platform, {}, commands={"new": "Begin anew"})
+async def test_command_menu_is_set_only_when_it_changes(
+    start_channel: Any, platform: Platform
+) -> None:
+    one = await start_channel(platform, {}, commands={"new": "Begin anew"})
     await until(lambda: platform.menus)
     again = await one.again()
     await again.close()
@@ -88,17 +90,17 @@ async def test_command_menu_is_set_only_when_it_changes(town: Any, platform: Pla
 
 
 async def test_command_menu_is_left_alone_if_configured_empty(
-    town: Any, platform: Platform
+    start_channel: Any, platform: Platform
 ) -> None:
-    await town(platform, {}, commands={})
+    await start_channel(platform, {}, commands={})
     await asyncio.sleep(0.05)
     assert platform.menus == []
 
 
 async def test_missing_permission_gives_up_the_reply_and_is_logged_once(
-    town: Any, platform: Platform, caplog: pytest.LogCaptureFixture
+    start_channel: Any, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = await town(platform, {"": "the answer"}, stream=False)
+    one = await start_channel(platform, {"": "the answer"}, stream=False)
 
     async def refuses(chat: str, text: str, post: SendOptions) -> str:
         raise PermissionDenied(TOLD)
@@ -128,7 +130,7 @@ class PigeonConfig(ChannelConfig):
     token: str = "t"
 
 
-class Loft(PlatformClient):
+class PigeonClient(PlatformClient):
     """A client whose platform says what a test wants."""
 
     says: Any = "the bot is @pigeon"
@@ -163,7 +165,7 @@ class Loft(PlatformClient):
 
 
 class Pigeon(ChannelPlugin[PigeonConfig]):
-    client: type[Loft] = Loft
+    client: type[PigeonClient] = PigeonClient
 
     def make_client(self) -> PlatformClient:
         made = self.client()
@@ -185,21 +187,21 @@ def checks(h: Harness, *, offline: bool = False) -> dict[str, Any]:
 
 
 @pytest.fixture
-def loft(harness: MakeHarness) -> Harness:
+def pigeon_harness(harness: MakeHarness) -> Harness:
     return harness(Pigeon)
 
 
-def test_doctor_names_the_bot(loft: Harness) -> None:
-    found = checks(loft)
+def test_doctor_names_the_bot(pigeon_harness: Harness) -> None:
+    found = checks(pigeon_harness)
     assert (found["token"].ok, found["token"].detail) == (True, "the bot is @pigeon")
     assert found["permissions"].ok
 
 
 def test_doctor_names_missing_permissions_with_fixes(
-    loft: Harness, monkeypatch: pytest.MonkeyPatch
+    pigeon_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Loft, "lacks", (TOLD, "the intent is off; switch it on"))
-    found = checks(loft)["permissions"]
+    monkeypatch.setattr(PigeonClient, "lacks", (TOLD, "the intent is off; switch it on"))
+    found = checks(pigeon_harness)["permissions"]
     assert not found.ok
     assert found.detail == "the scope chat:write is missing; the intent is off"
     assert found.fix == "add it; switch it on"
@@ -214,14 +216,16 @@ def test_doctor_names_missing_permissions_with_fixes(
     ],
 )
 def test_doctor_says_why_the_platform_does_not_answer(
-    loft: Harness, monkeypatch: pytest.MonkeyPatch, says: Exception, detail: str, fix: str
+    pigeon_harness: Harness, monkeypatch: pytest.MonkeyPatch, says: Exception, detail: str, fix: str
 ) -> None:
-    monkeypatch.setattr(Loft, "says", says)
-    found = checks(loft)["token"]
+    monkeypatch.setattr(PigeonClient, "says", says)
+    found = checks(pigeon_harness)["token"]
     assert not found.ok
     assert detail in found.detail
     assert fix in found.fix
-    assert checks(loft)["permissions"].detail.startswith("not tried")  # told once is enough
+    assert checks(pigeon_harness)["permissions"].detail.startswith(
+        "not tried"
+    )  # told once is enough
 
 
 def test_doctor_makes_no_request_offline_or_without_token(harness: MakeHarness) -> None:

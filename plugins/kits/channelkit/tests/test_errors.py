@@ -1,4 +1,4 @@
-"""What refusals mean, and what a request without an answer does."""
+"""Errors of a platform: refusals, and requests without a response."""
 
 from __future__ import annotations
 

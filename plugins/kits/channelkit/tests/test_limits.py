@@ -1,4 +1,4 @@
-"""What a platform allows: length as it counts, tables, edits, rates by kind and scope."""
+"""Limits of a platform: length as it counts, tables, edits, rates by kind and scope."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def test_next_piece_ignores_tables_in_code() -> None:
     assert len(pieces(text, Limits(text=10_000, tables=1))) == 1
 
 
-async def test_stream_moves_on_before_edits_run_out(town: Any, platform: Platform) -> None:
+async def test_stream_moves_on_before_edits_run_out(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edits=4, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
-    one = await town(platform, {"": answer}, pause=0.03)
+    one = await start_channel(platform, {"": answer}, pause=0.03)
     await one.say("hi")
     await one.idle()
     assert platform.texts("c") == [answer]
@@ -71,10 +71,10 @@ async def test_stream_moves_on_before_edits_run_out(town: Any, platform: Platfor
     assert all(len(shown.texts) <= 5 for shown in platform.shown.values())
 
 
-async def test_stream_counts_edits_across_processes(town: Any, platform: Platform) -> None:
+async def test_stream_counts_edits_across_processes(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edits=6, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
-    one = await town(platform, {"": answer}, pause=0.03)
+    one = await start_channel(platform, {"": answer}, pause=0.03)
     for _ in range(3):
         await one.say("hi")
         await until(lambda: any(len(shown.texts) > 2 for shown in platform.shown.values()))
@@ -85,10 +85,10 @@ async def test_stream_counts_edits_across_processes(town: Any, platform: Platfor
     await one.close()
 
 
-async def test_stream_moves_on_before_it_is_too_old(town: Any, platform: Platform) -> None:
+async def test_stream_moves_on_before_it_is_too_old(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edit_seconds=0.4, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
-    one = await town(platform, {"": answer}, pause=0.03)
+    one = await start_channel(platform, {"": answer}, pause=0.03)
     await one.say("hi")
     await one.idle()
     assert platform.texts("c") == [answer]
@@ -122,8 +122,8 @@ async def test_rate_limiter_pauses_by_kind_and_scope() -> None:
     assert rates.is_paused("c", "text")  # a second chat was refused
 
 
-async def test_client_can_pause_requests(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"": "the answer"}, stream=False)
+async def test_client_can_pause_requests(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {"": "the answer"}, stream=False)
     one.client.pause_requests("c", RetryAfter(0.3, kind="text"))
     begin = asyncio.get_running_loop().time()
     await one.say("hi")
@@ -131,9 +131,9 @@ async def test_client_can_pause_requests(town: Any, platform: Platform) -> None:
     assert asyncio.get_running_loop().time() - begin >= 0.3
 
 
-async def test_too_many_choices_have_no_buttons(town: Any, platform: Platform) -> None:
+async def test_too_many_choices_have_no_buttons(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, choices=2)
-    one = await town(platform, {"": "the answer"}, stream=False)
+    one = await start_channel(platform, {"": "the answer"}, stream=False)
     await one.say("hi")
     await one.idle()
     (session,) = await one.kit.host.sessions()
@@ -145,9 +145,9 @@ async def test_too_many_choices_have_no_buttons(town: Any, platform: Platform) -
 
 @pytest.mark.parametrize("private", ["dm:ann", None])
 async def test_reply_for_one_person_is_never_public(
-    town: Any, platform: Platform, private: str | None
+    start_channel: Any, platform: Platform, private: str | None
 ) -> None:
-    one = await town(platform, {"": "the answer"}, stream=False)
+    one = await start_channel(platform, {"": "the answer"}, stream=False)
 
     async def private_chat(person: str) -> str | None:
         assert person == "ann"

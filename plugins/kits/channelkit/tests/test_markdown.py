@@ -1,4 +1,4 @@
-"""Markdown becomes a dialect: every part, nothing lost, hostile nesting survived."""
+"""Markdown is rendered in a dialect: every part, no text lost, any nesting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces fit, add up, keep code fences and characters whole, and come in linear time."""
+"""Pieces fit the limit, add up, keep code fences and characters whole, in linear time."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Receive:
         self.gaps += 1
 
 
-class House:
+class TwoSockets:
     """Two sockets, and what they have said."""
 
     def __init__(self) -> None:
@@ -74,45 +74,45 @@ class House:
 
 
 async def test_replaced_socket_is_read_until_the_next_is_open() -> None:
-    house = House()
-    await house.sockets.start(house.receive, 60.0)
-    await house.has(lambda: len(house.made) == 2)
-    house.made[0].messages.put_nowait("renew")
-    await house.has(lambda: len(house.made) == 3)
-    house.made[0].messages.put_nowait("late")
-    house.made[2].messages.put_nowait("new")
-    await house.has(lambda: {"late", "new"} <= set(house.received))
-    assert house.receive.gaps == 0
-    await house.sockets.stop()
-    assert not house.sockets.is_open
-    assert all(one.is_closed for one in house.made)
+    pool = TwoSockets()
+    await pool.sockets.start(pool.receive, 60.0)
+    await pool.has(lambda: len(pool.made) == 2)
+    pool.made[0].messages.put_nowait("renew")
+    await pool.has(lambda: len(pool.made) == 3)
+    pool.made[0].messages.put_nowait("late")
+    pool.made[2].messages.put_nowait("new")
+    await pool.has(lambda: {"late", "new"} <= set(pool.received))
+    assert pool.receive.gaps == 0
+    await pool.sockets.stop()
+    assert not pool.sockets.is_open
+    assert all(one.is_closed for one in pool.made)
 
 
 @pytest.mark.parametrize("end", ["over", None])
 async def test_ended_socket_reports_a_gap(end: str | None) -> None:
-    house = House()
-    await house.sockets.start(house.receive, 60.0)
-    await house.has(lambda: len(house.made) == 2)
-    house.made[0].messages.put_nowait(end)
-    await house.has(lambda: len(house.made) == 3)
-    assert house.receive.gaps == 1
-    assert house.made[0].is_closed
-    await house.sockets.stop()
+    pool = TwoSockets()
+    await pool.sockets.start(pool.receive, 60.0)
+    await pool.has(lambda: len(pool.made) == 2)
+    pool.made[0].messages.put_nowait(end)
+    await pool.has(lambda: len(pool.made) == 3)
+    assert pool.receive.gaps == 1
+    assert pool.made[0].is_closed
+    await pool.sockets.stop()
 
 
 async def test_socket_pool_raises_cannot_start() -> None:
-    house = House()
-    house.fault = CannotStart("nobody knows the token")
+    pool = TwoSockets()
+    pool.fault = CannotStart("nobody knows the token")
     with pytest.raises(CannotStart, match="nobody knows the token"):
-        await house.sockets.start(house.receive, 60.0)
-    assert house.made == []
+        await pool.sockets.start(pool.receive, 60.0)
+    assert pool.made == []
 
 
 async def test_socket_pool_starts_without_a_network() -> None:
-    house = House()
-    house.fault = ConnectionError("no network")
-    await house.sockets.start(house.receive, 0.05)
-    assert not house.sockets.is_open
-    house.fault = None
-    await house.has(lambda: house.sockets.is_open)
-    await house.sockets.stop()
+    pool = TwoSockets()
+    pool.fault = ConnectionError("no network")
+    await pool.sockets.start(pool.receive, 0.05)
+    assert not pool.sockets.is_open
+    pool.fault = None
+    await pool.has(lambda: pool.sockets.is_open)
+    await pool.sockets.stop()

@@ -1,4 +1,4 @@
-"""The library for fake platforms does what it says."""
+"""The helpers for fake platforms (``hookline_channelkit.testing``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request that was not answered: looked up before it is repeated, and so never shown twice."""
+"""A request without a response is looked up before it is repeated, so nothing is shown twice."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ import pytest
 from hookline_channelkit import DeliveryUnknown
 from hookline_hookspecs import Attachment, Reply
 
-from .conftest import MARK, Platform, Town
+from .conftest import MARK, ChannelProcess, Platform
 from .test_delivery_crashes import SIZES, live
 
 
 @pytest.fixture
-def sure(platform: Platform) -> Platform:
-    """A platform that can be asked."""
+def searchable(platform: Platform) -> Platform:
+    """A platform on which messages can be looked up."""
     platform.finds = True
     return platform
 
 
-async def test_unknown_delivery_is_looked_up(town: Any, sure: Platform) -> None:
-    sure.faults = {1: "no answer"}
-    one = await town(sure, {"": "the answer"}, stream=False)
+async def test_unknown_delivery_is_looked_up(start_channel: Any, searchable: Platform) -> None:
+    searchable.faults = {1: "no answer"}
+    one = await start_channel(searchable, {"": "the answer"}, stream=False)
     await one.say("hi")
     await one.idle()
-    assert sure.texts("c") == ["the answer"]
-    assert [text for _, text in sure.looked_up] == ["the answer"]
+    assert searchable.texts("c") == ["the answer"]
+    assert [text for _, text in searchable.looked_up] == ["the answer"]
 
 
-async def test_undelivered_message_is_sent_again_with_its_token(town: Any, sure: Platform) -> None:
+async def test_undelivered_message_is_sent_again_with_its_token(
+    start_channel: Any, searchable: Platform
+) -> None:
     tokens: list[str] = []
-    one = await town(sure, {"": "the answer"}, stream=False)
+    one = await start_channel(searchable, {"": "the answer"}, stream=False)
     send = one.client.send_text
 
     async def text(chat: str, words: str, post: Any) -> str:
@@ -43,38 +45,40 @@ async def test_undelivered_message_is_sent_again_with_its_token(town: Any, sure:
     one.client.send_text = text
     await one.say("hi")
     await one.idle()
-    assert sure.texts("c") == ["the answer"]
+    assert searchable.texts("c") == ["the answer"]
     assert tokens[0] == tokens[1] != ""
     assert len(tokens[0]) <= 25
 
 
-async def test_tokens_differ_by_part(town: Any, sure: Platform) -> None:
-    one = await town(sure, {"": "\n".join(f"line {n} of the answer" for n in range(40))})
+async def test_tokens_differ_by_part(start_channel: Any, searchable: Platform) -> None:
+    one = await start_channel(
+        searchable, {"": "\n".join(f"line {n} of the answer" for n in range(40))}
+    )
     await one.say("hi")
     await one.say("again", text="hi")
     await one.idle()
-    tokens = [shown.token for shown in sure.chat("c")]
+    tokens = [shown.token for shown in searchable.chat("c")]
     assert len(tokens) > 10
     assert len(set(tokens)) == len(tokens)
 
 
 @pytest.mark.slow
-async def test_failed_lookup_is_retried(town: Any, sure: Platform) -> None:
-    sure.faults = {1: "no answer", 2: "away"}
-    one = await town(sure, {"": "the answer"}, stream=False)
+async def test_failed_lookup_is_retried(start_channel: Any, searchable: Platform) -> None:
+    searchable.faults = {1: "no answer", 2: "away"}
+    one = await start_channel(searchable, {"": "the answer"}, stream=False)
     await one.say("hi")
     await one.idle()
-    assert sure.texts("c") == ["the answer"]
+    assert searchable.texts("c") == ["the answer"]
 
 
-async def test_stream_in_doubt_becomes_the_reply(town: Any, sure: Platform) -> None:
-    sure.faults = {1: "no answer"}
+async def test_stream_in_doubt_becomes_the_reply(start_channel: Any, searchable: Platform) -> None:
+    searchable.faults = {1: "no answer"}
     answer = " ".join(f"word{n}" for n in range(12))
-    one = await town(sure, {"": answer}, pause=0.02)
+    one = await start_channel(searchable, {"": answer}, pause=0.02)
     await one.say("hi")
     await one.idle()
-    assert sure.texts("c") == [answer]
-    assert len(sure.shown) == 1
+    assert searchable.texts("c") == [answer]
+    assert len(searchable.shown) == 1
 
 
 @pytest.mark.parametrize("fault", ["kill before", "kill after", "no answer"])
@@ -96,23 +100,23 @@ async def test_no_message_appears_twice_after_a_kill(
 
 
 async def test_unknown_file_delivery_is_looked_up(
-    town: Any, sure: Platform, tmp_path: Path
+    start_channel: Any, searchable: Platform, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_text("words")
-    one = await town(sure, {"": "the answer"}, stream=False)
+    one = await start_channel(searchable, {"": "the answer"}, stream=False)
     await one.say("hi")
     await one.idle()
-    sure.faults = {len(sure.requests) + 1: "no answer"}
+    searchable.faults = {len(searchable.requests) + 1: "no answer"}
     item = Attachment(path, "text/plain", "a.txt", 5, caption="look")
     reply = Reply(await the_session(one), "", (item,), id="r1")
     with pytest.raises(Exception, match="broke"):
         await one.kit.send(reply)
-    assert await one.kit.send(reply) == (sure.chat("c")[-1].id,)
-    assert [shown.text for shown in sure.chat("c")] == ["the answer", "look"]
+    assert await one.kit.send(reply) == (searchable.chat("c")[-1].id,)
+    assert [shown.text for shown in searchable.chat("c")] == ["the answer", "look"]
 
 
-async def the_session(town: Town) -> Any:
+async def the_session(process: ChannelProcess) -> Any:
     """The session of the only chat."""
-    sessions = await town.kit.host.sessions()
+    sessions = await process.kit.host.sessions()
     return sessions[0]

@@ -16,7 +16,7 @@ from hookline_hookspecs import Attachment, Audio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .conftest import PATIENCE, Platform, Speaker, Town
+from .conftest import PATIENCE, ChannelProcess, Platform, Speaker
 
 QUICK = ReconnectPolicy(
     idle_timeout=0.05, probe_timeout=5, connect_timeout=5, min_backoff=0.01, max_backoff=0.05
@@ -30,8 +30,10 @@ async def until(ready: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_watchdog_reconnects_a_silent_connection(town: Any, platform: Platform) -> None:
-    one = await town(platform, {"": "answer"}, reconnect=QUICK)
+async def test_watchdog_reconnects_a_silent_connection(
+    start_channel: Any, platform: Platform
+) -> None:
+    one = await start_channel(platform, {"": "answer"}, reconnect=QUICK)
     await until(lambda: one.client.log.count("probe") > 1)
     assert one.client.log.count("connect") == 1
     one.client.probe_fault = ConnectionError("no route")
@@ -43,8 +45,8 @@ async def test_watchdog_reconnects_a_silent_connection(town: Any, platform: Plat
     assert platform.texts("c") == ["answer"]
 
 
-async def test_watchdog_reconnects_until_it_works(town: Any) -> None:
-    one = await town(
+async def test_watchdog_reconnects_until_it_works(start_channel: Any) -> None:
+    one = await start_channel(
         Platform(),
         {},
         reconnect=ReconnectPolicy(idle_timeout=3600, min_backoff=0.01, max_backoff=0.02),
@@ -61,7 +63,7 @@ async def test_watchdog_reconnects_until_it_works(town: Any) -> None:
 
 
 async def test_channel_can_start_after_a_failed_start(tmp_path: Path, platform: Platform) -> None:
-    one = Town(tmp_path / "home", platform, Speaker({}))
+    one = ChannelProcess(tmp_path / "home", platform, Speaker({}))
     await one.harness.aopen()
     one.client.connect_fault = CannotStart("the token is wrong; set telegram.token")
     with pytest.raises(CannotStart, match="token is wrong"):
@@ -77,10 +79,10 @@ async def test_channel_can_start_after_a_failed_start(tmp_path: Path, platform: 
     assert client.log == ["connect", "connect", "disconnect", "aclose"]
 
 
-async def test_typing_indicator_shows_during_a_turn(town: Any, platform: Platform) -> None:
+async def test_typing_indicator_shows_during_a_turn(start_channel: Any, platform: Platform) -> None:
     platform.fault = lambda name, *_: "away" if name == "typing" else None
     platform.limits = replace(platform.limits, typing_every=0.01)
-    one = await town(platform, {"": "one two three"}, stream=False)
+    one = await start_channel(platform, {"": "one two three"}, stream=False)
     one.model.held.clear()
     await one.say("hi")
     await until(lambda: len(platform.typed) > 2)
@@ -97,8 +99,8 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
-async def test_media_store_saves_private_files(town: Any, platform: Platform) -> None:
-    one = await town(platform, {})
+async def test_media_store_saves_private_files(start_channel: Any, platform: Platform) -> None:
+    one = await start_channel(platform, {})
     media = MediaStore(one.kit.host, "pigeon", max_bytes=1000)
     found = await media.save_attachment(chunks(b"%PDF-1.7", b"x" * 100), "../../evil\n.txt")
     assert found.path.parent == one.kit.host.home / "media" / "pigeon"

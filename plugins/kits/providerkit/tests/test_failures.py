@@ -1,4 +1,4 @@
-"""Failures: which error each is, and what its sentence says."""
+"""Failures of a provider: the error and its sentence."""
 
 from __future__ import annotations
 

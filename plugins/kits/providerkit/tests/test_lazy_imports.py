@@ -1,4 +1,4 @@
-"""Packages of types that are imported lazy_imports: what is left out, and that nobody can tell."""
+"""Lazy imports of packages of types: what is not loaded, with all names still available."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def loaded() -> set[str]:
 
 
 def imported() -> Any:
-    """The package, imported lazy_imports."""
+    """The package, imported lazily."""
     invalidate_caches()
     with lazy_imports("an_sdk.types"):
         return import_module("an_sdk")

@@ -1,4 +1,4 @@
-"""A request is sent again, and the person hears of the wait before it begins."""
+"""A request is retried, and the person is told of the wait before it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private folders of programs, over the life and death of the processes that made them."""
+"""The private folders of programs, after kills of the processes that made them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[str], Path]:
     return process, made
 
 
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
-    tmp_path: Path,
-) -> None:
+def test_folders_of_killed_process_are_removed_and_of_living_one_kept(tmp_path: Path) -> None:
     alive, kept = start(tmp_path)
     killed, left = start(tmp_path)
     (left / "tmp" / "file").write_text("x")

@@ -9,7 +9,7 @@ import pytest
 from hookline_sandbox.programs import programs
 
 
-def test_folders_of_path_and_of_version_managers_are_shown(tmp_path: Path) -> None:
+def test_folders_on_path_and_of_version_managers_are_shown(tmp_path: Path) -> None:
     for folder in ("tools/bin", "manager/shims", "work/.venv/bin", "home"):
         (tmp_path / folder).mkdir(parents=True)
     path = os.pathsep.join(
@@ -20,7 +20,7 @@ def test_folders_of_path_and_of_version_managers_are_shown(tmp_path: Path) -> No
     assert not [place for place in found if place.is_relative_to(tmp_path / "work")]
 
 
-def test_a_virtual_environment_on_path_is_shown_as_a_whole(tmp_path: Path) -> None:
+def test_virtual_environment_on_path_is_shown_as_a_whole(tmp_path: Path) -> None:
     """Without its settings beside ``bin`` its Python does not start."""
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "pyvenv.cfg").touch()
@@ -29,7 +29,7 @@ def test_a_virtual_environment_on_path_is_shown_as_a_whole(tmp_path: Path) -> No
     assert tmp_path / "venv" in found
 
 
-def test_what_holds_home_or_the_workspace_is_not_shown(
+def test_folder_containing_home_or_workspace_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "person"))
@@ -40,7 +40,7 @@ def test_what_holds_home_or_the_workspace_is_not_shown(
 
 
 @pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="root may look everywhere")
-def test_a_folder_that_may_not_be_looked_at_is_left_out(tmp_path: Path) -> None:
+def test_unreadable_folder_is_left_out(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     (closed / "bin").mkdir(parents=True)
     closed.chmod(0)

@@ -1,4 +1,4 @@
-"""The proxy: what is passed on, and what is refused."""
+"""The proxy of the sandbox: what is passed on, and what is refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def ask(proxy: Proxy, request: bytes) -> bytes:
     return answer
 
 
-async def test_a_plain_request_goes_on_without_what_is_the_proxys(echo: int) -> None:
+async def test_plain_request_is_forwarded_without_proxy_headers(echo: int) -> None:
     dialer = Dialer(echo)
     async with Proxy(dialer) as proxy:
         head = b"Host: x\r\nProxy-Authorization: secret\r\nConnection: keep-alive\r\n\r\n"
@@ -63,7 +63,7 @@ async def test_a_plain_request_goes_on_without_what_is_the_proxys(echo: int) -> 
     assert proxy.reached == ["http://public.example:81/a"]
 
 
-async def test_a_tunnel_carries_bytes_both_ways(echo: int) -> None:
+async def test_tunnel_carries_bytes_both_ways(echo: int) -> None:
     async with Proxy(Dialer(echo)) as proxy:
         reader, writer = await asyncio.open_unix_connection(proxy.socket)
         writer.write(b"CONNECT a.public.example:443 HTTP/1.1\r\n\r\n")
@@ -90,7 +90,9 @@ async def test_a_tunnel_carries_bytes_both_ways(echo: int) -> None:
         ("GET http://gone.example/ HTTP/1.1", "502"),
     ],
 )
-async def test_what_is_refused_is_told(echo: int, request_line: str, status: str) -> None:
+async def test_refused_request_gets_an_explanation(
+    echo: int, request_line: str, status: str
+) -> None:
     async with Proxy(Dialer(echo)) as proxy:
         answer = await ask(proxy, request_line.encode() + b"\r\n\r\n")
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
@@ -98,7 +100,7 @@ async def test_what_is_refused_is_told(echo: int, request_line: str, status: str
     assert proxy.reached == []
 
 
-async def test_its_end_closes_what_is_open(echo: int) -> None:
+async def test_proxy_closes_open_connections_when_it_ends(echo: int) -> None:
     async with Proxy(Dialer(echo)) as proxy:
         reader, writer = await asyncio.open_unix_connection(proxy.socket)
         writer.write(b"CONNECT public.example:443 HTTP/1.1\r\n\r\n")
@@ -109,7 +111,7 @@ async def test_its_end_closes_what_is_open(echo: int) -> None:
     assert not proxy.socket.exists()
 
 
-async def test_an_endless_header_is_not_kept(echo: int) -> None:
+async def test_endless_header_is_cut_off(echo: int) -> None:
     async with Proxy(Dialer(echo)) as proxy:
         try:
             answer: Any = await ask(

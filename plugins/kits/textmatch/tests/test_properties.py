@@ -26,7 +26,7 @@ OF_BLOCK = re.compile(r"alpha|beta|gamma|[(+“日ï😀]|if")
 @given(text=ANYTHING, old=ANYTHING, new=ANYTHING, everywhere=st.booleans())
 @example(text="日本\r", old="日本\r\n\u00a0", new="b", everywhere=False)
 @example(text="a", old="a\n ", new="b", everywhere=False)
-def test_any_text_gives_an_edit_or_a_sentence(text, old, new, everywhere):
+def test_any_text_gives_an_edit_or_an_error_sentence(text, old, new, everywhere):
     try:
         edit = replace(text, old, new, replace_all=everywhere)
     except EditError as error:
@@ -36,7 +36,7 @@ def test_any_text_gives_an_edit_or_a_sentence(text, old, new, everywhere):
 
 
 @given(before=ANYTHING, old=ANYTHING, after=ANYTHING, new=ANYTHING)
-def test_exact_always_wins_and_puts_in_what_was_said(before, old, after, new):
+def test_exact_match_wins_and_inserts_new_string_verbatim(before, old, after, new):
     text = before + old + after
     assume(old.strip() and old != new and "\r" not in text + new)
     assume(text.count(old) == 1 and text.find(old) == text.rfind(old))
@@ -68,7 +68,7 @@ def normal(text: str) -> str:
 
 
 @given(case=loose())
-def test_a_loose_edit_changes_the_matched_region_alone(case):
+def test_loose_edit_changes_only_the_matched_region(case):
     before, stored, after, old, new, _ = case
     assume(old != new)
     try:
@@ -81,7 +81,7 @@ def test_a_loose_edit_changes_the_matched_region_alone(case):
 
 
 @given(case=loose())
-def test_a_loose_edit_equals_the_exact_edit_on_a_normalised_text(case):
+def test_loose_edit_equals_exact_edit_on_normalised_text(case):
     before, stored, after, old, new, _ = case
     text = before + stored + after
     assume(old != new and normal(old) != normal(new))
@@ -91,7 +91,7 @@ def test_a_loose_edit_equals_the_exact_edit_on_a_normalised_text(case):
 
 
 @given(case=loose(), ends=st.lists(ENDING, min_size=12, max_size=12))
-def test_line_endings_are_kept_even_mixed_ones(case, ends):
+def test_any_mixed_line_endings_are_kept(case, ends):
     before, stored, after, old, _, _ = case
     lines = (before + stored + after).replace("\r\n", "\n").split("\n")
     mixed = "".join(line + end for line, end in zip(lines[:-1], ends, strict=False))
@@ -127,7 +127,7 @@ ONE = st.tuples(st.just("target"), ENDING).map(lambda line: [line])
 @given(
     before=LINES, first=LINES, one=ONE, last=LINES, after=LINES, new=st.text("ab \n", max_size=8)
 )
-def test_an_exact_edit_is_exact_whatever_the_endings(before, first, one, last, after, new):
+def test_exact_edit_is_exact_with_any_line_endings(before, first, one, last, after, new):
     def stored(lines: list[tuple[str, str]]) -> str:
         return "".join(line + end for line, end in lines)
 
@@ -143,6 +143,6 @@ def test_an_exact_edit_is_exact_whatever_the_endings(before, first, one, last, a
 
 
 @pytest.mark.parametrize("count", [1, 10, 1_000])
-def test_a_mass_edit_changes_every_place_once(count):
+def test_replace_all_changes_every_place_once(count):
     edit = replace("  a  b;\n" * count, "a b;", "c;", replace_all=True)
     assert (edit.text, edit.count) == ("  c;\n" * count, count)

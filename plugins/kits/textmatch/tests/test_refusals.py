@@ -1,4 +1,4 @@
-"""Edits that are not made: the reason, the count, the lines, the nearest text."""
+"""Refused edits: the reason, the count, the lines, the nearest text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hookline_textmatch import Ambiguous, EditError, NoMatch, NothingToDo, Unsaf
         ("\u00a0", "x", "white space alone"),
     ],
 )
-def test_a_request_that_says_nothing(old, new, says):
+def test_empty_or_equal_strings_are_refused(old, new, says):
     with pytest.raises(NothingToDo, match=says):
         replace("a\n \n\t\u00a0", old, new)
 
 
-def test_an_edit_that_would_change_nothing_is_told():
+def test_edit_without_change_is_refused():
     with pytest.raises(NothingToDo, match=r"f.py already reads as new_string wants"):
         replace("a\nb\n", "a \nb\n", "a\nb\n", name="f.py")
 
@@ -41,7 +41,7 @@ OFFERED |= {"trimmed_boundary"}
 
 
 @pytest.mark.parametrize("strategy", AMBIGUOUS)
-def test_more_than_one_place_is_refused_with_count_and_lines(strategy):
+def test_ambiguous_edit_is_refused_with_count_and_lines(strategy):
     text, old, lines = AMBIGUOUS[strategy]
     with pytest.raises(Ambiguous) as error:
         replace(text, old, "new", name="f.py")
@@ -54,7 +54,7 @@ def test_more_than_one_place_is_refused_with_count_and_lines(strategy):
 
 
 @pytest.mark.parametrize("strategy", sorted(OFFERED))
-def test_every_place_is_replaced_where_only_white_space_differs(strategy):
+def test_replace_all_accepts_whitespace_differences(strategy):
     text, old, _ = AMBIGUOUS[strategy]
     edit = replace(text, old, old.replace("a", "z").replace("x", "z"), replace_all=True)
     assert (edit.count, edit.strategy) == (2, strategy)
@@ -62,7 +62,7 @@ def test_every_place_is_replaced_where_only_white_space_differs(strategy):
 
 
 @pytest.mark.parametrize("strategy", sorted(set(AMBIGUOUS) - OFFERED))
-def test_places_that_are_only_alike_are_never_all_replaced(strategy):
+def test_replace_all_refuses_merely_similar_places(strategy):
     text, old, _ = AMBIGUOUS[strategy]
     with pytest.raises(EditError, match=strategy):
         replace(text, old, "new", replace_all=True)
@@ -71,7 +71,7 @@ def test_places_that_are_only_alike_are_never_all_replaced(strategy):
         replace(single, old, "new", replace_all=True)
 
 
-def test_lines_named_are_bounded():
+def test_ambiguous_edit_names_at_most_10_lines():
     with pytest.raises(Ambiguous, match=r"40 times in the text \(lines 1, 2, .*, 10, …\)"):
         replace("x\n" * 40, "x", "y")
 
@@ -80,7 +80,7 @@ def test_lines_named_are_bounded():
 @pytest.mark.parametrize(
     ("text", "old"), [("say(  {0}hi{0}  )\n", "say( {0}hi{0} )"), ("{0}hi{0}\n", "\\{0}hi\\{0}")]
 )
-def test_an_escape_that_the_place_lacks_is_refused_on_a_loose_match(text, old, stray):
+def test_stray_backslash_is_refused_on_a_loose_match(text, old, stray):
     quote = stray[1]
     text, old = text.format(quote), old.format(quote)
     with pytest.raises(Unsafe, match=r"no backslash before a quote"):
@@ -88,12 +88,12 @@ def test_an_escape_that_the_place_lacks_is_refused_on_a_loose_match(text, old, s
     assert "ho" in replace(text, old, f"say({quote}ho{quote})").text
 
 
-def test_an_escape_stays_where_the_place_has_one_or_the_match_is_exact():
+def test_backslash_is_kept_if_text_has_one_or_match_is_exact():
     assert replace("f(  'it\\'s')", "f( 'it\\'s')", "f( 'he\\'s')").text == "f(  'he\\'s')"
     assert replace("f('its')", "f('its')", "f('it\\'s')").text == "f('it\\'s')"
 
 
-def test_a_line_that_old_string_does_not_have_is_never_removed():
+def test_line_missing_in_old_string_is_never_removed():
     text = "def f():\n    a = first(1)\n    audit(b'keep me')\n    c = third(3)\n    return c\n"
     old = "def f():\n    a = first(1)\n    zzzz\n    c = third(3)\n    return c\n"
     with pytest.raises(Unsafe, match=r"would remove a line that is not in old_string: .audit"):
@@ -108,17 +108,17 @@ def test_no_match_shows_the_closest_lines():
     assert "the closest lines are\n3\tdef total(items):" in str(error.value)
 
 
-def test_the_next_longest_line_is_looked_for_if_the_longest_is_unlike_all():
+def test_no_match_uses_the_next_longest_line_to_find_close_lines():
     with pytest.raises(NoMatch, match=r"2\tsmall line here"):
         replace("first\nsmall line here\n", "small line there\n" + "0123456789" * 5, "x")
 
 
-def test_nothing_alike_says_so():
+def test_no_match_without_similar_line_says_so():
     with pytest.raises(NoMatch, match=r"no line is like it"):
         replace("completely\ndifferent\n", "0123456789", "x")
 
 
-def test_line_numbers_that_slipped_in_are_pointed_out():
+def test_line_numbers_in_old_string_are_pointed_out():
     with pytest.raises(NoMatch, match=r"leave out the line numbers.*\n2\tbeta"):
         replace("alpha\nbeta\n", "2\tbeta", "gamma")
 
@@ -135,7 +135,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_miss_in_a_large_text_is_answered_briefly(name):
+def test_no_match_in_a_large_text_gives_a_short_error(name):
     text, old = LARGE[name]
     with pytest.raises(NoMatch) as error:
         replace(text, old, "new")

@@ -1,4 +1,4 @@
-"""Each strategy finds what none before it can, and the sentence names it."""
+"""Each strategy finds what no earlier one can, and the result names it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ CASES = [(strategy, *case) for strategy, cases in FOUND.items() for case in case
 
 
 @pytest.mark.parametrize(("strategy", "text", "old", "new", "result"), CASES)
-def test_a_strategy_finds_what_those_before_it_cannot(strategy, text, old, new, result):
+def test_each_strategy_finds_what_earlier_ones_cannot(strategy, text, old, new, result):
     edit = replace(text, old, new)
     assert (edit.text, edit.count, edit.strategy) == (result, 1, strategy)
 
@@ -99,38 +99,38 @@ def test_a_strategy_finds_what_those_before_it_cannot(strategy, text, old, new, 
         ("\u00e9t\u00e9  x\n", "t\u00e9 x"),
     ],
 )
-def test_words_are_neither_joined_nor_cut_nor_split(text, old):
+def test_match_never_joins_cuts_or_splits_words(text, old):
     with pytest.raises(NoMatch):
         replace(text, old, "y")
 
 
-def test_scripts_without_spaces_have_no_words_to_cut():
+def test_text_without_spaces_matches_inside_a_run():
     assert replace("前日本  語後", "日本 語", "言葉").text == "前言葉後"
 
 
 @pytest.mark.parametrize("dash", ["-", "--", "---"])
-def test_an_em_dash_may_be_typed_as_one_two_or_three_hyphens(dash):
+def test_em_dash_matches_one_two_or_three_hyphens(dash):
     assert replace("this — that", f"this {dash} that", f"this {dash} these").text == "this — these"
 
 
-def test_hyphens_are_not_taken_for_one_another():
+def test_one_hyphen_does_not_match_two():
     with pytest.raises(NoMatch):
         replace("run --flag “x”", "run -flag", "y")
 
 
-def test_a_match_may_not_begin_within_a_character():
+def test_match_never_starts_within_a_character():
     with pytest.raises(NoMatch):
         replace("wait… “x”", "wait.", "y")
 
 
-def test_a_block_is_alike_from_half_on_where_it_is_the_only_one():
+def test_only_block_matches_from_50_percent_similarity():
     block = "start\nabcdefgh\nend\n"
     assert replace(block, "start\nabcdwxyz\nend\n", "start\nabcd\nend\n").strategy == "block_anchor"
     with pytest.raises(NoMatch):
         replace(block, "start\nabcuvwxyz\nend\n", "start\nabc\nend\n")
 
 
-def test_a_block_is_alike_from_seven_tenths_on_where_others_have_its_anchors():
+def test_block_with_shared_anchors_matches_from_70_percent_similarity():
     other = "start\n0123456789\nend\n"
     close, far = "start\nabcdefgXYZ\nend\n", "start\nabcdefWXYZ\nend\n"
     text = f"start\nabcdefghij\nend\n{other}"
@@ -141,12 +141,12 @@ def test_a_block_is_alike_from_seven_tenths_on_where_others_have_its_anchors():
 
 
 @pytest.mark.parametrize("old", ["\nmiddle x\n\n", "  \nmiddle x\nend", "start\nmiddle x\n\t"])
-def test_an_anchor_of_white_space_fits_nowhere(old):
+def test_whitespace_anchor_never_matches(old):
     with pytest.raises(NoMatch):
         replace("\nmiddle y\n\n  \nmiddle y\nend\nstart\nmiddle y\n\t", old, "z")
 
 
-def test_the_strictest_strategy_decides():
+def test_strictest_matching_strategy_is_used():
     edit = replace("a  b\na b\n", "a b", "c")
     assert (edit.text, edit.strategy) == ("a  b\nc\n", "exact")
     edit = replace("a  b # c\n  a  b\n", "a  b\n", "x\n")

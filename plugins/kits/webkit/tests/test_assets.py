@@ -1,4 +1,4 @@
-"""Files of pages: found by name, compressed, kept by browsers."""
+"""Files of pages: found by name, compressed, cached by browsers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(assets: Assets, name: str, query: str = "", **headers: str) -> Content
     return assets(FakeRequest(scope, b""))
 
 
-def test_the_address_of_a_file_changes_with_it_and_is_kept_for_good(assets: Assets) -> None:
+def test_asset_url_has_a_version_and_is_cached_forever(assets: Assets) -> None:
     path, _, query = assets.url("a.js").partition("?")
     assert path == "/x/assets/a.js"
     newest, old = asked(assets, "a.js", query), asked(assets, "a.js", "v=old")
@@ -42,7 +42,7 @@ def test_the_address_of_a_file_changes_with_it_and_is_kept_for_good(assets: Asse
     assert old.headers["Cache-Control"] == "no-cache"
 
 
-def test_a_text_is_sent_compressed_to_who_takes_that(assets: Assets) -> None:
+def test_text_asset_is_sent_compressed_if_accepted(assets: Assets) -> None:
     found = asked(assets, "a.js", accept_encoding="br, gzip")
     assert found.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(found.body) == SCRIPT.encode()
@@ -51,14 +51,14 @@ def test_a_text_is_sent_compressed_to_who_takes_that(assets: Assets) -> None:
     assert font.content_type == "font/woff2"
 
 
-def test_what_the_browser_has_is_not_sent_again(assets: Assets) -> None:
+def test_unchanged_asset_gets_304(assets: Assets) -> None:
     tag = asked(assets, "a.js").headers["ETag"]
     found = asked(assets, "a.js", if_none_match=tag)
     assert (found.status, found.body) == (304, b"")
 
 
 @pytest.mark.parametrize("name", ["folder", "b.js", "../a.js", "", ".", ".."])
-def test_there_is_nothing_else(assets: Assets, name: str) -> None:
+def test_unknown_asset_gets_404(assets: Assets, name: str) -> None:
     with pytest.raises(Problem) as caught:
         asked(assets, name)
     assert caught.value.status == 404

@@ -1,4 +1,4 @@
-"""Connections system has them."""
+"""Settings of accepted connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookline_webkit.address import Address
 from hookline_webkit.listener import Listener
 
 
-async def test_what_is_sent_in_pieces_does_not_wait_for_acknowledgements() -> None:
+async def test_accepted_connections_set_tcp_nodelay() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("nothing is asked")
 

@@ -1,4 +1,4 @@
-"""Who may administer: by the arguments, and by where a process comes from."""
+"""Which commands a tool's process may run: by arguments, and by where the process comes from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ needs_ps = pytest.mark.skipif(not os.path.exists("/bin/ps"), reason="no ps")  # 
         "skills validate ./mine",
     ],
 )
-def test_help_and_harmless_lookups_run_in_a_tool(
+def test_help_and_harmless_commands_run_in_a_tool(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MARK, "1")
@@ -53,7 +53,7 @@ def test_help_and_harmless_lookups_run_in_a_tool(
         "somebodys own command",
     ],
 )
-def test_everything_else_is_refused_in_a_tool(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_commands_are_refused_in_a_tool(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MARK, "")
     assert "in your own terminal" in refusal(line.split())
 
@@ -107,26 +107,26 @@ PEOPLE = {
 
 
 @pytest.mark.parametrize("shape", TOOLS)
-def test_a_tools_process_is_found(shape: str) -> None:
+def test_process_of_a_tool_is_detected(shape: str) -> None:
     assert "tool" in sign(*TOOLS[shape])
 
 
 @pytest.mark.parametrize("shape", PEOPLE)
-def test_a_persons_process_is_not_taken_for_a_tools(shape: str) -> None:
+def test_process_of_a_person_is_not_detected_as_a_tool(shape: str) -> None:
     assert sign(*PEOPLE[shape]) == ""
 
 
-def test_without_a_runtime_nobody_is_an_orphan() -> None:
+def test_orphan_without_a_runtime_is_not_a_tool() -> None:
     everyone = {one.pid: one for one in (ORPHAN, INIT)}
     assert sign_among(ORPHAN, everyone.get, everyone.values()) == ""
 
 
-def test_what_cannot_be_told_is_refused() -> None:
+def test_unknown_process_is_refused() -> None:
     assert "cannot be told" in sign_among(None, {}.get, ())
 
 
 @needs_ps
-def test_ps_tells_the_same_of_a_process() -> None:
+def test_ps_and_proc_agree_on_a_process() -> None:
     shown = from_ps()
     me = shown[os.getpid()]
     assert (me.parent, me.user) == (os.getppid(), os.getuid())

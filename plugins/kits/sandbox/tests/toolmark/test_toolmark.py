@@ -1,4 +1,4 @@
-"""The mark, on real processes."""
+"""The tool mark, on real processes."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def said(argv: list[str], environment: dict[str, str] | None = None) -> str:
     return done.stdout.strip()
 
 
-def test_a_process_of_a_person_is_not_marked() -> None:
+def test_process_of_a_person_is_not_marked() -> None:
     if is_marked(clean()):
         pytest.skip("these tests are run by a tool themselves")
     assert said([sys.executable, "-c", ASK]) == "False"
 
 
-def test_the_mark_in_the_environment_is_read() -> None:
+def test_mark_in_environment_is_read() -> None:
     assert is_marked({MARK: "one"})
     assert said([sys.executable, "-c", ASK], {**clean(), MARK: ""}) == "True"
 
 
 @linux_only
-def test_a_marked_process_is_found_without_the_variable() -> None:
+def test_marked_process_is_detected_without_the_variable() -> None:
     assert said(mark_command([sys.executable, "-c", ASK])) == "True"
 
 
@@ -55,7 +55,7 @@ def test_a_marked_process_is_found_without_the_variable() -> None:
         "setsid nohup {ask} </dev/null 2>/dev/null & wait",
     ],
 )
-def test_a_child_cannot_shed_it(shed: str) -> None:
+def test_child_process_cannot_remove_the_mark(shed: str) -> None:
     ask = f"{sys.executable} -c '{ASK}'"
     if ("819200" in shed or "unlimited" in shed) and _may_raise():
         pytest.skip("this account may raise limits (CAP_SYS_RESOURCE)")
@@ -71,7 +71,7 @@ def _may_raise() -> bool:
 
 @linux_only
 @pytest.mark.parametrize("program", ["bash", "prlimit", None])
-def test_every_way_of_putting_it_on_works(
+def test_every_way_of_marking_works(
     program: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if program is not None:
@@ -88,6 +88,6 @@ def test_every_way_of_putting_it_on_works(
 
 
 @linux_only
-def test_it_is_put_on_once() -> None:
+def test_mark_is_added_once() -> None:
     nested = "from hookline_toolmark import mark_command; print(mark_command(['ls']))"
     assert said(mark_command([sys.executable, "-c", nested])) == "['ls']"
