@@ -1,3 +1,3 @@
-"""The runtime: turn, sessions, bus, plugin loading, config and command line."""
+"""Hookline's core: turns, sessions, event bus, plugin loading, config and command line."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The command ``hookline``. ``--version`` answers before anything is imported."""
+"""The command ``hookline``. ``--version`` answers before anything else is imported."""
 
 import sys
 
@@ -12,7 +12,7 @@ def main() -> None:
         return
     import gc
 
-    gc.disable()  # until a runtime stands: a start makes many objects and drops few
+    gc.disable()  # until the runtime is open: startup creates many objects and frees few
     try:
         from hookline.cli.app import run
 

@@ -15,5 +15,5 @@ def now() -> float:
 
 
 def today() -> str:
-    """The local day, such as ``2026-11-22``; never a time, because prompts hold it."""
+    """The local date, such as ``2026-11-22``. It has no time because it is part of the prompt."""
     return date.fromtimestamp(now()).isoformat()

@@ -1,4 +1,4 @@
-"""What the parts of a running process share: the bus, the store, providers, tools, services."""
+"""What the parts of a running process share: bus, store, providers, tools and services."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from .tasks import BackgroundTasks
 from .text import new_id
 
 WINDOW = 128_000
-"""Tokens assumed for the window of an unknown model."""
+"""Context window in tokens that is assumed for an unknown model."""
 
 
 class Providers:
-    """Model providers by name: one driver each, imported when one of its models is first used."""
+    """Model providers by name. Each is imported and created when it is first used."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
         self._made: dict[str, Provider] = {}
 
     def default_model(self) -> str:
-        """``provider/model`` of config or environment. Raises ``NoModel``."""
+        """The ``provider/model`` that config or environment choose. Raises ``NoModel``."""
         return "/".join(choose_model(self._loaded))
 
     def get(self, model: str) -> Provider:
-        """The provider of ``provider/model``. Raises ``BadRequest`` with what to do."""
+        """The provider of ``provider/model``. Raises ``BadRequest`` if it cannot be created."""
         try:
             self.check(model)
         except ConfigError as error:
@@ -61,35 +61,35 @@ class Providers:
         return self._made[split_model(model).provider]
 
     def window(self, model: str) -> int:
-        """The window of ``provider/model`` in tokens, from the presets; else :data:`WINDOW`."""
+        """The context window of ``provider/model`` in tokens: the preset's, else :data:`WINDOW`."""
         try:
             name, model_name = split_model(model or self.default_model())
         except ConfigError:
             return WINDOW
         models = preset.models if (preset := self._loaded.presets.get(name)) is not None else ()
-        return next((one.window for one in models if one.name == model_name), None) or WINDOW
+        return next((it.window for it in models if it.name == model_name), None) or WINDOW
 
     def add(self, name: str, provider: Provider) -> None:
-        """Use a provider that no driver made."""
+        """Add a provider that was not created by a driver."""
         self._made[name] = provider
 
     def check(self, model: str) -> None:
-        """Make the provider of ``model`` now. Raises ``ConfigError`` if it cannot be made."""
+        """Create the provider of ``model`` now. Raises ``ConfigError`` if that fails."""
         name = split_model(model).provider
         if name not in self._made:
             self._made[name] = self._make(name)
 
     def settings(self, name: str) -> ProviderSettings:
-        """How the provider ``name`` is reached. Raises ``ConfigError`` if its section is wrong."""
+        """The settings of a provider. Raises ``ConfigError`` if its section has an error."""
         return provider_settings(self._loaded, name)[1]
 
     def _make(self, name: str) -> Provider:
-        wanted, settings = provider_settings(self._loaded, name)
-        driver = find_driver("hookline.providers", wanted)
+        driver_name, settings = provider_settings(self._loaded, name)
+        driver = find_driver("hookline.providers", driver_name)
         if driver is None:
-            raise ConfigError(no_driver(self._loaded, wanted))
-        made: Provider = driver(settings)
-        return made
+            raise ConfigError(no_driver(self._loaded, driver_name))
+        provider: Provider = driver(settings)
+        return provider
 
     async def aclose(self) -> None:
         """Close every provider's connections."""
@@ -99,21 +99,21 @@ class Providers:
 
 
 class ToolRegistry(dict[str, Tool]):
-    """Every tool that can be called now, by name, in the order of registration."""
+    """Every tool that can be called, by name, in the order of registration."""
 
     def register(self, tool: Tool, plugin: str) -> None:
-        """Add a plugin's tool. Raises ``PluginRefused`` if its name is taken, naming the plugin."""
+        """Add a plugin's tool. Raises ``PluginRefused`` if another plugin has one of that name."""
         other = self.get(tool.name)
         if other is not None and not (other.deferred and tool.deferred and other.plugin == plugin):
             raise PluginRefused(
-                f"its tool {tool.name} has the name of one of plugin {other.plugin}; "
+                f"its tool {tool.name} is already provided by plugin {other.plugin}; "
                 "switch one of them off"
             )
         tool.plugin = plugin
         self[tool.name] = tool
 
     def unregister(self, plugin: str) -> None:
-        """Remove a plugin's tools; sessions that offer them answer that they are gone."""
+        """Remove a plugin's tools. Sessions still offer them; a call then returns an error."""
         for name in [name for name, tool in self.items() if tool.plugin == plugin]:
             del self[name]
 
@@ -124,11 +124,11 @@ class ToolRegistry(dict[str, Tool]):
 
 
 class Node:
-    """This process among those that share its store.
+    """This process, as one of those that share a store.
 
-    Rows of the inbox, the outbox and unfinished turns name the node that works on them. A node
-    holds a lock of its own in the store for as long as it lives, so that others can tell a dead
-    one, whose rows they may claim, from a slow one.
+    Rows of the inbox, the outbox and unfinished turns name the node that works on them. Each node
+    holds its own lock in the store while it is alive, so that others can distinguish a dead node,
+    whose rows they may claim, from a slow one.
     """
 
     def __init__(self, store: Callable[[], Store]) -> None:
@@ -138,18 +138,18 @@ class Node:
         self._joining, self._joined = asyncio.Lock(), False
 
     async def join(self) -> None:
-        """Take the node's lock, once; before the first row that names this node."""
+        """Acquire the node's lock, once. Call it before storing a row that names this node."""
         async with self._joining:
             if not self._joined:
                 await self._held.enter_async_context(self._store().own(f"node:{self.id}", 0.0))
                 self._joined = True
 
     async def leave(self) -> None:
-        """Release the lock: what this node leaves open may be claimed."""
+        """Release the lock. Other nodes may then claim this node's unfinished rows."""
         await self._held.aclose()
 
     async def may_claim(self, owner: str | None) -> bool:
-        """True for a row without an owner, or owned by this node or a dead one."""
+        """True for a row without an owner, or one owned by this node or by a dead one."""
         if owner is None or owner == self.id:
             return True
         try:
@@ -163,18 +163,18 @@ AskModel = Callable[..., Awaitable[str]]
 
 
 class Engine:
-    """The shared parts of a process. Rooms below take this, and never each other's owner.
+    """The shared parts of a process. Other packages of core receive this instead of each other.
 
     Args:
         loaded: the config.
-        home: its folder.
-        store: the database; made from config if left out.
-        strict: raise plugins' errors (``HOOKLINE_STRICT=1``).
-        bus: the event bus; a new one if left out.
+        home: the home folder.
+        store: the database. Default: the one that config names.
+        strict: raise plugins' errors. Default: only if ``HOOKLINE_STRICT=1``.
+        bus: the event bus. Default: a new one.
     """
 
     chat: Callable[[], str]
-    """Names the chat that the running task works for; empty if it works for none."""
+    """Returns the chat that the running task works for; empty if none."""
     ask_model: AskModel
     """``(ctx, prompt, *, system, schema, max_tokens)``: see ``turn.model_call.ask_auxiliary``."""
 
@@ -199,7 +199,7 @@ class Engine:
         self.tools = ToolRegistry()
         self.services: dict[Any, Any] = {}
         self.default_services: dict[Any, Any] = {}
-        """What core offers until a plugin offers its own."""
+        """Core's own implementations of services, used unless a plugin provides another."""
         self.added_services: dict[object, list[Any]] = {}
         self.hosts: dict[str, Host] = {}
         self.background = BackgroundTasks()
@@ -208,26 +208,26 @@ class Engine:
         self._given_store = store
 
     def hide_secrets(self, *found: Any) -> None:
-        """Keep the secrets in texts and settings out of logs and of what ``redacted`` returns."""
+        """Mask the secrets in texts and settings, in logs and wherever ``redacted`` is used."""
         self._secrets.hide(*found)
 
     @cached_property
     def store(self) -> Store:
-        """The database that ``store:`` names, made at its first use."""
+        """The database that ``store:`` names, created on first use."""
         return self._given_store or make_store(self.config.store, self.home)
 
     @cached_property
     def journal(self) -> Journal:
-        """What is stored of sessions and turns."""
+        """The stored sessions and turns."""
         return Journal(self.store, self.node.id, self.sends)
 
     @property
     def work(self) -> WorkDistribution:
-        """How this process and others share their work."""
-        found: WorkDistribution = (
+        """How this process shares work with others."""
+        work: WorkDistribution = (
             self.services.get(WorkDistribution) or self.default_services[WorkDistribution]
         )
-        return found
+        return work
 
     def sends(self, channel: str) -> bool:
         """True if this process sends the channel's replies."""
@@ -245,22 +245,22 @@ class Engine:
 
     @cached_property
     def paths(self) -> Paths:
-        """Guarded files of the process's own workspace."""
+        """Guarded file access to the workspace in config."""
         return self.guard_paths(Path(self.config.workspace))
 
     def guard_paths(self, workspace: Path) -> Paths:
-        """Guarded files of a workspace."""
+        """Guarded file access to a workspace."""
         from .io.paths import PathGuard
 
         roots = [Path(root) for root in self.config.paths.allowed_roots]
         return PathGuard(workspace, roots, self.home)
 
     def storage(self, plugin: str, package: str | None) -> PluginStorage:
-        """A plugin's storage; ``package`` holds its SQL."""
+        """A plugin's storage; ``package`` is the Python package with its SQL files."""
         return PluginStorage(self.store, plugin, package, self.home)
 
     async def aclose(self) -> None:
-        """Close the connections of providers and of the guarded client."""
+        """Close the connections of the providers and the guarded HTTP client."""
         await self.providers.aclose()
         http: Any = self.__dict__.get("http")
         if http is not None:
@@ -269,7 +269,7 @@ class Engine:
 
 
 def make_store(url: str, home: Path) -> Any:
-    """The store that ``store:`` names: ``sqlite`` or the scheme of a URL.
+    """Create the store that ``store:`` names: ``sqlite`` or the scheme of a URL.
 
     Raises:
         ConfigError: its driver is not installed.

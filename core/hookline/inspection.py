@@ -1,4 +1,4 @@
-"""What core tells about itself (services ``Inspection`` and ``Configuration``)."""
+"""Describes the running core and its config (services ``Inspection`` and ``Configuration``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .sessions.manager import Sessions
 from .sessions.prompt import tool_json
 
 MAX_STORED_FAILURES = 1000
-"""Different failures of plugins that one process keeps."""
+"""Maximum number of distinct plugin failures that a process keeps."""
 
 
 class CoreInspection:
@@ -44,13 +44,13 @@ class CoreInspection:
             self._failures[event] = clock.now()
 
     def hooks(self) -> Mapping[str, list[str]]:
-        """Who implements each hook."""
+        """The plugins that implement each hook, in call order."""
         return {
             name: [impl.plugin for impl in self._engine.bus.implementations(name)] for name in HOOKS
         }
 
     async def plugins(self) -> list[dict[str, Any]]:
-        """Every plugin that config names, and those of the standard set that are installed."""
+        """Every plugin that config names, and the installed ones of the standard set."""
         statuses = self._plugins.statuses.items()
         return [
             _row(name, one)
@@ -59,12 +59,12 @@ class CoreInspection:
         ]
 
     def plugin_problems(self) -> list[str]:
-        """Enabled plugins that are not on, and unknown settings."""
+        """Sentences about enabled plugins that are not on, and about unknown settings."""
         off, warnings = _problems(self._plugins)
         return off + warnings
 
     def plugin_details(self, name: str) -> dict[str, Any]:
-        """What a plugin brings and its settings."""
+        """A plugin's tools, commands, settings and their schema; empty if it is unknown."""
         status = self._plugins.statuses.get(name)
         if status is None:
             return {}
@@ -80,19 +80,19 @@ class CoreInspection:
         }
 
     def store_location(self) -> str:
-        """Where the data is."""
+        """The location of the database."""
         return str(self._engine.store.location())
 
     async def storage_used(self, plugin: str) -> Any:
-        """What a plugin keeps."""
+        """How much a plugin has stored."""
         return await self._engine.storage(plugin, None).usage()
 
     async def purge(self, plugin: str) -> None:
-        """Remove everything a plugin has stored."""
+        """Delete everything that a plugin has stored."""
         await self._engine.storage(plugin, None).purge()
 
     async def prompt(self, session_id: str | None) -> StablePrompt | None:
-        """The stable prompt of a session, or of a new one."""
+        """The stable prompt of a session, or of a new one; None if the session is unknown."""
         if session_id is None:
             stable = await self._sessions.preview()
         elif (state := await self._sessions.existing(session_id)) is not None:
@@ -103,13 +103,13 @@ class CoreInspection:
         return replace(stable, owners=owners)
 
     async def delete_session(self, session_id: str) -> None:
-        """Delete a session and all that was said in it."""
+        """Delete a session and its messages."""
         async with self._sessions.lock(session_id):
             await self._journal.delete_session(session_id)
 
 
 class CoreConfiguration:
-    """Implements ``Configuration``; ``make_runtime`` makes a runtime of a config and a home."""
+    """Implements ``Configuration``; ``make_runtime`` creates a runtime from a config and a home."""
 
     def __init__(self, home: Path, plugins: Plugins, make_runtime: Callable[..., Any]) -> None:
         self._home = home
@@ -117,13 +117,13 @@ class CoreConfiguration:
         self.switch_off = plugins.switch_off
 
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
-        """The values in a text."""
+        """Parse a YAML text: a whole config, or the value of ``key``."""
         return parse(".".join(key) or self._home / "config.yaml", text, key)
 
     def check(
         self, text: str | None = None, *, plugins: bool = False
     ) -> tuple[list[str], list[str]]:
-        """What is off because of the config, and warnings."""
+        """The errors that switch something off, and the warnings, as sentences."""
         loaded = load(self._home, environment(), text=text)
         found = self._make_runtime(loaded, self._home, strict=False).plugins
         found.load(None if plugins or text is None else ())
@@ -132,15 +132,15 @@ class CoreConfiguration:
         return absent + off, [*loaded.warnings, *warnings]
 
     def default_model(self) -> str:
-        """The model of a command."""
+        """The ``provider/model`` that commands use by default."""
         return "/".join(choose_model(load(self._home, environment())))
 
     def effective(self, text: str | None = None) -> dict[str, Any]:
-        """The config in effect, masked."""
+        """The config in effect, with secrets masked."""
         return effective(load(self._home, environment(), text=text))
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the file."""
+        """The JSON schema of config.yaml."""
         return ConfigFile.model_json_schema()
 
 
@@ -167,6 +167,6 @@ def _row(name: str, one: PluginStatus) -> dict[str, Any]:
 def _schema(kind: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = kind.model_json_schema()
-    except Exception as error:  # a type that JSON cannot say
-        found = {"description": f"There is no schema: {describe(error)}"}
+    except Exception as error:  # a type without a JSON schema
+        found = {"description": f"The schema could not be generated: {describe(error)}"}
     return found

@@ -23,10 +23,10 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 @cache
 def filter_log_records() -> None:
-    """Keep secrets out of every log record of this process, from the moment it is made.
+    """Mask secrets in every log record of this process when the record is created.
 
-    It holds for every logger and every handler, those that a library or a plugin adds included. A
-    record without a secret is left as it is.
+    This covers all loggers and handlers, including those that a library or a plugin adds. A record
+    without a secret is not changed.
     """
     make = logging.getLogRecordFactory()
 
@@ -41,7 +41,7 @@ def filter_log_records() -> None:
 def _clean(record: logging.LogRecord) -> None:
     try:
         text = record.getMessage()
-    except Exception:  # what cannot be formatted would be shown with its arguments
+    except Exception:  # logging would print the arguments of a record that it cannot format
         text = f"a log message that cannot be formatted: {str(record.msg)[:200]}"
         record.msg, record.args = redacted(text), ()
         return
@@ -57,11 +57,11 @@ def _clean(record: logging.LogRecord) -> None:
 
 
 class _Private(RotatingFileHandler):
-    """A rotating file with mode 0600; what it cannot take goes to stderr."""
+    """A rotating file with mode 0600. Records that cannot be written to it go to stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if self.stream is not None and not Path(self.baseFilename).exists():
-            self.close()  # what is written into a removed file is lost
+            self.close()  # writes to a deleted file would be lost
             self.stream = None
         super().emit(record)
 
@@ -78,10 +78,10 @@ class _Private(RotatingFileHandler):
 
 
 def open_log(folder: Path) -> logging.Handler:
-    """A handler for ``hookline.log`` in ``folder``, which is made with mode 0700.
+    """A handler for ``hookline.log`` in ``folder``, which is created with mode 0700.
 
     Raises:
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be created.
     """
     folder.mkdir(exist_ok=True, mode=0o700)
     handler = _Private(
@@ -97,7 +97,7 @@ def open_log(folder: Path) -> logging.Handler:
 
 
 def log_to_home() -> None:
-    """Make the home if necessary, and log to ``logs/hookline.log`` in it, not to the screen."""
+    """Create the home if necessary, and log only to its ``logs/hookline.log``."""
     make_home(find_home())
     root = logging.getLogger("hookline")
     root.handlers[:] = [open_log(find_home() / "logs")]

@@ -1,4 +1,4 @@
-"""The runtime: every part of a process, made and wired in one place, opened and closed."""
+"""The runtime: creates, connects, opens and closes all parts of a process."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Runtime:
 
     Args:
         loaded: the config.
-        home: its folder.
-        store: the database; made from config if left out.
-        strict: raise plugins' errors (``HOOKLINE_STRICT=1``).
-        bus: the event bus; a new one if left out.
-        classes: plugin classes by name that need no entry point.
+        home: the home folder.
+        store: the database. Default: the one that config names.
+        strict: raise plugins' errors. Default: only if ``HOOKLINE_STRICT=1``.
+        bus: the event bus. Default: a new one.
+        classes: plugin classes by name that are used without an entry point.
     """
 
     def __init__(

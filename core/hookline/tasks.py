@@ -1,4 +1,4 @@
-"""Background tasks of a process, and waiting that a cancellation does not cut short."""
+"""Background tasks of a process, and awaiting work despite cancellation."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Any
 
 log = logging.getLogger("hookline.tasks")
 PLUGIN_TASK_GRACE = 3.0
-"""Seconds that a plugin's cancelled tasks have to clean up."""
+"""Seconds that a plugin's cancelled tasks get to clean up."""
 
 
 class BackgroundTasks:
-    """Tasks that are not awaited. A failure is logged; what still runs is cancelled at the end."""
+    """Tasks that run in the background until they end or are cancelled at shutdown."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run ``work`` until it ends or :meth:`cancel` is called."""
+        """Run ``work`` until it ends or :meth:`cancel` is called. A failure is logged."""
         task = self.keep(asyncio.get_running_loop().create_task(work))
         task.add_done_callback(_log_failure)
         return task
 
     def keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
-        """Keep a task until it ends or :meth:`cancel` is called; its failure is the caller's."""
+        """Track a task until it ends or :meth:`cancel` is called. The caller handles failures."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def finish(self, seconds: float) -> None:
-        """Wait until nothing is running, at most ``seconds``."""
+        """Wait until no task is running, at most ``seconds``."""
         until = time.monotonic() + seconds
         while self._tasks and (left := until - time.monotonic()) > 0:
             await asyncio.wait(list(self._tasks), timeout=left)
 
     async def cancel(self, grace: float | None = None) -> None:
-        """Cancel every task but the running one, and wait for them.
+        """Cancel every task except the current one, and wait for them.
 
-        After ``grace`` seconds, tasks that ignore their cancellation are logged and left running.
+        Tasks that still run after ``grace`` seconds are logged and left running.
         """
         tasks = {task for task in self._tasks if task is not asyncio.current_task()}
         if not tasks:
@@ -93,6 +93,6 @@ async def finish_despite_cancel(work: Coroutine[Any, Any, None]) -> bool:
 
 
 def uncancel(task: asyncio.Task[Any] | None) -> None:
-    """Withdraw every cancellation requested of ``task``, so that it can go on."""
+    """Withdraw every cancellation requested of ``task``, so that it can continue."""
     while task is not None and task.cancelling():
         task.uncancel()

@@ -1,4 +1,4 @@
-"""Text that can be stored and sent, and a question as text."""
+"""Cleans text for storage, and formats JSON and questions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ def dump(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """``text`` with surrogate pairs joined; lone ones, which UTF-8 cannot hold, and NULs, which
-    databases cannot, are replaced by U+FFFD."""
+    """Make ``text`` storable.
+
+    Surrogate pairs are joined. Lone surrogates, which UTF-8 cannot encode, and NULs, which
+    databases cannot store, are replaced by U+FFFD.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -30,7 +33,7 @@ def clean(text: str) -> str:
 
 
 def clean_json(value: Any, depth: int = 64) -> Any:
-    """A JSON value with storable strings and keys; ``ValueError`` if deeper than ``depth``."""
+    """Make a JSON value's strings and keys storable; ``ValueError`` if nested over ``depth``."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, (dict, list)) and not depth:
@@ -41,7 +44,7 @@ def clean_json(value: Any, depth: int = 64) -> Any:
 
 
 def numbered(question: Question) -> str:
-    """A question as text: its choices numbered, ``Other`` last."""
+    """A question as text, with its choices numbered and ``Other`` last."""
     if not question.choices:
         return question.text
     lines = [f"{number}. {choice}" for number, choice in enumerate([*question.choices, "Other"], 1)]

@@ -141,9 +141,9 @@ def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
         [
             f"hookline: {path}:2: colour: unknown key, ignored.",
             f"hookline: {path}:8: plugins.skills.colour: unknown key, ignored.",
-            f"hookline: {path}:1: model: no provider 'opnai' is installed; did you mean openai?",
-            f"hookline: {path}:4: providers.local.driver: no provider 'antropic' is installed; did "
-            "you mean anthropic?",
+            f"hookline: {path}:1: model: provider 'opnai' is not installed; did you mean openai?",
+            f"hookline: {path}:4: providers.local.driver: provider 'antropic' is not installed; "
+            "did you mean anthropic?",
             "hookline: plugin weather is not on: not installed (hookline plugins enable weather)",
             f"hookline: plugin files is not on: {path}:7: plugins.files: expected true, "
             "false or a mapping of settings, got 7.",

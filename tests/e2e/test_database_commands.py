@@ -151,7 +151,7 @@ def test_an_entry_whose_variable_is_not_set_is_left_out_alone(tmp_path: Path) ->
     listed = run("db", "list")
     assert "good             sqlite " in listed
     assert "connections.unset.url: NO_SUCH_URL is not set; set it in .env" in listed
-    assert "connections.gone.url: nothing in the vault is named db/gone" in listed
+    assert "connections.gone.url: the vault has no secret named db/gone" in listed
     listed = run("mcp", "list")
     assert "good  " in listed
     assert "servers.unset.headers.a: NO_SUCH_KEY is not set" in listed

@@ -1,1 +1,1 @@
-"""The command line: the commands that packages bring, and the runtime that a command opens."""
+"""The command line: finds the installed commands and opens the runtime that a command needs."""

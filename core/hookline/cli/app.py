@@ -55,7 +55,7 @@ def start(
 
 def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
-    # Replace characters that the locale cannot print. A stream of tests cannot be reconfigured.
+    # Replace characters that the locale cannot print. Streams in tests have no `reconfigure`.
     getattr(sys.stdout, "reconfigure", dict)(errors="replace")
     words = _take_home(list(arguments))
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
@@ -83,12 +83,12 @@ def run(arguments: Sequence[str]) -> None:
 
 
 class RunsCommands(CommandLine, Protocol):
-    """What :func:`run_command` needs besides.
+    """What :func:`run_command` needs in addition.
 
     Attributes:
         catalog: the commands.
-        running: set to the command that runs.
-        is_strict: True if a bug of a command is raised.
+        running: the command that runs; :func:`run_command` sets it.
+        is_strict: True if unexpected errors of a command are raised instead of shown.
     """
 
     catalog: Catalog
@@ -99,10 +99,10 @@ class RunsCommands(CommandLine, Protocol):
 
 
 def run_command(words: Sequence[str], line: RunsCommands) -> int:
-    """Run the command line ``words`` and return the exit code; errors are shown.
+    """Run the command line ``words``, show errors on stderr and return the exit code.
 
     Raises:
-        SystemExit: the command ended so.
+        SystemExit: the command raised it.
     """
 
     def select(entry: CommandEntry) -> None:
@@ -124,13 +124,13 @@ def run_command(words: Sequence[str], line: RunsCommands) -> int:
 
 
 def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) -> Any:
-    """Call ``call``; an exception becomes an exit code or a ``CommandError`` of the plugin."""
+    """Call ``call``; turn exceptions into exit codes or ``CommandError``s that name the plugin."""
     try:
         return call()
     except HooklineError as error:
         raise CommandError(f"{_where(words, line)}: {error}", FAILED) from None
     except Exception as error:
-        # Typer bundles its own Click, and a plugin may use the other: check for methods, not types.
+        # Typer bundles its own Click and a plugin may use another: check for methods, not types.
         if callable(getattr(error, "show", None)):
             return _show_usage_error(error, line)
         if type(error).__name__ == "Abort":
@@ -163,7 +163,7 @@ def _missing(error: Any) -> str:
 
 
 def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
-    """Say what may bring the command: a plugin of Hookline's own, or one that failed to load."""
+    """Name the plugins that may provide the command: not installed ones, or ones that failed."""
     if plugins := not_installed(name.partition(" ")[0]):
         verb = "is" if len(plugins) == 1 else "are"
         belongs = (
@@ -175,7 +175,7 @@ def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
 
 
 def _where(words: Sequence[str], line: RunsCommands, verb: str = ",") -> str:
-    """The plugin and the command that ``words`` name, for an error."""
+    """The plugin and the command that ``words`` name, for an error message."""
     if line.running is None:
         return f"`hookline {' '.join(words)}`{verb}".removesuffix(",")
     path = line.running.name.split()

@@ -1,4 +1,4 @@
-"""Makes Click commands from functions and Typer apps, in a group that imports them on use."""
+"""Builds Click commands from functions and Typer apps, and groups that import them lazily."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 
 def build_command(name: str, command: Any, summary: str) -> Any:
-    """Make the Click command of a function or a Typer app; a Click command is returned as it is."""
+    """Build a Click command from a function or a Typer app; return a Click command unchanged."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     if isinstance(command, typer.Typer):
-        given = command.info.help
-        text = given if isinstance(given, str) else summary
+        app_help = command.info.help
+        text = app_help if isinstance(app_help, str) else summary
         app.add_typer(command, name=name, cls=CommandGroup, help=text)
     elif hasattr(command, "make_context"):
         return command
     elif callable(command):
         app.command(name, help=None if command.__doc__ else summary)(command)
     else:
-        raise ValueError(f"hookline {name} is {command!r}, which cannot be called")
+        raise ValueError(f"hookline {name}: expected a function or an app, got {command!r}")
     return typer.main.get_group(app).commands[name]
 
 
 def is_group(command: Any) -> bool:
-    """True for a group of commands."""
+    """True if a Click command is a group."""
     return hasattr(command, "commands")
 
 
 class CommandGroup(TyperGroup):
-    """A group whose commands are imported when they run."""
+    """A group that imports a command only when it runs."""
 
     commands: Any
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names."""
+        """The names of the commands."""
         return list(self.commands)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands; none is imported for it."""
+        """List the commands without importing them."""
         if not isinstance(self.commands, LazyCommands):
             super().format_commands(ctx, formatter)
             return
@@ -62,8 +62,8 @@ class LazyCommands(Mapping[str, Any]):
     Args:
         catalog: every command.
         prefix: the words of the group; empty for ``hookline`` itself.
-        selected: told which command was looked up.
-        own: the commands of the app that is this group, if it is one.
+        selected: called with each command that is looked up.
+        own: the commands that the group's own app defines, if it has one.
     """
 
     def __init__(
@@ -85,10 +85,12 @@ class LazyCommands(Mapping[str, Any]):
         return len(self.summaries())
 
     def summaries(self) -> dict[str, str]:
-        """The line of help of each command that can run."""
+        """The one-line help of each command that can run."""
         self._catalog.complete()
         shown = {
-            name: one.get_short_help_str(200) for name, one in self._own.items() if not one.hidden
+            name: command.get_short_help_str(200)
+            for name, command in self._own.items()
+            if not command.hidden
         }
         words: dict[str, list[str]] = {}
         for entry in self._catalog.below(self._prefix):
@@ -104,7 +106,7 @@ class LazyCommands(Mapping[str, Any]):
         return shown
 
     def _group_summary(self, name: str, words: Iterable[str]) -> str:
-        """The help of a group without an app: its commands, or the help of its only one."""
+        """The help of a group without an app: the names of its commands, or its only one's help."""
         names = list(dict.fromkeys(words))
         only = self._catalog.find(f"{name} {names[0]}") if len(names) == 1 else None
         return only.summary if only is not None else ", ".join(names)
@@ -121,13 +123,17 @@ class LazyCommands(Mapping[str, Any]):
         return found
 
     def _refuse_if_off(self) -> None:
-        """Raise ``CommandError`` if this group is an app of a plugin that is off."""
+        """Raise ``CommandError`` if this group belongs to a plugin that is off."""
         entry = self._catalog.find(self._prefix) if self._prefix else None
         if entry is not None and not self._catalog.can_run(entry):
             raise CommandError(self._catalog.why_off(entry))
 
     def _look_up(self, name: str) -> Any:
-        """The command or group of this name, or None. Raises ``CommandError``."""
+        """The command or group of this name, or None.
+
+        Raises:
+            CommandError: its plugin is off.
+        """
         entry, below = self._catalog.find(name), self._catalog.below(name)
         if entry is None and not below:
             return None
@@ -154,7 +160,7 @@ class LazyCommands(Mapping[str, Any]):
 
 
 def _shortened(text: str, limit: int) -> str:
-    """The text, cut between words if it is longer than the limit."""
+    """The text, cut between words if it is longer than ``limit`` characters."""
     if len(text) <= limit:
         return text
     return f"{text[: limit - 3].rpartition(' ')[0]}..."

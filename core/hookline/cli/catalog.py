@@ -1,4 +1,4 @@
-"""The commands that are installed: found by entry point, described without being imported."""
+"""The installed commands, found by entry point and described without importing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .build import build_command, is_group
 
 GROUP = "hookline.commands"
 FIRST = ("init", "chat", "run", "sessions", "config", "plugins", "doctor", "demo")
-"""The commands that the help lists before the others."""
+"""Commands that the help lists first."""
 _DOCSTRING = re.compile(r"""(?:\s|\#[^\n]*\n)*[rRuU]?(?:\"\"\"|'''|"|')\s*([^\n]*)""")
 _WORKS_WHEN_OFF = re.compile(r"^WORKS_WHEN_OFF = True\b", re.MULTILINE)
 
@@ -29,9 +29,9 @@ class CommandEntry:
 
     Args:
         name: its words, such as ``plugins list``.
-        value: ``module:attribute``; empty for a command that a plugin has registered.
-        plugin: the plugin that it belongs to, if any.
-        built: the Click command, if it has been built; ``command`` builds it.
+        value: ``module:attribute``; empty for a command that a plugin registered at run time.
+        plugin: the plugin that it belongs to; empty if none.
+        built: the Click command; None until ``command`` builds it.
     """
 
     def __init__(self, name: str, value: str, plugin: str, built: Any = None) -> None:
@@ -43,7 +43,7 @@ class CommandEntry:
 
     @property
     def summary(self) -> str:
-        """One line of help."""
+        """The one-line help."""
         if self.value:
             found = _DOCSTRING.match(source_of(self.module))
             return found[1].rstrip("\\\"' ") if found else ""
@@ -51,11 +51,11 @@ class CommandEntry:
 
     @property
     def works_when_off(self) -> bool:
-        """True if it runs although its plugin is off."""
+        """True if the command also runs while its plugin is off."""
         return _WORKS_WHEN_OFF.search(source_of(self.module)) is not None
 
     def command(self) -> Any:
-        """The Click command; imports its module."""
+        """Import the command's module and return its Click command."""
         if self.built is None:
             found = EntryPoint(self.name, self.value, GROUP).load()
             self.built = build_command(self.name.split()[-1], found, self.summary)
@@ -71,14 +71,15 @@ class Catalog:
     """Every command, by its words.
 
     Args:
-        entries: the commands; where two have one name, that of the plugin which config names first.
+        entries: the commands. If two have the same name, the one whose plugin config names first
+            is used.
         plugins: the plugins that config names, in call order.
-        register_more: called once, when a command is not found or all are listed: it registers the
-            commands that plugins know only at run time.
-        warn: shows a sentence.
+        register_more: registers the commands that plugins know only at run time. Called once, when
+            a command is not found or all are listed.
+        warn: shows a warning.
 
     Attributes:
-        failed: why, by plugin, commands known only at run time may be missing.
+        failed: the error of each plugin whose run-time commands may be missing.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Catalog:
         return first, self._ranks.get(entry.plugin, len(self._ranks)), entry.name
 
     def __iter__(self) -> Iterator[CommandEntry]:
-        """Every command, in the order of the help, those of plugins that are off included."""
+        """Every command in the order of the help, including those of plugins that are off."""
         self.complete()
         return iter(sorted(self._entries.values(), key=self._order))
 
@@ -126,7 +127,7 @@ class Catalog:
             register_more(self)
 
     def is_on(self, entry: CommandEntry) -> bool:
-        """True if the command's plugin is on, or it has none."""
+        """True if the command's plugin is on or it belongs to no plugin."""
         plugin = self._plugins.get(entry.plugin)
         return not entry.plugin or (plugin is not None and plugin.enabled)
 
@@ -135,7 +136,7 @@ class Catalog:
         return self.is_on(entry) or entry.works_when_off
 
     def why_off(self, entry: CommandEntry) -> str:
-        """A sentence about a command whose plugin is off."""
+        """Why a command cannot run while its plugin is off, and what to do."""
         belongs = f"`hookline {entry.name}` belongs to plugin {entry.plugin}, which is"
         plugin = self._plugins.get(entry.plugin)
         if plugin is not None and plugin.error:
@@ -143,13 +144,13 @@ class Catalog:
         return f"{belongs} off. Run `hookline plugins enable {entry.plugin}`."
 
     def describe(self) -> list[InstalledCommand]:
-        """What an installed command is, for each."""
+        """A description of each command."""
         return [
             InstalledCommand(one.name, one.plugin, one.summary, self.is_on(one)) for one in self
         ]
 
     def register(self, plugin: str, name: str, command: Any) -> None:
-        """Add a command that has been built. Raises ``ValueError`` if its name is taken."""
+        """Add a built command. Raises ``ValueError`` if its name is taken."""
         words = name.split()
         for depth in range(1, len(words)):
             self._check_group(" ".join(words[:depth]), words[depth:])
@@ -161,7 +162,7 @@ class Catalog:
         self._entries[name] = CommandEntry(name, "", plugin, command)
 
     def _check_group(self, name: str, rest: list[str]) -> None:
-        """Refuse to add ``rest`` to a command, or a name that the group has."""
+        """Raise ``ValueError`` if ``name`` is not a group, or if it already has the command."""
         entry = self._entries.get(name)
         if entry is None or not (entry.is_built_group or not entry.value):
             return
@@ -204,8 +205,8 @@ def installed_commands() -> tuple[CommandEntry, ...]:
 
 @cache
 def source_of(module: str) -> str:
-    """The source of a module, which is not imported, nor is its package; empty if there is none."""
-    if module in sys.modules:  # also one that was made without a file
+    """The source of a module, found without importing it or its package; empty if unavailable."""
+    if module in sys.modules:  # it may have been created without a file
         doc = sys.modules[module].__doc__ or ""
         works = getattr(sys.modules[module], "WORKS_WHEN_OFF", False)
         return f'"""{doc}"""\nWORKS_WHEN_OFF = {works}\n'
@@ -216,7 +217,7 @@ def source_of(module: str) -> str:
         try:
             specs = (finder.find_spec(name, path) for finder in sys.meta_path)
             spec = next((found for found in specs if found is not None), None)
-        except KeyError:  # a folder without __init__.py is looked for in its imported parent
+        except KeyError:  # a namespace package is found only through its imported parent
             folders = [Path(place, part) for place in path or ()]
             path = [str(folder) for folder in folders if folder.is_dir()]
             continue
@@ -234,8 +235,8 @@ def source_of(module: str) -> str:
 
 def not_installed(word: str) -> list[str]:
     """Hookline's own plugins that the extra ``word`` would install."""
-    wanted = re.compile(rf"hookline-([\w-]+).*;.*extra == ['\"]{re.escape(word)}['\"]")
-    found = (wanted.match(line) for line in metadata("hookline").get_all("Requires-Dist") or [])
+    pattern = re.compile(rf"hookline-([\w-]+).*;.*extra == ['\"]{re.escape(word)}['\"]")
+    found = (pattern.match(line) for line in metadata("hookline").get_all("Requires-Dist") or [])
     return [match[1] for match in found if match and match[1] not in installed()]
 
 

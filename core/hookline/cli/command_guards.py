@@ -1,4 +1,4 @@
-"""Asks the installed guards of the command line (:mod:`hookline_hookspecs.command_guards`)."""
+"""Calls the installed command guards (:mod:`hookline_hookspecs.command_guards`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUP = "hookline.command_guards"
 
 
 def check_command(arguments: Sequence[str]) -> None:
-    """Raise ``CommandError`` if a guard refuses ``hookline ARGUMENTS``, or cannot be asked."""
+    """Raise ``CommandError`` if a guard refuses ``hookline ARGUMENTS`` or fails."""
     for name, guard in _guards().items():
         try:
             reason = guard.refusal(arguments)
@@ -45,7 +45,7 @@ def _failed(name: str, error: Exception) -> CommandError:
 
 @cache
 def _guards() -> dict[str, CommandGuard]:
-    """The installed guards by name. Every installed package is looked through, so once."""
+    """The installed guards by name; cached, because finding them reads every package's metadata."""
     guards: dict[str, CommandGuard] = {}
     for point in entry_points(group=GROUP):
         try:

@@ -1,4 +1,4 @@
-"""What a running command can ask of Hookline: its plugin, and an open runtime."""
+"""What a running command can use: its plugin, the config and an open runtime."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 COLLECT_AFTER = 10_000
-"""New objects after which a collection looks at them. After Python's own 700, most of what it looks
-at are turns under way: with fifty of them that takes a fifth of the processor time."""
+"""New objects after which the garbage collector runs. With Python's default of 700 it mostly scans
+objects of running turns; with fifty turns this takes a fifth of the CPU time."""
 BACKGROUND_SECONDS = 60.0
-"""How long to wait for background work after a command."""
+"""Seconds to wait for background work after a command."""
 
 
 class CoreCommandLine:
-    """Implements ``CommandLine``. Config is read once; where it is invalid, the defaults stand in.
+    """Implements ``CommandLine``. Config is read once; if it is invalid, the defaults are used.
 
     Attributes:
         catalog: the commands.
         running: the command that runs.
-        config_error: what is wrong with the config, until it has been shown.
+        config_error: the error in the config, until it has been shown.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class CoreCommandLine:
         try:
             self._loaded = load(find_home(), environment())
         except ConfigError as error:
-            # The defaults: this folder has no config.
+            # This folder has no config, so this loads the defaults.
             self._loaded = load(Path(__file__).parent, {})
             self._invalid = self.config_error = error
         self._stamp = _config_stamp()
@@ -63,17 +63,17 @@ class CoreCommandLine:
 
     @property
     def store_url(self) -> str:
-        """What config.yaml says below ``store``."""
+        """The value of ``store`` in config.yaml."""
         return self._loaded.config.store
 
     @property
     def is_strict(self) -> bool:
-        """True if errors of plugins are raised."""
+        """True if errors of plugins are raised (``HOOKLINE_STRICT=1``)."""
         return self._prepared().engine.strict
 
     @property
     def configuration(self) -> Configuration:
-        """The config, for a command that tells what is wrong with it itself."""
+        """The config, for a command that reports its errors itself."""
         self.config_error = None
         found: Configuration = self._prepared().engine.services[Configuration]
         return found
@@ -86,7 +86,7 @@ class CoreCommandLine:
     def plugin(self) -> Any:
         """The running command's plugin, before ``setup``.
 
-        A command that works while its plugin is off gets it also where config.yaml says off.
+        A command that works while its plugin is off gets it even if config.yaml switches it off.
         """
         name = self._plugin_name()
         entry = self._loaded.plugins.get(name)
@@ -108,7 +108,7 @@ class CoreCommandLine:
         return _usable(name, plugins.statuses.get(name)).plugin
 
     def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **settings: object) -> T:
-        """Await ``work`` with the running command's plugin."""
+        """Open the runtime, await ``work`` with the running command's plugin, return the result."""
         name = self._plugin_name()
 
         async def with_plugin(runtime: Runtime) -> T:
@@ -124,7 +124,11 @@ class CoreCommandLine:
         plugin: str = "",
         settings: dict[str, object] | None = None,
     ) -> T:
-        """Open the runtime and await ``work`` in it. Raises ``CommandError``."""
+        """Open the runtime and await ``work`` in it.
+
+        Raises:
+            CommandError: the config is invalid, or ``work`` raised a ``HooklineError``.
+        """
         if self._invalid is not None and self._stamp == _config_stamp():
             self.config_error = None
             raise CommandError(str(self._invalid))
@@ -158,7 +162,7 @@ class CoreCommandLine:
         return self._prepared()
 
     def _prepared(self) -> Runtime:
-        """The runtime, made and not opened."""
+        """The runtime, created but not opened."""
         if self._runtime is None:
             from hookline.runtime import Runtime
 
@@ -167,11 +171,11 @@ class CoreCommandLine:
 
     def _plugin_name(self) -> str:
         if self.running is None or not self.running.plugin:
-            raise CommandError("this command belongs to no plugin, so there is nothing it can open")
+            raise CommandError("this command does not belong to a plugin, so it has none to open")
         return self.running.plugin
 
     def _switch_on(self, plugin: str) -> None:
-        """Switch on the plugin of such a command for this process, unless config.yaml says off."""
+        """Switch on a plugin for this process if config.yaml does not mention it."""
         if plugin and plugin not in self._loaded.plugins:
             self._loaded.plugins[plugin] = PluginEntry(plugin)
 
@@ -190,7 +194,7 @@ class CoreCommandLine:
 
 
 def _config_stamp() -> list[tuple[int, int] | None]:
-    """What changes when config.yaml or .env does."""
+    """The modification times and sizes of config.yaml and .env; None for a missing file."""
     stamps: list[tuple[int, int] | None] = []
     for name in ("config.yaml", ".env"):
         try:
@@ -203,10 +207,10 @@ def _config_stamp() -> list[tuple[int, int] | None]:
 
 async def _in_runtime(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
     async with runtime:
-        gc.freeze()  # objects made at startup are kept, so the collector can skip them
+        gc.freeze()  # objects made at startup stay alive, so the collector can skip them
         gc.set_threshold(COLLECT_AFTER)
         gc.enable()
-        return await asyncio.ensure_future(work(runtime))  # a task no plugin can cancel
+        return await asyncio.ensure_future(work(runtime))  # in a task that no plugin can cancel
 
 
 def _usable(name: str, status: PluginStatus | None) -> PluginStatus:

@@ -43,7 +43,7 @@ def migrate_store(
         if count:
             typer.echo(f"{name}: {_count_text(count, 'step')}")
     total = sum(done.values())
-    made = f"{_count_text(total, 'step')} made" if total else "nothing to do"
+    made = f"{_count_text(total, 'step')} applied" if total else "nothing to do"
     typer.echo(f"{location} is up to date: {made}, {_count_text(len(done), 'component')}.")
 
 
@@ -65,7 +65,7 @@ async def _migrate_all(runtime: Runtime) -> tuple[dict[str, int], str]:
 
 
 async def _step_counts(store: Store) -> dict[str, int]:
-    """How many steps each component has had."""
+    """The number of applied steps of each component."""
     rows = await store.read(lambda db: db.fetch(queries(store.dialect)["steps"]))
     names = [row["component"].removeprefix(PLUGIN) for row in rows]
     return {name: names.count(name) for name in names}

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def register_commands(catalog: Catalog, runtime: Runtime, line: CommandLine) -> None:
-    """Add to the catalog what the plugins of the runtime register; a refusal is a warning.
+    """Add the commands that the runtime's plugins register to the catalog.
 
-    An ``async def`` command is run by ``line``.
+    ``line`` runs ``async def`` commands. A command that cannot be added is a warning on stderr.
     """
 
     def add(plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
@@ -43,7 +43,7 @@ def register_commands(catalog: Catalog, runtime: Runtime, line: CommandLine) -> 
 
 
 def _run_coroutines(command: Any, line: CommandLine) -> None:
-    """Have every ``async def`` below the command run with the runtime open."""
+    """Make every ``async def`` callback in the command run with the runtime open."""
     if is_group(command):
         for inner in command.commands.values():
             _run_coroutines(inner, line)

@@ -47,11 +47,11 @@ def _summary(result: CopyResult, source: str, target: str) -> str:
     rows = sum(one.rows for one in result.sums.values())
     what = f"{_count_text(rows, 'row')} of {_count_text(len(result.sums), 'table')}"
     if result.was_equal:
-        return f"{target} holds the same as {source} already: {what}."
-    done = f"Copied {what} from {source} to {target}; the hashes of all tables are equal in both."
+        return f"{target} is already identical to {source}: {what}."
+    done = f"Copied {what} from {source} to {target}. The hashes of all tables match."
     if "://" not in target:
-        return f"{done} A home uses its file hookline.db with `store: sqlite`."
-    return f"{done} To use it, say `store: {target}` in config.yaml, with the password."
+        return f"{done} With `store: sqlite`, a home uses its file hookline.db."
+    return f"{done} To use it, set `store: {target}` in config.yaml, with the password."
 
 
 def _count_text(count: int, what: str) -> str:

@@ -1,7 +1,7 @@
-"""The config of a home: read, checked against the models, chosen from and shown.
+"""Reads and validates a home's config, and chooses the model.
 
-`load` reads everything; `Loaded` is what the rest of the core works with. Errors are sentences for
-the user: ConfigError prevents a start, SettingsError switches one plugin off.
+`load` reads everything; the rest of core works with the `Loaded` that it returns. Errors are
+sentences for the user: ConfigError prevents a start, SettingsError switches one plugin off.
 """
 
 from hookline_hookspecs.errors import ConfigError, SettingsError

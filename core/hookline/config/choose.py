@@ -1,4 +1,4 @@
-"""Which provider and model answer, and how that provider is reached."""
+"""Chooses the provider and model, and finds the provider's settings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .load import Key, Loaded
 from .model import ProviderConfig
 
 NO_KEY = "none"
-"""The key of a server that needs none."""
+"""The key sent to a server that needs none."""
 
 
 class NoModel(ConfigError):
-    """No model is configured, and no variable names a provider."""
+    """No model is configured, and no environment variable selects a provider."""
 
 
 class ModelChoice(NamedTuple):
-    """A provider and its model: `anthropic`, `claude-sonnet-4-5`."""
+    """A provider and its model, such as `anthropic` and `claude-sonnet-4-5`."""
 
     provider: str
     model: str
@@ -34,8 +34,10 @@ def split_model(name: str) -> ModelChoice:
 
 
 def choose_model(loaded: Loaded) -> ModelChoice:
-    """The configured model, else that of a preset: the first one with a key or an address in the
-    environment, else the first one with a key or an address in its section. Raises NoModel.
+    """The configured model, or else a preset's.
+
+    The preset is the first one with a key or an address in the environment, or else the first one
+    with a key or an address in its section. Raises NoModel if there is none.
     """
     if loaded.config.model:
         return split_model(loaded.config.model)
@@ -47,16 +49,16 @@ def choose_model(loaded: Loaded) -> ModelChoice:
     keys = ", ".join([preset.key_env for preset in presets.values() if preset.key_env][:2])
     raise NoModel(
         f"No model is set up yet: run `hookline init`, or set a key ({keys} …) or `model:` in "
-        "config.yaml. `hookline demo` needs none."
+        "config.yaml. `hookline demo` works without one."
     )
 
 
 def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSettings]:
-    """The driver of `provider`, and its settings: by its section, the environment and its preset.
+    """The driver and settings of `provider`, from its section, the environment and its preset.
 
-    A provider without a preset uses the driver of its section, else `openai` if it has an address,
-    else the driver of its own name. The key of a server whose address is set without a key is
-    `none`. Raises ConfigError if its section has an error.
+    A provider without a preset uses the driver in its section, else `openai` if it has an address,
+    else the driver of the same name. If an address is set without a key, the key is `none`. Raises
+    ConfigError if the section has an error.
     """
     if provider in loaded.provider_errors:
         raise ConfigError(loaded.provider_errors[provider])
@@ -65,21 +67,21 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     driver = section.driver or (
         preset.driver if preset else "openai" if section.base_url else provider
     )
-    # A second account with a known service; with an address of its own it must not get the key.
+    # Another account of a known service; a server at another address must not get the key.
     preset = preset or (None if section.base_url else loaded.presets.get(driver))
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
     key_env = (preset and preset.key_env) or ""
-    given = section.api_key and section.api_key.get_secret_value()
-    own = loaded.source.resolved(
-        {"api_key": given, "headers": section.headers}, ("providers", provider)
+    api_key = section.api_key and section.api_key.get_secret_value()
+    resolved = loaded.source.resolved(
+        {"api_key": api_key, "headers": section.headers}, ("providers", provider)
     )
-    key = own["api_key"] or loaded.env.get(key_env)
+    key = resolved["api_key"] or loaded.env.get(key_env)
     if not key and (address or (preset and not key_env)):
         key = NO_KEY
     base_url, options = address or (preset.base_url if preset else None), section.model_extra or {}
     home = loaded.path.parent
     return driver, ProviderSettings(
-        provider, base_url, key or "", own["headers"], options, key_env, home
+        provider, base_url, key or "", resolved["headers"], options, key_env, home
     )
 
 
@@ -97,8 +99,8 @@ def absent_drivers(loaded: Loaded) -> Iterator[str]:
 
 
 def no_driver(loaded: Loaded, name: str) -> str:
-    """What is wrong with the driver `name`, which is not installed, and what to do."""
+    """The error for a driver that is not installed, with what to do."""
     known = {*entry_points(group="hookline.providers").names, *loaded.presets} - {name}
     near = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else "`hookline plugins install` brings one"
-    return f"no provider {name!r} is installed; {hint}"
+    hint = f"did you mean {near[0]}?" if near else "install it with `hookline plugins install`"
+    return f"provider {name!r} is not installed; {hint}"

@@ -1,4 +1,4 @@
-"""A YAML text as plain values, with the line of every key.
+"""Parses YAML into plain values and records the line of every key.
 
 PyYAML's loaders keep the last of two equal keys, read `no` as false and `012` as ten, and crash on
 deep nesting, so the values are built from the parser's events. Aliases and tags are refused: a
@@ -19,29 +19,29 @@ from hookline_hookspecs.errors import ConfigError
 from hookline_hookspecs.setting_errors import Key
 
 MAX_DEPTH = 50
-LARGEST_FILE = 1_000_000
-"""Bytes of a config file; a larger one is something else, and would take minutes to read."""
+MAX_FILE_BYTES = 1_000_000
+"""Maximum size of a config file. A larger file is not a config and would take minutes to read."""
 
-# YAML 1.2's core schema, but a leading zero makes text: `012` is a mistake or an identifier; so do
-# more than a hundred digits, since Python refuses to read thousands.
+# YAML 1.2's core schema with two exceptions. A leading zero makes text, because `012` is a mistake
+# or an identifier; so do more than a hundred digits, because Python refuses to convert thousands.
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?((0|[1-9][0-9]{0,99})(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
-# In a flow mapping YAML would read the brace of an unquoted ${KEY} as a mapping of its own. While
-# the text is parsed these characters, as many, stand for `$`, `{` and `}`.
+# In a flow mapping, YAML would read the brace of an unquoted ${KEY} as a nested mapping. While the
+# text is parsed, these three characters replace `$`, `{` and `}`.
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?::-[^}\n]*)?)\}", re.A)
 _STAND_INS = "\U0010fff0\U0010fff1\U0010fff2"
 
-# Line ends to YAML 1.1, which PyYAML follows, and to it alone: YAML 1.2, JSON and editors take them
-# for letters. While the text is parsed these characters stand for them.
+# Line breaks in YAML 1.1, which PyYAML implements, but ordinary characters in YAML 1.2, JSON and
+# editors. While the text is parsed, the characters below replace them.
 _LETTERS = "\x85\u2028\u2029"
 _COVERED = "\U0010fff3\U0010fff4\U0010fff5"
 _RESERVED = re.compile(f"[{_STAND_INS}{_COVERED}]")
 
 
 def cover(text: str) -> str:
-    """Hide `${VAR}`'s braces and line ends of old from a YAML parser; `uncover` restores them."""
+    """Hide the braces of `${VAR}` and YAML 1.1 line breaks from a parser; undone by `uncover`."""
     braces = _REFERENCE.sub(f"{_STAND_INS[:2]}\\1{_STAND_INS[2]}", text)
     return braces.translate(str.maketrans(_LETTERS, _COVERED))
 
@@ -52,30 +52,28 @@ def uncover(text: str) -> str:
 
 
 def read_text(path: Path, faults: list[str]) -> str:
-    """The text of a config file; empty if there is none.
+    """The text of a config file; empty if the file does not exist or cannot be read.
 
-    It is empty too if it cannot be read; a sentence in `faults` says why.
+    If it cannot be read, a sentence that says why is added to `faults`.
     """
     try:
-        if path.stat().st_size <= LARGEST_FILE and (path.is_file() or path.samefile(os.devnull)):
+        if path.stat().st_size <= MAX_FILE_BYTES and (path.is_file() or path.samefile(os.devnull)):
             return path.read_bytes().decode("utf-8-sig")
-        found = (
-            "a folder"
-            if path.is_dir()
-            else "larger than 1 MB"
-            if path.is_file()
-            else "a pipe or a device"
-        )
-        fault = f"{path}: this is {found}, where a text file belongs; move it away."
+        kind = "a pipe or a device"
+        if path.is_dir():
+            kind = "a folder"
+        elif path.is_file():
+            kind = "a file larger than 1 MB"
+        fault = f"{path}: expected a text file, got {kind}; move it away."
     except FileNotFoundError:
         if not path.is_symlink():
             return ""
-        fault = f"{path}: this link leads to nothing; restore what it leads to, or remove it."
+        fault = f"{path}: this is a broken link; restore its target or remove the link."
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         fault = f"{path}:{line}: this is not UTF-8 text; restore the file, or save it as UTF-8."
     except NotADirectoryError:
-        fault = f"the home {path.parent} is no folder; choose another --home."
+        fault = f"the home {path.parent} is not a folder; choose another with --home."
     except OSError as error:
         fault = f"{path}: cannot be read: {error.strerror}. Fix that, or move the file away."
     faults.append(fault)
@@ -83,10 +81,10 @@ def read_text(path: Path, faults: list[str]) -> str:
 
 
 class Document:
-    """A YAML text as plain `values`; `lines` gives the line of each key.
+    """A YAML text as plain `values`; `lines` holds the line of each key.
 
-    `origin` is the file of the text, or the name of what else holds it. The text is the value of
-    `key`, or a whole config if there is no key. Raises ConfigError.
+    `origin` is the file that the text is from, or the name of another source. The text is the value
+    of `key`, or a whole config if `key` is empty. Raises ConfigError.
     """
 
     def __init__(self, origin: Path | str, text: str, key: Key = ()) -> None:
@@ -97,7 +95,7 @@ class Document:
             (value for value in found if value is not None), None if key else {}
         )
         if len(found) > 1 or not (key or isinstance(self.values, dict)):
-            raise self._error(1, "a config is one mapping, `key: value` on each line.")
+            raise self._error(1, "expected one mapping, with `key: value` on each line.")
 
     def overlay(self, key: Key, value: object, origin: str, inner: Iterable[Key] = ()) -> None:
         """`put` a value that `origin` set; `inner` are the keys inside the value."""
@@ -119,11 +117,11 @@ class Document:
             before = text.encode("utf-8", "replace")[: getattr(error, "position", 0)]
             line = mark.line + 1 if mark else before.count(b"\n") + 1
             reason = getattr(error, "problem", None) or str(error).split("\n")[0]
-            written = text.split("\n")[line - 1 : line]
-            if any("\t" in one[: len(one) - len(one.lstrip())] for one in written):
-                reason = "this line begins with a tab"
+            for source_line in text.split("\n")[line - 1 : line]:
+                if "\t" in source_line[: len(source_line) - len(source_line.lstrip())]:
+                    reason = "this line begins with a tab"
             raise self._error(
-                line, f"this is not YAML: {reason}; use spaces to indent, quotes around text."
+                line, f"this is not YAML: {reason}; indent with spaces and put text in quotes."
             ) from None
 
     def _error(self, line: int, text: str) -> ConfigError:
@@ -135,7 +133,7 @@ class Document:
         if len(key) > MAX_DEPTH:
             raise self._error(line, f"nested deeper than {MAX_DEPTH} levels.")
         if isinstance(event, yaml.AliasEvent) or event.tag:
-            raise self._error(line, "no *alias or !tag here; write it out, or put it in quotes.")
+            raise self._error(line, "*alias and !tag are not supported; write it out or quote it.")
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(events, key)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -166,7 +164,7 @@ def _continues(event: object) -> bool:
 
 
 def _scalar(text: str) -> object:
-    """The value of a plain scalar, one without quotes."""
+    """The value of a plain (unquoted) scalar."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INT.fullmatch(text):
@@ -175,10 +173,10 @@ def _scalar(text: str) -> object:
 
 
 def put(values: dict[str, Any], key: Key, value: object) -> None:
-    """Set `value` at `key` in nested mappings, which are created as needed; mappings are merged.
+    """Set `value` at `key` in nested mappings, creating them as needed and merging mappings.
 
-    Where a boolean, such as `plugins.NAME: false`, meets a mapping, it becomes the mapping's
-    `enabled`, so that neither is lost.
+    If one value is a boolean, such as `plugins.NAME: false`, and the other a mapping, the boolean
+    becomes the mapping's `enabled`, so that neither is lost.
     """
     for name in key[:-1]:
         inner = values.get(name)

@@ -1,4 +1,4 @@
-"""The drivers that installed packages bring, by entry point: providers, stores, secret sources."""
+"""Finds drivers by entry point: providers, stores and secret sources."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 async def open_secret_sources(
     source: ConfigSource, home: Path, storage: Callable[..., Any]
 ) -> None:
-    """Resolve what config.yaml takes from elsewhere (``vault:NAME``), by the drivers of the group
-    ``hookline.secrets``. Without such a reference no driver is imported.
+    """Resolve ``vault:NAME`` references in config.yaml with the ``hookline.secrets`` driver.
 
-    ``storage`` makes a plugin's storage of its name and package.
+    Without a reference, no driver is imported. ``storage`` creates a plugin's storage from its name
+    and package.
     """
     if not any(names_in(source.values)):
         return
@@ -28,10 +28,10 @@ async def open_secret_sources(
 
 
 def find_driver(group: str, name: str) -> Any:
-    """The object behind the entry point ``name`` of ``group``; None if none is installed.
+    """The object of the entry point ``name`` in ``group``; None if it is not installed.
 
     Raises:
-        ConfigError: it is installed and cannot be imported.
+        ConfigError: it is installed but cannot be imported.
     """
     from stevedore import DriverManager
     from stevedore.exception import NoMatches

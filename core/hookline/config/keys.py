@@ -1,6 +1,6 @@
-"""Errors in a config, as sentences: where, which key, what to do.
+"""Formats config errors as sentences: where, which key, what to do.
 
-`Lines` maps a key to the place that set it: a line of config.yaml, or the name of something else,
+`Lines` maps a key to the place that set it: a line of config.yaml, or the name of another source,
 such as `HOOKLINE_MODEL`.
 """
 
@@ -17,7 +17,7 @@ Lines: TypeAlias = Mapping[Key, int | str]
 
 
 def sentence(path: Path | str, lines: Lines, key: Key, text: str) -> str:
-    """`text` about `key`, after the place that set the key or the nearest section around it."""
+    """Prefix `text` with `key` and the place that set it, or else that of the nearest section."""
     around = (key[:length] for length in range(len(key), 0, -1))
     place = next((lines[outer] for outer in around if outer in lines), str(path))
     where = place if isinstance(place, str) else f"{path}:{place}"
@@ -25,7 +25,7 @@ def sentence(path: Path | str, lines: Lines, key: Key, text: str) -> str:
 
 
 def map_scalars(value: Any, key: Key, change: Callable[[Any, Key], Any]) -> Any:
-    """The `value` at `key` with `change(scalar, its key)` in place of every scalar in it."""
+    """The `value` at `key` with every scalar in it replaced by `change(scalar, scalar_key)`."""
     if isinstance(value, dict):
         return {name: map_scalars(inner, (*key, name), change) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Loads a home's config: file, `.env`, environment and command line, the last one strongest.
+"""Loads a home's config from the file, `.env`, environment and command line; the last one wins.
 
-Errors in the core's keys raise one ConfigError. An error in the section of a plugin or provider is
-kept as that one's error, and an unknown key is a warning.
+Errors in core's keys raise one ConfigError. An error in a plugin's or provider's section only
+affects that plugin or provider, and an unknown key is a warning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .source import ConfigSource, read
 
 Key: TypeAlias = tuple[str, ...]
 _LOCAL = ("plugins", "providers")
-"""Sections in which an error stops only the plugin or provider that it is about."""
+"""Sections in which an error affects only one plugin or provider."""
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -31,9 +31,10 @@ class Loaded:
     """A valid config.
 
     `plugins` are in call order. `lines` maps a key, such as `("plugins", "memory")`, to its line in
-    config.yaml or to the name of what else set it. `env` is the environment, with the variables of
-    `.env` that it does not set. `secrets` are values to mask in output. `provider_errors` are
-    sentences by provider, which matter only if that provider is used. `source` is what was read.
+    config.yaml or to the name of the source that set it. `env` is the environment plus the
+    variables of `.env` that it does not set. `secrets` are values to mask in output.
+    `provider_errors` are sentences by provider; they matter only if the provider is used. `source`
+    is the unvalidated config.
     """
 
     config: Config
@@ -51,10 +52,10 @@ class Loaded:
 def load(
     home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None
 ) -> Loaded:
-    """Load the config of `home`; the defaults if config.yaml is absent or empty.
+    """Load the config of `home`, or the defaults if config.yaml is absent or empty.
 
-    `env` is the process environment. `flags` are command-line options by dotted key; those that are
-    None are ignored. `text` replaces the content of config.yaml. Raises ConfigError.
+    `env` is the process environment. `flags` are command-line options by dotted key; None means not
+    given. `text` is used instead of the content of config.yaml. Raises ConfigError.
     """
     path = home / "config.yaml"
     presets, standard = _defaults()
@@ -75,8 +76,8 @@ def load(
     try:
         config, unknown = source.check(ConfigFile, core)
     except SettingsError as error:
-        told = tuple(source.sentence(key, "") for key in faults)
-        stopping += [text for text in error.problems if not text.startswith(told)]
+        reported = tuple(source.sentence(key, "") for key in faults)
+        stopping += [text for text in error.problems if not text.startswith(reported)]
     if stopping:
         raise ConfigError(*stopping)
     return Loaded(
@@ -118,7 +119,7 @@ def effective(loaded: Loaded) -> dict[str, Any]:
 
 @cache
 def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
-    """The presets and the standard plugins of defaults.yaml, both in order."""
+    """The presets and the standard plugins in defaults.yaml, in order."""
     data = yaml.load(
         files(__package__).joinpath("defaults.yaml").read_bytes(), Loader=yaml.CSafeLoader
     )

@@ -1,7 +1,7 @@
-"""The core's own config as pydantic models: every key, its default, its rule and its description.
+"""Core's own config as pydantic models: every key with its default, rules and description.
 
-The documentation and `config schema` are generated from here. YAML and environment variables are
-read in document.py and variables.py.
+The documentation and `hookline config schema` are generated from these models. document.py and
+variables.py read YAML and environment variables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HOST_NAME = re.compile(r"(\*\.)?([\w-]+\.)*[\w-]*[^\W\d][\w-]*\.?")
 
 
 def _text(pattern: str, expected: str) -> AfterValidator:
-    """Validate that all of a text matches `pattern`; the error says what is `expected`."""
+    """Validate that a whole text matches `pattern`; the error names what is `expected`."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text, re.S):
@@ -52,7 +52,7 @@ Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _key(default: Any, description: str, **rules: Any) -> Any:
-    """A key's default and description. Parsing docstrings would slow every start."""
+    """A key with default and description. Parsing attribute docstrings would slow every start."""
     return Field(default=default, description=description, **rules)
 
 
@@ -61,22 +61,22 @@ class _Section(BaseModel):
 
 
 class SessionConfig(_Section):
-    """When a session ends, and the next message begins a new one."""
+    """When a session ends. The next message then starts a new one."""
 
-    idle_hours: Duration = _key(24, "Hours of silence that end a session.")
-    max_days: Duration = _key(30, "Days that end a session in any case.")
+    idle_hours: Duration = _key(24, "Hours without a message that end a session.")
+    max_days: Duration = _key(30, "Maximum age of a session in days.")
 
 
 class ProviderConfig(_Section):
-    """One provider of models. Keys besides these are options of its driver."""
+    """A model provider. Other keys are options of its driver."""
 
     model_config = ConfigDict(extra="allow")
 
     driver: str | None = _key(
-        None, "What speaks to it; null = the preset's, or openai for a provider with an address."
+        None, "Driver; null = the preset's, or openai for a provider with a base_url."
     )
-    base_url: Annotated[str, _ADDRESS] | None = _key(None, "Its address; null = the preset's.")
-    api_key: SecretStr | None = _key(None, "Null = the preset's variable.")
+    base_url: Annotated[str, _ADDRESS] | None = _key(None, "Base URL; null = the preset's.")
+    api_key: SecretStr | None = _key(None, "API key; null = the preset's environment variable.")
     headers: dict[str, str] = _key({}, "HTTP headers sent with each request.")
 
 
@@ -87,17 +87,17 @@ class NetworkConfig(_Section):
     allow_hosts: list[Host] = _key(
         [], "Exempt from block_private: host, *.host, IP or CIDR, with or without a port."
     )
-    block_hosts: list[Host] = _key([], "Always refused, whatever is allowed.")
+    block_hosts: list[Host] = _key([], "Always refused; overrides allow_hosts.")
 
 
 class PathsConfig(_Section):
     """What the guarded file access may reach."""
 
-    allowed_roots: list[Folder] = _key([], "Folders beside the workspace.")
+    allowed_roots: list[Folder] = _key([], "Folders allowed in addition to the workspace.")
 
 
 class Config(_Section):
-    """The core's config. For the settings of plugins see `PluginEntry`."""
+    """Core's config. For the settings of plugins see `PluginEntry`."""
 
     model: ModelName | None = _key(
         None, "provider/model; null = first preset whose key or base-URL variable is set."
@@ -108,14 +108,14 @@ class Config(_Section):
     fallback_models: list[ModelName] = _key(
         [], "provider/model names that the plugin `fallback` tries, in order."
     )
-    operator_message: str | None = _key(None, "Text for the stable prompt.")
+    operator_message: str | None = _key(None, "Your own text in the stable prompt.")
     workspace: Folder = _key(".", "Where `chat` and `run` work.")
-    store: Store = _key("sqlite", "Where sessions are: sqlite, postgresql://…")
-    max_iterations: int = _key(90, "Model calls in one turn at most.", ge=1)
+    store: Store = _key("sqlite", "The database: sqlite, or postgresql://…")
+    max_iterations: int = _key(90, "Maximum number of model calls in a turn.", ge=1)
     session: SessionConfig = _key(SessionConfig(), "How long a session lives.")
-    trace: bool = _key(False, "Record what every hook did.")
+    trace: bool = _key(False, "Record what every hook does.")
     providers: dict[str, ProviderConfig] = _key(
-        {}, "Providers by name: settings laid over a preset, or new ones."
+        {}, "Providers by name: changes to a preset, or new ones."
     )
     network: NetworkConfig = _key(NetworkConfig(), "What HTTP may reach.")
     paths: PathsConfig = _key(PathsConfig(), "What file access may reach.")
@@ -125,7 +125,7 @@ class ConfigFile(Config):
     """All of config.yaml: the core's config and the plugins' section."""
 
     plugins: dict[str, bool | dict[str, Any] | None] = _key(
-        {}, "By name: true, false, or a mapping of settings (on)."
+        {}, "Plugins by name: true, false, or a mapping of settings (on)."
     )
 
 
@@ -151,9 +151,9 @@ class Preset(_Section):
 class PluginEntry:
     """The config of one plugin.
 
-    `enabled` is False if there is an `error`. `named` tells whether config mentions the plugin,
-    `standard` whether it is in the standard set. `settings` are expanded, not yet validated, and
-    without the key `enabled`.
+    `enabled` is False if there is an `error`. `named` is True if config mentions the plugin,
+    `standard` if it is in the standard set. `settings` are expanded but not yet validated, and do
+    not include the key `enabled`.
     """
 
     name: str
@@ -165,5 +165,5 @@ class PluginEntry:
 
     @property
     def kind(self) -> str:
-        """The name of the entry point: all of `name`, or what precedes its colon."""
+        """The name of the entry point: the part of `name` before the colon, if it has one."""
         return self.name.partition(":")[0]

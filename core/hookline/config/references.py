@@ -1,4 +1,4 @@
-"""What ``vault:NAME`` in config.yaml stands for, once the vault is open."""
+"""Resolves ``vault:NAME`` in config.yaml once the vault is open."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hookline_hookspecs.vault import name_in, passwords_in
 
 
 class References:
-    """The values of a config's references.
+    """The values of a config's vault references.
 
-    Until :meth:`fill` is called, the vault is closed and every reference stands for itself, so
-    that a config can be checked and shown without one.
+    Until :meth:`fill` is called, references are left as they are, so that a config can be checked
+    and shown without opening the vault.
     """
 
     def __init__(self) -> None:
@@ -22,20 +22,20 @@ class References:
         self._filter = ProcessFilter()
 
     def fill(self, values: Mapping[str, str], faults: Mapping[str, str]) -> None:
-        """Let names stand for ``values``; ``faults`` are sentences about those that have none."""
+        """Set the ``values`` by name, and ``faults``: sentences about names without a value."""
         self._filter.hide(
-            [one for value in values.values() for one in (value, *passwords_in(value))]
+            [secret for value in values.values() for secret in (value, *passwords_in(value))]
         )
         self._values, self._faults = dict(values), dict(faults)
 
     def fault(self, value: object) -> str | None:
-        """Why a reference has no value, as a sentence, or None."""
+        """A sentence that says why a reference has no value; None if it has one."""
         name = name_in(value)
         if name is None or self._values is None or name in self._values:
             return None
-        return self._faults.get(name) or f"nothing in the vault is named {name}."
+        return self._faults.get(name) or f"the vault has no secret named {name}."
 
     def value(self, value: Any) -> Any:
-        """What ``value`` stands for; ``value`` itself if it is not a reference or has no value."""
+        """The referenced secret; ``value`` itself if it is not a reference or is not resolved."""
         name = name_in(value)
         return value if name is None else (self._values or {}).get(name, value)

@@ -1,4 +1,4 @@
-"""All that says how a home is configured: config.yaml, `.env`, variables and options."""
+"""Combines everything that configures a home: config.yaml, `.env`, variables and options."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .validation import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
 M = TypeVar("M", bound=BaseModel)
-_ENTRY = ("plugins", "NAME", "KEY", "ENTRY", "KEY")
-"""The shortest key inside an entry."""
+_ENTRY_KEY_LENGTH = len(("plugins", "NAME", "KEY", "ENTRY", "KEY"))
+"""Minimum length of a key inside an entry of a plugin's setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
-    """What a home's config says, before any model has checked it.
+    """A home's config before it is validated.
 
-    `values` are those of config.yaml with variables and options laid over them and `${VAR}`
-    replaced. `lines` maps a key to its line in the file, or to the name of what else set it. `env`
-    is the environment with the variables of `.env` that it does not set. `secrets` are values to
-    mask in output. `faults` are sentences by key, `unreadable` those about whole files;
-    `entry_faults` are texts about what is missing inside an entry of a plugin's setting
-    (`plugins.NAME.KEY.ENTRY.…`), which the plugin may do without. `vault` has the values of
-    `vault:NAME` once it is open; `values` have the references.
+    `values` are those of config.yaml, overridden by variables and options, with `${VAR}` replaced.
+    `lines` maps a key to its line in the file, or to the name of the source that set it. `env` is
+    the environment plus the variables of `.env` that it does not set. `secrets` are values to mask
+    in output. `faults` are sentences by key, `unreadable` those about whole files. `entry_faults`
+    are texts about errors inside an entry of a plugin's setting (`plugins.NAME.KEY.ENTRY.…`); the
+    plugin may work without that entry. `vault` has the values of `vault:NAME` once it is open;
+    `values` keeps the references.
     """
 
     path: Path
@@ -50,11 +50,11 @@ class ConfigSource:
     vault: References = field(default_factory=References, repr=False)
 
     def sentence(self, key: Key, text: str) -> str:
-        """`text` about `key`, after the place that set it."""
+        """Prefix `text` with `key` and the place that set it."""
         return sentence(self.path, self.lines, key, text)
 
     def wrong(self, key: Key, value: object, expected: str) -> str:
-        """A sentence about a `value` at `key` that is not what is `expected`."""
+        """The error for a `value` at `key` that is not as `expected`."""
         return self.sentence(key, f"expected {expected}, got {quoted(value, key)}.")
 
     def check(
@@ -62,10 +62,10 @@ class ConfigSource:
     ) -> tuple[M, list[str]]:
         """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
-        What `vault:NAME` stands for is in the instance alone. A model whose entries under a key
-        stand alone names the key, `standalone`; what is missing for one of them is in the context
-        `left_out` of its validation, texts by key below `key`. Raises SettingsError with a sentence
-        for each other error.
+        Only the instance has the values of `vault:NAME`. If the entries of one of the model's keys
+        are independent of each other, the model names that key, `standalone`; errors in such an
+        entry are passed to its validation as context `left_out`: texts by key below `key`. Raises
+        SettingsError with a sentence for each other error.
         """
         faults = {at: text for at, text in self.entry_faults.items() if key and at[:2] == key[:2]}
         resolved = {}
@@ -73,20 +73,23 @@ class ConfigSource:
             resolved[name], unknown = self._resolved(value, (*key, name))
             faults |= unknown
         alone = (*key, getattr(model, "standalone", None))
-        if told := [
+        if problems := [
             self.sentence(at, text) for at, text in faults.items() if at[:-1][: len(alone)] != alone
         ]:
-            raise SettingsError(*told)
+            raise SettingsError(*problems)
         left_out = {at[len(key) :]: text.rstrip(".") for at, text in faults.items()}
         return check_values(model, resolved, key, self.path, self.lines, left_out)
 
     def resolved(self, value: Any, key: Key) -> Any:
-        """The `value` at `key`, at any depth, with what `vault:NAME` stands for; while the vault is
-        closed, as it is. Raises SettingsError for each name that has no value."""
-        found, faults = self._resolved(value, key)
+        """The `value` at `key` with `vault:NAME` replaced at any depth.
+
+        While the vault is closed, references are left as they are. Raises SettingsError with a
+        sentence for each name without a value.
+        """
+        resolved, faults = self._resolved(value, key)
         if faults:
             raise SettingsError(*(self.sentence(at, text) for at, text in faults.items()))
-        return found
+        return resolved
 
     def _resolved(self, value: Any, key: Key) -> tuple[Any, dict[Key, str]]:
         faults: dict[Key, str] = {}
@@ -99,8 +102,8 @@ class ConfigSource:
         return map_scalars(value, key, resolve), faults
 
     def masked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The `values` with `********` in place of secrets; a reference to the vault is none."""
-        # The longest first, so that no secret is left half masked by a shorter one inside it.
+        """The `values` with secrets replaced by `********`. References to the vault are shown."""
+        # The longest first, so that a shorter secret inside a longer one does not half mask it.
         secrets = sorted(self.secrets, key=len, reverse=True)
 
         def hide(value: Any, key: Key) -> Any:
@@ -133,12 +136,12 @@ def read(
     keys: Collection[str],
     secret_variables: Collection[str],
 ) -> ConfigSource:
-    """Read config.yaml at `path` and what changes it: `.env` beside it, variables, options.
+    """Read config.yaml at `path`, the `.env` beside it, variables and options.
 
-    `env` is the process environment. `options` are values by dotted key; those that are None are
-    ignored. `text` replaces the content of config.yaml. `keys` are those of the top level, which
-    `HOOKLINE_…` variables may set. `secret_variables` hold secrets whatever they are named. Raises
-    ConfigError if the text is no YAML mapping.
+    `env` is the process environment. `options` are values by dotted key; None means not given.
+    `text` is used instead of the content of config.yaml. `keys` are the top-level keys that
+    `HOOKLINE_…` variables may set. `secret_variables` are treated as secrets regardless of their
+    names. Raises ConfigError if the text is not a YAML mapping.
     """
     unreadable: list[str] = []
     dotenv, warnings = read_dotenv(path.parent / ".env", unreadable)
@@ -149,7 +152,7 @@ def read(
         if value is not None:
             document.overlay(tuple(key.split(".")), value, "the command line")
     faults, secrets, short = expand(document, env)
-    # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
+    # Shorter values, such as a switch, would be masked inside ordinary words.
     secrets |= {text for name, text in env.items() if len(text) >= 8 and is_secret_name(name)}
     for name in {*filter(is_secret_name, dotenv), *secret_variables} & env.keys():
         place = path.parent / ".env" if env[name] == dotenv.get(name) else "the environment"
@@ -158,7 +161,7 @@ def read(
             env[name] = env[name].strip()
         if fault := fault_of_secret(env[name], (name,)):
             faults[name, ""] = f"{place}: {name}: {fault}"
-    deep = [key for key in faults if key[0] == "plugins" and len(key) >= len(_ENTRY)]
+    deep = [key for key in faults if key[0] == "plugins" and len(key) >= _ENTRY_KEY_LENGTH]
     return ConfigSource(
         path=path,
         values=document.values,
@@ -166,20 +169,20 @@ def read(
         env=env,
         secrets=frozenset(secrets),
         faults={key: text for key, text in faults.items() if key not in deep},
-        entry_faults={key: _alone(faults[key], document, key) for key in deep},
+        entry_faults={key: _without_place(faults[key], document, key) for key in deep},
         unreadable=list(dict.fromkeys(unreadable)),
         warnings=[*warnings, *short],
     )
 
 
-def _alone(told: str, document: Document, key: Key) -> str:
-    """What a sentence says of ``key``, without the place and the key."""
-    return told.removeprefix(sentence(document.origin, document.lines, key, "") + ": ")
+def _without_place(fault: str, document: Document, key: Key) -> str:
+    """The text of a fault without the place and the key before it."""
+    return fault.removeprefix(sentence(document.origin, document.lines, key, "") + ": ")
 
 
 def parse(origin: Path | str, text: str, key: Key = ()) -> Any:
-    """The values in a YAML `text`: of a whole config, or, with a `key`, of the value there.
+    """Parse a YAML `text`: a whole config, or the value of `key`.
 
-    `origin` is named in errors. Raises ConfigError.
+    Errors name `origin`. Raises ConfigError.
     """
     return Document(origin, text, key).values

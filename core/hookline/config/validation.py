@@ -1,6 +1,6 @@
-"""Validates values with a pydantic model; errors become sentences.
+"""Validates values with a pydantic model and turns errors into sentences.
 
-What pydantic tolerates is found by comparing its result with what was written: unknown keys
+Some mistakes that pydantic tolerates are found by comparing its result with the input: unknown keys
 (warnings), and `012` or `true` for a number (errors).
 """
 
@@ -19,9 +19,9 @@ from .keys import Lines, nearest, sentence
 
 M = TypeVar("M", bound=BaseModel)
 LEFT_OUT = "is left out."
-"""How a warning ends that is about an entry that is not used."""
+"""The end of a warning about an entry that is not used."""
 
-_NO_NUMBER = re.compile(r"True|False|\s*[-+]?0[\d_]+(\.\d*)?\s*")
+_NOT_A_NUMBER = re.compile(r"True|False|\s*[-+]?0[\d_]+(\.\d*)?\s*")
 
 
 def check_values(
@@ -34,14 +34,14 @@ def check_values(
 ) -> tuple[M, list[str]]:
     """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
-    `path` and `lines` are those of the document. A model that does without an entry that is wrong
-    says so in `left_out`, a mapping of keys (tuples, below `key`) to texts: these are warnings.
-    `left_out` are those that it has to do without.
-    Raises SettingsError with a sentence for each error.
+    `path` and `lines` are those of the document. `left_out` maps the keys of entries that cannot be
+    used (tuples, below `key`) to the reasons. A model that works without some entries has an
+    attribute `left_out` of the same form; these become warnings. Raises SettingsError with a
+    sentence for each error.
     """
-    told: list[str] = []
+    problems: list[str] = []
     warnings: list[str] = []
-    # A model may forbid other keys; here they are ignored, and warned about.
+    # A model may forbid unknown keys; here they are ignored with a warning.
     forbids = model.model_config.get("extra") == "forbid"
     while True:
         try:
@@ -52,25 +52,25 @@ def check_values(
             )
             break
         except ValidationError as error:
-            if told:
-                raise SettingsError(*told) from None
+            if problems:
+                raise SettingsError(*problems) from None
             wrong = setting_errors(error, values, key)
-            told = [sentence(path, lines, at, text) for at, text in wrong.items()]
-            values = _without(values, wrong, key)  # which may hold unknown keys
+            problems = [sentence(path, lines, at, text) for at, text in wrong.items()]
+            values = _without(values, wrong, key)  # validate the rest, to find unknown keys
     for at, text in _tolerated(checked, values, key):
-        kind = warnings if text.startswith("unknown") else told
+        kind = warnings if text.startswith("unknown") else problems
         kind.append(sentence(path, lines, at, text))
     for below, text in getattr(checked, "left_out", {}).items():
         warnings.append(
             sentence(path, lines, (*key, *below), f"{text}; only this entry {LEFT_OUT}")
         )
-    if told:
-        raise SettingsError(*told, *warnings)
+    if problems:
+        raise SettingsError(*problems, *warnings)
     return checked, warnings
 
 
 def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dict[str, Any]:
-    """The `values` at `key` without those that are `wrong` or are a list with a wrong item."""
+    """The `values` at `key` without the `wrong` ones and without lists that have a wrong item."""
     return {
         name: _without(inner, wrong, (*key, name)) if isinstance(inner, dict) else inner
         for name, inner in values.items()
@@ -80,7 +80,7 @@ def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dic
 
 
 def _tolerated(checked: object, written: object, key: Key) -> Iterator[tuple[Key, str]]:
-    """Unknown keys, and what pydantic made a number though it was not written as one."""
+    """Errors for unknown keys, and for values that pydantic converted to a number."""
     if isinstance(checked, BaseModel) and isinstance(written, dict):
         fields = type(checked).model_fields.items()
         known = {field.alias or name: getattr(checked, name) for name, field in fields}
@@ -95,5 +95,5 @@ def _tolerated(checked: object, written: object, key: Key) -> Iterator[tuple[Key
     if isinstance(checked, dict) and isinstance(written, dict):
         for name in filter(checked.__contains__, written):
             yield from _tolerated(checked[name], written[name], (*key, str(name)))
-    elif type(checked) in (int, float) and _NO_NUMBER.fullmatch(str(written)):
+    elif type(checked) in (int, float) and _NOT_A_NUMBER.fullmatch(str(written)):
         yield key, f"expected a number without leading zeros, got {quoted(written, key)}."

@@ -1,4 +1,4 @@
-"""The environment in a config: `<home>/.env`, `HOOKLINE_…` variables and `${VAR}` in values."""
+"""Environment variables in a config: `<home>/.env`, `HOOKLINE_…` and `${VAR}` in values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hookline_hookspecs.vault import name_in
 
 from .document import MAX_DEPTH, Document, read_text
 from .keys import map_scalars, sentence
-from .secret_values import NO_KEY, PRIVATE_KEY, SHORTEST_SECRET, SPACE_AROUND, fault_of_secret
+from .secret_values import MIN_SECRET_CHARS, NO_KEY, PRIVATE_KEY, SPACE_AROUND, fault_of_secret
 
 PREFIX = "HOOKLINE_"
 _ASSIGNMENT = re.compile(
@@ -24,10 +24,10 @@ _REFERENCE = re.compile(r"\$?\$\{([^}:]*)(?::-([^}]*))?\}?")
 
 
 def read_dotenv(path: Path, faults: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The variables of a `.env` file, and a warning for each line that is none.
+    """The variables in a `.env` file, and a warning for each invalid line.
 
     A line is `KEY=VALUE`, optionally after `export` and with quotes around the value; # begins a
-    comment. `faults` are as in `read_text`.
+    comment. `faults` is as in `read_text`.
     """
     values: dict[str, str] = {}
     warnings = []
@@ -37,41 +37,41 @@ def read_dotenv(path: Path, faults: list[str]) -> tuple[dict[str, str], list[str
             name, quote, quoted, bare = match.groups(default="")
             values[name] = (quoted.replace("\\n", "\n") if quote == '"' else quoted) or bare
         elif line and not line.startswith("#"):
-            warnings.append(f"{path}:{number}: not KEY=VALUE; this line is left out.")
+            warnings.append(f"{path}:{number}: not KEY=VALUE; this line is ignored.")
     return values, warnings
 
 
 def overlay_variables(document: Document, env: Mapping[str, str], keys: Collection[str]) -> None:
-    """Override the document by the `HOOKLINE_…` variables of `keys`, those of the top level.
+    """Override the document with the `HOOKLINE_…` variables for the top-level `keys`.
 
     Empty variables are ignored.
     """
     for name in sorted(env):
         parts = name.removeprefix(PREFIX).lower().split("__")
-        # Others are no keys, but the likes of HOOKLINE_HOME.
+        # Other variables, such as HOOKLINE_HOME, do not set a key.
         known = parts[0] in keys and len(parts) < MAX_DEPTH
         if name.startswith(PREFIX) and known and env[name].strip():
             key = _key(document.values, parts)
             try:
                 found = Document(name, env[name], key)
                 document.overlay(key, found.values, name, found.lines)
-            except ConfigError:  # what is not YAML is text, such as a key that begins with @
+            except ConfigError:  # invalid YAML is used as text, such as an API key starting with @
                 document.overlay(key, env[name], name)
 
 
 def _key(values: object, parts: list[str]) -> Key:
-    """The key for the parts of a variable's name, spelled as in the file if it is there."""
+    """The key for the parts of a variable's name, spelled as in the file if the file has it."""
     key: Key = ()
-    waiting = list(parts)
-    while waiting:
-        part = waiting.pop(0)
+    rest = list(parts)
+    while rest:
+        part = rest.pop(0)
         written = values if isinstance(values, dict) else {}
         # One of several plugins of a kind, such as telegram:work.
-        if key == ("plugins",) and waiting:
-            both = f"{part}:{waiting[0]}"
+        if key == ("plugins",) and rest:
+            both = f"{part}:{rest[0]}"
             if any(_as_variable(name) == both for name in written):
-                part, waiting = both, waiting[1:]
-        # Plugins are named with dashes, settings with underscores.
+                part, rest = both, rest[1:]
+        # Plugin names use dashes, settings underscores.
         bare = part.replace("_", "-") if key == ("plugins",) else part
         same = (name for name in written if _as_variable(name) == part)
         key = (*key, next(same, bare))
@@ -80,7 +80,7 @@ def _key(values: object, parts: list[str]) -> Key:
 
 
 def _as_variable(name: str) -> str:
-    """A key as a part of a variable's name has it, in small letters."""
+    """A key as it appears in a variable's name, in lower case."""
     return name.lower().replace("-", "_")
 
 
@@ -89,9 +89,9 @@ def expand(
 ) -> tuple[dict[Key, str], set[str], list[str]]:
     """Replace `${VAR}` and `${VAR:-default}` in all text.
 
-    Returns a sentence for each key with a variable that is not set or a secret that cannot be used,
-    the values of keys that are named like secrets, passwords in addresses and variables that are
-    looked up for the `env` of a program, and warnings.
+    Returns faults, secrets and warnings. Faults are sentences by key about unset variables and
+    unusable secrets. Secrets are the values of keys that are named like secrets, passwords in URLs,
+    and variables that are passed to a program in its `env`.
     """
     faults: dict[Key, str] = {}
     warnings: list[str] = []
@@ -104,7 +104,7 @@ def expand(
         if default is None and name not in env:
             text = f"{name or '${'} is not set; set it in .env or the environment, or write $${{."
             faults[key] = sentence(document.origin, document.lines, key, text)
-        if name in env and "env" in key and len(env[name]) >= SHORTEST_SECRET:
+        if name in env and "env" in key and len(env[name]) >= MIN_SECRET_CHARS:
             secrets.add(env[name])
         return env.get(name) or default or ""
 
@@ -121,11 +121,9 @@ def expand(
                 if (fault := fault_of_secret(value, key)) is not None:
                     faults.setdefault(key, place(fault))
             if is_secret_key(key):
-                if 0 < len(value) < SHORTEST_SECRET and value.lower() not in (NO_KEY, "empty"):
-                    warnings.append(
-                        place("is too short a secret to be kept out of logs and errors.")
-                    )
-                # Shorter ones would be masked inside ordinary words.
+                if 0 < len(value) < MIN_SECRET_CHARS and value.lower() not in (NO_KEY, "empty"):
+                    warnings.append(place("is too short to be reliably masked in logs and errors."))
+                # Shorter values would be masked inside ordinary words.
                 secrets.update([value, *value.split()] if len(value) >= 4 else [])
             secrets.update(password for password in URL_PASSWORD.findall(value) if password)
         return value

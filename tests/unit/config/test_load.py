@@ -189,9 +189,9 @@ def test_duplicate_key_inside_a_plugin_is_an_error(tmp_path: Path) -> None:
         ("trace: true\n\tmodel: a/b\n", 2, "use spaces"),
         ("trace: true\nmodel: [a\n", 3, "not YAML"),
         ("a: b: c\n", 1, "not YAML"),
-        ("- model\n", 1, "a config is one mapping"),
-        ("model\n", 1, "a config is one mapping"),
-        ("trace: true\n---\nmodel: a/b\n", 1, "a config is one mapping"),
+        ("- model\n", 1, "expected one mapping"),
+        ("model\n", 1, "expected one mapping"),
+        ("trace: true\n---\nmodel: a/b\n", 1, "expected one mapping"),
         (b"trace: true\nmodel: \xff/b\n", 2, "not UTF-8"),
         (b"trace: true\nmodel: \x01/b\n", 2, "not YAML"),
         ("trace: true\nworkspace: *nowhere\n", 2, "no *alias"),
@@ -224,12 +224,12 @@ def large(path: Path) -> None:
 
 
 NO_TEXT: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a folder": (Path.mkdir, "this is a folder, where a text file belongs; move it away."),
-    "a pipe": (os.mkfifo, "this is a pipe or a device, where a text file belongs; move it away."),
-    "ten books": (large, "this is larger than 1 MB, where a text file belongs; move it away."),
+    "a folder": (Path.mkdir, "expected a text file, got a folder; move it away."),
+    "a pipe": (os.mkfifo, "expected a text file, got a pipe or a device; move it away."),
+    "ten books": (large, "expected a text file, got a file larger than 1 MB; move it away."),
     "a link to nowhere": (
         lambda path: path.symlink_to("gone"),
-        "this link leads to nothing; restore what it leads to, or remove it.",
+        "this is a broken link; restore its target or remove the link.",
     ),
     "a link to itself": (
         lambda path: path.symlink_to(path.name),

@@ -66,7 +66,7 @@ def test_secret_unfit_for_a_header_is_named_but_not_shown(tmp_path: Path) -> Non
     found = configured(tmp_path, env={"SERVICE": "abc\x00def"})
 
     (told,) = found.faults.values()
-    assert told.startswith("the environment: SERVICE: holds a control character")
+    assert told.startswith("the environment: SERVICE: contains a control character")
     assert "abc" not in told
 
 
@@ -74,13 +74,13 @@ def test_secret_unfit_for_a_header_is_named_but_not_shown(tmp_path: Path) -> Non
     ("text", "said"),
     [
         ("a: 1\na: 2\n", ":2: a: written twice, here and in line 1"),
-        ("a: *b\n", ":1: no *alias or !tag here"),
-        ("a: !!python/object:os.system x\n", ":1: no *alias or !tag here"),
-        ("- a\n", ":1: a config is one mapping"),
+        ("a: *b\n", ":1: *alias and !tag are not supported"),
+        ("a: !!python/object:os.system x\n", ":1: *alias and !tag are not supported"),
+        ("- a\n", ":1: expected one mapping"),
         ("a: [1\n", ": this is not YAML"),
-        ("a:\n\tb: 1\n", ":2: this is not YAML: this line begins with a tab; use spaces to indent"),
+        ("a:\n\tb: 1\n", ":2: this is not YAML: this line begins with a tab; indent with spaces"),
         ("a:\n  b: 1\n \tc: 1\n", ":3: this is not YAML: this line begins with a tab"),
-        ("a: 1\n---\nb: 2\n", ":1: a config is one mapping"),
+        ("a: 1\n---\nb: 2\n", ":1: expected one mapping"),
         ("[" * 60, ": nested deeper than 50 levels"),
     ],
 )
@@ -98,7 +98,7 @@ def test_unreadable_files_have_different_reasons(tmp_path: Path) -> None:
 
     assert [told.partition(": ")[2].split(";")[0] for told in found.unreadable] == [
         "this is not UTF-8 text",
-        "this is a folder, where a text file belongs",
+        "expected a text file, got a folder",
     ]
 
 

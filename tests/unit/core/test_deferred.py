@@ -231,7 +231,7 @@ def test_tool_registered_later_works_in_a_running_session(harness: Make) -> None
 def test_deferred_tool_of_another_plugin_is_not_replaced(harness: Make) -> None:
     h = library(harness)
     h.send("hello")
-    with pytest.raises(Exception, match="has the name of one of plugin"):
+    with pytest.raises(Exception, match="is already provided by plugin"):
         h.plugin(Library).register(Tool("desk__hidden", "Mine.", lambda: "", deferred=True))
 
 

@@ -659,7 +659,7 @@ class Choir(Plugin[NoConfig]):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (Crowd, "crowd:other: its tool shout has the name of one of plugin crowd"),
+        (Crowd, "crowd:other: its tool shout is already provided by plugin crowd"),
         (Nests, "nests:other: ValueError: plugin nests already provides a channel nest"),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_program_works_in_the_profile_that_is_named_or_in_use(home: Path) ->
     # What a process starts stays in its profile, whatever is chosen meanwhile.
     assert place(HOOKLINE_PROFILE="default") == str(home)
     assert "hookline profile create NAME" in place("-p", "nosuch")
-    assert "there is no profile '../profiles/work'" in place("-p", "../profiles/work")
+    assert "unknown profile '../profiles/work'" in place("-p", "../profiles/work")
 
     (home / "active-profile").write_text("gone\n")
     assert "hookline profile use default" in place()
