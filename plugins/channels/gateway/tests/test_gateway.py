@@ -44,7 +44,7 @@ class Pigeon:
         return "1"
 
 
-class NoOperators(Plugin):
+class Doorman(Plugin):
     """Decides who may write."""
 
     @hookimpl
@@ -55,7 +55,7 @@ class NoOperators(Plugin):
         return False
 
 
-class PigeonPlugin(Plugin):
+class Loft(Plugin):
     """Brings the channel, and hears which are up."""
 
     @hookimpl
@@ -79,7 +79,7 @@ class PigeonPlugin(Plugin):
         register(self.pigeon)
 
 
-class BrokenChannelPlugin(Plugin):
+class Lame(Plugin):
     """Brings a channel that cannot start."""
 
     @hookimpl
@@ -128,29 +128,27 @@ def state_of(h: Any) -> Any:
 def test_channels_run_until_the_gateway_stops(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> tuple[list[str], str]:
         await h.plugin(Gateway).host.receive(Inbound("pigeon", "7", "ann", "m1", "hi"))
-        return list(h.plugin(PigeonPlugin).pigeon.life), await h.plugin(
-            PigeonPlugin
-        ).pigeon.delivered.get()
+        return list(h.plugin(Loft).pigeon.life), await h.plugin(Loft).pigeon.delivered.get()
 
-    h = harness(Gateway, PigeonPlugin, NoOperators, model=["hello"])
+    h = harness(Gateway, Loft, Doorman, model=["hello"])
     found, said = while_up(h, capsys, story)
     assert found == (["up"], "hello")
-    assert h.plugin(PigeonPlugin).pigeon.life == ["up", "down"]
+    assert h.plugin(Loft).pigeon.life == ["up", "down"]
     assert said.splitlines().count("ready") == 1
     assert state_of(h)["state"] == "stopped"
 
 
 def test_plugins_are_told_when_channels_start_and_stop(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> list[object]:
-        return list(h.plugin(PigeonPlugin).heard)
+        return list(h.plugin(Loft).heard)
 
-    h = harness(Gateway, PigeonPlugin, NoOperators)
+    h = harness(Gateway, Loft, Doorman)
     found, _ = while_up(h, capsys, story)
     assert [name for name in found if name != "fake"] == ["pigeon", "up"]
-    assert h.plugin(PigeonPlugin).heard[-1] == "stopping"
+    assert h.plugin(Loft).heard[-1] == "stopping"
 
 
-class FailingWork(Plugin):
+class Nightly(Plugin):
     """Works in a gateway, with or without a channel."""
 
     needs_no_channel = True
@@ -171,7 +169,7 @@ def test_failed_background_work_does_not_stop_gateway(harness: Make, capsys: Any
     async def story(h: Any) -> str:
         return "up"
 
-    h = harness(Gateway, FailingWork, NoOperators, strict=False)
+    h = harness(Gateway, Nightly, Doorman, strict=False)
     assert while_up(h, capsys, story)[0] == "up"
 
 
@@ -185,7 +183,7 @@ def test_message_of_crashed_process_gets_reply_after_restart(
         async def on_message(self, ctx: Any, inbound: Inbound) -> None:
             await asyncio.Event().wait()
 
-    first = harness(Gateway, PigeonPlugin, Deaf, home=tmp_path, deadlines={"on_message": None})
+    first = harness(Gateway, Loft, Deaf, home=tmp_path, deadlines={"on_message": None})
 
     async def lost() -> None:
         await first.aopen()
@@ -196,10 +194,10 @@ def test_message_of_crashed_process_gets_reply_after_restart(
     first.close()
 
     async def found(h: Any) -> str:
-        answer: str = await h.plugin(PigeonPlugin).pigeon.delivered.get()
+        answer: str = await h.plugin(Loft).pigeon.delivered.get()
         return answer
 
-    second = harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path, model=["found"])
+    second = harness(Gateway, Loft, Doorman, home=tmp_path, model=["found"])
     assert while_up(second, capsys, found)[0] == "found"
 
 
@@ -210,7 +208,7 @@ def test_second_gateway_on_one_home_is_refused(harness: Make, capsys: Any) -> No
         assert "another gateway is running" in capsys.readouterr().err
         return int(str(end.value.code))
 
-    assert while_up(harness(Gateway, PigeonPlugin, NoOperators), capsys, story)[0] == 1
+    assert while_up(harness(Gateway, Loft, Doorman), capsys, story)[0] == 1
 
 
 def test_home_stays_locked_until_plugins_are_torn_down(
@@ -219,17 +217,17 @@ def test_home_stays_locked_until_plugins_are_torn_down(
     async def nothing(h: Any) -> None:
         return None
 
-    h = harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path)
+    h = harness(Gateway, Loft, Doorman, home=tmp_path)
     while_up(h, capsys, nothing)  # drained, but work may still be under way
-    _, said = while_up(harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path), capsys, nothing)
+    _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
     assert "another gateway is running" in said
     h.close()
-    _, said = while_up(harness(Gateway, PigeonPlugin, NoOperators, home=tmp_path), capsys, nothing)
+    _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
     assert "ready\n" in said
 
 
 def test_channel_that_cannot_start_stops_gateway(harness: Make, capsys: Any) -> None:
-    h = harness(Gateway, PigeonPlugin, BrokenChannelPlugin, NoOperators)
+    h = harness(Gateway, Loft, Lame, Doorman)
 
     async def run() -> None:
         await h.aopen()
@@ -239,22 +237,22 @@ def test_channel_that_cannot_start_stops_gateway(harness: Make, capsys: Any) -> 
         h.run(run())
     assert end.value.code == 1
     assert "broken cannot start: the token is wrong" in capsys.readouterr().err
-    assert h.plugin(PigeonPlugin).pigeon.life == ["up", "down"]
+    assert h.plugin(Loft).pigeon.life == ["up", "down"]
 
 
 def test_channel_that_ends_later_is_reported_in_log_and_state(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> Any:
-        h.plugin(PigeonPlugin).pigeon.lost.set()
+        h.plugin(Loft).pigeon.lost.set()
         while state_of(h)["channels"]["pigeon"]["state"] != "ended":
             await asyncio.sleep(0.01)
         return state_of(h)["channels"]["pigeon"]
 
-    found, said = while_up(harness(Gateway, PigeonPlugin, NoOperators), capsys, story)
+    found, said = while_up(harness(Gateway, Loft, Doorman), capsys, story)
     assert found["reason"] == "the token was revoked"
     assert "channel pigeon has ended: the token was revoked" in said
 
 
-class QuarryPlugin(Plugin):
+class Quarry(Plugin):
     """Brings a channel whose ``wait`` does not notice that nobody listens any more."""
 
     @hookimpl
@@ -284,16 +282,16 @@ class QuarryPlugin(Plugin):
             raise self.failure
 
 
-def killed(plugin: QuarryPlugin) -> None:
+def killed(plugin: Quarry) -> None:
     plugin.task.cancel()
 
 
-def failed(plugin: QuarryPlugin) -> None:
+def failed(plugin: Quarry) -> None:
     plugin.failure = ConnectionError("the rock fell")
     plugin.end.set()
 
 
-def returned(plugin: QuarryPlugin) -> None:
+def returned(plugin: Quarry) -> None:
     plugin.end.set()
 
 
@@ -306,25 +304,23 @@ def returned(plugin: QuarryPlugin) -> None:
     ],
 )
 def test_health_reports_a_dead_listener(
-    harness: Make, capsys: Any, act: Callable[[QuarryPlugin], None], why: str
+    harness: Make, capsys: Any, act: Callable[[Quarry], None], why: str
 ) -> None:
     async def story(h: Any) -> Any:
         assert "quarry" not in (read_health(h.home)[0] or "")
-        act(h.plugin(QuarryPlugin))
+        act(h.plugin(Quarry))
         async with asyncio.timeout(PATIENCE):
             while "quarry" not in (read_health(h.home)[0] or ""):
                 await asyncio.sleep(0.01)
         return read_health(h.home)
 
-    (fault, found), said = while_up(
-        harness(Gateway, QuarryPlugin, NoOperators, strict=False), capsys, story
-    )
+    (fault, found), said = while_up(harness(Gateway, Quarry, Doorman, strict=False), capsys, story)
     assert fault.startswith("The gateway lost quarry, fake. ")  # the kit's own ends at once
     assert found["channels"]["quarry"]["reason"] == why
     assert f"channel quarry has ended: {why}" in said
 
 
-class EarlyMessagePlugin(Plugin):
+class Early(Plugin):
     """Brings a channel that receives before the others are up."""
 
     @hookimpl
@@ -342,10 +338,10 @@ class EarlyMessagePlugin(Plugin):
 
 def test_message_received_while_starting_gets_one_reply(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> list[str]:
-        pigeon = h.plugin(PigeonPlugin).pigeon
+        pigeon = h.plugin(Loft).pigeon
         await h.plugin(Gateway).host.receive(Inbound("pigeon", "7", "ann", "m2", "and?"))
         return [await pigeon.delivered.get(), await pigeon.delivered.get()]
 
-    h = harness(Gateway, PigeonPlugin, EarlyMessagePlugin, NoOperators, model=["first", "second"])
+    h = harness(Gateway, Loft, Early, Doorman, model=["first", "second"])
     assert while_up(h, capsys, story)[0] == ["first", "second"]
     assert len(h.model.requests) == 2
