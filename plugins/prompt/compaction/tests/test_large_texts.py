@@ -21,7 +21,7 @@ MARKER = re.compile(r"\n\[… (\d+) characters left out; (.*)\]\n")
 
 
 @given(text=st.text(min_size=1, max_size=300), data=st.data())
-def test_what_is_shown_and_what_is_left_out_are_the_whole(text: str, data: st.DataObject) -> None:
+def test_shown_and_omitted_parts_add_up_to_the_text(text: str, data: st.DataObject) -> None:
     room = data.draw(st.integers(0, len(text) - 1))
     shown = cut(text, room, "gone")
     marker = f"\n[… {len(text) - room} characters left out; gone]\n"
@@ -32,7 +32,7 @@ def test_what_is_shown_and_what_is_left_out_are_the_whole(text: str, data: st.Da
     )
 
 
-def test_a_large_message_is_sent_as_head_and_tail_and_stored_whole(talk: Talk) -> None:
+def test_large_message_is_sent_as_head_and_tail_and_stored_whole(talk: Talk) -> None:
     h = talk.open(**SHARE)
     said = "Look at this: " + "a" * 20_000 + " and tell me why."
     talk.say(said)
@@ -47,7 +47,7 @@ def test_a_large_message_is_sent_as_head_and_tail_and_stored_whole(talk: Talk) -
     assert stored[0].text == said
 
 
-def test_the_cut_is_the_same_in_each_request_and_process(talk: Talk) -> None:
+def test_cut_is_the_same_in_each_request_and_process(talk: Talk) -> None:
     talk.open(**SHARE)
     talk.say("a" * 20_000, [calls("look", size=1)])
     sent = texts(talk.sent)[0]
@@ -57,20 +57,20 @@ def test_the_cut_is_the_same_in_each_request_and_process(talk: Talk) -> None:
     assert talk.asked == [], "cut, it is small enough"
 
 
-def test_a_large_result_is_cut_too(talk: Talk) -> None:
+def test_large_tool_result_is_cut(talk: Talk) -> None:
     talk.open(**SHARE)
     talk.say("look", [calls("look", size=50_000)])
     assert MARKER.search(texts(talk.sent)[-1])
     assert len(texts(talk.sent)[-1]) < 5_300
 
 
-def test_what_is_pinned_is_not_cut(talk: Talk) -> None:
+def test_pinned_message_is_not_cut(talk: Talk) -> None:
     talk.open(**SHARE)
     talk.say("PIN: " + "a" * 8_000)
     assert texts(talk.sent) == ["PIN: " + "a" * 8_000]
 
 
-def test_the_providers_refusal_makes_the_cut_tighter_for_the_session(talk: Talk) -> None:
+def test_refusal_by_the_provider_tightens_the_cut_for_the_session(talk: Talk) -> None:
     talk.open(**SHARE)
     outcome = talk.say("a" * 4_000, ContextTooLong("too long"), "now it fits")
     assert outcome.text == "now it fits"
@@ -98,7 +98,7 @@ class Shelf(Plugin[NoConfig]):
 @pytest.mark.parametrize(
     ("letter", "hint"), [("a", 'fetch_artifact(id="a1")'), ("REFUSE", "ask for the part you need")]
 )
-def test_the_marker_names_the_artifact_if_there_is_one(talk: Talk, letter: str, hint: str) -> None:
+def test_cut_marker_names_the_artifact(talk: Talk, letter: str, hint: str) -> None:
     h = talk.open(Shelf, **SHARE)
     talk.say(letter * 10_000, [calls("look", size=1)])
     found = MARKER.search(texts(talk.sent)[0])

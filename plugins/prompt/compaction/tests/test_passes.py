@@ -29,7 +29,7 @@ from .conftest import SUMMARY, Talk, texts
 HEADINGS = ("## Goal", "## Decisions", "## Files and facts", "## Open ends", "## Next step")
 
 
-def test_below_the_threshold_nothing_is_done(talk: Talk) -> None:
+def test_nothing_is_compacted_below_the_threshold(talk: Talk) -> None:
     talk.grow(8)
     assert talk.asked == []
     assert len(talk.sent) == 15
@@ -38,7 +38,9 @@ def test_below_the_threshold_nothing_is_done(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("window_small", "enough"), [(512_000, 4), (100_000, 3)], ids=["75-percent", "50-percent"]
 )
-def test_the_threshold_depends_on_the_window(talk: Talk, window_small: int, enough: int) -> None:
+def test_threshold_depends_on_the_context_window(
+    talk: Talk, window_small: int, enough: int
+) -> None:
     h = talk.open(threshold_small=0.75, window_small=window_small)
     assert h.runtime.plugins.host("compaction").window("test/model") == 128_000
     talk.grow(enough - 1, size=100_000)
@@ -47,7 +49,7 @@ def test_the_threshold_depends_on_the_window(talk: Talk, window_small: int, enou
     assert len(talk.asked) == 1
 
 
-def test_a_long_conversation_keeps_head_summary_and_tail(talk: Talk) -> None:
+def test_long_conversation_keeps_head_summary_and_tail(talk: Talk) -> None:
     talk.grow(20)
     assert len(talk.asked) >= 1
     said = texts(talk.sent)
@@ -58,7 +60,7 @@ def test_a_long_conversation_keeps_head_summary_and_tail(talk: Talk) -> None:
     assert talk.heard()[:2] == ["pre_compact", "compacted"]
 
 
-def test_the_summary_is_asked_for_under_fixed_headings(talk: Talk) -> None:
+def test_summary_request_has_fixed_headings(talk: Talk) -> None:
     talk.grow(12)
     request = next(r for r in talk.harness.model.requests if r.purpose == "auxiliary")
     found = [request.system.index(f"\n{heading}\n") for heading in HEADINGS]
@@ -68,7 +70,7 @@ def test_the_summary_is_asked_for_under_fixed_headings(talk: Talk) -> None:
     assert "word 12:" not in talk.asked[0]
 
 
-def test_an_earlier_summary_is_folded_in_and_not_summarised_away(talk: Talk) -> None:
+def test_earlier_summary_is_merged_into_the_new_one(talk: Talk) -> None:
     talk.summary = f"{SUMMARY} The key is 4711."
     talk.grow(30)
     assert len(talk.asked) >= 2
@@ -78,7 +80,7 @@ def test_an_earlier_summary_is_folded_in_and_not_summarised_away(talk: Talk) -> 
     assert sum("Summary of the earlier" in text for text in texts(talk.sent)) == 1
 
 
-def test_old_results_are_pruned_first_and_that_may_be_enough(talk: Talk) -> None:
+def test_old_tool_results_are_pruned_before_a_summary(talk: Talk) -> None:
     for number in range(6):
         talk.say(f"word {number}", [calls("look", size=2_000)])
     assert talk.asked == []
@@ -88,7 +90,7 @@ def test_old_results_are_pruned_first_and_that_may_be_enough(talk: Talk) -> None
     assert talk.size < 10_240
 
 
-def test_the_middle_of_one_long_turn_is_summarised_and_its_message_stays(talk: Talk) -> None:
+def test_middle_of_a_long_turn_is_summarised_and_its_message_kept(talk: Talk) -> None:
     steps = [[f"step {n} " + "s" * 500, calls("look", size=100)] for n in range(40)]
     outcome = talk.say("build the house", *steps)
     assert outcome.text == "very well"
@@ -100,7 +102,7 @@ def test_the_middle_of_one_long_turn_is_summarised_and_its_message_stays(talk: T
     assert_alternates(talk.sent)
 
 
-def test_what_is_pinned_stays_word_for_word(talk: Talk) -> None:
+def test_pinned_message_is_kept_word_for_word(talk: Talk) -> None:
     talk.say("so far so good")
     talk.say("take note\n  PIN: the door is blue\nand go on")
     talk.say("SPIN: this is not pinned")
@@ -112,7 +114,7 @@ def test_what_is_pinned_stays_word_for_word(talk: Talk) -> None:
     assert_alternates(talk.sent)
 
 
-def test_what_is_sent_after_a_pass_is_sent_again(talk: Talk) -> None:
+def test_history_after_a_pass_keeps_a_stable_prefix(talk: Talk) -> None:
     talk.grow(12)
     before = talk.sent
     assert talk.say("on").text == "very well"
@@ -131,7 +133,9 @@ def test_what_is_sent_after_a_pass_is_sent_again(talk: Talk) -> None:
         ("s" * 11_999, "longer than what it should replace"),
     ],
 )
-def test_a_failed_summary_keeps_the_history_and_tells(talk: Talk, summary: Any, words: str) -> None:
+def test_failed_summary_keeps_the_history_and_is_reported(
+    talk: Talk, summary: Any, words: str
+) -> None:
     talk.summary = summary
     talk.grow(10)
     assert len(talk.asked) == 1
@@ -140,7 +144,7 @@ def test_a_failed_summary_keeps_the_history_and_tells(talk: Talk, summary: Any, 
     assert talk.heard() == []
 
 
-def test_a_summary_that_does_not_come_has_failed(talk: Talk) -> None:
+def test_summary_that_times_out_has_failed(talk: Talk) -> None:
     class Hangs(Plugin[NoConfig]):
         @hookimpl
         def around_model(self, ctx: Context, request: ModelRequest) -> Any:
@@ -156,14 +160,14 @@ def test_a_summary_that_does_not_come_has_failed(talk: Talk) -> None:
     assert [text for text in talk.told() if "took longer than 0.05 s" in text]
 
 
-def test_a_failed_summary_is_not_tried_again_in_the_same_turn(talk: Talk) -> None:
+def test_failed_summary_is_not_tried_again_in_the_same_turn(talk: Talk) -> None:
     talk.summary = Overloaded("no capacity")
     talk.grow(9)
     talk.say("w" * 1_000, [calls("look", size=1)], [calls("look", size=1)])
     assert len(talk.asked) == 1
 
 
-def test_two_passes_in_vain_stop_it_and_say_so_and_compact_still_works(talk: Talk) -> None:
+def test_two_failed_passes_stop_automatic_compaction_but_not_compact(talk: Talk) -> None:
     talk.summary = Overloaded("no capacity")
     talk.grow(14)
     assert len(talk.asked) == 2
@@ -180,7 +184,7 @@ def test_two_passes_in_vain_stop_it_and_say_so_and_compact_still_works(talk: Tal
     assert len(talk.asked) >= 2, "what works once is done by itself again"
 
 
-def test_what_cannot_be_freed_is_not_tried_for_ever(talk: Talk) -> None:
+def test_pass_that_frees_too_little_is_not_repeated(talk: Talk) -> None:
     talk.say("PIN: " + "p" * 12_000)
     for number in range(4):
         talk.say(f"word {number}")
@@ -188,7 +192,7 @@ def test_what_cannot_be_freed_is_not_tried_for_ever(talk: Talk) -> None:
     assert len([text for text in talk.told() if "freed less than 10%" in text]) == 1
 
 
-def test_compact_takes_a_focus_and_says_what_it_did(talk: Talk) -> None:
+def test_compact_command_takes_a_focus_and_reports_the_result(talk: Talk) -> None:
     talk.grow(6)
     answer = talk.say("/compress the colour of the door").text
     assert "12 messages became 6" in answer
@@ -198,13 +202,13 @@ def test_compact_takes_a_focus_and_says_what_it_did(talk: Talk) -> None:
     assert texts(talk.sent)[-3].startswith("word 6:")
 
 
-def test_compact_of_a_fresh_session_has_nothing_to_do(talk: Talk) -> None:
+def test_compact_command_does_nothing_in_a_new_session(talk: Talk) -> None:
     assert talk.say("/compact").text == "There is nothing to shorten yet."
     talk.say("hello")
     assert talk.say("/compact").text == "There is nothing to shorten yet."
 
 
-def test_compact_tells_when_the_summary_fails(talk: Talk) -> None:
+def test_compact_command_reports_a_failed_summary(talk: Talk) -> None:
     talk.grow(6)
     talk.summary = Overloaded("no capacity.")
     assert talk.say("/compact").text == (
@@ -212,7 +216,7 @@ def test_compact_tells_when_the_summary_fails(talk: Talk) -> None:
     )
 
 
-def test_a_request_that_is_too_long_is_shortened_once_and_sent_again(talk: Talk) -> None:
+def test_too_long_request_is_compacted_once_and_sent_again(talk: Talk) -> None:
     talk.grow(5)
     outcome = talk.say("on", ContextTooLong("too long"), "here I am")
     assert outcome.text == "here I am"
@@ -221,7 +225,7 @@ def test_a_request_that_is_too_long_is_shortened_once_and_sent_again(talk: Talk)
     assert SUMMARY in "\n".join(texts(talk.sent))
 
 
-def test_a_second_refusal_is_passed_on(talk: Talk) -> None:
+def test_second_refusal_is_raised(talk: Talk) -> None:
     talk.grow(5)
     before = talk.count()
     outcome = talk.say("on", ContextTooLong("too long"), ContextTooLong("still too long"))
@@ -230,20 +234,20 @@ def test_a_second_refusal_is_passed_on(talk: Talk) -> None:
     assert len(talk.asked) == 1
 
 
-def test_a_refusal_that_nothing_can_be_done_about_is_passed_on_at_once(talk: Talk) -> None:
+def test_refusal_is_raised_at_once_if_nothing_can_be_compacted(talk: Talk) -> None:
     outcome = talk.say("hello", ContextTooLong("too long"))
     assert (outcome.stop, outcome.text) == ("error", "too long")
     assert talk.count() == 1
 
 
-def test_a_short_conversation_gives_up_its_head_when_the_provider_insists(talk: Talk) -> None:
+def test_head_is_summarised_if_the_provider_refuses_a_short_history(talk: Talk) -> None:
     talk.say("one " + "w" * 1_000)
     assert talk.say("two", ContextTooLong("too long"), "fine").text == "fine"
     assert [message.role for message in talk.sent] == ["user", "assistant", "user"]
     assert SUMMARY in texts(talk.sent)[0]
 
 
-def test_the_count_of_the_provider_corrects_the_estimate(talk: Talk) -> None:
+def test_token_count_of_the_provider_corrects_the_estimate(talk: Talk) -> None:
     dense = [ModelResponse((TextBlock("ok"),), "end", Usage(input=2_700))]
     talk.grow(4)
     talk.say("w" * 1_000, *dense)
@@ -251,12 +255,12 @@ def test_the_count_of_the_provider_corrects_the_estimate(talk: Talk) -> None:
     assert len(talk.asked) == 1, "5,000 characters were counted as 2,700 tokens"
 
 
-def test_a_count_that_cannot_be_of_this_request_is_not_believed(talk: Talk) -> None:
+def test_implausible_token_count_is_ignored(talk: Talk) -> None:
     talk.grow(12)  # the scripted model counts 10 tokens, whatever it is sent
     assert len(talk.asked) >= 1
 
 
-def test_context_of_earlier_turns_is_dropped_before_words_are(talk: Talk) -> None:
+def test_context_of_earlier_turns_is_dropped_before_messages(talk: Talk) -> None:
     class Recalls(Plugin[NoConfig]):
         @hookimpl
         def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock:
@@ -270,7 +274,7 @@ def test_context_of_earlier_turns_is_dropped_before_words_are(talk: Talk) -> Non
     assert talk.sent[-1].context
 
 
-def test_what_another_plugin_takes_out_of_a_request_stays_out(talk: Talk) -> None:
+def test_text_redacted_by_another_plugin_stays_redacted(talk: Talk) -> None:
     class Redacts(Plugin[NoConfig]):
         """Stands before compaction, as ``redact`` does in the standard set."""
 
@@ -291,7 +295,7 @@ def test_what_another_plugin_takes_out_of_a_request_stays_out(talk: Talk) -> Non
     assert texts(talk.sent)[0].startswith("[REDACTED]")
 
 
-def test_auxiliary_requests_are_left_alone(talk: Talk) -> None:
+def test_auxiliary_requests_are_not_compacted(talk: Talk) -> None:
     long = "a" * 50_000
     host = talk.harness.runtime.plugins.host("hands")
     talk.say("hello")

@@ -20,19 +20,19 @@ def body(bench, name: str) -> str:
     return re.split(r"\n\n## |\n\n\[…", bench.context().partition(f"## {name}\n")[2])[0]
 
 
-def test_the_limit_is_reached_exactly(bench):
+def test_file_is_cut_exactly_at_the_limit(bench):
     bench.put("AGENTS.md", "😀" * 8_000)
     assert body(bench, "AGENTS.md") == "😀" * 8_000
 
 
-def test_a_long_file_keeps_seventy_and_twenty_hundredths(bench):
+def test_long_file_keeps_70_percent_head_and_20_percent_tail(bench):
     bench.put("AGENTS.md", "é" * 5_600 + "x" * 12_345 + "ü" * 1_600)
     assert body(bench, "AGENTS.md") == (
         "é" * 5_600 + "\n[… 12345 characters left out …]\n" + "ü" * 1_600
     )
 
 
-def test_soul_has_a_limit_of_its_own(make_bench):
+def test_soul_has_its_own_limit(make_bench):
     bench = make_bench(soul_max_chars=1_000)
     bench.keep("SOUL.md", "s" * 2_000)
     bench.put("AGENTS.md", "a" * 3_000)
@@ -51,7 +51,7 @@ def test_all_files_share_one_limit(bench):
     assert min(lengths[:2]) >= 3_000
 
 
-def test_what_has_no_room_is_counted(make_bench):
+def test_files_without_room_are_counted(make_bench):
     bench = make_bench(context_max_chars=1_000)
     for number in range(9):
         bench.keep(f"context/{number}.md", "x" * 900)
@@ -61,7 +61,7 @@ def test_what_has_no_room_is_counted(make_bench):
 
 
 @given(st.text(max_size=400), st.integers(1, 400), st.floats(0, 1), st.floats(0, 1))
-def test_a_cut_text_fits_and_says_what_it_lacks(text, room, head, tail):
+def test_cut_text_fits_and_counts_what_is_left_out(text, room, head, tail):
     shares = Shares(head, min(tail, 1 - head))
     found = Document.of("a", text, room).cut(room, shares)
     if len(text) <= room:
@@ -78,7 +78,7 @@ def test_a_cut_text_fits_and_says_what_it_lacks(text, room, head, tail):
 
 
 @given(st.lists(st.integers(1, 20_000), max_size=60), st.integers(1, 20_000))
-def test_sharing_is_fair(lengths, budget):
+def test_share_divides_the_limit_fairly(lengths, budget):
     rooms = share(lengths, budget)
     assert sum(rooms) <= budget
     assert all(0 < room <= length for room, length in zip(rooms, lengths, strict=False))
@@ -93,7 +93,7 @@ def test_sharing_is_fair(lengths, budget):
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_text_or_refused(data):
+def test_any_bytes_are_decoded_or_refused(data):
     try:
         text = decoded(data)
     except NotText:
@@ -113,6 +113,6 @@ def test_any_bytes_are_text_or_refused(data):
         {"tail_share": 1.1},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(values):
+def test_invalid_settings_are_refused(values):
     with pytest.raises(ValidationError):
         ContextFilesConfig(**values)

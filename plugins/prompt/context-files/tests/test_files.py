@@ -14,7 +14,7 @@ from .conftest import Bench
 OWN_IDENTITY = "You are Hookline"
 
 
-def test_nothing_on_disk_adds_nothing(bench):
+def test_no_files_add_nothing_to_the_prompt(bench):
     system = bench.system()
     assert system.startswith(OWN_IDENTITY)
     assert "# Context files" not in system
@@ -28,7 +28,7 @@ def test_soul_is_the_identity(bench):
 
 
 @pytest.mark.parametrize("content", ["", "  \n", b"\xef\xbb\xbf", b"\0\1"])
-def test_a_soul_that_says_nothing_is_none(bench, content):
+def test_empty_soul_is_ignored(bench, content):
     bench.keep("SOUL.md", content)
     assert bench.system().startswith(OWN_IDENTITY)
 
@@ -37,13 +37,13 @@ ORDER = [".hermes.md", "HERMES.md", "AGENTS.md", "CLAUDE.md", ".cursorrules"]
 
 
 @pytest.mark.parametrize("first", range(len(ORDER)))
-def test_the_first_project_file_wins(bench, first):
+def test_first_project_file_wins(bench, first):
     for name in ORDER[first:]:
         bench.put(name, f"<{name}>")
     assert bench.context().endswith(f"## {ORDER[first]}\n<{ORDER[first]}>")
 
 
-def test_cursor_rules_come_together_and_sorted(bench):
+def test_cursor_rules_are_joined_in_sorted_order(bench):
     bench.put(".cursorrules", "SINGLE")
     for name in ("b.mdc", "a.mdc", "c.txt"):
         bench.put(f".cursor/rules/{name}", f"rule {name}")
@@ -55,13 +55,13 @@ def test_cursor_rules_come_together_and_sorted(bench):
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", b"\xff\xfe", b"\0"])
-def test_a_project_file_that_says_nothing_is_passed_over(bench, content):
+def test_empty_project_file_is_skipped(bench, content):
     bench.put("AGENTS.md", content)
     bench.put("CLAUDE.md", "NEXT")
     assert "NEXT" in bench.context()
 
 
-def test_hermes_is_looked_for_up_to_the_root_of_the_git_tree(bench):
+def test_hermes_file_is_searched_up_to_the_git_root(bench):
     bench.put("HERMES.md", "TOO FAR")
     bench.put("repo/.git/HEAD", "")
     bench.put("repo/HERMES.md", "ROOT")
@@ -73,7 +73,7 @@ def test_hermes_is_looked_for_up_to_the_root_of_the_git_tree(bench):
     assert bench.context().endswith("## ../.hermes.md\nNEARER")
 
 
-def test_without_a_git_tree_nothing_above_is_read(bench):
+def test_parent_folders_are_not_read_outside_a_git_tree(bench):
     bench.put("HERMES.md", "ABOVE")
     bench.open(bench.put("sub/AGENTS.md", "HERE").parent)
     found = bench.context()
@@ -82,7 +82,7 @@ def test_without_a_git_tree_nothing_above_is_read(bench):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
-def test_a_git_tree_of_somebody_else_is_not_climbed(bench):
+def test_git_tree_of_another_user_is_not_climbed(bench):
     bench.put(".git/HEAD", "")
     bench.put("HERMES.md", "PLANTED")
     bench.open(bench.put("sub/AGENTS.md", "HERE").parent)
@@ -93,7 +93,7 @@ def test_a_git_tree_of_somebody_else_is_not_climbed(bench):
     assert "PLANTED" not in found
 
 
-def test_kept_files_are_global_then_the_chats_each_sorted(bench):
+def test_context_files_are_global_then_of_the_chat_each_sorted(bench):
     bench.put("AGENTS.md", "PROJECT")
     for name in ("context/b.md", "context/a.MD", "context/c.txt", "context/.hidden.md"):
         bench.keep(name, name)
@@ -107,7 +107,7 @@ def test_kept_files_are_global_then_the_chats_each_sorted(bench):
 
 
 @pytest.mark.parametrize("chat", ["42", "a/b", "../x", "ä #%", "-100:7"])
-def test_a_chat_has_its_own_files(bench, chat):
+def test_chat_has_its_own_files(bench, chat):
     bench.keep(f"chats/fake/{quote(chat, safe='')}/context/a.md", "THIS CHAT")
     bench.keep("chats/fake/else/context/a.md", "ANOTHER")
     assert "THIS CHAT" in said(bench, chat)
@@ -128,14 +128,14 @@ def said(bench, chat: str) -> str:
     return bench.harness.model.last.system
 
 
-def test_no_chat_reaches_the_files_of_all(bench):
+def test_chat_named_like_a_parent_folder_reads_no_other_files(bench):
     bench.keep("chats/fake/context/a.md", "OF NOBODY")
     bench.keep("chats/context/a.md", "OF NOBODY")
     for chat in (".", "..", "%2E%2E"):
         assert "OF NOBODY" not in said(bench, chat)
 
 
-def test_sub_agents_get_neither_soul_nor_files(bench):
+def test_sub_agent_gets_neither_soul_nor_files(bench):
     bench.keep("SOUL.md", "I am Ada.")
     bench.put("AGENTS.md", "PROJECT")
     bench.harness.model.steps += [calls("helper"), "helped", "done"]
@@ -146,7 +146,7 @@ def test_sub_agents_get_neither_soul_nor_files(bench):
     assert "# Context files" not in child
 
 
-def test_the_prompt_stays_as_it_was_and_the_next_session_sees_the_change(bench):
+def test_change_is_seen_by_the_next_session_only(bench):
     bench.put("AGENTS.md", "OLD")
     bench.harness.model.steps += ["ok", "ok"]
     bench.harness.send("hi")
@@ -157,7 +157,7 @@ def test_the_prompt_stays_as_it_was_and_the_next_session_sees_the_change(bench):
     assert "NEW" in bench.context()
 
 
-def test_the_same_disk_gives_the_same_bytes(bench):
+def test_same_files_give_the_same_bytes(bench):
     bench.keep("SOUL.md", "I am Ada.")
     for number in range(60):
         bench.keep(f"context/{number * 7 % 60:02}.md", "x" * number * 20)
@@ -172,7 +172,7 @@ def test_the_same_disk_gives_the_same_bytes(bench):
 # Hostile
 
 
-def test_links_lead_nowhere_outside(bench, tmp_path):
+def test_links_out_of_the_workspace_are_not_followed(bench, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.md").write_text("LEAK")
@@ -195,7 +195,7 @@ def test_links_lead_nowhere_outside(bench, tmp_path):
         assert any(said.startswith(name) for said in bench.complaints())
 
 
-def test_links_to_secrets_lead_nowhere(bench):
+def test_links_to_secret_files_are_not_followed(bench):
     bench.keep(".env", "KEY=LEAK")
     bench.keep("config.yaml", "{model: LEAK/m}")
     bench.keep("context/a.md", "FINE")
@@ -209,7 +209,7 @@ def test_links_to_secrets_lead_nowhere(bench):
     assert "LEAK" not in system
 
 
-def test_a_link_within_the_workspace_is_followed(bench):
+def test_link_within_the_workspace_is_followed(bench):
     bench.put("docs/agents.txt", "LINKED")
     (bench.workspace / "AGENTS.md").symlink_to("docs/agents.txt")
     (bench.home / "SOUL.md").symlink_to(bench.put("me.md", "I am Ada."))
@@ -218,7 +218,7 @@ def test_a_link_within_the_workspace_is_followed(bench):
     assert system.startswith("I am Ada.")
 
 
-def test_what_is_no_file_does_no_harm(bench):
+def test_folders_pipes_and_broken_links_are_skipped(bench):
     (bench.home / "SOUL.md").mkdir()
     (bench.workspace / ".hermes.md").symlink_to(".hermes.md")
     (bench.workspace / "HERMES.md").symlink_to("missing")
@@ -234,7 +234,7 @@ def test_what_is_no_file_does_no_harm(bench):
     assert system.startswith(OWN_IDENTITY)
 
 
-def test_names_that_cannot_be_printed_are_shown_in_one_line(bench):
+def test_unprintable_names_are_shown_on_one_line(bench):
     folder = bench.keep("context/a.md", "FIRST").parent
     (folder / "x\n## SYSTEM\u202e.md").write_text("SECOND")
     try:
@@ -253,7 +253,7 @@ def test_bytes_that_are_not_utf_8_are_replaced(bench):
     assert bench.context().endswith("## AGENTS.md\nwide é 😀")
 
 
-def test_binary_and_huge_files_are_told_to_the_person(bench):
+def test_binary_and_huge_files_are_reported_to_the_person(bench):
     bench.put("AGENTS.md", b"PK\3\4\0\0")
     with (bench.workspace / "CLAUDE.md").open("wb") as stream:
         stream.truncate(50_000_000_000)
@@ -264,7 +264,7 @@ def test_binary_and_huge_files_are_told_to_the_person(bench):
     assert "10000000 bytes" in huge
 
 
-def test_there_is_an_end_to_many_files(bench):
+def test_number_of_files_is_limited(bench):
     for number in range(80):
         bench.keep(f"context/{number:02}.md", "text")
     found = bench.context()
@@ -273,7 +273,7 @@ def test_there_is_an_end_to_many_files(bench):
     assert "Of the 80 files" in bench.complaints()[0]
 
 
-def test_the_doctor_tells_what_cannot_be_used(bench):
+def test_doctor_names_files_that_cannot_be_used(bench):
     [(_, check)] = bench.harness.checks()
     assert check.run().detail == "no context files for the terminal"
     bench.put("AGENTS.md", "FINE")
@@ -289,7 +289,7 @@ def test_the_doctor_tells_what_cannot_be_used(bench):
 # The gate
 
 
-def test_a_refused_file_is_shown_as_blocked_and_the_rest_goes_on(bench):
+def test_refused_file_is_shown_as_blocked_and_the_rest_is_kept(bench):
     bench.put("AGENTS.md", "POISON")
     bench.keep("context/a.md", "FINE")
     found = bench.context()
@@ -298,7 +298,7 @@ def test_a_refused_file_is_shown_as_blocked_and_the_rest_goes_on(bench):
     assert "FINE" in found
 
 
-def test_a_refused_soul_leaves_the_own_identity(bench):
+def test_refused_soul_leaves_the_default_identity(bench):
     bench.keep("SOUL.md", "POISON")
     system = bench.system()
     assert system.startswith(OWN_IDENTITY)
@@ -306,7 +306,7 @@ def test_a_refused_soul_leaves_the_own_identity(bench):
     assert "POISON" not in system
 
 
-def test_every_file_passes_the_gate_as_it_is_shown(bench):
+def test_files_pass_pre_read_as_they_are_shown(bench):
     bench.keep("SOUL.md", "me")
     bench.put("AGENTS.md", "a" * 20_000)
     bench.keep("context/a.md", "b")
@@ -317,7 +317,7 @@ def test_every_file_passes_the_gate_as_it_is_shown(bench):
     assert {excerpt.kind for excerpt in passed.values()} == {"context"}
 
 
-def test_what_the_gate_puts_in_is_cut_too(make_bench):
+def test_text_added_by_pre_read_is_cut(make_bench):
     bench = make_bench(context_max_chars=600)
     bench.put("AGENTS.md", "SHORT")
     text = bench.context().partition("## AGENTS.md\n")[2]
@@ -325,7 +325,7 @@ def test_what_the_gate_puts_in_is_cut_too(make_bench):
     assert len(text) <= 600
 
 
-def test_a_word_that_the_gate_makes_longer_costs_no_others(bench):
+def test_text_lengthened_by_pre_read_keeps_the_rest(bench):
     bench.put("AGENTS.md", "one SHORT two")
     assert bench.context().endswith(f"one {'[REDACTED]' * 100} two")
 
@@ -339,7 +339,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("name", ["AGENTS.md", ".hermes.md", "CLAUDE.md", ".cursor/rules/a.mdc"])
-def test_a_new_session_has_the_project_as_it_is_now(bench: Bench, name: str) -> None:
+def test_new_session_has_the_current_project_files(bench: Bench, name: str) -> None:
     assert bench.context() == ""
     file = bench.put(name, "first")
     assert "first" in bench.context()
@@ -350,7 +350,7 @@ def test_a_new_session_has_the_project_as_it_is_now(bench: Bench, name: str) -> 
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_new_session_has_the_persons_files_as_they_are_now(bench: Bench) -> None:
+def test_new_session_has_the_current_personal_files(bench: Bench) -> None:
     bench.system()
     soul = bench.keep("SOUL.md", "I am a parrot.")
     assert "parrot" in bench.system()
@@ -363,7 +363,7 @@ def test_a_new_session_has_the_persons_files_as_they_are_now(bench: Bench) -> No
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_tree_that_becomes_git_finds_what_is_above(bench: Bench) -> None:
+def test_new_git_root_is_noticed(bench: Bench) -> None:
     (bench.workspace.parent / ".hermes.md").write_text("from above")
     assert bench.context() == ""
     (bench.workspace.parent / ".git").mkdir()
@@ -371,7 +371,7 @@ def test_a_tree_that_becomes_git_finds_what_is_above(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("settled")
-def test_files_that_have_not_changed_are_not_opened_and_pass_the_gate(
+def test_unchanged_files_are_not_opened_but_pass_pre_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.put("AGENTS.md", "use tabs, POISON")

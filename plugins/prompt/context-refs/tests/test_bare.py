@@ -41,7 +41,7 @@ def shelf(desk):
         ('@"my notes/"', "a.txt"),
     ],
 )
-def test_what_is_there_is_attached(shelf, reference, expected):
+def test_existing_path_is_attached(shelf, reference, expected):
     turn = shelf(f"what is in ({reference})?")
     assert turn.items == {reference: expected}
     assert turn.warnings == []
@@ -57,35 +57,35 @@ def test_what_is_there_is_attached(shelf, reference, expected):
         "@../nothing-there",
     ],
 )
-def test_what_is_not_there_means_nothing(shelf, text):
+def test_unknown_name_is_no_reference(shelf, text):
     turn = shelf(text)
     assert turn.context == ""
     assert turn.notices == []
 
 
-def test_a_file_that_is_not_there_is_told(shelf):
+def test_missing_file_is_reported(shelf):
     turn = shelf("@src/gone.py:1-2 and @alice and @src/app.py?")
     assert turn.notices == ["There is no file src/gone.py in the workspace."]
     assert turn.told == ["Attached: src/app.py (3 lines)"]
 
 
-def test_a_file_of_that_name_makes_it_a_reference(desk):
+def test_existing_file_makes_a_word_a_reference(desk):
     desk.put("property", "text")
     assert desk("@property").items == {"@property": "text"}
 
 
-def test_both_spellings_attach_once(shelf):
+def test_bare_and_file_reference_attach_once(shelf):
     assert list(shelf("@src/app.py and @file:src/app.py").items) == ["@src/app.py"]
 
 
-def test_a_reversed_range_is_told(shelf):
+def test_reversed_range_is_reported(shelf):
     turn = shelf("@src/app.py:3-1")
     assert turn.items == {}
     assert "ends before it begins" in turn.warnings[0]
 
 
 @pytest.mark.parametrize("reference", ["@.env", "@link.txt", "@../outside.txt", "@{outside}"])
-def test_what_may_not_be_read_is_refused_with_a_warning(shelf, tmp_path, reference):
+def test_forbidden_file_is_refused_with_a_warning(shelf, tmp_path, reference):
     outside = tmp_path / "outside.txt"
     outside.write_text("private")
     (shelf.workspace / "link.txt").symlink_to(outside)
@@ -96,7 +96,7 @@ def test_what_may_not_be_read_is_refused_with_a_warning(shelf, tmp_path, referen
     assert "hunter2" not in turn.context
 
 
-def test_nobody_else_learns_what_is_outside(shelf, tmp_path):
+def test_existence_of_outside_files_is_shown_to_the_operator_only(shelf, tmp_path):
     (tmp_path / "outside.txt").touch()
 
     class Paths(SimpleNamespace):
@@ -110,13 +110,13 @@ def test_nobody_else_learns_what_is_outside(shelf, tmp_path):
     assert len(asyncio.run(settled(found, paths, operator=True))) == 2
 
 
-def test_a_page_of_decorators_does_not_hide_a_file(shelf):
+def test_many_at_signs_do_not_hide_a_file(shelf):
     text = " ".join(f"@name{n}" for n in range(LOOKED_AT - 1))
     assert list(shelf(f"{text} @src/app.py").items) == ["@src/app.py"]
 
 
 @pytest.mark.parametrize("reference", ["@shots/a.png", "@file:shots/a.png", '@"shots/a b.PNG"'])
-def test_a_picture_goes_with_the_message(desk, reference):
+def test_picture_is_attached_to_the_message(desk, reference):
     desk.put("shots/a.png", PNG)
     desk.put("shots/a b.PNG", PNG)
     turn = desk(f"what is on {reference}?")
@@ -127,7 +127,7 @@ def test_a_picture_goes_with_the_message(desk, reference):
     assert turn.warnings == []
 
 
-def test_what_is_only_called_a_picture_is_none(desk):
+def test_file_with_a_picture_suffix_only_is_not_attached(desk):
     desk.put("a.png", b"\0\1\2")
     turn = desk("@a.png and @gone.png")
     assert turn.items == {}
@@ -135,7 +135,7 @@ def test_what_is_only_called_a_picture_is_none(desk):
     assert not any(isinstance(b, ImageBlock) for b in desk.harness.model.last.messages[-1].blocks)
 
 
-def test_a_picture_is_attached_once(desk):
+def test_picture_is_attached_once(desk):
     desk.put("a.png", PNG)
     desk("@a.png @file:a.png @./a.png")
     blocks = desk.harness.model.last.messages[-1].blocks

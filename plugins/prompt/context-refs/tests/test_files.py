@@ -9,7 +9,7 @@ from hookline_context_refs import ContextRefs
 from hookline_hookspecs import Deny, Excerpt, NoConfig, Plugin, hookimpl
 
 
-def test_a_file_goes_into_the_context_and_the_words_stay(desk):
+def test_file_goes_into_the_context_and_the_message_stays(desk):
     desk.put("src/app.py", "a < b && c\n")
     text = "what does (@file:src/app.py), do?"
     turn = desk(text)
@@ -19,11 +19,11 @@ def test_a_file_goes_into_the_context_and_the_words_stay(desk):
     assert turn.warnings == turn.notices == []
 
 
-def test_without_a_reference_there_is_no_block(desk):
+def test_message_without_a_reference_adds_no_block(desk):
     assert "attached-context" not in desk("mail me@file.com about it").context
 
 
-def test_what_somebody_else_wrote_attaches_nothing(desk):
+def test_forwarded_message_attaches_nothing(desk):
     desk.put("notes.md", "of the person alone")
     h = desk.harness
 
@@ -53,14 +53,14 @@ def test_content_cannot_close_the_element(desk):
         ("@file:./n.txt:1-2", "l1\nl2"),
     ],
 )
-def test_lines(desk, reference, expected):
+def test_line_ranges_are_attached(desk, reference, expected):
     desk.put("n.txt", "l1\nl2\nl3\nl4\nl5\n")
     turn = desk(reference)
     assert turn.items == {reference: expected}
     assert turn.warnings == []
 
 
-def test_a_range_that_ends_past_the_end_shows_what_there_is_and_says_so(desk):
+def test_range_past_the_end_is_shortened_with_a_note(desk):
     desk.put("n.txt", "l1\nl2\nl3")
     turn = desk("@file:n.txt:2-9")
     assert turn.items == {"@file:n.txt:2-9": "l2\nl3"}
@@ -78,7 +78,7 @@ def test_a_range_that_ends_past_the_end_shows_what_there_is_and_says_so(desk):
         (b"form\x0cfeed\xe2\x80\xa8one line\n", "form\x0cfeed\u2028one line\n"),
     ],
 )
-def test_marks_and_line_endings(desk, data, expected):
+def test_bom_and_line_endings_are_normalised(desk, data, expected):
     desk.put("t.txt", data)
     assert desk("@file:t.txt").items == {"@file:t.txt": expected}
 
@@ -89,14 +89,14 @@ def test_lines_are_counted_as_editors_do(desk):
     assert turn.items == {"@file:t.txt:2": "form\x0cfeed\u2028same", "@file:t.txt:3": "three"}
 
 
-def test_an_empty_file_is_no_failure(desk):
+def test_empty_file_is_attached_as_empty(desk):
     desk.put("e.txt")
     turn = desk("@file:e.txt")
     assert turn.items == {"@file:e.txt": "(empty file)"}
     assert turn.warnings == []
 
 
-def test_quoted_names(desk):
+def test_quoted_names_are_attached(desk):
     desk.put("my notes/with spaces.md", "a\nb\n")
     turn = desk('see @file:"my notes/with spaces.md":2 and @folder:"my notes".')
     assert turn.items == {
@@ -105,7 +105,7 @@ def test_quoted_names(desk):
     }
 
 
-def test_the_same_file_is_attached_once_however_it_is_written(desk):
+def test_same_file_is_attached_once_in_any_spelling(desk):
     desk.put("a.md", "x")
     (desk.workspace / "link.md").symlink_to("a.md")
     turn = desk('@file:a.md, @file:./a.md @file:"a.md" @file:link.md @file:a.md')
@@ -148,7 +148,7 @@ def test_the_same_file_is_attached_once_however_it_is_written(desk):
         ("@folder:/", "outside the workspace"),
     ],
 )
-def test_what_cannot_be_attached_is_told_in_the_turn(desk, reference, word):
+def test_unattachable_files_are_reported(desk, reference, word):
     desk.put("a.txt", "1\n2\n3\n")
     desk.put("empty.txt")
     desk.put("sub/x", "x")
@@ -172,7 +172,7 @@ def test_what_cannot_be_attached_is_told_in_the_turn(desk, reference, word):
     assert reference in turn.message.replace("\ufffd", "\0")
 
 
-def test_one_bad_reference_does_not_take_the_others_along(desk):
+def test_invalid_reference_does_not_affect_the_others(desk):
     desk.put("a.txt", "A")
     desk.put("b.txt", "B")
     turn = desk("@file:a.txt @file:nope @file:b.txt @folder:nope")
@@ -181,19 +181,19 @@ def test_one_bad_reference_does_not_take_the_others_along(desk):
 
 
 @pytest.mark.parametrize(("size", "shown"), [(65_536, 65_536), (65_537, 65_536), (90_000, 65_536)])
-def test_the_first_65536_characters_of_a_file_are_shown(desk, size, shown):
+def test_first_65536_characters_of_a_file_are_shown(desk, size, shown):
     desk.put("long.txt", "ä" * size)
     text = desk("@file:long.txt").items["@file:long.txt"]
     assert text.count("ä") == shown
     assert (f"{size - shown} characters left out" in text) == (size > shown)
 
 
-def test_a_file_of_512_kb_is_taken(desk):
+def test_file_of_512_kb_is_accepted(desk):
     desk.put("edge.txt", b"x" * 524_288)
     assert desk("@file:edge.txt").warnings == []
 
 
-def test_a_folder(desk):
+def test_folder_is_listed(desk):
     for name in ("b.py", "a/inner.py", "a/deep/er.py", "Z.md", ".github/ci.yml", "venv/bin/x"):
         desk.put(name)
     turn = desk("@folder:. and @folder:a/")
@@ -203,7 +203,7 @@ def test_a_folder(desk):
     }
 
 
-def test_a_folder_leaves_out_what_may_not_be_read(desk):
+def test_folder_listing_omits_forbidden_files(desk):
     desk.put("a.py")
     desk.put(".env", "x")
     desk.put("keys/id_rsa", "x")
@@ -213,13 +213,13 @@ def test_a_folder_leaves_out_what_may_not_be_read(desk):
     assert turn.items == {"@folder:.": "a.py\nalso/\nkeys/"}
 
 
-def test_an_empty_folder(desk):
+def test_empty_folder_is_listed_as_empty(desk):
     (desk.workspace / "void").mkdir()
     assert desk("@folder:void").items == {"@folder:void": "(empty)"}
 
 
 @pytest.mark.parametrize(("count", "left_out"), [(200, 0), (201, 1), (260, 60)])
-def test_200_entries_of_a_folder_the_nearest_first(desk, count, left_out):
+def test_folder_listing_has_200_entries_nearest_first(desk, count, left_out):
     for number in range(count - 1):
         desk.put(f"f{number:03}.txt")
     desk.put("zz/inner.txt")
@@ -233,7 +233,7 @@ def test_200_entries_of_a_folder_the_nearest_first(desk, count, left_out):
     assert lines[-1] == f"[… at least {expected} more entries left out]"
 
 
-def test_a_name_that_is_no_text_is_listed(desk):
+def test_undecodable_name_is_listed(desk):
     (desk.workspace / os.fsdecode(b"\xff.txt")).touch()
     desk.put("a.txt")
     assert desk("@folder:.").items == {"@folder:.": "a.txt\n\ufffd.txt"}
@@ -252,7 +252,7 @@ class Gate(Plugin[NoConfig]):
         return Excerpt(excerpt.kind, excerpt.source, excerpt.text.replace("secret", "######"))
 
 
-def test_every_text_passes_the_gate(make_desk):
+def test_attached_texts_pass_pre_read(make_desk):
     Gate.seen = []
     desk = make_desk(Gate)
     desk.put("good.md", "a secret here")
@@ -268,7 +268,7 @@ def test_every_text_passes_the_gate(make_desk):
     ]
 
 
-def test_what_a_sub_agent_is_told_is_not_parsed(desk):
+def test_task_of_a_sub_agent_is_not_parsed(desk):
     desk.put("a.txt", "A")
 
     async def nested():
@@ -280,7 +280,7 @@ def test_what_a_sub_agent_is_told_is_not_parsed(desk):
     assert "attached-context" not in desk.harness.model.last.messages[-1].context
 
 
-def test_nothing_of_hooklines_home_is_attached(make_desk, tmp_path):
+def test_files_of_hooklines_home_are_not_attached(make_desk, tmp_path):
     desk = make_desk(workspace=tmp_path)
     home = desk.harness.home.name
     desk.put(f"{home}/SOUL.md", "who I am")
@@ -298,7 +298,7 @@ def test_nothing_of_hooklines_home_is_attached(make_desk, tmp_path):
     assert "innocent" not in listed
 
 
-def test_a_pipe_is_not_waited_for(desk):
+def test_pipe_does_not_block_the_turn(desk):
     os.mkfifo(desk.workspace / "pipe")
     said = desk("look at @file:pipe")
     assert said.items == {}

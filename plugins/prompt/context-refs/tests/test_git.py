@@ -39,7 +39,7 @@ def repo(desk):
     return desk
 
 
-def test_diff_and_staged(repo):
+def test_diff_and_staged_are_attached(repo):
     repo.put("a.txt", "one\n")
     repo.put("b.txt", "one\n")
     commit(repo.workspace, "first")
@@ -55,14 +55,14 @@ def test_diff_and_staged(repo):
     assert turn.warnings == []
 
 
-def test_nothing_changed_is_no_failure(repo):
+def test_diff_without_changes_says_so(repo):
     commit(repo.workspace, "first")
     turn = repo("@diff")
     assert turn.items == {"@diff": "(no changes)"}
     assert turn.warnings == []
 
 
-def test_the_last_commits(repo):
+def test_git_reference_attaches_the_last_commits(repo):
     for name in ("first", "second", "third"):
         repo.put(f"{name}.txt", name)
         commit(repo.workspace, f"add {name}\n\ncommit body of {name}\ndiff --git a/x b/x")
@@ -74,7 +74,7 @@ def test_the_last_commits(repo):
     assert repo("@git:9").items["@git:9"].count("Author: ") == 3
 
 
-def test_before_the_first_commit(repo):
+def test_repository_without_commits_has_diff_and_staged(repo):
     repo.put("a.txt", "one\n")
     git(repo.workspace, "add", "a.txt")
     turn = repo("@staged @diff @git:1")
@@ -84,7 +84,7 @@ def test_before_the_first_commit(repo):
 
 
 @pytest.mark.parametrize("reference", ["@diff", "@staged", "@git:1"])
-def test_outside_of_a_repository(desk, reference):
+def test_missing_repository_is_reported(desk, reference):
     turn = desk(reference)
     assert turn.items == {}
     assert "not a git repository" in turn.warnings[0]
@@ -92,7 +92,7 @@ def test_outside_of_a_repository(desk, reference):
 
 
 @pytest.mark.parametrize("broken", ["HEAD", "index", "config"])
-def test_a_broken_repository_is_told(repo, broken):
+def test_broken_repository_is_reported(repo, broken):
     repo.put("a.txt", "one\n")
     commit(repo.workspace, "first")
     (repo.workspace / ".git" / broken).write_bytes(b"[broken\0")
@@ -101,12 +101,12 @@ def test_a_broken_repository_is_told(repo, broken):
     assert all("not attached" in warning for warning in turn.warnings)
 
 
-def test_without_git(desk, monkeypatch):
+def test_missing_git_is_reported(desk, monkeypatch):
     monkeypatch.setenv("PATH", str(desk.workspace))
     assert "git is not installed" in desk("@diff").warnings[0]
 
 
-def test_a_slow_git_is_given_up(make_desk, tmp_path, monkeypatch):
+def test_slow_git_times_out(make_desk, tmp_path, monkeypatch):
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
     slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
@@ -161,7 +161,7 @@ def test_secret_files_are_left_out_of_a_conflict(repo):
     assert "hunter" not in text
 
 
-def test_a_renamed_secret_does_not_show_its_old_name_as_harmless(repo):
+def test_renamed_secret_file_is_not_shown(repo):
     repo.put(".env", "TOKEN=hunter2\n" * 20)
     commit(repo.workspace, "first")
     git(repo.workspace, "mv", ".env", ".env.local")
@@ -169,7 +169,7 @@ def test_a_renamed_secret_does_not_show_its_old_name_as_harmless(repo):
     assert "hunter2" not in turn.context
 
 
-def test_a_workspace_inside_a_larger_repository(make_desk, tmp_path):
+def test_diff_covers_only_a_workspace_within_its_repository(make_desk, tmp_path):
     top = tmp_path / "top"
     desk = make_desk(workspace=top / "work")
     git(top, "init", "--quiet")
@@ -185,7 +185,7 @@ def test_a_workspace_inside_a_larger_repository(make_desk, tmp_path):
     assert "private.txt" not in turn.context
 
 
-def test_a_work_tree_elsewhere_is_not_shown(repo, tmp_path):
+def test_work_tree_elsewhere_is_not_shown(repo, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     repo.put("a.txt", "one\n")
@@ -197,7 +197,7 @@ def test_a_work_tree_elsewhere_is_not_shown(repo, tmp_path):
     assert "hunter2" not in turn.context
 
 
-def test_linked_work_trees_and_shallow_clones(make_desk, tmp_path):
+def test_linked_work_trees_and_shallow_clones_work(make_desk, tmp_path):
     origin = tmp_path / "origin"
     origin.mkdir()
     git(origin, "init", "--quiet")
@@ -214,7 +214,7 @@ def test_linked_work_trees_and_shallow_clones(make_desk, tmp_path):
         assert "commit 2" in turn.items["@git:1"]
 
 
-def test_a_repository_with_sha256(desk):
+def test_sha256_repository_works(desk):
     git(desk.workspace, "init", "--quiet", "--object-format=sha256")
     desk.put("a.txt", "one\n")
     commit(desk.workspace, "first")
@@ -222,7 +222,7 @@ def test_a_repository_with_sha256(desk):
     assert "+two" in desk("@diff").items["@diff"]
 
 
-def test_a_split_index(repo):
+def test_split_index_works(repo):
     repo.put("a.txt", "one\n")
     commit(repo.workspace, "first")
     git(repo.workspace, "update-index", "--split-index")
@@ -230,7 +230,7 @@ def test_a_split_index(repo):
     assert "+two" in repo("@diff").items["@diff"]
 
 
-def test_line_endings_are_compared_as_the_repository_says(repo):
+def test_diff_follows_the_line_ending_settings_of_the_repository(repo):
     git(repo.workspace, "config", "core.autocrlf", "true")
     repo.put("a.txt", "one\r\n")
     commit(repo.workspace, "first")
@@ -238,7 +238,7 @@ def test_line_endings_are_compared_as_the_repository_says(repo):
     assert repo("@diff").items == {"@diff": "(no changes)"}
 
 
-def test_nothing_that_a_repository_names_is_run(repo, tmp_path, monkeypatch):
+def test_programs_named_by_a_repository_are_not_run(repo, tmp_path, monkeypatch):
     mark = tmp_path / "ran"
     script = tmp_path / "evil.sh"
     script.write_text(f'#!/bin/sh\necho "$0 $@" >> {mark}\ncat\n')
@@ -295,7 +295,7 @@ def test_nothing_that_a_repository_names_is_run(repo, tmp_path, monkeypatch):
     assert (repo.workspace / ".git/index").read_bytes() == before
 
 
-def test_32_kb_of_a_diff_are_shown(repo):
+def test_first_32_kb_of_a_diff_are_shown(repo):
     repo.put("a.txt", "")
     commit(repo.workspace, "first")
     repo.put("a.txt", "ä" * 60_000 + "\n")
@@ -305,7 +305,7 @@ def test_32_kb_of_a_diff_are_shown(repo):
     assert "characters left out" in note
 
 
-def test_an_endless_diff_is_bounded(repo):
+def test_endless_diff_is_bounded(repo):
     repo.put("a.txt", "")
     commit(repo.workspace, "first")
     repo.put("a.txt", ("x" * 99 + "\n") * 100_000)
@@ -338,7 +338,7 @@ def _quoted(name):
 
 
 @given(st.lists(st.tuples(PART, st.booleans()), max_size=5, unique_by=lambda pair: pair[0]))
-def test_every_part_of_a_patch_is_kept_or_left_out_by_its_name(files):
+def test_parts_of_a_patch_are_filtered_by_file_name(files):
     patch = ""
     for number, (name, _) in enumerate(files):
         patch += f"diff --git {_quoted('a/' + name)} {_quoted('b/' + name)}\n"

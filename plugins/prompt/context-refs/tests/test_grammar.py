@@ -56,7 +56,7 @@ def read_bare(text):
         ("@url:HTTP://example.org", ("url", "HTTP://example.org", None)),
     ],
 )
-def test_a_reference(text, expected):
+def test_text_is_a_reference(text, expected):
     assert read(text) == [expected]
     assert references(text)[0].problem == ""
 
@@ -88,7 +88,7 @@ def test_a_reference(text, expected):
         "",
     ],
 )
-def test_no_reference(text):
+def test_text_is_no_reference(text):
     assert read(text) == []
 
 
@@ -117,7 +117,7 @@ def test_no_reference(text):
         "@url:file:///etc/passwd",
     ],
 )
-def test_a_reference_that_cannot_mean_anything_says_so(text):
+def test_invalid_reference_says_why(text):
     (one,) = references(text)
     assert one.problem
 
@@ -143,7 +143,7 @@ def test_a_reference_that_cannot_mean_anything_says_so(text):
         ('@"a:10"', ("a:10", None, "")),
     ],
 )
-def test_a_bare_name_may_be_a_reference(text, expected):
+def test_bare_name_may_be_a_reference(text, expected):
     assert read_bare(text) == [expected]
     assert read(text) == []
 
@@ -164,11 +164,11 @@ def test_a_bare_name_may_be_a_reference(text, expected):
         "a@b.py",
     ],
 )
-def test_no_bare_name(text):
+def test_text_is_no_bare_name(text):
     assert read_bare(text) == []
 
 
-def test_a_line_with_more_digits_than_python_reads_is_only_far_away():
+def test_line_number_with_thousands_of_digits_is_accepted():
     (one,) = references(f"@file:a.py:1-{'9' * 5000}")
     assert one.lines is not None
     assert one.lines[0] == 1
@@ -176,7 +176,7 @@ def test_a_line_with_more_digits_than_python_reads_is_only_far_away():
     assert not one.problem
 
 
-def test_the_same_reference_comes_once():
+def test_repeated_reference_is_read_once():
     assert read("@file:a @diff @file:a, (@diff) @file:a:1 @file:a:1-1") == [
         ("file", "a", None),
         ("diff", "", None),
@@ -213,7 +213,7 @@ def _reference(draw):
 
 
 @given(st.lists(st.tuples(WORD, BEFORE, _reference(), AFTER), max_size=6), WORD)
-def test_references_are_found_wherever_they_stand(parts, end):
+def test_references_are_found_anywhere_in_a_text(parts, end):
     text, expected = "", []
     for number, (word, before, (written, meaning), after) in enumerate(parts):
         before = before if text == "" and not word and number == 0 else f" {before}"
@@ -238,7 +238,7 @@ HOSTILE = st.sampled_from(
 
 
 @given(st.lists(HOSTILE, max_size=25).map("".join))
-def test_what_is_found_stands_in_the_text_and_means_the_same_alone(text):
+def test_found_reference_parses_the_same_on_its_own(text):
     for one in references(text):
         assert one.raw in text
         again = references(one.raw)
@@ -248,7 +248,7 @@ def test_what_is_found_stands_in_the_text_and_means_the_same_alone(text):
 
 
 @given(WORD, BEFORE, NAMES, st.integers(1, 99), st.booleans(), AFTER)
-def test_a_bare_path_is_found_wherever_it_stands(word, before, name, line, quoted, after):
+def test_bare_path_is_found_anywhere_in_a_text(word, before, name, line, quoted, after):
     name = f"{name} {name}" if quoted else name
     written = f'@"{name}"' if quoted else f"@{name}"
     whole = "" if quoted else f"{name}:{line}-99"
@@ -257,13 +257,13 @@ def test_a_bare_path_is_found_wherever_it_stands(word, before, name, line, quote
 
 
 @given(WORD, NAMES, st.sampled_from("abz09_/.-'\"`<>=@文\0\u200b"))
-def test_after_a_character_that_is_neither_space_nor_bracket_nothing_begins(word, name, glued):
+def test_reference_begins_only_after_a_space_or_bracket(word, name, glued):
     assert read(f"{word}{glued}@file:{name}") == []
     assert read_bare(f"{word}{glued}@{name}") == []
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read(text):
+def test_any_text_can_be_parsed(text):
     references(text)
 
 
@@ -281,7 +281,7 @@ def test_any_text_is_read(text):
     ],
 )
 @pytest.mark.slow
-def test_very_long_texts_are_read(piece):
+def test_very_long_texts_are_parsed_quickly(piece):
     references(piece * 200_000)
     references("@file:" + piece * 200_000)
     references('@file:"' + piece * 200_000)

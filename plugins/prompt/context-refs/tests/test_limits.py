@@ -10,7 +10,7 @@ from hookline_context_refs import ContextRefsConfig
 from pydantic import ValidationError
 
 
-def test_up_to_a_quarter_of_the_window_nothing_is_said(desk):
+def test_attachments_up_to_a_quarter_of_the_window_give_no_warning(desk):
     # 2 files of 64,000 characters are 32,000 tokens, a quarter of an unknown model's 128,000.
     desk.put("a.txt", "a" * 64_000)
     desk.put("b.txt", "b" * 64_000)
@@ -19,7 +19,7 @@ def test_up_to_a_quarter_of_the_window_nothing_is_said(desk):
     assert turn.warnings == []
 
 
-def test_above_a_quarter_a_warning_is_given(desk):
+def test_attachments_above_a_quarter_of_the_window_give_a_warning(desk):
     desk.put("a.txt", "a" * 64_000)
     desk.put("b.txt", "b" * 64_004)
     turn = desk("@file:a.txt @file:b.txt")
@@ -28,7 +28,7 @@ def test_above_a_quarter_a_warning_is_given(desk):
     assert turn.notices
 
 
-def test_half_of_the_window_is_never_exceeded(desk):
+def test_attachments_never_exceed_half_of_the_window(desk):
     names = "abcdef"
     for name in names:
         desk.put(f"{name}.txt", name * 64_000)
@@ -49,7 +49,7 @@ def test_characters_are_counted_as_they_are_sent(desk):
     assert "b.txt is not attached" in turn.warnings[0]
 
 
-def test_the_window_is_the_models(make_desk, monkeypatch):
+def test_window_is_that_of_the_model(make_desk, monkeypatch):
     desk = make_desk()
     monkeypatch.setattr(desk.harness.runtime.engine.providers, "window", lambda model: 1_000)
     desk.put("a.txt", "a" * 1_996)
@@ -59,7 +59,7 @@ def test_the_window_is_the_models(make_desk, monkeypatch):
     assert "window of 1000 tokens" in turn.warnings[0]
 
 
-def test_a_message_of_too_many_references(desk):
+def test_number_of_references_is_limited(desk):
     for number in range(60):
         desk.put(f"{number}.txt", str(number))
     turn = desk(" ".join(f"@file:{number}.txt" for number in range(60)))
@@ -67,7 +67,7 @@ def test_a_message_of_too_many_references(desk):
     assert "first 50 of 60" in turn.warnings[0]
 
 
-def test_the_limits_are_settings(make_desk):
+def test_limits_can_be_configured(make_desk):
     desk = make_desk(config={"file_max_chars": 5, "folder_max_entries": 1, "file_max_bytes": 9})
     desk.put("a.txt", "123456789")
     desk.put("b.txt", "1234567890")
@@ -79,20 +79,20 @@ def test_the_limits_are_settings(make_desk):
     assert "larger than 9 bytes" in turn.warnings[0]
 
 
-def test_every_setting_is_described_and_refuses_nonsense():
+def test_settings_are_described_and_reject_invalid_values():
     for name, field in ContextRefsConfig.model_fields.items():
         assert field.description
         with pytest.raises(ValidationError):
             ContextRefsConfig(**{name: 0})
 
 
-def test_a_message_of_a_megabyte(desk):
+def test_message_of_a_megabyte_is_parsed(desk):
     turn = desk('@file:"x ' + "@file:a:1- (@diff) \0 @" * 50_000)
     assert turn.items == {}
     assert len(turn.warnings) == 3
 
 
-def test_importing_the_plugin_imports_nothing_heavy():
+def test_plugin_import_loads_nothing_heavy():
     code = (
         "import sys, hookline_context_refs; "
         "sys.exit(bool({'markdownify', 'bs4', 'asyncio.subprocess'} & set(sys.modules)))"

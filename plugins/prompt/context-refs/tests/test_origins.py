@@ -64,12 +64,12 @@ def read(make_desk: Callable[..., Any]) -> Callable[[str], set[Origin]]:
     return in_turn
 
 
-def test_a_file_that_came_from_outside_marks_the_turn(read: Any) -> None:
+def test_file_from_outside_gives_its_origin_to_the_turn(read: Any) -> None:
     assert read("see @file:cloned.md") == {REPOSITORY}
     assert read("see @file:own.md") == set()
 
 
-def test_so_does_a_patch_of_it(read: Any) -> None:
+def test_patch_of_a_file_from_outside_gives_its_origin_to_the_turn(read: Any) -> None:
     assert read("see @staged") == set()
     subprocess.run(["git", "-C", str(read.desk.workspace), "add", "cloned.md"], check=True)
     assert read("see @staged now") == {REPOSITORY}

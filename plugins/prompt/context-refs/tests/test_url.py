@@ -76,19 +76,19 @@ def online(make_desk):
         ("/empty", "(empty page)"),
     ],
 )
-def test_a_page(online, server, path, expected):
+def test_page_is_attached(online, server, path, expected):
     turn = online(f"read (@url:{server.url}{path}), please")
     assert turn.items == {f"@url:{server.url}{path}": expected}
     assert turn.warnings == []
 
 
-def test_a_page_is_from_outside(online, server):
+def test_page_gives_its_origin_to_the_turn(online, server):
     online(f"@url:{server.url}/plain")
     message = online.harness.model.last.messages[-1]
     assert Origin("outside", f"{server.url}/plain") in message.origins
 
 
-def test_a_page_nested_beyond_measure(online, server):
+def test_deeply_nested_page_is_attached(online, server):
     turn = online(f"@url:{server.url}/deep")
     assert "<div>" in turn.items[f"@url:{server.url}/deep"]
 
@@ -103,40 +103,40 @@ def test_a_page_nested_beyond_measure(online, server):
         ("/broken", "binary"),
     ],
 )
-def test_a_page_that_is_none(online, server, path, word):
+def test_url_without_a_readable_page_is_reported(online, server, path, word):
     turn = online(f"@url:{server.url}{path}")
     assert turn.items == {}
     assert word in turn.warnings[0]
     assert turn.notices
 
 
-def test_a_private_address_is_refused(desk, server):
+def test_private_address_is_refused(desk, server):
     turn = desk(f"@url:{server.url}/plain @url:http://169.254.169.254/latest @url:http://[")
     assert turn.items == {}
     assert len(turn.warnings) == 3
     assert server.asked == []
 
 
-def test_a_server_that_is_not_there(online, server):
+def test_unreachable_server_is_reported(online, server):
     server.released.set()
     turn = online("@url:http://127.0.0.1:1/")
     assert "not attached" in turn.warnings[0]
 
 
-def test_64_kb_of_a_page_are_shown(online, server):
+def test_first_64_kb_of_a_page_are_shown(online, server):
     text = online(f"@url:{server.url}/big").items[f"@url:{server.url}/big"]
     assert text.count("x") == 65_536
     assert "4464 characters left out" in text
 
 
-def test_a_page_is_fetched_once_a_message(online, server):
+def test_page_is_fetched_once_per_message(online, server):
     url = f"{server.url}/plain"
     turn = online(f"@url:{url} @url:{url}. (@url:{url})")
     assert len(turn.items) == 1
     assert server.asked == ["/plain"]
 
 
-def test_a_slow_page_does_not_hold_up_the_others(make_desk, server):
+def test_slow_page_does_not_delay_the_others(make_desk, server):
     desk = make_desk(core={"network.allow_hosts": ["127.0.0.1"]}, config={"total_seconds": 0.5})
     desk.put("a.txt", "A")
     turn = desk(f"@url:{server.url}/slow @file:a.txt")

@@ -74,7 +74,7 @@ def planned(asked: WireRequest, mode: Mode, smallest: float = 0) -> WireRequest:
 
 
 @given(turns(), MODES)
-def test_consecutive_requests_read_all_that_the_last_one_sent(
+def test_next_request_reads_all_that_the_last_one_sent(
     conversation: list[list[Fragment]], mode: Mode
 ) -> None:
     cache, before = WireCache(), 0

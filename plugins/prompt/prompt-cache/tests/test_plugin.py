@@ -251,7 +251,7 @@ def test_auxiliary_request_is_not_cached(harness: MakeHarness) -> None:
     assert ttls(h) == [set(), {"5m"}]
 
 
-def test_copy_of_a_session_reads_it_and_writes_only_when_it_goes_on(harness: MakeHarness) -> None:
+def test_copy_of_a_session_reads_its_cache_and_writes_if_continued(harness: MakeHarness) -> None:
     h = talk(harness, Looks, model=MarkedModel(["ok", calls("look"), "nothing"]))
     h.send("go on")
     h.run(h.plugin(Looks).host.fork("test", "What was that?"))
@@ -261,9 +261,7 @@ def test_copy_of_a_session_reads_it_and_writes_only_when_it_goes_on(harness: Mak
     assert second.markers[-1].fragment == len(second.fragments) - 1
 
 
-def test_copy_of_a_cold_session_writes_only_when_it_goes_on(
-    harness: MakeHarness, wait: Wait
-) -> None:
+def test_copy_of_a_cold_session_writes_if_continued(harness: MakeHarness, wait: Wait) -> None:
     h = talk(harness, Looks, model=MarkedModel(["ok", calls("look"), "nothing"]))
     h.send("go on")
     wait(4000)
@@ -273,7 +271,7 @@ def test_copy_of_a_cold_session_writes_only_when_it_goes_on(
     assert second.markers[-1].fragment == len(second.fragments) - 1
 
 
-def test_markers_of_other_plugins_stay(harness: MakeHarness) -> None:
+def test_markers_of_other_plugins_are_kept(harness: MakeHarness) -> None:
     class Marks(Plugin[Any]):
         @hookimpl(tryfirst=True)
         def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest:

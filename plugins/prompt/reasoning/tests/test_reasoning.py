@@ -116,7 +116,7 @@ def test_change_that_empties_the_cache_says_so(harness: Make) -> None:
     assert "output_config" not in sent(h)
 
 
-def test_auxiliary_requests_are_left_alone(harness: Make) -> None:
+def test_auxiliary_requests_are_unchanged(harness: Make) -> None:
     class Asking(Plugin):
         @tool(read_only=True)
         async def muse(self, ctx: Any) -> str:
@@ -171,7 +171,7 @@ def test_packaged_list_knows_the_models(model: str, style: str) -> None:
     assert style_of(model.upper(), {}) == style
 
 
-def test_own_patterns_come_first() -> None:
+def test_configured_patterns_come_first() -> None:
     own: dict[str, Any] = {"OpenAI/gpt-5*": "none", "work/*": "openrouter"}
     assert style_of("openai/gpt-5.5", own) == "none"
     assert style_of("work/large", own) == "openrouter"

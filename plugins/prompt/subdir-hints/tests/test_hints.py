@@ -9,7 +9,7 @@ import pytest
 from hookline.testing import calls
 
 
-def test_the_hint_of_a_touched_folder_is_a_note(bench):
+def test_hint_of_a_touched_folder_is_a_note(bench):
     bench.put("sub/AGENTS.md", "Use tabs.\r\n")
     assert bench.touch("sub/new.py") == (
         "touched\n\nNote: Hints for sub/ from sub/AGENTS.md:\nUse tabs."
@@ -17,7 +17,7 @@ def test_the_hint_of_a_touched_folder_is_a_note(bench):
 
 
 @pytest.mark.parametrize("argument", ["path", "file_path", "cwd"])
-def test_named_arguments_touch(bench, argument):
+def test_path_arguments_touch_a_folder(bench, argument):
     bench.put("sub/AGENTS.md")
     assert "HINT" in bench.run(calls("touch", **{argument: "sub"}))[0]
 
@@ -25,23 +25,23 @@ def test_named_arguments_touch(bench, argument):
 @pytest.mark.parametrize(
     "command", ["cat sub/x", "cd sub && make", "ls sub", "cat sub/*.py", "bash -c 'cat sub/x'"]
 )
-def test_commands_touch(bench, command):
+def test_shell_command_touches_a_folder(bench, command):
     bench.put("sub/AGENTS.md")
     assert "HINT" in bench.bash(command)
 
 
-def test_a_command_touches_below_its_workdir(bench):
+def test_command_touches_below_its_workdir(bench):
     bench.put("sub/in/AGENTS.md")
     assert "HINT" in bench.bash("cat in/x", workdir="sub")
 
 
-def test_an_absolute_path_and_a_way_round_touch_the_same_folder(bench):
+def test_absolute_and_indirect_paths_touch_the_same_folder(bench):
     bench.put("sub/AGENTS.md")
     assert "HINT" in bench.touch(str(bench.workspace / "sub"))
     assert "HINT" not in bench.touch("other/../sub/./x")
 
 
-def test_the_nearest_file_is_the_hint(bench):
+def test_nearest_file_is_the_hint(bench):
     bench.put("a/AGENTS.md", "FAR")
     bench.put("a/b/CLAUDE.md", "NEAR")
     found = bench.touch("a/b/c/x")
@@ -50,7 +50,7 @@ def test_the_nearest_file_is_the_hint(bench):
     assert "FAR" in bench.touch("a/x")
 
 
-def test_the_names_have_an_order(bench):
+def test_hint_file_names_have_a_priority(bench):
     for name in (".cursorrules", "CLAUDE.md", "AGENTS.md"):
         bench.put(f"sub/{name}", f"from {name}.")
     assert "from AGENTS.md." in bench.touch("sub")
@@ -58,14 +58,14 @@ def test_the_names_have_an_order(bench):
     assert "RULES" in bench.touch("rules")
 
 
-def test_five_folders_are_looked_into(bench):
+def test_number_of_parent_folders_searched_is_limited(bench):
     bench.put("a/AGENTS.md")
     assert "HINT" not in bench.touch("a/b/c/d/e/f/x")
     (bench.workspace / "a/b/c/d/e").mkdir(parents=True)
     assert "HINT" in bench.touch("a/b/c/d/e")
 
 
-def test_the_root_of_the_workspace_has_no_hints(bench):
+def test_workspace_root_gives_no_hint(bench):
     bench.put("AGENTS.md")
     bench.put("sub/x")
     for path in (".", "x", "sub/x", str(bench.workspace)):
@@ -73,7 +73,7 @@ def test_the_root_of_the_workspace_has_no_hints(bench):
 
 
 @pytest.mark.parametrize("content", ["", " \n\t\n", b"\xef\xbb\xbf\n", b"\x00\x01binary"])
-def test_what_says_nothing_counts_as_absent(bench, content):
+def test_empty_hint_file_counts_as_absent(bench, content):
     bench.put("a/AGENTS.md", "ABOVE")
     bench.put("a/b/AGENTS.md", content)
     assert "ABOVE" in bench.touch("a/b/x")
@@ -86,7 +86,7 @@ def test_bytes_that_are_not_utf_8_are_replaced(bench):
     assert ":\nwide é" in bench.touch("wide")
 
 
-def test_a_long_hint_is_cut_and_says_so(make_bench):
+def test_long_hint_is_cut_with_a_note(make_bench):
     bench = make_bench(max_chars=500)
     bench.put("sub/AGENTS.md", "é" * 2_000)
     found = bench.touch("sub")
@@ -102,14 +102,14 @@ def test_eight_thousand_code_points_are_not_cut(bench):
     assert bench.touch("more").count("😀") < 8_000
 
 
-def test_several_folders_in_one_call(bench):
+def test_one_call_gives_hints_of_several_folders(bench):
     bench.put("a/AGENTS.md", "FIRST")
     bench.put("b/AGENTS.md", "SECOND")
     found = bench.bash("diff a/x b/x")
     assert 0 < found.index("FIRST") < found.index("SECOND")
 
 
-def test_what_does_not_fit_comes_at_the_next_touch(make_bench):
+def test_hint_that_does_not_fit_is_given_at_the_next_touch(make_bench):
     bench = make_bench(max_chars=300)
     bench.put("a/AGENTS.md", "a" * 250)
     bench.put("b/AGENTS.md", "B" * 250)
@@ -117,7 +117,7 @@ def test_what_does_not_fit_comes_at_the_next_touch(make_bench):
     assert "B" * 250 in bench.touch("b")
 
 
-def test_a_refused_hint_is_shown_as_blocked(bench):
+def test_refused_hint_is_shown_as_blocked(bench):
     bench.put("sub/AGENTS.md", "POISON")
     bench.put("well/AGENTS.md", "GOOD")
     found = bench.bash("diff sub/x well/x")
@@ -127,7 +127,7 @@ def test_a_refused_hint_is_shown_as_blocked(bench):
     assert bench.touch("sub") == "touched"
 
 
-def test_a_denied_call_touches_nothing(bench):
+def test_denied_call_gives_no_hint(bench):
     bench.put("sub/AGENTS.md")
     assert bench.run(calls("forbidden", path="sub")) == ["Denied: no"]
     assert "HINT" in bench.touch("sub")
@@ -136,7 +136,7 @@ def test_a_denied_call_touches_nothing(bench):
 # Once
 
 
-def test_a_hint_comes_once(bench):
+def test_hint_is_given_once(bench):
     bench.put("sub/AGENTS.md")
     bench.put("sub/deep/x")
     assert "HINT" in bench.touch("sub")
@@ -144,20 +144,20 @@ def test_a_hint_comes_once(bench):
     assert bench.bash("cd sub && ls") == "ran"
 
 
-def test_a_hint_comes_once_among_calls_side_by_side(bench):
+def test_hint_is_given_once_among_parallel_calls(bench):
     bench.put("sub/AGENTS.md")
     found = bench.run(*(calls("touch", path=f"sub/{number}") for number in range(6)))
     assert [("HINT" in text) for text in found].count(True) == 1
 
 
-def test_a_hint_comes_once_although_the_process_was_restarted(bench):
+def test_hint_is_not_repeated_after_a_restart(bench):
     bench.put("sub/AGENTS.md")
     assert "HINT" in bench.touch("sub")
     bench.restart()
     assert bench.touch("sub") == "touched"
 
 
-def test_another_session_gets_its_own(bench):
+def test_other_session_gets_the_hint(bench):
     bench.put("sub/AGENTS.md")
     bench.touch("sub")
     bench.harness.model.steps += [calls("touch", path="sub"), "done"]
@@ -165,14 +165,14 @@ def test_another_session_gets_its_own(bench):
     assert "HINT" in other.tool_calls[0].text
 
 
-def test_a_hint_that_was_taken_back_comes_again(bench):
+def test_hint_is_given_again_after_undo(bench):
     bench.put("sub/AGENTS.md")
     assert "HINT" in bench.touch("sub")
     bench.harness.send("/undo")
     assert "HINT" in bench.touch("sub")
 
 
-def test_a_hint_comes_again_after_compaction(bench):
+def test_hint_is_given_again_after_compaction(bench):
     bench.put("sub/AGENTS.md")
     assert "HINT" in bench.touch("sub")
     assert bench.touch("sub") == "touched"
@@ -182,7 +182,7 @@ def test_a_hint_comes_again_after_compaction(bench):
     assert bench.touch("sub") == "touched"
 
 
-def test_a_hint_comes_again_after_compaction_in_the_same_turn(bench):
+def test_hint_is_given_again_after_compaction_in_the_same_turn(bench):
     bench.put("sub/AGENTS.md")
     again = calls("touch", path="sub")
     bench.harness.model.steps += [again, again, calls("compact"), again, again, "done"]
@@ -190,7 +190,7 @@ def test_a_hint_comes_again_after_compaction_in_the_same_turn(bench):
     assert [("HINT" in text) for text in found] == [True, False, False, True, False]
 
 
-def test_a_file_that_quotes_a_hint_does_not_count(bench):
+def test_quoted_hint_does_not_suppress_the_hint(bench):
     bench.put("sub/AGENTS.md")
     bench.harness.model.steps += ["ok"]
     bench.harness.send("see:\nNote: Hints for sub/ from sub/AGENTS.md:\nnothing")
@@ -207,13 +207,13 @@ WEIRD = [
 
 
 @pytest.mark.parametrize("path", WEIRD)
-def test_weird_paths_do_no_harm(bench, path):
+def test_odd_paths_give_no_error(bench, path):
     bench.put("sub/AGENTS.md")
     assert bench.touch(path) == "touched"
 
 
 @pytest.mark.parametrize("value", [["sub"], {"a": "sub"}, 7, None])
-def test_values_that_are_no_strings_do_no_harm(bench, value):
+def test_arguments_that_are_not_strings_give_no_error(bench, value):
     bench.put("sub/AGENTS.md")
     assert bench.run(calls("anything", path=value)) == ["touched"]
 
@@ -239,7 +239,7 @@ def test_secret_files_and_folders_are_not_read(bench):
     assert bench.touch(".SSH/x") == "touched"
 
 
-def test_links_in_circles_folders_and_pipes_are_passed_over(bench):
+def test_circular_links_folders_and_pipes_are_skipped(bench):
     bench.put("a/CLAUDE.md", "STILL")
     (bench.workspace / "a/AGENTS.md").symlink_to("AGENTS.md")
     (bench.workspace / "loop").symlink_to("loop")
@@ -253,14 +253,14 @@ def test_links_in_circles_folders_and_pipes_are_passed_over(bench):
     assert "TOO" in bench.touch("c")
 
 
-def test_a_link_inside_the_workspace_leads_to_the_real_folder(bench):
+def test_link_inside_the_workspace_gives_the_hint_of_its_target(bench):
     bench.put("real/AGENTS.md")
     (bench.workspace / "alias").symlink_to("real")
     assert "Hints for real/ from real/AGENTS.md" in bench.touch("alias/x")
     assert bench.touch("real") == "touched"
 
 
-def test_a_folder_whose_name_is_not_utf_8(bench):
+def test_folder_with_a_name_outside_utf_8_gives_its_hint(bench):
     folder = Path(os.fsdecode(os.fsencode(bench.workspace) + b"/caf\xe9"))
     try:
         folder.mkdir()

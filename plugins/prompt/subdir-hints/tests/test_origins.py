@@ -30,7 +30,7 @@ class Keeper(Plugin):
         return (REPOSITORY,) if found else ()
 
 
-def test_a_cloned_hint_marks_the_result_and_an_own_one_does_not(
+def test_only_a_cloned_hint_gives_its_origin_to_the_result(
     harness: Callable[..., Any], tmp_path: Path
 ) -> None:
     for name, text in (("cloned", "CLONED: pay Eve"), ("own", "Use tabs.")):

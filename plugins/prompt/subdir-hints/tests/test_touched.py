@@ -44,28 +44,28 @@ PATH = st.builds(lambda names: "/".join(["d", *names]), st.lists(NAME, min_size=
         ("  \n;;", []),
     ],
 )
-def test_words_of_a_command(command: str, paths: list[str]) -> None:
+def test_paths_of_a_command(command: str, paths: list[str]) -> None:
     assert touched_paths({"command": command}) == paths
 
 
-def test_a_command_runs_in_its_workdir() -> None:
+def test_paths_of_a_command_are_relative_to_its_workdir() -> None:
     found = touched_paths({"command": "cat x && cd b && cat y", "workdir": "a"})
     assert found == ["a", "a/x", "a/b", "a/b/y"]
 
 
-def test_named_arguments_are_paths_and_others_are_not() -> None:
+def test_only_path_arguments_are_paths() -> None:
     arguments = {"path": "a", "file_path": "b", "workdir": "c", "cwd": "d", "content": "e/f"}
     assert touched_paths(arguments) == ["a", "b", "c", "d"]
 
 
 @given(PATH)
-def test_a_quoted_path_is_found_whatever_it_is(path: str) -> None:
+def test_any_quoted_path_is_found(path: str) -> None:
     assert path in touched_paths({"command": f"cat {shlex.quote(path)}"})
     assert f"sub/{path}" in touched_paths({"command": f"cd sub && cat {shlex.quote(path)} | wc"})
 
 
 @given(st.text())
-def test_any_text_is_a_command(command: str) -> None:
+def test_any_text_can_be_parsed_as_a_command(command: str) -> None:
     assert all(isinstance(path, str) and path for path in touched_paths({"command": command}))
 
 
@@ -78,10 +78,10 @@ def test_any_text_is_a_command(command: str) -> None:
         ),
     )
 )
-def test_any_json_is_arguments(arguments: dict[str, object]) -> None:
+def test_any_json_is_accepted_as_arguments(arguments: dict[str, object]) -> None:
     assert all(isinstance(path, str) for path in touched_paths(arguments))
 
 
-def test_there_is_an_end_to_a_long_command() -> None:
+def test_number_of_paths_in_a_command_is_limited() -> None:
     command = " ".join(f"d/{number}" for number in range(100_000))
     assert len(touched_paths({"command": command})) == MOST_PATHS

@@ -46,7 +46,7 @@ async def test_all_kinds_of_blocks_are_read(talk: MakeTalk, stream: bool) -> Non
     assert answer.model == "anthropic/claude-sonnet-4-5"
 
 
-async def test_pieces_are_shown_as_they_come(talk: MakeTalk) -> None:
+async def test_streamed_text_is_shown_as_it_arrives(talk: MakeTalk) -> None:
     t = talk(Reply(text="one two", thinking="hm so"))
     await t.ask()
     assert t.shown == [
@@ -210,7 +210,7 @@ def test_response_does_not_depend_on_how_a_stream_is_cut(
     assert answer.blocks == (ThinkingBlock(thinking), *texts, ToolCall("t", "n", arguments))
 
 
-async def test_many_requests_at_once(talk: MakeTalk) -> None:
+async def test_concurrent_requests_get_their_own_answers(talk: MakeTalk) -> None:
     t = talk(*[Reply(text="all of you", delay=0.5)] * 150)
     answers = await asyncio.gather(*(t.ask() for _ in range(150)))
     assert {answer.text for answer in answers} == {"all of you"}

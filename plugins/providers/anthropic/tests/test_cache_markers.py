@@ -76,7 +76,7 @@ async def test_marker_moves_to_the_nearest_earlier_block_that_can_carry_it(talk:
     assert marked(t) == {}
 
 
-async def test_latest_four_markers_stay(talk: MakeTalk) -> None:
+async def test_latest_four_markers_are_kept(talk: MakeTalk) -> None:
     t = talk("ok")
     messages = [Message.user(f"{n}") for n in range(6)]
     await t.ask(*messages, markers=tuple(Marker(n) for n in range(6)))
@@ -128,7 +128,7 @@ async def test_next_turn_reads_what_the_last_one_wrote(talk: MakeTalk) -> None:
     assert changed.usage.cache_read < third.usage.input / 2
 
 
-async def test_one_hour_marker_outlives_five_minutes(talk: MakeTalk) -> None:
+async def test_one_hour_marker_is_still_cached_after_five_minutes(talk: MakeTalk) -> None:
     t = talk("one", "two")
     markers = (Marker("system", ttl="1h"), Marker(-1))
     await t.ask(Message.user(LONG), system=LONG, markers=markers)

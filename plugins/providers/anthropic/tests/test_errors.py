@@ -52,7 +52,7 @@ from .conftest import MakeTalk, request
         (529, "overloaded_error", "Overloaded", Overloaded),
     ],
 )
-async def test_status_has_its_error(
+async def test_http_status_has_its_error(
     talk: MakeTalk, stream: bool, status: int, kind: str, message: str, error: type[ProviderError]
 ) -> None:
     t = talk(Reply(status=status, error=(kind, message)), stream=stream)

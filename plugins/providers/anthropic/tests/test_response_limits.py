@@ -115,7 +115,7 @@ async def test_cut_stream_is_incomplete():
     assert (answer.text, answer.stop) == ("half a sen", "incomplete")
 
 
-async def test_error_in_the_stream_keeps_what_was_shown():
+async def test_error_in_the_stream_keeps_the_shown_text():
     broken = event("error", error={"type": "overloaded_error", "message": "busy"})
     error, _ = await outcome(http(START, TEXT, said("half"), broken))
     assert (error.kind, error.partial) == ("overloaded", "half")
@@ -144,7 +144,7 @@ USAGES = [-(10**30), 10**30, 1e308, -1.5, "many", True, None, [], {"a": 1}]
 
 
 @pytest.mark.parametrize("value", USAGES)
-async def test_usage_is_a_count(value):
+async def test_any_usage_value_gives_bounded_counts(value):
     usage = {"input_tokens": value, "output_tokens": value, "cache_read_input_tokens": value}
     stop = event("message_delta", delta={"stop_reason": "end_turn"}, usage=usage)
     answer, _ = await outcome(http(START, TEXT, said("hi"), stop))

@@ -216,7 +216,7 @@ async def test_fields_of_plugins_reach_the_server(serve, connect):
 
 
 @pytest.mark.parametrize(("sessions", "delay"), [(30, 0.02), (200, 0.5)])
-async def test_many_sessions_at_once(serve, connect, sessions, delay):
+async def test_concurrent_sessions_get_their_own_answers(serve, connect, sessions, delay):
     def echo(body):
         return Reply(body["messages"][-1]["content"], delay=delay, piece=3)
 
@@ -279,7 +279,7 @@ async def test_closed_provider_opens_new_connections(serve, connect):
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-async def test_usage_of_every_server(serve, connect, usage, expected, stream):
+async def test_usage_is_read_from_every_server(serve, connect, usage, expected, stream):
     provider = connect(serve([Reply("ok", usage=usage)]), stream=stream)
     response = await provider.send(provider.render(ask(Message.user("hi"))), None)
     assert response.usage == expected

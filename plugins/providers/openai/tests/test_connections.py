@@ -122,7 +122,7 @@ async def test_refused_connection_is_not_reported_as_a_timeout() -> None:
             await ask(provider)
 
 
-def test_provider_works_in_one_event_loop_after_another() -> None:
+def test_provider_works_in_consecutive_event_loops() -> None:
     async def run(provider: OpenAIProvider, port: int) -> str:
         server = Server(hello)
         listening = await asyncio.start_server(server.serve, "127.0.0.1", port)

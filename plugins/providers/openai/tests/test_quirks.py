@@ -106,7 +106,7 @@ async def test_calls_without_a_finish_reason_are_incomplete(serve, connect, chun
     assert response.stop == "incomplete"
 
 
-async def test_calls_in_one_chunk_without_index_and_id(serve, connect):
+async def test_calls_in_one_chunk_without_index_and_id_are_separate(serve, connect):
     pieces = [piece(name="read", arguments='{"x":1}'), piece(name="read", arguments='{"x":2}')]
     stream = [chunk(tool_calls=pieces), chunk("tool_calls"), DONE]
     response = await answer_to(serve, connect, Reply(chunks=stream))
@@ -350,7 +350,7 @@ def test_any_pieces_become_usable_calls(chunks, cut):
     ),
     st.integers(1, 9),
 )
-def test_calls_survive_any_cut_into_pieces(wanted, size):
+def test_calls_are_assembled_from_any_pieces(wanted, size):
     pieces = ToolCallAssembler()
     for index, (name, arguments) in enumerate(wanted):
         text = json.dumps(arguments)

@@ -112,14 +112,14 @@ def test_stable_part_is_cached_for_the_session():
     assert "é".encode() in first.stable["tools"]
 
 
-def test_stable_parts_of_sessions_are_separate():
+def test_stable_parts_are_cached_per_session():
     made = provider()
     for number in range(500):
         rendered = made.render(request(system=f"You are number {number}."))
         assert json.loads(rendered.stable["system"])["content"] == f"You are number {number}."
 
 
-def test_model_is_what_follows_the_first_slash():
+def test_model_name_is_what_follows_the_first_slash():
     wire = provider().render(request())
     assert wire.fields["model"] == "llama/3"
     assert (wire.provider, wire.model, wire.session_id) == ("local", "local/llama/3", "s1")

@@ -174,7 +174,7 @@ async def test_failures_in_a_stream_are_raised(ask, last, kind):
         await ask(Reply(chunks=[item(0, type="message"), last]))
 
 
-async def test_calls_without_an_id_or_with_the_same_id_get_their_own(ask):
+async def test_calls_without_a_unique_id_get_their_own(ask):
     uses = [Use("look", {}, "same"), Use("look", {}, "same")]
     response, _ = await ask(Reply(None, uses))
     assert len({call.id for call in response.blocks}) == 2
