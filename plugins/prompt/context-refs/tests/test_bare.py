@@ -7,7 +7,7 @@ import base64
 from types import SimpleNamespace
 
 import pytest
-from hookline_context_refs.bare import LOOKED_AT, settled
+from hookline_context_refs.bare_names import MAX_BARE_NAMES, resolve_bare_names
 from hookline_context_refs.grammar import references
 from hookline_hookspecs import ImageBlock
 
@@ -105,13 +105,13 @@ def test_existence_of_outside_files_is_shown_to_the_operator_only(shelf, tmp_pat
 
     paths = Paths(workspace=shelf.workspace)
     found = references("@../outside.txt @.env")
-    for_others = asyncio.run(settled(found, paths, operator=False))
+    for_others = asyncio.run(resolve_bare_names(found, paths, operator=False))
     assert [one.value for one in for_others] == [".env"]
-    assert len(asyncio.run(settled(found, paths, operator=True))) == 2
+    assert len(asyncio.run(resolve_bare_names(found, paths, operator=True))) == 2
 
 
 def test_many_at_signs_do_not_hide_a_file(shelf):
-    text = " ".join(f"@name{n}" for n in range(LOOKED_AT - 1))
+    text = " ".join(f"@name{n}" for n in range(MAX_BARE_NAMES - 1))
     assert list(shelf(f"{text} @src/app.py").items) == ["@src/app.py"]
 
 

@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 from .decoding import cut_bytes, printable
-from .found import Found, Sources, Unresolved
 from .grammar import Reference
 from .patches import allowed_part
-from .repository import Output, Repository, open_repository
+from .reference_content import ReferenceContent, ReferenceSources, UnresolvedReference
+from .repository import GitOutput, Repository, open_repository
 
 _PATCH = (
     "--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
@@ -20,36 +20,40 @@ off, so that both names of a file are equal and a renamed secret is shown as a n
 _FORMAT = "--format=commit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
 
 
-async def load_diff(reference: Reference, sources: Sources) -> Found:
+async def load_diff(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the unstaged changes."""
     return await _load(reference, sources, "diff", *_PATCH)
 
 
-async def load_staged(reference: Reference, sources: Sources) -> Found:
+async def load_staged(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the staged changes."""
     return await _load(reference, sources, "diff", "--cached", *_PATCH)
 
 
-async def load_commits(reference: Reference, sources: Sources) -> Found:
+async def load_commits(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the last commits with their messages and patches."""
     log = ("log", f"-{reference.value}", "--patch", "--no-show-signature", "--date=iso-strict")
     return await _load(reference, sources, *log, "--encoding=UTF-8", _FORMAT, *_PATCH)
 
 
-async def _load(reference: Reference, sources: Sources, *arguments: str) -> Found:
+async def _load(
+    reference: Reference, sources: ReferenceSources, *arguments: str
+) -> ReferenceContent:
     folder = sources.paths.workspace
     async with open_repository(folder, sources.config.git_seconds) as repository:
         _require_commits(reference, repository)
         output = await repository.run(*arguments)
-    return await asyncio.to_thread(_shown, reference, sources, output)
+    return await asyncio.to_thread(_content, reference, sources, output)
 
 
 def _require_commits(reference: Reference, repository: Repository) -> None:
     if reference.kind == "git" and not repository.commit:
-        raise Unresolved("the repository has no commits yet")
+        raise UnresolvedReference("the repository has no commits yet")
 
 
-def _shown(reference: Reference, sources: Sources, output: Output) -> Found:
+def _content(
+    reference: Reference, sources: ReferenceSources, output: GitOutput
+) -> ReferenceContent:
     paths = sources.paths
     files: dict[Path, None] = {}
 
@@ -68,4 +72,4 @@ def _shown(reference: Reference, sources: Sources, output: Output) -> Found:
         warnings = (f"{reference.raw} is shown without files that may not be read: {names}{more}",)
     key = (reference.kind, reference.value)
     note = note or ("" if text else "(no changes)")
-    return Found(key, reference.raw, text, note, warnings, files=tuple(files))
+    return ReferenceContent(key, reference.raw, text, note, warnings, files=tuple(files))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from .found import Unresolved
+from .reference_content import UnresolvedReference
 
 MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -15,27 +15,27 @@ MARKS: tuple[tuple[bytes, str], ...] = (
 )
 """Byte order marks; UTF-32's comes first because UTF-16's is its beginning."""
 
-SHOWN_CHARS = 200
-"""Characters of a reference that the person is shown again."""
+MAX_SHOWN_CHARS = 200
+"""Characters of a reference in a notice."""
 
 
 def decode(data: bytes, encoding: str = "utf-8") -> str:
-    """The text without byte order mark, every line ending being ``\\n``.
+    """Return the text without byte order mark and with ``\\n`` as line ending.
 
-    ``encoding`` is used where no mark names another one.
+    ``encoding`` is used if there is no byte order mark.
 
     Raises:
-        Unresolved: the bytes are not text.
+        UnresolvedReference: the bytes are not text.
     """
     mark, encoding = next((m for m in MARKS if data.startswith(m[0])), (b"", encoding))
     try:
         text = data[len(mark) :].decode(encoding)
     except UnicodeError as error:
-        raise Unresolved(f"it is binary, or text in another encoding than {encoding}") from error
+        raise UnresolvedReference(f"it is binary or not encoded as {encoding}") from error
     if "\0" in text:
-        raise Unresolved("it is binary: it holds NUL bytes")
+        raise UnresolvedReference("it is binary: it contains NUL bytes")
     text = text.replace("\r\n", "\n")
-    # Lone carriage returns ended the lines of old files, and mean something else in new ones.
+    # Lone carriage returns are line endings only in old files, which have no \\n.
     return text if "\n" in text else text.replace("\r", "\n")
 
 
@@ -47,7 +47,7 @@ def cut_chars(text: str, limit: int) -> tuple[str, str]:
 
 
 def cut_bytes(text: str, limit: int) -> tuple[str, str]:
-    """As :func:`cut_chars`, but at most ``limit`` bytes of UTF-8; no character is split."""
+    """Like :func:`cut_chars`, but with ``limit`` in bytes of UTF-8; no character is split."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return text, ""
@@ -56,12 +56,12 @@ def cut_bytes(text: str, limit: int) -> tuple[str, str]:
 
 
 def printable(name: str) -> str:
-    """``name`` on one line and as valid Unicode: file names may be any bytes."""
+    """Return ``name`` on one line and as valid Unicode; file names may be any bytes."""
     valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in valid)
 
 
-def shortened(name: str) -> str:
-    """``name`` as the person is shown it: printable, and not without end."""
+def shorten(name: str) -> str:
+    """Return ``name`` for a notice: printable, and cut if it is long."""
     shown = printable(name)
-    return shown if len(shown) <= SHOWN_CHARS else f"{shown[: SHOWN_CHARS - 1]}…"
+    return shown if len(shown) <= MAX_SHOWN_CHARS else f"{shown[: MAX_SHOWN_CHARS - 1]}…"

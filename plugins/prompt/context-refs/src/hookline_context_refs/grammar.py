@@ -2,8 +2,8 @@
 
 A reference begins at the start, after white space or after an opening bracket, and ends before
 white space; closing punctuation at its end belongs to the sentence. A name in double quotes may
-hold spaces and ends at the closing quote. What follows a bare ``@`` may be a path, a colleague or a
-decorator: it is a reference only if :mod:`.bare` finds such a file or folder.
+contain spaces and ends at the closing quote. What follows a bare ``@`` may be a path, a colleague
+or a decorator: it is a reference only if :mod:`.bare_names` finds that file or folder.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 Kind: TypeAlias = Literal["file", "folder", "diff", "staged", "git", "url", "bare"]
 
 MAX_COMMITS = 1_000
-"""The most commits of one ``@git:N``; what is shown of them is cut long before."""
+"""The largest N of ``@git:N``; the patches are cut to a size anyway."""
 _CLOSING = ",.;:!?)]}" + "，。；：！？）］｝、」』】〉》"
-"""Closing punctuation that is not part of a reference: that of FEATURES and its CJK equivalents."""
+"""Closing punctuation that is not part of a reference."""
 _OPENING = r"(\[{（［｛「『【〈《"
 _REFERENCE = re.compile(
     rf"(?<![^\s\ufeff{_OPENING}])@(?:"
@@ -64,10 +64,10 @@ def _read(match: re.Match[str]) -> Reference | None:
     if kind := match["quoted"]:  # type: ignore[assignment]
         lines = (match["range"] or "")[1:] if kind == "file" else ""
         raw = f'@{kind}:"{match["name"]}"' + (f":{lines}" if lines else "")
-        return _of(kind, match["name"], raw, lines)
+        return _with_range(kind, match["name"], raw, lines)
     if name := match["spaced"]:
         lines = match["lines"] or ""
-        return _of("bare", name, f'@"{name}"{lines}', lines[1:])
+        return _with_range("bare", name, f'@"{name}"{lines}', lines[1:])
     if match["bare"]:
         return _bare(match["bare"].rstrip(_CLOSING))
     kind = match["named"]  # type: ignore[assignment]
@@ -76,26 +76,26 @@ def _read(match: re.Match[str]) -> Reference | None:
         value = dots[0]  # `@folder:.` is a folder, not the end of a sentence.
     raw = f"@{kind}:{value}"
     if kind == "file" and (ranged := _split_range(value)) is not None:
-        return _of(kind, ranged[0], raw, ranged[1])
-    return _of(kind, value, raw, "")
+        return _with_range(kind, ranged[0], raw, ranged[1])
+    return _with_range(kind, value, raw, "")
 
 
 def _bare(value: str) -> Reference | None:
     if value in ("diff", "staged"):
         return Reference(value, "", f"@{value}")  # type: ignore[arg-type]
     if (ranged := _split_range(value)) is not None:
-        return replace(_of("bare", ranged[0], f"@{value}", ranged[1]), whole=value)
+        return replace(_with_range("bare", ranged[0], f"@{value}", ranged[1]), whole=value)
     named = any(char.isalnum() for char in value)
     return Reference("bare", value, f"@{value}") if named else None
 
 
 def _split_range(value: str) -> tuple[str, str] | None:
-    """The path and the range of ``path:10-20``; None if there is no range."""
+    """Return the path and the range of ``path:10-20``; None if there is no range."""
     path, colon, lines = value.rpartition(":")
     return (path, lines) if path and colon and _RANGE.fullmatch(lines) else None
 
 
-def _of(kind: Kind, value: str, raw: str, lines: str) -> Reference:
+def _with_range(kind: Kind, value: str, raw: str, lines: str) -> Reference:
     """Return the reference with its parsed range, or with its problem."""
     if not value:
         example = {"git": "3", "url": "https://example.org"}.get(kind, "path")

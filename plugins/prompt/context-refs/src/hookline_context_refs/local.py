@@ -10,43 +10,43 @@ from pathlib import Path
 from hookline_hookspecs import Paths
 
 from .decoding import cut_chars, decode, printable
-from .found import Found, Sources, Unresolved
 from .grammar import Reference
+from .reference_content import ReferenceContent, ReferenceSources, UnresolvedReference
 
-NOT_ENTERED = frozenset({"node_modules", "__pycache__", "venv"})
-"""Folders whose content is listed only if they are named themselves; hidden ones too."""
-SCANNED = 20_000
-"""Entries that one ``@folder`` looks at."""
+UNLISTED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+"""Folders that are listed without their content, as hidden folders are."""
+MAX_SCANNED_ENTRIES = 20_000
+"""Entries that one ``@folder`` scans."""
 
 
-async def load_file(reference: Reference, sources: Sources) -> Found:
-    """Return the text of a file, or of some of its lines. Raises ``Unresolved``."""
+async def load_file(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
+    """Return the text of a file, or of some of its lines. Raises ``UnresolvedReference``."""
     return await asyncio.to_thread(_file, reference, sources)
 
 
-async def load_folder(reference: Reference, sources: Sources) -> Found:
+async def load_folder(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the entries of a folder and of those below it, the nearest if not all fit."""
     return await asyncio.to_thread(_folder, reference, sources)
 
 
-def _file(reference: Reference, sources: Sources) -> Found:
+def _file(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     real = _existing(reference, sources.paths)
     if real.is_dir():
-        raise Unresolved(f"it is a folder; write @folder:{reference.value}")
+        raise UnresolvedReference(f"it is a folder; write @folder:{reference.value}")
     if real in sources.pictures:
-        return Found(
+        return ReferenceContent(
             ("file", real), reference.value, "", "(a picture; it is attached to the message)"
         )
     limit = sources.config.file_max_bytes
     with sources.paths.open_read(real) as stream:
         data = _read(stream.fileno(), limit + 1)
     if len(data) > limit:
-        raise Unresolved(f"it is larger than {limit} bytes; let the model read it in parts")
+        raise UnresolvedReference(f"it is larger than {limit} bytes; let the model read parts")
     text, warnings = _lines(decode(data), reference)
     shown, note = cut_chars(text, sources.config.file_max_chars)
     key = ("file", real, reference.lines)
     note = note or ("" if data else "(empty file)")
-    return Found(key, reference.value, shown, note, warnings, files=(real,))
+    return ReferenceContent(key, reference.value, shown, note, warnings, files=(real,))
 
 
 def _read(handle: int, limit: int) -> bytes:
@@ -66,7 +66,7 @@ def _lines(text: str, reference: Reference) -> tuple[str, tuple[str, ...]]:
     lines = text.split("\n")
     count = len(lines) if lines[-1] else len(lines) - 1
     if first > count:
-        raise Unresolved(f"line {first} is past the end; the file has {count} lines")
+        raise UnresolvedReference(f"line {first} is past the end; the file has {count} lines")
     shown = "\n".join(lines[first - 1 : min(last, count)])
     if last <= count:
         return shown, ()
@@ -76,14 +76,14 @@ def _lines(text: str, reference: Reference) -> tuple[str, tuple[str, ...]]:
 def _existing(reference: Reference, paths: Paths) -> Path:
     real = paths.resolve(reference.value)
     if not real.exists():
-        raise Unresolved("it does not exist in the workspace")
+        raise UnresolvedReference("it does not exist in the workspace")
     return real
 
 
-def _folder(reference: Reference, sources: Sources) -> Found:
+def _folder(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     real = _existing(reference, sources.paths)
     if not real.is_dir():
-        raise Unresolved(f"it is not a folder; write @file:{reference.value}")
+        raise UnresolvedReference(f"it is not a folder; write @file:{reference.value}")
     names: list[str] = []
     left_out = 0
     limit = sources.config.folder_max_entries
@@ -96,12 +96,12 @@ def _folder(reference: Reference, sources: Sources) -> Found:
     note = f"[… at least {left_out} more entries left out]" if left_out > 0 else ""
     text = "\n".join(sorted(names))
     note = note or ("" if names else "(empty)")
-    return Found(("folder", real), reference.value, text, note, files=(real,))
+    return ReferenceContent(("folder", real), reference.value, text, note, files=(real,))
 
 
 def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:
     """Yield the entries of ``root``, then those of its folders, and so on; each level sorted."""
-    budget = SCANNED
+    budget = MAX_SCANNED_ENTRIES
     folders = [root]
     while folders and budget > 0:
         names: list[str] = []
@@ -120,7 +120,7 @@ def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:
 
 
 def _is_entered(name: str) -> bool:
-    return not name.startswith(".") and name not in NOT_ENTERED
+    return not name.startswith(".") and name not in UNLISTED_FOLDERS
 
 
 def _entries(folder: Path, limit: int) -> list[os.DirEntry[str]]:

@@ -13,8 +13,8 @@ def allowed_part(patch: str, allowed: Callable[[str], bool]) -> tuple[str, list[
     """Return the parts of ``patch`` about allowed files, and the names of the others.
 
     ``patch`` is what ``git diff`` and ``git log`` print with ``a/`` and ``b/`` before names and
-    without renames, messages of commits being indented: a line that begins with ``diff`` begins a
-    file, one that begins with ``commit`` ends it.
+    without renames. Commit messages are indented, so a line that begins with ``diff`` starts a
+    file, and one that begins with ``commit`` ends it.
     """
     kept: list[str] = []
     left_out: dict[str, None] = {}
@@ -34,11 +34,12 @@ def allowed_part(patch: str, allowed: Callable[[str], bool]) -> tuple[str, list[
 
 
 def _name(header: str) -> str | None:
-    """The name in ``diff --git a/NAME b/NAME`` or ``diff --cc NAME``; None if it is neither."""
+    """Return the name in ``diff --git a/NAME b/NAME`` or ``diff --cc NAME``; None if it is
+    neither."""
     _, kind, names = header.split(" ", 2)
     if kind in ("--cc", "--combined"):
         return _unquoted(names)
-    # Both names are equal, so that their length tells them apart whatever they hold.
+    # Both names are equal, so the first ends at half of the length, whatever it contains.
     half = len(names) // 2
     before, after = _unquoted(names[:half]), _unquoted(names[half + 1 :])
     same = before[:2] == "a/" and after[:2] == "b/" and before[2:] == after[2:]

@@ -12,13 +12,13 @@ from .config import ContextRefsConfig
 from .grammar import references
 
 if TYPE_CHECKING:
-    from .attaching import Attached
+    from .attachments import AttachedReferences
     from .grammar import Reference
 
 TAG = "attached-context"
 """The element of the turn's context that holds what was attached."""
-MOST_TOLD = 5
-"""Files that are not there, of one message, that the person is told of."""
+MAX_MISSING_NOTICES = 5
+"""Missing files of one message that the person gets a notice about."""
 
 
 class ContextRefs(Plugin[ContextRefsConfig]):
@@ -34,7 +34,7 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         named = [one for one in references(inbound.text) if has_picture_suffix(one.value)]
         if not named:
             return None
-        found = await _settled(ctx, named)
+        found = await _resolve_bare(ctx, named)
         known = {item.path for item in inbound.attachments}
         new = [one for one in await load_pictures(found, ctx.paths) if one.path not in known]
         return replace(inbound, attachments=(*inbound.attachments, *new)) if new else None
@@ -43,46 +43,46 @@ class ContextRefs(Plugin[ContextRefsConfig]):
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
         """Attach what the person's own text refers to.
 
-        ``turn.inbound.text`` is that text alone: words of a voice message and what a channel adds
-        are not in it. A forwarded message is somebody else's. In sessions of sub-agents and reviews
-        no person speaks.
+        ``turn.inbound.text`` is only that text, without the words of a voice message and what a
+        channel adds. Forwarded messages and sessions of sub-agents and reviews are not a person's
+        own text.
         """
         text = turn.inbound.text
         if "@" not in text or turn.session.kind != "chat" or turn.inbound.forwarded:
             return None
         written = references(text)
-        found = await _settled(ctx, written)
+        found = await _resolve_bare(ctx, written)
         if ctx.operator and len(found) < len(written):
-            from .bare import missing
-            from .decoding import shortened
+            from .bare_names import missing_files
+            from .decoding import shorten
 
-            for name in missing(written, found)[:MOST_TOLD]:
-                ctx.notify(f"There is no file {shortened(name)} in the workspace.")
+            for name in missing_files(written, found)[:MAX_MISSING_NOTICES]:
+                ctx.notify(f"There is no file {shorten(name)} in the workspace.")
         if not found:
             return None
-        from .attaching import attach
-        from .found import Sources
+        from .attachments import attach
+        from .reference_content import ReferenceSources
 
         pictures = frozenset(item.path for item in turn.inbound.attachments)
-        sources = Sources(ctx.paths, self.host.http, self.config, pictures)
+        sources = ReferenceSources(ctx.paths, self.host.http, self.config, pictures)
         attached = await attach(ctx, found, sources, ctx.window())
         for warning in attached.warnings:
             ctx.notify(warning)
-        if attached.told and ctx.channel == TERMINAL:
-            ctx.notify(f"Attached: {', '.join(attached.told)}")
+        if attached.summaries and ctx.channel == TERMINAL:
+            ctx.notify(f"Attached: {', '.join(attached.summaries)}")
         return _block(attached)
 
 
-async def _settled(ctx: Context, found: list[Reference]) -> list[Reference]:
-    """The references without bare names that mean nothing."""
+async def _resolve_bare(ctx: Context, found: list[Reference]) -> list[Reference]:
+    """Return the references without bare names that are neither file nor folder."""
     if all(reference.kind != "bare" for reference in found):
         return found
-    from .bare import settled
+    from .bare_names import resolve_bare_names
 
-    return await settled(found, ctx.paths, operator=ctx.operator)
+    return await resolve_bare_names(found, ctx.paths, operator=ctx.operator)
 
 
-def _block(attached: Attached) -> ContextBlock | None:
+def _block(attached: AttachedReferences) -> ContextBlock | None:
     """Return one element per reference, named as it was written, after the warnings."""
     if not attached.items and not attached.warnings:
         return None

@@ -1,9 +1,9 @@
-"""Runs git so that a repository cannot make it run anything or show what is outside of a folder.
+"""Runs git so that a repository cannot make it run programs or show files outside a folder.
 
 A repository's own config can name programs that git runs even for reading: filters, text
 converters, external diffs, file system monitors, hooks, signature checkers, transports. Instead of
-disabling each one, git gets another folder as repository, with a config of our own, which borrows
-the index and the objects of the real one.
+disabling each one, git gets a temporary repository with its own config, which uses the index and
+the objects of the real one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .found import Unresolved
+from .reference_content import UnresolvedReference
 
-RAW_BYTES = 4_000_000
+MAX_OUTPUT_BYTES = 4_000_000
 """Bytes of git's output that are read; secret files are removed from them."""
-_ERROR_BYTES = 65_536
+_MAX_ERROR_BYTES = 65_536
 _INHERITED = (
     "PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "XDG_CONFIG_HOME"
 )  # fmt: skip
@@ -32,13 +32,13 @@ _SETTINGS = re.compile(
     r"core\.(?:autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|trustctime|checkstat)"
     r"|extensions\.objectformat"
 )
-"""What is copied from the real config: how files are compared with the objects."""
+"""Settings copied from the real config: how files are compared with the objects."""
 _VALUE = re.compile(r"[A-Za-z0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """What git printed. ``whole`` is False where it was cut at :data:`RAW_BYTES`."""
+class GitOutput:
+    """What git printed. ``whole`` is False if it was cut at :data:`MAX_OUTPUT_BYTES`."""
 
     text: str
     whole: bool
@@ -46,7 +46,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository around ``folder``, as seen through the borrowed one in ``env``.
+    """The repository around ``folder``, as seen through the temporary one in ``env``.
 
     ``commit`` is the id of HEAD, empty before the first commit.
     """
@@ -56,30 +56,31 @@ class Repository:
     commit: str
     seconds: float
 
-    async def run(self, *arguments: str) -> Output:
-        """Run git below ``folder``. Raises ``Unresolved`` if it fails or takes too long."""
+    async def run(self, *arguments: str) -> GitOutput:
+        """Run git below ``folder``. Raises ``UnresolvedReference`` if it fails or takes too
+        long."""
         code, text, error, whole = await _git(arguments, self.folder, self.env, self.seconds)
         if code != 0:
-            raise Unresolved(f"git failed: {_first_line(error)}")
-        return Output(text, whole)
+            raise UnresolvedReference(f"git failed: {_first_line(error)}")
+        return GitOutput(text, whole)
 
 
 @asynccontextmanager
 async def open_repository(folder: Path, seconds: float) -> AsyncIterator[Repository]:
-    """The repository that ``folder`` lies in. Raises ``Unresolved`` if there is none."""
+    """Open the repository around ``folder``. Raises ``UnresolvedReference`` if there is none."""
     env = _environment()
     where = ["--show-toplevel", "--absolute-git-dir"]
     inside = [part for name in ("index", "objects", "shallow") for part in ("--git-path", name)]
     code, text, error, _ = await _git(["rev-parse", *where, *inside], folder, env, seconds)
     lines = text.splitlines()
     if code != 0 or len(lines) != 5:
-        raise Unresolved(f"git finds no repository here ({_first_line(error)})")
+        raise UnresolvedReference(f"git found no repository here ({_first_line(error)})")
     top, git_dir, index, objects, shallow = (folder / line for line in lines)
     _require_within(folder, top)
     _, commit, _, _ = await _git(["rev-parse", "-q", "--verify", "HEAD"], folder, env, seconds)
     _, listed, _, _ = await _git(["config", "--null", "--list"], folder, env, seconds)
     with TemporaryDirectory(prefix="hookline-git-", ignore_cleanup_errors=True) as made:
-        _furnish(Path(made), commit.strip(), listed)
+        _initialise(Path(made), commit.strip(), listed)
         for needed in (shallow, *git_dir.glob("sharedindex.*")):
             if needed.is_file():
                 shutil.copyfile(needed, Path(made) / needed.name)
@@ -98,7 +99,7 @@ async def open_repository(folder: Path, seconds: float) -> AsyncIterator[Reposit
 
 def _require_within(folder: Path, top: Path) -> None:
     if not folder.resolve().is_relative_to(top.resolve()):
-        raise Unresolved("the repository's config names another folder as its work tree")
+        raise UnresolvedReference("the repository's config names another folder as its work tree")
 
 
 def _environment() -> dict[str, str]:
@@ -115,8 +116,8 @@ def _environment() -> dict[str, str]:
     return {**kept, **ours}
 
 
-def _furnish(made: Path, commit: str, listed: str) -> None:
-    """Make ``made`` a repository with the harmless part of the settings in ``listed``."""
+def _initialise(made: Path, commit: str, listed: str) -> None:
+    """Create a repository in ``made`` with the harmless settings of ``listed``."""
     settings = {"core.bare": "false"}
     for item in listed.split("\0"):
         name, _, value = item.partition("\n")
@@ -136,10 +137,10 @@ def _furnish(made: Path, commit: str, listed: str) -> None:
 async def _git(
     arguments: Sequence[str], folder: Path, env: Mapping[str, str], seconds: float
 ) -> tuple[int, str, str, bool]:
-    """Exit code, output, errors, and whether the output is whole."""
+    """Return exit code, output, errors, and whether the output is complete."""
     program = shutil.which("git")
     if program is None:
-        raise Unresolved("git is not installed")
+        raise UnresolvedReference("git is not installed")
     options = ("--no-pager", "-c", "core.quotePath=false", "-c", f"core.hooksPath={os.devnull}")
     process = await asyncio.create_subprocess_exec(
         program,
@@ -156,19 +157,19 @@ async def _git(
     errors = asyncio.create_task(_drain(process.stderr))
     try:
         async with asyncio.timeout(seconds):
-            data = await _read(process.stdout, RAW_BYTES + 1)
-            whole = len(data) <= RAW_BYTES
+            data = await _read(process.stdout, MAX_OUTPUT_BYTES + 1)
+            whole = len(data) <= MAX_OUTPUT_BYTES
             error, code = (await errors, await process.wait()) if whole else (b"", 0)
     except TimeoutError:
-        raise Unresolved(f"git took longer than {seconds:g} s") from None
+        raise UnresolvedReference(f"git took longer than {seconds:g} s") from None
     finally:
         await _end(process, errors)
-    text = data[:RAW_BYTES].decode("utf-8", "replace")
+    text = data[:MAX_OUTPUT_BYTES].decode("utf-8", "replace")
     return code, text, error.decode("utf-8", "replace"), whole
 
 
 async def _end(process: Process, errors: asyncio.Task[bytes]) -> None:
-    """Leave neither a process nor an open pipe behind."""
+    """Kill the process and close its pipes."""
     errors.cancel()
     if process.returncode is None:
         with suppress(ProcessLookupError):
@@ -181,7 +182,7 @@ async def _end(process: Process, errors: asyncio.Task[bytes]) -> None:
 
 
 async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
-    """At most about ``limit`` bytes."""
+    """Read about ``limit`` bytes at most."""
     taken = bytearray()
     while len(taken) < limit and (piece := await stream.read(65_536)):
         taken += piece
@@ -189,12 +190,12 @@ async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
 
 
 async def _drain(stream: asyncio.StreamReader) -> bytes:
-    """Return the beginning of what is printed to ``stream``; all of it is read."""
-    taken = await _read(stream, _ERROR_BYTES)
+    """Read ``stream`` to its end and return its beginning."""
+    taken = await _read(stream, _MAX_ERROR_BYTES)
     while await stream.read(65_536):
         pass
     return taken
 
 
 def _first_line(error: str) -> str:
-    return next(iter(error.strip().splitlines()), "git said nothing")[:200]
+    return next(iter(error.strip().splitlines()), "git printed no error")[:200]

@@ -1,4 +1,4 @@
-"""The outcome of a reference: the text found, or why there is none."""
+"""The content of a reference, and the error if there is none."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hookline_hookspecs import HooklineError, Http, Origin, Paths
 from .config import ContextRefsConfig
 
 
-class Unresolved(HooklineError):
-    """Nothing can be attached; the text is the reason, shown after ``… is not attached: ``."""
+class UnresolvedReference(HooklineError):
+    """The reference cannot be attached; the text is shown after ``… is not attached: ``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReferenceContent:
     """The text of a reference, cut to its limit.
 
     ``key`` is equal for references to the same thing, ``source`` names it for the gate
     ``pre_read``, ``note`` says what was left out, ``warnings`` go to the person as well. ``files``
-    are those that the text is from, ``origins`` where else it came from.
+    are the text's files, ``origins`` its other origins.
     """
 
     key: Hashable
@@ -34,10 +34,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """What references are resolved with: guarded files, guarded URLs, and the limits.
+class ReferenceSources:
+    """Guarded file access, guarded HTTP and the limits, for resolving references.
 
-    ``pictures`` are the files that the message itself carries as pictures.
+    ``pictures`` are the picture files that are attached to the message already.
     """
 
     paths: Paths

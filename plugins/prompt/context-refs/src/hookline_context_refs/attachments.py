@@ -12,14 +12,14 @@ from hookline_hookspecs import Context, HooklineError, Origin, Refused, merge_or
 from hookline_hookspecs.file_origins import origins_of
 
 from .changes import load_commits, load_diff, load_staged
-from .decoding import shortened
-from .found import Found, Sources, Unresolved
+from .decoding import shorten
 from .grammar import Reference
 from .local import load_file, load_folder
+from .reference_content import ReferenceContent, ReferenceSources, UnresolvedReference
 from .web import load_url
 
-Load = Callable[[Reference, Sources], Awaitable[Found]]
-_LOADS: Mapping[str, Load] = {
+LoadReference = Callable[[Reference, ReferenceSources], Awaitable[ReferenceContent]]
+_LOADERS: Mapping[str, LoadReference] = {
     "file": load_file,
     "folder": load_folder,
     "diff": load_diff,
@@ -27,32 +27,34 @@ _LOADS: Mapping[str, Load] = {
     "git": load_commits,
     "url": load_url,
 }
-AT_ONCE = 8
-"""References that are looked up at the same time."""
+MAX_CONCURRENT_LOADS = 8
+"""References that are loaded at the same time."""
 
 
 @dataclass(slots=True)
-class Attached:
-    """What a turn gets: ``(reference, text)`` pairs, where they came from, and warnings about what
-    it does not get."""
+class AttachedReferences:
+    """The attached references of a turn.
+
+    ``items`` are ``(reference, text)`` pairs, ``origins`` says where the texts came from,
+    ``warnings`` what could not be attached. ``summaries`` names each attached reference and its
+    number of lines, for the person.
+    """
 
     items: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    """Each that is attached, with its lines, for the person."""
+    summaries: list[str] = field(default_factory=list)
     origins: tuple[Origin, ...] = ()
 
 
 async def attach(
-    ctx: Context, found: Sequence[Reference], sources: Sources, window: int
-) -> Attached:
-    """Look up ``found``, pass each text through the gate, and keep to the share of ``window``.
-
-    ``window`` is the model's, in tokens. Nothing is raised for a reference: it gets a warning.
+    ctx: Context, found: Sequence[Reference], sources: ReferenceSources, window: int
+) -> AttachedReferences:
+    """Load each reference of ``found``, pass its text through ``pre_read``, and stay within the
+    share of ``window``, which is the model's, in tokens. A reference that fails becomes a warning.
     """
     limit = sources.config.max_references
     outcomes = await _load_all(found[:limit], sources, ctx.log)
-    attached, budget = Attached(), _Budget(window, sources.config.refuse_share)
+    attached, budget = AttachedReferences(), _Budget(window, sources.config.refuse_share)
     seen: set[Hashable] = set()
     for reference, outcome in zip(found, outcomes, strict=False):
         try:
@@ -65,16 +67,16 @@ async def attach(
             text = f"{text}\n{outcome.note}".lstrip("\n") if outcome.note else text
             budget.take(text)
         except HooklineError as reason:
-            attached.warnings.append(f"{shortened(reference.raw)} is not attached: {reason}")
+            attached.warnings.append(f"{shorten(reference.raw)} is not attached: {reason}")
         else:
             attached.items.append((reference.raw, text))
-            attached.told.append(_told(reference, outcome))
+            attached.summaries.append(_summary(reference, outcome))
             files = await origins_of(ctx.host, outcome.files) if outcome.files else ()
             attached.origins = merge_origins(attached.origins, outcome.origins, files)
             attached.warnings += outcome.warnings
     if len(found) > limit:
         attached.warnings.append(
-            f"only the first {limit} of {len(found)} references are looked at "
+            f"only the first {limit} of {len(found)} references are attached "
             "(max_references of the plugin context-refs)"
         )
     if budget.used > window * sources.config.warn_share:
@@ -86,7 +88,7 @@ async def attach(
 
 
 class _Budget:
-    """The budget of all texts together, in tokens (a quarter of the characters as sent)."""
+    """Token budget of all texts together; tokens are a quarter of the characters as sent."""
 
     def __init__(self, window: int, share: float) -> None:
         self._window = window
@@ -94,10 +96,11 @@ class _Budget:
         self.used = 0
 
     def take(self, text: str) -> None:
-        """Count ``text``. Raises ``Unresolved``, and counts nothing, if there is no room."""
+        """Count ``text``. Raises ``UnresolvedReference`` if it does not fit; it is then not
+        counted."""
         cost = -(-len(escape(text, quote=False)) // 4)
         if self.used + cost > self._window * self._share:
-            raise Unresolved(
+            raise UnresolvedReference(
                 f"its {cost} tokens would take the references of this message over "
                 f"{self._share:.0%} of the model's window of {self._window} tokens; "
                 "name a part of it, as in @file:path:1-200"
@@ -106,15 +109,15 @@ class _Budget:
 
 
 async def _load_all(
-    found: Sequence[Reference], sources: Sources, log: logging.Logger
-) -> list[Found | HooklineError]:
-    """Return each reference's outcome, in order; those that take too long are abandoned."""
-    turns = asyncio.Semaphore(AT_ONCE)
-    tasks = [asyncio.create_task(_load(one, sources, turns, log)) for one in found]
+    found: Sequence[Reference], sources: ReferenceSources, log: logging.Logger
+) -> list[ReferenceContent | HooklineError]:
+    """Return the content or error of each reference, in order; slow ones are abandoned."""
+    slots = asyncio.Semaphore(MAX_CONCURRENT_LOADS)
+    tasks = [asyncio.create_task(_load(reference, sources, slots, log)) for reference in found]
     seconds = sources.config.total_seconds
     try:
         await asyncio.wait(tasks, timeout=seconds)
-        late = Unresolved(f"looking it up took longer than {seconds:g} s")
+        late = UnresolvedReference(f"loading it took longer than {seconds:g} s")
         return [task.result() if task.done() else late for task in tasks]
     finally:
         for task in tasks:
@@ -123,13 +126,13 @@ async def _load_all(
 
 
 async def _load(
-    reference: Reference, sources: Sources, turns: asyncio.Semaphore, log: logging.Logger
-) -> Found | HooklineError:
+    reference: Reference, sources: ReferenceSources, slots: asyncio.Semaphore, log: logging.Logger
+) -> ReferenceContent | HooklineError:
     if reference.problem:
-        return Unresolved(reference.problem)
-    async with turns:
+        return UnresolvedReference(reference.problem)
+    async with slots:
         try:
-            return await _LOADS[reference.kind](reference, sources)
+            return await _LOADERS[reference.kind](reference, sources)
         except HooklineError as error:
             return error
         except OSError as error:
@@ -137,11 +140,11 @@ async def _load(
         except Exception as error:
             # Whatever the error is, the other references and the turn continue.
             log.warning("%s failed", reference.raw, exc_info=error)
-            return Unresolved(f"an unexpected error came up ({type(error).__name__})")
+            return UnresolvedReference(f"an unexpected error occurred ({type(error).__name__})")
 
 
-def _told(reference: Reference, found: Found) -> str:
-    name, lines = shortened(reference.raw.removeprefix("@")), len(found.text.splitlines())
+def _summary(reference: Reference, found: ReferenceContent) -> str:
+    name, lines = shorten(reference.raw.removeprefix("@")), len(found.text.splitlines())
     if not lines:
         return name  # a picture, or something empty
     return f"{name} ({lines} line{'' if lines == 1 else 's'})"
