@@ -54,7 +54,7 @@ def test_person_chooses_between_files_and_conversation(
     assert (desk.work / "n.txt").read_text() == content
     assert _said(desk) == said
     assert ("Nothing was put back." in told) == (answer == "Cancel")
-    assert ("Out of the conversation: 2 turns." in told) == ("onversation" in answer)
+    assert ("Removed from the conversation: 2 turns." in told) == ("onversation" in answer)
 
 
 def test_rewind_argument_skips_the_question(desk: Desk) -> None:
@@ -129,7 +129,7 @@ def test_completion_offers_hashes_with_time_and_title(
         ("", "Deny", "1", "Nothing was put back. It was not approved."),
         ("", None, "1", "Nothing was put back. No one could be asked"),
         (" files", "Deny", "1", "Nothing was put back."),
-        (" both", "Once", "0", "Out of the conversation: 1 turn."),
+        (" both", "Once", "0", "Removed from the conversation: 1 turn."),
         (" conversation", "Deny", "1", "Nothing was put back."),
         (" -- n.txt", "Deny", "1", "Nothing was put back."),
     ],

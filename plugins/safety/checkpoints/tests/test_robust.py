@@ -73,7 +73,7 @@ def test_nothing_is_saved_or_reported_without_git(
     assert outcome.tool_calls[0].ok
     assert (desk.work / "a").read_text() == "1"
     answer = desk.rewind()
-    assert answer.startswith("No files can be put back: git is not installed. Install git 2.31")
+    assert answer.startswith("No files can be restored: git is not installed. Install git 2.31")
     assert "conversation alone goes back with /undo" in answer
 
 

@@ -54,7 +54,7 @@ async def refusal(
 def _preview_lines(
     target: SavedSnapshot, within: str, scope: Scope, turns: int, changes: Mapping[str, int] | None
 ) -> list[str]:
-    """What would be done, one line each."""
+    """Return what would be done, one line each."""
     lines = []
     if scope != "conversation":
         folder = texts.name(str(target.folder))
@@ -65,5 +65,5 @@ def _preview_lines(
         since = f"{changes['A']} added, {edits} changed, {changes['D']} deleted"
         lines.append(f"Since then in that folder: {since}.")
     if scope != "files" and turns:
-        lines.append(f"Out of the conversation: {turns} turn{'s' * (turns != 1)}.")
+        lines.append(f"Removed from the conversation: {turns} turn{'s' * (turns != 1)}.")
     return lines

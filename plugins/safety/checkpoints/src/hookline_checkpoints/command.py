@@ -36,9 +36,8 @@ _FORM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RewindRequest:
-    """A command that names a snapshot. ``path`` is empty for all of it; ``scope`` is what to
-    restore, None if the person has to be asked.
-    """
+    """A command that names a snapshot. ``path`` is empty for the whole snapshot; ``scope`` is what
+    to restore, None to ask the person."""
 
     diff: bool
     prefix: str
@@ -73,7 +72,7 @@ class Rewinder:
         self._now = ctx.host.now()
 
     async def answer(self, args: str) -> str:
-        """The answer to the command. Raises ``CheckpointError`` and ``OSError``."""
+        """Return the answer to the command. Raises ``CheckpointError`` and ``OSError``."""
         asked = parse(args)
         if asked is None:
             return await self._list()
@@ -90,8 +89,8 @@ class Rewinder:
         return refused or await self._go_back(target, within, scope_, turns)
 
     async def _refusal(self, target: SavedSnapshot, within: str, scope: Scope, turns: int) -> str:
-        """Why nothing is put back, empty if it may be: in other chats than the terminal's a person
-        is asked first."""
+        """Return why nothing is restored, empty if it may be. Outside the terminal, a person has to
+        approve it."""
         if self._ctx.channel in ("", TERMINAL):
             return ""
         counts = await self._counts([target]) if scope != "conversation" else {}
@@ -119,7 +118,7 @@ class Rewinder:
         return "\n".join([texts.listed(found, counts, workspace), *notes])
 
     async def _counts(self, found: list[SavedSnapshot]) -> Mapping[str, Mapping[str, int]]:
-        """For each commit what changed until the next of its folder, or until now."""
+        """Return for each commit what changed until the next one of its folder, or until now."""
         newer: dict[Path, str] = {}
         pairs: dict[str, tuple[str, str]] = {}
         for saved in found:
@@ -132,7 +131,7 @@ class Rewinder:
         return dict(zip(pairs, counted, strict=True))
 
     async def _root_now(self, saved: SavedSnapshot) -> str:
-        """The tree of the folder as it is, empty where that cannot be told."""
+        """Return the tree of the folder's current state, empty if it cannot be determined."""
         with suppress(CheckpointError, OSError, TimeoutError):
             scope = self._snapshots.scope(saved.folder, self._ctx.paths)
             async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(saved.folder):
@@ -144,11 +143,11 @@ class Rewinder:
         found = await self._snapshots.find(self._chat, prefix, self._now)
         if not found:
             raise CheckpointError(
-                f"There is no checkpoint {prefix} in this chat; /rewind lists those there are."
+                f"There is no checkpoint {prefix} in this chat. Run /rewind for a list."
             )
         if len({one.commit for one in found}) > 1:
             several = ", ".join(one.commit[: len(prefix) + 6] for one in found[:5])
-            raise CheckpointError(f"{prefix} is the beginning of several: {several}")
+            raise CheckpointError(f"{prefix} matches several: {several}")
         return found[0]
 
     async def _difference(self, target: SavedSnapshot, commit: str) -> str:
@@ -177,11 +176,11 @@ class Rewinder:
                 hint = texts.interrupted(target.commit, present.commit)
                 raise CheckpointError(f"{error}. {hint}") from error
             await asyncio.to_thread(note.unlink, missing_ok=True)
-        await asyncio.to_thread(self._tell, texts.told(target, within, done))
+        await asyncio.to_thread(self._store_notice, texts.model_notice(target, within, done))
         return texts.rewound(target, within, done, present.commit)
 
     def _interruptions(self, found: list[SavedSnapshot]) -> list[str]:
-        """Rewinds of this chat that did not come to their end."""
+        """Return the interrupted rewinds of this chat."""
         mine = {saved.commit for saved in found}
         notes = []
         for folder in dict.fromkeys(saved.folder for saved in found):
@@ -191,8 +190,8 @@ class Rewinder:
                     notes.append(texts.interrupted(record["target"], record["undo"]))
         return notes
 
-    def _tell(self, text: str) -> None:
-        """Have the model told at this chat's next turn."""
+    def _store_notice(self, text: str) -> None:
+        """Store a notice for the model's next turn in this chat."""
         path = self._snapshots.notice_path(self._chat)
         with suppress(OSError):
             private_folder(path.parent)
@@ -200,7 +199,8 @@ class Rewinder:
 
 
 def _within(folder: Path, path: str) -> str:
-    """``path``, as a person writes it, relative to ``folder``. Raises ``CheckpointError``."""
+    """Return ``path``, as a person writes it, relative to ``folder``. Raises
+    ``CheckpointError``."""
     if not path:
         return ""
     joined = posixpath.normpath(posixpath.join(str(folder), path))
@@ -212,7 +212,7 @@ def _within(folder: Path, path: str) -> str:
 def _require_known(
     within: str, work: rewind.RewindPlan, content: SnapshotContent, files: Mapping[str, object]
 ) -> None:
-    """Say so if nothing of that name was saved then or is there now."""
+    """Raise ``CheckpointError`` if the path exists neither in the snapshot nor now."""
     if not within:
         return
     known = (*content.files, *content.folders, *files)
@@ -223,7 +223,7 @@ def _require_known(
 
 
 def _mode_changes(old: SnapshotContent, new: SnapshotContent) -> list[str]:
-    """Changes of modes that a patch does not show."""
+    """Return the mode changes that a patch does not show."""
     lines = []
     for path in sorted(old.files.keys() & new.files.keys()):
         if old.files[path][0] == new.files[path][0] != 0o120000:

@@ -9,7 +9,7 @@ from .texts import HASH_CHARS, clock
 
 SCOPES = (
     ("files", "put the files back"),
-    ("conversation", "take the turns since then out of the conversation"),
+    ("conversation", "remove the turns since then from the conversation"),
     ("both", "files and conversation"),
 )
 DIFF = "diff"
@@ -26,7 +26,7 @@ def completions(found: Sequence[SavedSnapshot], typed: str) -> list[tuple[str, s
     if before == [DIFF]:
         return [(f"{DIFF} {hash_}", description) for hash_, description in _hashes(found, begun)]
     if len(before) == 1:
-        return [(f"{before[0]} {name}", told) for name, told in SCOPES if name.startswith(begun)]
+        return [(f"{before[0]} {name}", text) for name, text in SCOPES if name.startswith(begun)]
     return []
 
 

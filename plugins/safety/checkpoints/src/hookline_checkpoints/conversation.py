@@ -48,7 +48,7 @@ async def ask_scope(ctx: Context, target: SavedSnapshot, turns: int) -> Scope | 
     question = Question(
         f"Go back to {clock(target)}, before “{target.title}”: what?",
         (BOTH, FILES, CONVERSATION, CANCEL),
-        preview=f"The conversation loses {_turns(turns)}; files can be had again.\n"
+        preview=f"The conversation loses {_turns(turns)}; files can be restored again.\n"
         f"Without a question: /rewind {hash_} files, conversation or both",
     )
     try:
@@ -66,10 +66,10 @@ async def undo_since(ctx: Context, turns: int) -> str:
     while undone < turns and await conversations.undo(ctx) is not None:
         undone += 1
     if undone == turns:
-        return f"Out of the conversation: {_turns(undone)}."
+        return f"Removed from the conversation: {_turns(undone)}."
     return (
-        f"Out of the conversation: {undone} of {turns} turns. What was said before that is part of "
-        "a summary and stays."
+        f"Removed from the conversation: {undone} of {turns} turns. Earlier ones are part of a "
+        "summary and stay."
     )
 
 

@@ -32,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 class ExclusionRules:
     """Names of folders, as regular expressions over names in lower case.
 
-    ``decided`` remembers for each name whether ``always`` holds it: a match takes 10 µs.
+    ``decided`` caches for each name whether ``always`` matches it, because a match takes 10 µs.
     """
 
     always: re.Pattern[str]
@@ -43,7 +43,7 @@ class ExclusionRules:
 
     @classmethod
     def of(cls, exclude: Sequence[str], keep: Sequence[str]) -> ExclusionRules:
-        """The packaged names with a person's own."""
+        """Return the packaged names and those of the config."""
         data = _data()
         return cls(
             _globs([*data["always"], *exclude]),
@@ -54,7 +54,7 @@ class ExclusionRules:
         )
 
     def folder(self, name: str, siblings: Collection[str]) -> bool:
-        """True if the folder ``name``, which stands among ``siblings``, is left alone."""
+        """Whether the folder ``name`` with these ``siblings`` is skipped."""
         folded = name.lower()
         always = self.decided.get(folded)
         if always is None:
@@ -68,7 +68,7 @@ class ExclusionRules:
         return any(marks.fullmatch(one.lower()) for one in siblings)
 
     def inside(self, name: str, entries: Iterable[str]) -> bool:
-        """True if a folder ``name`` with such ``entries`` is left alone."""
+        """Whether a folder ``name`` with these ``entries`` is skipped."""
         if self.holding.isdisjoint(entries) and self.holding.isdisjoint(map(str.lower, entries)):
             return False
         return not self.keep.fullmatch(name.lower())
@@ -87,7 +87,7 @@ def _globs(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 def secrets(check_path: CheckPath, folder: Path, paths: Sequence[str]) -> set[str]:
-    """Those of ``paths`` (relative, with ``/``) whose names are secret.
+    """Return those of ``paths`` (relative, with ``/``) whose names are secret.
 
     Only names are checked: what a link leads to is not saved. Many paths are joined and checked as
     one, because a path is refused if any part of it is; a refused batch is checked in halves.
@@ -108,7 +108,7 @@ def secrets(check_path: CheckPath, folder: Path, paths: Sequence[str]) -> set[st
 
 
 def _harmless(path: str) -> str:
-    """A path without the characters that are refused whatever the name."""
+    """Return a path without the characters that are refused in any name."""
     parts = _CONTROL.sub("", path).split("/")
     return "/".join(part if part not in ("", ".", "..") else "_" for part in parts)
 
@@ -127,7 +127,7 @@ def _batches(paths: Sequence[str]) -> Iterable[Sequence[str]]:
 
 
 async def ignored(git: Git, folder: Path, paths: Sequence[str]) -> set[str]:
-    """Those of ``paths`` that the ``.gitignore`` files at and below ``folder`` ignore.
+    """Return those of ``paths`` that the ``.gitignore`` files at and below ``folder`` ignore.
 
     Raises ``GitFailed``.
     """

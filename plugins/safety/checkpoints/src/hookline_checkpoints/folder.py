@@ -1,7 +1,7 @@
 """Files below one folder, reached component by component, so that no link is ever followed.
 
-What is written here was chosen by a person, but the folder belongs to whatever runs in it: a
-component that is swapped for a link in between leads nowhere.
+Programs running in the folder may swap a component for a link at any moment; a write then fails
+instead of following it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Folder:
         for handle in (*self._handles.values(), self._root):
             os.close(handle)
 
-    def mark(self, path: str) -> FileStamp | None:
-        """What is at ``path``, a link itself; None if nothing is, or no way leads there."""
+    def stamp(self, path: str) -> FileStamp | None:
+        """Return the stamp of ``path``, of a link itself; None if the path does not exist."""
         try:
             parent, name = self._at(path)
             return FileStamp.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
@@ -60,11 +60,9 @@ class Folder:
             raise
 
     def read(self, path: str, limit: int) -> tuple[FileStamp, bytes]:
-        """Mark and content of a file, or a link's target; at most ``limit`` + 1 bytes.
-
-        A file that is written meanwhile is read again, a few times; then what was read last is
-        returned with the mark from before, so that the next look finds it changed.
-        """
+        """Return stamp and content of a file, or a link's target; at most ``limit`` + 1 bytes. A
+        file that is written meanwhile is read again, a few times. Then the last content is returned
+        with the stamp from before, so that the next survey finds it changed."""
         parent, name = self._at(path)
         for _ in range(_MAX_READ_ATTEMPTS):
             try:
@@ -72,8 +70,8 @@ class Folder:
             except OSError as error:
                 if error.errno not in _LINK_ERRORS:
                     raise
-                mark = FileStamp.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
-                return mark, os.fsencode(os.readlink(name, dir_fd=parent))
+                stamp = FileStamp.of(os.stat(name, dir_fd=parent, follow_symlinks=False))
+                return stamp, os.fsencode(os.readlink(name, dir_fd=parent))
             try:
                 before = FileStamp.of(os.fstat(handle))
                 if not stat.S_ISREG(before.mode):
@@ -86,7 +84,7 @@ class Folder:
         return before, content
 
     def write(self, path: str, content: bytes, mode: int) -> None:
-        """Replace what is at ``path`` by a file, whole or not at all; ``mode`` in full."""
+        """Replace ``path`` atomically by a file; ``mode`` holds all mode bits."""
         parent, name, temporary = self._beside(path)
         descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=parent)
         try:
@@ -101,7 +99,7 @@ class Folder:
             raise
 
     def link(self, path: str, target: bytes) -> None:
-        """Replace what is at ``path`` by a symbolic link."""
+        """Replace ``path`` by a symbolic link."""
         parent, name, temporary = self._beside(path)
         os.symlink(os.fsdecode(target), temporary, dir_fd=parent)
         try:
@@ -112,7 +110,7 @@ class Folder:
             raise
 
     def chmod(self, path: str, mode: int) -> None:
-        """Set the mode of a file or folder that is no link."""
+        """Set the mode of a file or folder that is not a link."""
         parent, name = self._at(path)
         handle = os.open(name, _READ, dir_fd=parent)
         try:
@@ -121,7 +119,7 @@ class Folder:
             os.close(handle)
 
     def make(self, path: str) -> None:
-        """Make a folder, if it is not there."""
+        """Make a folder if it is missing."""
         parent, name = self._writable(path)
         with suppress(FileExistsError):
             os.mkdir(name, 0o700, dir_fd=parent)
@@ -138,19 +136,19 @@ class Folder:
         os.rmdir(name, dir_fd=parent)
 
     def tighten(self) -> None:
-        """Give the folders that had to be made writable the modes that they had."""
+        """Restore the modes of folders that had to be made writable."""
         for path, mode in self._loosened.items():
             with suppress(OSError):
                 os.fchmod(self._handle(path), mode)
         self._loosened.clear()
 
     def _beside(self, path: str) -> tuple[int, str, str]:
-        """The parent's handle, the name, and one for a temporary file beside it."""
+        """Yield the parent's handle, the name, and a name for a temporary file beside it."""
         parent, name = self._writable(path)
         return parent, name, f".hookline-{secrets.token_hex(8)}.tmp"
 
     def _writable(self, path: str) -> tuple[int, str]:
-        """As ``_at``; a folder of ours that is read-only is opened for as long as we work."""
+        """Like ``_at``, but a read-only folder that this user owns is made writable meanwhile."""
         parent, name = self._at(path)
         found = os.fstat(parent)
         if found.st_mode & 0o300 != 0o300 and found.st_uid == os.geteuid():
@@ -159,7 +157,7 @@ class Folder:
         return parent, name
 
     def _at(self, path: str) -> tuple[int, str]:
-        """A handle on the folder that holds ``path``, and the last name."""
+        """Yield a handle on the parent folder of ``path``, and the last name."""
         above, _, name = path.rpartition("/")
         return self._handle(above), name
 
@@ -182,7 +180,7 @@ class Folder:
 
 
 def _content(handle: int, expected: int, limit: int) -> bytes:
-    """What can be read to the end, which should be at ``expected``; at most ``limit`` + 1 bytes."""
+    """Read to the end, which should be at ``expected``; at most ``limit`` + 1 bytes."""
     content = os.read(handle, min(expected, limit) + 1)
     while 0 < len(content) <= limit and len(content) != expected:
         more = os.read(handle, min(_READ_BYTES, limit + 1 - len(content)))

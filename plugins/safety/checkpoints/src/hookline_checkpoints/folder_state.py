@@ -20,11 +20,12 @@ from typing import NamedTuple
 VERSION = 1
 OID_CHARS = 40
 MAX_CACHED_STATES = 4
-"""Folders whose state stays in memory."""
+"""Folders whose state is cached in memory."""
 
 
 class FileStamp(NamedTuple):
-    """What changes when a file does: ``st_mode``, bytes, nanoseconds, nanoseconds, inode."""
+    """Changes whenever the file does: ``st_mode``, size in bytes, mtime and ctime in nanoseconds,
+    inode."""
 
     mode: int
     size: int
@@ -34,14 +35,14 @@ class FileStamp(NamedTuple):
 
     @classmethod
     def of(cls, stat: os.stat_result) -> FileStamp:
-        """The mark of what ``lstat`` or ``fstat`` says."""
+        """Return the stamp for a result of ``lstat`` or ``fstat``."""
         return cls(stat.st_mode, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
 
 
 class FileRecord(NamedTuple):
-    """A saved file: its mark, and the id of its content in the store, 40 hexadecimal digits."""
+    """A saved file: its stamp, and the id of its content in the store, 40 hexadecimal digits."""
 
-    mark: FileStamp
+    stamp: FileStamp
     oid: str
 
 
@@ -50,7 +51,7 @@ class FolderState:
     """A folder as it was last seen. Paths are relative, with ``/``.
 
     ``commit`` holds it in the store and ``tree`` its files (empty if there are none).
-    ``skipped`` says why a path was skipped; a folder's ends with ``/``. ``ignores`` are the marks
+    ``skipped`` says why a path was skipped; a folder's ends with ``/``. ``ignores`` are the stamps
     of the ``.gitignore`` files by folder. ``stale`` are paths that are in the tree and not in
     ``files``. ``seen`` is when the survey began, in nanoseconds of the wall clock.
     """
@@ -65,36 +66,37 @@ class FolderState:
     seen: int = 0
 
     def encode(self) -> bytes:
-        """As JSON, in columns, which are fast to write; names that are not UTF-8 survive."""
-        marks = list(chain.from_iterable(known.mark for known in self.files.values()))
+        """Return the state as JSON in columns, which are fast to write; names that are not UTF-8
+        are kept."""
+        stamps = list(chain.from_iterable(known.stamp for known in self.files.values()))
         oids = "".join([known.oid for known in self.files.values()])
         data = [
-            *(VERSION, self.commit, self.tree, list(self.files), marks, oids),
+            *(VERSION, self.commit, self.tree, list(self.files), stamps, oids),
             *(self.folders, self.skipped, self.ignores, self.stale, self.seen),
         ]
         return json.dumps(data, separators=(",", ":")).encode("ascii")
 
     @classmethod
     def decode(cls, text: bytes) -> FolderState:
-        """Raises ``ValueError`` for what is none, or another version's."""
+        """Parse a state. Raises ``ValueError`` if it is invalid or of another version."""
         try:
             version, *columns = json.loads(text)
             if version != VERSION:
                 raise ValueError("another version")
-            commit, tree, paths, marks, oids, folders, skipped, ignores, stale, seen = columns
-            rows = zip(paths, _marks(marks), range(0, len(oids), OID_CHARS), strict=True)
+            commit, tree, paths, stamps, oids, folders, skipped, ignores, stale, seen = columns
+            rows = zip(paths, _stamps(stamps), range(0, len(oids), OID_CHARS), strict=True)
             known = {
                 path: FileRecord(FileStamp(*row), oids[at : at + OID_CHARS])
                 for path, row, at in rows
             }
             ignoring = {path: FileStamp(*row) for path, row in ignores.items()}
         except (TypeError, ValueError, LookupError, AttributeError) as error:
-            raise ValueError(f"no state of a folder: {error}") from None
+            raise ValueError(f"not the state of a folder: {error}") from None
         return cls(commit, tree, known, folders, skipped, ignoring, stale, seen)
 
 
-def _marks(numbers: list[int]) -> Iterator[tuple[int, ...]]:
-    """The numbers of one mark after the other."""
+def _stamps(numbers: list[int]) -> Iterator[tuple[int, ...]]:
+    """Return the numbers of all stamps, one after the other."""
     columns = [numbers[start :: len(FileStamp._fields)] for start in range(len(FileStamp._fields))]
     return zip(*columns, strict=True)
 
@@ -107,19 +109,19 @@ class FolderStates:
         self._loaded: OrderedDict[str, tuple[FileStamp, FolderState]] = OrderedDict()
 
     def load(self, key: str) -> FolderState:
-        """The state of a folder, an empty one if none is kept."""
+        """Return the state of a folder, an empty one if none is stored."""
         path = self._path(key)
         try:
-            mark = FileStamp.of(path.stat())
+            stamp = FileStamp.of(path.stat())
             remembered = self._loaded.get(key)
-            if remembered is not None and remembered[0] == mark:
+            if remembered is not None and remembered[0] == stamp:
                 return remembered[1]
             return FolderState.decode(path.read_bytes())
         except (OSError, ValueError):
             return FolderState()
 
     def save(self, key: str, state: FolderState) -> None:
-        """Keep a state, in memory and on disk. Raises ``OSError``."""
+        """Store a state, in memory and on disk. Raises ``OSError``."""
         path = self._path(key)
         private_folder(path.parent)
         replace_file(path, state.encode())
@@ -129,7 +131,7 @@ class FolderStates:
             self._loaded.popitem(last=False)
 
     def forget(self, key: str) -> None:
-        """Drop what is known of a folder, so that all of it is read again."""
+        """Delete the state of a folder, so that the whole folder is read again."""
         self._loaded.pop(key, None)
         with suppress(OSError):
             self._path(key).unlink(missing_ok=True)
@@ -139,14 +141,14 @@ class FolderStates:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder and those above it that are missing, mode 0700. Raises ``OSError``."""
+    """Make a folder and its missing parents, mode 0700. Raises ``OSError``."""
     if not path.is_dir():
         private_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600 whole or not at all. Raises ``OSError``."""
+    """Write a file of mode 0600 atomically. Raises ``OSError``."""
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

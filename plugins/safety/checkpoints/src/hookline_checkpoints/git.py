@@ -43,11 +43,9 @@ class Git:
         codes: Sequence[int] = (0,),
         holding: Sequence[int] = (),
     ) -> bytes:
-        """What git prints when it reads ``data``.
-
-        ``folder`` is taken as work tree; ``codes`` are the exit codes of success; ``holding`` are
-        open files that live as long as git does, such as a lock. Raises ``GitFailed``.
-        """
+        """Run git with ``data`` as input and return its output. ``folder`` is the work tree,
+        ``codes`` are the exit codes of success, ``holding`` are open files that git inherits, such
+        as a lock. Raises ``GitFailed``."""
         async with self.process(*arguments, folder=folder, holding=holding) as process:
             output, errors = await process.communicate(data)
         if process.returncode not in codes:
@@ -58,7 +56,7 @@ class Git:
     async def process(
         self, *arguments: str, folder: Path | None = None, holding: Sequence[int] = ()
     ) -> AsyncIterator[Process]:
-        """git with open pipes. It is killed if it has not ended by the end of the block."""
+        """Run git with open pipes; it is killed if it still runs at the end of the block."""
         program = shutil.which("git")
         if program is None:
             raise GitFailed("git is not installed")
@@ -86,7 +84,7 @@ class Git:
 
 
 async def missing_git(folder: Path) -> str:
-    """Why git cannot be used, run in ``folder``; empty if it can."""
+    """Return why git cannot be used, run in ``folder``; empty if it can."""
     if os.open not in os.supports_dir_fd:
         return "checkpoints need Linux, macOS or another POSIX system"
     if shutil.which("git") is None:
@@ -95,7 +93,7 @@ async def missing_git(folder: Path) -> str:
         async with asyncio.timeout(_CHECK_TIMEOUT):
             text = (await Git(folder).run("version")).decode("utf-8", "replace").strip()
     except (GitFailed, TimeoutError) as error:
-        return f"git does not answer: {error or 'too slow'}"
+        return f"git does not work: {error or 'too slow'}"
     found = re.search(r"(\d+)\.(\d+)", text)
     if found is None or (int(found[1]), int(found[2])) < MIN_GIT_VERSION:
         return f"{text} is too old"
@@ -103,7 +101,7 @@ async def missing_git(folder: Path) -> str:
 
 
 def failure(command: str, code: int | None, errors: bytes) -> GitFailed:
-    """The exception for a failed git, with its first error line."""
+    """Return the exception for a failed git, with its first error line."""
     sentence = _error_text(command, code, errors)
     if any(sign in sentence for sign in _FULL):
         return DiskFull(f"the disk is full ({sentence})")

@@ -23,7 +23,7 @@ class UnreadableIndex(Exception):
 
 
 def unsaved(folder: Path, saved: Mapping[str, object], skipped: Iterable[str]) -> bool:
-    """True if a file may be lost that git tracks in ``folder``, because ``saved`` lacks it.
+    """Whether ``saved`` lacks a file that git tracks in ``folder``, so that it could be lost.
 
     ``skipped`` are the paths that are not in the snapshot, including those of repositories. A
     folder that is part of a larger repository is not saved as a whole.
@@ -48,7 +48,7 @@ def _is_repository(path: str) -> bool:
 
 
 def _tracked(folder: Path, inside: str) -> Iterator[str]:
-    """The paths that the repository at ``inside`` tracks, as seen from ``folder``."""
+    """Return the paths that the repository at ``inside`` tracks, relative to ``folder``."""
     index = _git_folder(folder / inside) / "index"
     if not index.exists():
         return
@@ -59,18 +59,18 @@ def _tracked(folder: Path, inside: str) -> Iterator[str]:
 
 
 def _git_folder(repository: Path) -> Path:
-    """Where a repository keeps its index; a file in the place of ``.git`` says where."""
+    """Return the path of a repository's index; if ``.git`` is a file, it names the place."""
     place = repository / ".git"
     if place.is_dir():
         return place
     sign, _, named = place.read_text("utf-8").strip().partition(" ")
     if sign != "gitdir:":
-        raise UnreadableIndex("it is no repository")
+        raise UnreadableIndex("it is not a repository")
     return repository / named
 
 
 def _names(data: bytes) -> Iterator[str]:
-    """The paths of an index with SHA-1 ids (gitformat-index(5)), versions 2 to 4."""
+    """Return the paths of an index with SHA-1 ids (gitformat-index(5)), versions 2 to 4."""
     sign, version, count = struct.unpack_from(">4sII", data)
     if sign != b"DIRC" or version not in (2, 3, 4):
         raise UnreadableIndex("unknown version of the index file")
@@ -96,7 +96,7 @@ def _names(data: bytes) -> Iterator[str]:
 
 
 def _offset(data: bytes, at: int) -> tuple[int, int]:
-    """A number as in a pack's offsets, and where it ends."""
+    """Return a number encoded as in a pack's offsets, and the index after it."""
     byte = data[at]
     value = byte & 127
     while byte & 128:

@@ -44,7 +44,7 @@ PRUNE_INTERVAL = 3600.0
 _PATH_ARGUMENTS = ("path", "file_path", "workdir", "cwd")
 """Arguments of tools that name a file or folder."""
 NO_GIT = (
-    "No files can be put back: {}. {} The conversation alone goes back with /undo, or /undo N for "
+    "No files can be restored: {}. {} The conversation alone goes back with /undo, or /undo N for "
     "the last N turns; files stay."
 )
 _HOLD_TIMEOUT = 4.0
@@ -52,7 +52,7 @@ _HOLD_TIMEOUT = 4.0
 
 
 class SavedFolders:
-    """The folders that were saved, or tried, in this turn."""
+    """The folders for which a snapshot was taken or tried in this turn."""
 
     def __init__(self) -> None:
         self.folders: set[Path] = set()
@@ -76,10 +76,8 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     # The service
 
     async def hold(self, ctx: Context, place: Path | None = None) -> bool:
-        """Save the workspace now; return whether that includes every file that git tracks in it.
-
-        With ``place``, the folder around it is saved and has to include all of ``place``.
-        """
+        """Save the workspace now; return whether the snapshot includes every file that git tracks.
+        With ``place``, the folder around it is saved and must include all of ``place``."""
         folder = ctx.paths.workspace if place is None else _allowed_around(ctx, str(place))
         if folder is None or not await self._can_save(folder):
             return False
@@ -141,7 +139,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         ) -> ToolResult:
             try:
                 await self._before_write(ctx, call)
-            except Exception as error:  # the turn goes on whatever happens here
+            except Exception as error:  # no error here stops the turn
                 self._notify_once(ctx, f"No checkpoint was taken: {error or type(error).__name__}")
             return await call_next(call)
 
@@ -227,8 +225,8 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     async def rewind(self, ctx: Context, args: str) -> str:
         """List this chat's checkpoints, or go back to one: /rewind [diff] [HASH [-- PATH]].
 
-        /rewind HASH asks whether files, conversation or both go back; the word may stand behind the
-        hash. Files can be had again by the hash that the answer names.
+        /rewind HASH asks whether files, conversation or both go back; the word may follow the hash.
+        The answer names the hash that undoes it.
         """
         if missing := await missing_git(self.host.home):
             return NO_GIT.format(missing, FIX)
@@ -259,13 +257,13 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     async def _check(self) -> CheckResult:
         missing = await missing_git(self.host.home)
         if missing:
-            told = f"{missing}, so nothing is saved that /rewind could put back"
-            return CheckResult(True, told, FIX, hint=True)
+            detail = f"{missing}, so nothing is saved that /rewind could restore"
+            return CheckResult(True, detail, FIX, hint=True)
         return CheckResult(True, "git works; a checkpoint is made before the first write of a turn")
 
 
 def _folders(ctx: Context, call: ToolCall) -> list[Path]:
-    """The workspace, and the allowed folders around paths outside it that a call names."""
+    """Return the workspace, and the allowed folders around paths outside it that a call names."""
     workspace = ctx.paths.workspace
     found = [workspace]
     for argument in _PATH_ARGUMENTS:
@@ -278,11 +276,11 @@ def _folders(ctx: Context, call: ToolCall) -> list[Path]:
 
 
 def _allowed_around(ctx: Context, named: str) -> Path | None:
-    """The widest allowed folder around ``named``, or None."""
+    """Return the outermost allowed folder around ``named``, or None."""
     try:
         place = ctx.paths.resolve(named)
     except (HooklineError, OSError, ValueError):
-        return None  # The tool itself will say so.
+        return None  # The tool itself will report it.
     widest = None
     for folder in (place, *place.parents):
         if ctx.paths.check_path(str(folder)) is not None:

@@ -96,7 +96,7 @@ def plan(present: Present, target: SnapshotContent, within: str = "") -> RewindP
 def _differs(known: FileRecord | None, target: tuple[int, str]) -> bool:
     """Whether kind or content differ from the target's."""
     mode, oid = target
-    return known is None or known.oid != oid or S_IFMT(git_mode(known.mark)) != S_IFMT(mode)
+    return known is None or known.oid != oid or S_IFMT(git_mode(known.stamp)) != S_IFMT(mode)
 
 
 def _is_link(target: SnapshotContent, path: str) -> bool:
@@ -104,7 +104,7 @@ def _is_link(target: SnapshotContent, path: str) -> bool:
 
 
 def _mode(present: Present, path: str) -> int:
-    return S_IMODE(present.files[path].mark.mode)
+    return S_IMODE(present.files[path].stamp.mode)
 
 
 def mode_of(target: SnapshotContent, path: str) -> int:
@@ -182,7 +182,7 @@ class _FolderWriter:
     def _write(self, path: str, content: bytes) -> None:
         self._require_unchanged(path)
         for parent in _parents(path):
-            if self._folder.mark(parent) is None:
+            if self._folder.stamp(parent) is None:
                 self._folder.make(parent)
         if _is_link(self._target, path):
             self._folder.link(path, content)
@@ -199,10 +199,10 @@ class _FolderWriter:
     def _require_unchanged(self, path: str) -> None:
         """Raise ``OSError`` if the path changed since the snapshot that was made just before."""
         known = self._present.files.get(path)
-        mark = self._folder.mark(path)
-        if mark is None or (known is not None and known.mark == mark):
+        stamp = self._folder.stamp(path)
+        if stamp is None or (known is not None and known.stamp == stamp):
             return
-        if S_ISDIR(mark.mode):
+        if S_ISDIR(stamp.mode):
             raise OSError(errno.EISDIR, "a folder is in its place, with files that are left alone")
         raise OSError(errno.EBUSY, "it was changed meanwhile; rewind again")
 

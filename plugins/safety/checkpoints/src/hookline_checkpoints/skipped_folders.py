@@ -10,7 +10,7 @@ from .config import CheckpointsConfig
 from .folder_state import private_folder, replace_file
 
 SKIP_SECONDS = 86_400.0
-"""How long a folder is skipped."""
+"""Seconds for which a folder is skipped."""
 
 
 class SkippedFolders:

@@ -1,4 +1,4 @@
-"""Takes a snapshot: looks at a folder, reads what has changed, and writes it as one commit."""
+"""Takes a snapshot: surveys a folder, reads changed files, and writes them as one commit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ change may have the same time (FAT stores two seconds; git calls such an entry r
 _BATCH = 250_000
 """Bytes that are read before they are handed to git, which works on them meanwhile."""
 _DEFAULT = {0o100644: 0o644, 0o100755: 0o755}
-"""The modes that need not be told beside git's."""
+"""Modes that git's own mode implies, so that they need not be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotLabel:
-    """What keeps a snapshot: its ref, and what is told about it. Without a label it is only what
-    the folder was last seen as."""
+    """The ref of a snapshot and its description. A snapshot without a label is only the folder's
+    last known state."""
 
     ref: str
     about: Mapping[str, Any]
 
 
 def has_all_of(present: Present, place: Path, folder: Path) -> bool:
-    """True if the snapshot of ``folder`` holds the file ``place``, or all that is below it."""
+    """Whether the snapshot of ``folder`` holds the file ``place``, or everything below it."""
     place = place.parent.resolve() / place.name
     if not place.is_relative_to(folder):
         return False
@@ -63,16 +63,16 @@ def has_all_of(present: Present, place: Path, folder: Path) -> bool:
 
 
 def key_of(*parts: str) -> str:
-    """The key of a folder (its resolved path) or of a chat (channel and id)."""
+    """Return the key of a folder (its resolved path) or of a chat (channel and id)."""
     text = json.dumps(parts).encode("ascii")
     return hashlib.sha256(text).hexdigest()[:32]
 
 
-def git_mode(mark: FileStamp) -> int:
-    """The mode that git keeps: a link, a program or a file."""
-    if stat.S_ISLNK(mark.mode):
+def git_mode(stamp: FileStamp) -> int:
+    """Return the mode that git stores: a link, a program or a file."""
+    if stat.S_ISLNK(stamp.mode):
         return 0o120000
-    return 0o100755 if mark.mode & 0o100 else 0o100644
+    return 0o100755 if stamp.mode & 0o100 else 0o100644
 
 
 async def take(
@@ -86,19 +86,19 @@ async def take(
 ) -> Present:
     """Save the folder of ``scope``; the caller holds its lock.
 
-    ``wanted`` are paths that are saved even where they would be left alone, because something is
-    about to replace them.
+    ``wanted`` are paths that are saved even if they would be skipped, because they are about to be
+    replaced.
 
     Raises:
-        TooLarge: it holds more than is saved.
-        GitFailed: git is missing, or could not write (disk full, say).
+        TooLarge: the folder exceeds the limits.
+        GitFailed: git is missing or could not write, for example because the disk is full.
         OSError: the folder cannot be read.
     """
     key = key_of(str(scope.path))
     await asyncio.to_thread(store.make)
     state = await asyncio.to_thread(states.load, key)
     if state.commit and state.commit != store.present(key):
-        state = FolderState()  # It describes something that the store need not have any more.
+        state = FolderState()  # The state describes a commit that the store may no longer have.
     try:
         return await _take(store, states, scope, key, state, label, wanted, max_bytes)
     except GitFailed as error:
@@ -120,7 +120,7 @@ async def _take(
 ) -> Present:
     seen = time.time_ns()
     survey = await look(scope, state)
-    size = sum(mark.size for mark in survey.files.values())
+    size = sum(stamp.size for stamp in survey.files.values())
     if size > max_bytes:
         raise TooLarge(f"it holds more than {max_bytes // 1_000_000:,} MB")
     with Folder(scope.path) as folder:
@@ -139,16 +139,17 @@ async def _take(
 def _forced(
     folder: Folder, survey: Survey, wanted: Iterable[str], max_file: int
 ) -> dict[str, FileStamp]:
-    """The wanted paths that the survey left out, with those above them that are no folders."""
+    """Return the wanted paths that the survey skipped, and those of their parents that are not
+    folders."""
     found: dict[str, FileStamp] = {}
     for path in _with_parents(wanted):
         if path in survey.files or path in survey.folders or path in found:
             continue
-        mark = folder.mark(path)
-        if mark is None or stat.S_ISDIR(mark.mode):
+        stamp = folder.stamp(path)
+        if stamp is None or stat.S_ISDIR(stamp.mode):
             continue
-        if stat.S_ISLNK(mark.mode) or (stat.S_ISREG(mark.mode) and mark.size <= max_file):
-            found[path] = mark
+        if stat.S_ISLNK(stamp.mode) or (stat.S_ISREG(stamp.mode) and stamp.size <= max_file):
+            found[path] = stamp
     return found
 
 
@@ -165,7 +166,7 @@ def _with_parents(paths: Iterable[str]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _SnapshotWork:
-    """What one snapshot has to write: the difference between the state and the survey."""
+    """What a snapshot has to write: the difference between the last state and the survey."""
 
     state: FolderState
     survey: Survey
@@ -174,24 +175,24 @@ class _SnapshotWork:
     files: dict[str, FileRecord] = field(default_factory=dict)
 
     def gone(self) -> list[str]:
-        """Paths that the tree has and the folder has not."""
+        """Paths that are in the tree but not in the folder."""
         known = [path for path in self.state.files if path not in self.survey.files]
         return known + self.state.stale
 
     def unread(self) -> list[str]:
-        """Paths to read; the others are taken over as they are known."""
+        """Paths to read; the others are unchanged."""
         trusted = self.state.seen - RACY_NANOSECONDS
         unread = list(self.forced)
-        for path, mark in self.survey.files.items():
+        for path, stamp in self.survey.files.items():
             known = self.state.files.get(path)
-            if known and known.mark == mark and mark.mtime < trusted and mark.ctime < trusted:
+            if known and known.stamp == stamp and stamp.mtime < trusted and stamp.ctime < trusted:
                 self.files[path] = known
             else:
                 unread.append(path)
         return unread
 
     def read(self, folder: Folder, paths: Iterator[str]) -> list[bytes] | None:
-        """Commands for git about some more of ``paths``; None when there are no more."""
+        """Return git commands for the next of ``paths``; None after the last."""
         commands: list[bytes] = []
         size = looked = 0
         for path in paths:
@@ -206,18 +207,18 @@ class _SnapshotWork:
     def _read(self, folder: Folder, path: str) -> bytes:
         known = self.state.files.get(path)
         try:
-            mark, content = folder.read(path, self.max_file)
+            stamp, content = folder.read(path, self.max_file)
         except PermissionError:
             return self._leave(path, "unreadable")
-        except OSError:  # Gone, or something else since it was looked at.
+        except OSError:  # Removed or replaced since the survey.
             return self._leave(path, "")
         if len(content) > self.max_file:
             return self._leave(path, "large")
         oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-        self.files[path] = FileRecord(mark, oid.hexdigest())
-        if known and known.oid == oid.hexdigest() and git_mode(known.mark) == git_mode(mark):
+        self.files[path] = FileRecord(stamp, oid.hexdigest())
+        if known and known.oid == oid.hexdigest() and git_mode(known.stamp) == git_mode(stamp):
             return b""
-        head = b"M %o inline %b\ndata %d\n" % (git_mode(mark), _quoted(path), len(content))
+        head = b"M %o inline %b\ndata %d\n" % (git_mode(stamp), _quoted(path), len(content))
         return head + content + b"\n"
 
     def _leave(self, path: str, reason: str) -> bytes:
@@ -227,11 +228,11 @@ class _SnapshotWork:
         return b"D %b\n" % _quoted(path) if path in self.state.files else b""
 
     def meta(self) -> bytes:
-        """What git's tree cannot hold, as JSON."""
+        """Return what git's tree cannot hold, as JSON."""
         modes = {}
         for path, known in self.files.items():
-            mode = stat.S_IMODE(known.mark.mode)
-            if mode != _DEFAULT.get(git_mode(known.mark), mode):
+            mode = stat.S_IMODE(known.stamp.mode)
+            if mode != _DEFAULT.get(git_mode(known.stamp), mode):
                 modes[path] = mode
         skipped = {
             path: why for path, why in self.survey.skipped.items() if path not in self.forced
@@ -243,7 +244,7 @@ class _SnapshotWork:
 async def _import(
     store: SnapshotStore, key: str, folder: Folder, work: _SnapshotWork, label: SnapshotLabel | None
 ) -> tuple[str, str]:
-    """Write the commit; its id and its tree's, which is empty without files."""
+    """Write the commit; return its id and its tree's, which is empty without files."""
     async with store.importing(key) as process:
         assert process.stdin is not None
         try:
@@ -255,7 +256,7 @@ async def _import(
                 crash.point("mid-checkpoint")
             process.stdin.write(_tail(key, work, label))
         except (BrokenPipeError, ConnectionResetError):
-            pass  # It says why on its way out.
+            pass  # git reports the reason when it ends.
         output, errors = await process.communicate()
         if process.returncode != 0:
             raise failure("fast-import", process.returncode, errors)
@@ -263,7 +264,7 @@ async def _import(
 
 
 def _head(key: str, work: _SnapshotWork, label: SnapshotLabel | None) -> bytes:
-    """The beginning of the commit: what it is based on, and what is gone."""
+    """Return the start of the commit: its base and the removed paths."""
     ref = label.ref if label else f"{PRESENT}/{key}"
     about = json.dumps(dict(label.about) if label else {}).encode("ascii")
     lines = [
@@ -279,7 +280,7 @@ def _head(key: str, work: _SnapshotWork, label: SnapshotLabel | None) -> bytes:
 
 
 def _tail(key: str, work: _SnapshotWork, label: SnapshotLabel | None) -> bytes:
-    """The end of the commit, and the questions for its ids."""
+    """Return the end of the commit, and the commands that ask for its ids."""
     meta = work.meta()
     text = b'M 100644 inline meta\ndata %d\n%b\nls "tree"\n\n' % (len(meta), meta)
     if label:
@@ -288,16 +289,17 @@ def _tail(key: str, work: _SnapshotWork, label: SnapshotLabel | None) -> bytes:
 
 
 def _ids(output: bytes) -> tuple[str, str]:
-    """Commit and tree from git's answers: ``040000 tree ID\\ttree`` or ``missing``, then an id."""
+    """Return commit and tree from git's answers: ``040000 tree ID\\ttree`` or ``missing``, then an
+    id."""
     lines = output.decode("utf-8", "replace").splitlines()
     if len(lines) != 2 or not OID.fullmatch(lines[1]):
-        raise CheckpointError("git fast-import answered what nobody asked")
+        raise CheckpointError("git fast-import gave an unexpected answer")
     words = lines[0].split()
     return lines[1], words[2] if len(words) > 2 and OID.fullmatch(words[2]) else ""
 
 
 def _quoted(path: str) -> bytes:
-    """``tree/PATH`` as git reads it, every byte that could mean something in octal."""
+    """Return ``tree/PATH`` for git, with special bytes in octal."""
     body = bytearray(b'"tree/')
     for byte in os.fsencode(path):
         if byte in b'"\\' or not 0x20 <= byte < 0x7F:

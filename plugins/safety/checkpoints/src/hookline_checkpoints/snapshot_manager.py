@@ -57,11 +57,11 @@ class SnapshotManager:
         self._given_up = SkippedFolders(self.root / "folders", config)
 
     def rewind_mark_path(self, folder: Path) -> Path:
-        """The file that marks a running rewind of the folder; it is removed at the end."""
+        """Return the file that marks a running rewind of the folder; it is removed at the end."""
         return self.root / "folders" / key_of(str(folder)) / "rewinding.json"
 
     def notice_path(self, chat: Chat) -> Path:
-        """The file with the pending notice about a rewind for the chat's model."""
+        """Return the file with the pending notice about a rewind for the chat's model."""
         return self.root / "told" / chat.key
 
     def is_given_up(self, folder: Path, now: float) -> bool:
@@ -73,7 +73,8 @@ class SnapshotManager:
         self._given_up.add(key_of(str(folder)), now)
 
     def scope(self, folder: Path, paths: Paths) -> Scope:
-        """What holds for a look at ``folder``. Raises ``CheckpointError`` where none is allowed."""
+        """Return the scope of a survey of ``folder``. Raises ``CheckpointError`` if it may not be
+        saved."""
         if folder == self.home or folder.is_relative_to(self.root):
             raise CheckpointError("it is Hookline's own folder")
         if reason := paths.check_path(str(folder)):
@@ -90,13 +91,13 @@ class SnapshotManager:
 
     @asynccontextmanager
     async def holding(self, folder: Path) -> AsyncIterator[None]:
-        """While the block runs, no one else saves or rewinds the folder or prunes the store."""
+        """Lock the folder against other snapshots and rewinds, and the store against pruning."""
         place = self.root / "folders" / key_of(str(folder))
         async with locks.shared(self.root / "lock"), locks.exclusive(place / "lock"):
             yield
 
     async def present(self, scope: Scope) -> Present:
-        """The folder as it is, without a snapshot of it; in a block of ``holding``."""
+        """Return the folder's current state without a snapshot; use it within ``holding``."""
         return await self._take(scope, None)
 
     async def save(
@@ -107,10 +108,8 @@ class SnapshotManager:
         about: dict[str, str],
         wanted: Iterable[str] = (),
     ) -> tuple[Present, SnapshotLabel]:
-        """A snapshot that the chat can go back to; in a block of ``holding``.
-
-        ``now`` is Unix time; ``about`` is told in lists. Raises as ``snapshot.take``.
-        """
+        """Take a snapshot that the chat can go back to; use it within ``holding``. ``now`` is Unix
+        time, ``about`` describes it in lists. Raises like ``snapshot.take``."""
         ref = new_ref(chat.key, key_of(str(scope.path)), now)
         label = SnapshotLabel(ref, {**about, "folder": str(scope.path)})
         return await self._take(scope, label, wanted), label
@@ -128,15 +127,14 @@ class SnapshotManager:
         )
 
     async def of_chat(self, chat: Chat, now: float) -> list[SavedSnapshot]:
-        """The chat's snapshots, newest first, at most ``max_snapshots`` different ones of a folder.
-
-        Of neighbours that are equal only the newest counts. Raises ``GitFailed``.
-        """
+        """Return the chat's snapshots, newest first, at most ``max_snapshots`` different ones per
+        folder. Of equal consecutive ones only the newest counts. Raises ``GitFailed``."""
         found = await self.store.saved(chat.key)
         return [saved for group in self._groups(found, now) for saved in group[:1]]
 
     async def find(self, chat: Chat, prefix: str, now: float) -> list[SavedSnapshot]:
-        """The chat's snapshots whose id begins with ``prefix``, equal neighbours included."""
+        """Return the chat's snapshots whose id begins with ``prefix``, including equal consecutive
+        ones."""
         found = await self.store.saved(chat.key)
         kept = [saved for group in self._groups(found, now) for saved in group]
         return [saved for saved in kept if saved.commit.startswith(prefix)]
@@ -144,7 +142,7 @@ class SnapshotManager:
     def _groups(
         self, newest_first: Sequence[SavedSnapshot], now: float
     ) -> list[list[SavedSnapshot]]:
-        """The snapshots to keep, equal neighbours of one chat and folder together."""
+        """Return the snapshots to keep; equal consecutive ones of a chat and folder are grouped."""
         groups: list[list[SavedSnapshot]] = []
         last: dict[str, list[SavedSnapshot]] = {}
         distinct: dict[str, int] = {}
@@ -172,7 +170,7 @@ class SnapshotManager:
         """Drop snapshots beyond the limits; free their space once there are more than ``packs``
         packs, or the store is too large.
 
-        Returns False if another process was busy, so that it has to be done later.
+        Returns False if another process holds the lock; try again later.
         Raises ``GitFailed``.
         """
         if not self.store.directory.is_dir():
@@ -196,7 +194,7 @@ class SnapshotManager:
         size, packs = await asyncio.to_thread(self.store.size)
         if size > self._config.max_store_bytes:
             kept = await self._fitting(kept)
-        if not kept:  # git keeps the packs of a repository that has no refs
+        if not kept:  # git keeps the packs of a repository without refs
             await asyncio.to_thread(self.store.remove)
             return
         await self._drop(everything, kept, holding)
@@ -204,7 +202,7 @@ class SnapshotManager:
             await self.store.free(holding)
 
     async def _fitting(self, kept: list[SavedSnapshot]) -> list[SavedSnapshot]:
-        """As many of the newest snapshots as fit into the store."""
+        """Return as many of the newest snapshots as fit into the store."""
         newest_first = sorted(kept, key=lambda saved: saved.time, reverse=True)
         low, high = 0, len(newest_first)
         while low < high:
@@ -218,7 +216,7 @@ class SnapshotManager:
     async def _drop(
         self, everything: Sequence[SavedSnapshot], kept: Sequence[SavedSnapshot], holding: int
     ) -> None:
-        """Delete the refs of what is not kept, and of folders of which nothing is."""
+        """Delete the refs of dropped snapshots, and of folders without any snapshot left."""
         staying = {saved.ref for saved in kept}
         folders = {folder_key_of(ref) for ref in staying}
         dropped = [saved.ref for saved in everything if saved.ref not in staying]

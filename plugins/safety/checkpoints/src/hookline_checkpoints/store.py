@@ -1,7 +1,7 @@
 """The object store: one bare repository for all folders, written and read by git's plumbing.
 
 A snapshot is a commit without a parent, whose tree holds ``tree`` (the files) and ``meta`` (what
-git cannot hold: folders, modes in full, and what was left alone). A ref under
+git cannot hold: folders, modes in full, and what was skipped). A ref under
 ``refs/checkpoints/CHAT/FOLDER/`` keeps it; without the ref it is pruned. ``refs/present/FOLDER`` is
 the folder as it was last seen.
 """
@@ -66,7 +66,7 @@ _TEMPORARY_FILES = (
 
 @dataclass(frozen=True, slots=True)
 class SavedSnapshot:
-    """A snapshot in the store. ``time`` is Unix time; ``about`` what was written with it."""
+    """A snapshot in the store. ``time`` is Unix time; ``about`` is its description."""
 
     ref: str
     commit: str
@@ -81,7 +81,7 @@ class SavedSnapshot:
 
     @property
     def title(self) -> str:
-        """What the person had said."""
+        """The message that began the turn."""
         return str(self.about.get("title", ""))
 
 
@@ -103,7 +103,7 @@ class SnapshotStore:
         self.git = Git(directory)
 
     def make(self) -> None:
-        """Make the repository, unless it is there. Raises ``OSError``."""
+        """Make the repository if it is missing. Raises ``OSError``."""
         if (self.directory / "HEAD").is_file():
             return
         parent = self.directory.parent
@@ -114,20 +114,20 @@ class SnapshotStore:
                 (made / name).mkdir(mode=0o700)
             replace_file(made / "HEAD", b"ref: refs/heads/none\n")
             replace_file(made / "config", _SETTINGS.encode("ascii"))
-            with suppress(OSError):  # Another process was faster.
+            with suppress(OSError):  # Another process has made it.
                 made.rename(self.directory)
         finally:
             shutil.rmtree(made, ignore_errors=True)
 
     def present(self, folder_key: str) -> str:
-        """The commit of the folder as it was last seen, empty if there is none."""
+        """Return the commit of the folder's last known state, empty if there is none."""
         with suppress(OSError):
             text = (self.directory / PRESENT / folder_key).read_text("ascii").strip()
             return text if OID.fullmatch(text) else ""
         return ""
 
     def tidy(self) -> None:
-        """Remove what a git left behind that was killed; the caller is alone with the store."""
+        """Remove the files of a killed git; the caller holds the exclusive lock."""
         for pattern in _TEMPORARY_FILES:
             for path in self.directory.glob(pattern):
                 with suppress(OSError):
@@ -136,14 +136,14 @@ class SnapshotStore:
             shutil.rmtree(path, ignore_errors=True)
 
     def remove(self) -> None:
-        """Remove everything; the caller is alone with the store."""
+        """Remove the store; the caller holds the exclusive lock."""
         aside = self.directory.with_name(f"{self.directory.name}.{secrets.token_hex(4)}.tmp")
         with suppress(OSError):
             self.directory.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
 
     def presents(self) -> list[str]:
-        """The keys of the folders that have a present."""
+        """Return the keys of the folders with a last known state."""
         with suppress(OSError):
             return [one.name for one in (self.directory / PRESENT).iterdir() if one.suffix == ""]
         return []
@@ -151,7 +151,7 @@ class SnapshotStore:
     # Reading
 
     async def saved(self, chat_key: str | None = None) -> list[SavedSnapshot]:
-        """The snapshots of a chat, or all, newest first. Raises ``GitFailed``."""
+        """Return the snapshots of a chat, or all, newest first. Raises ``GitFailed``."""
         if not (self.directory / CHECKPOINTS).is_dir():
             return []
         under = CHECKPOINTS if chat_key is None else f"{CHECKPOINTS}/{chat_key}"
@@ -161,23 +161,23 @@ class SnapshotStore:
         return sorted(filter(None, found), key=lambda one: stamp_of(one.ref), reverse=True)
 
     async def root(self, commit: str) -> str:
-        """The root tree of a commit. Raises ``GitFailed``."""
+        """Return the root tree of a commit. Raises ``GitFailed``."""
         output = await self.git.run("rev-parse", "--verify", f"{commit}^{{tree}}")
         return output.decode("ascii").strip()
 
     async def content(self, commit: str) -> SnapshotContent:
-        """What the snapshot ``commit`` holds. Raises ``GitFailed``."""
+        """Return the content of the snapshot ``commit``. Raises ``GitFailed``."""
         listed = await self.git.run("ls-tree", "-r", "-z", "--full-tree", commit)
         meta = await self.git.run("cat-file", "blob", f"{commit}:meta")
         try:
-            told = json.loads(meta)
-            modes, folders, skipped = told["modes"], told["folders"], told["left"]
+            metadata = json.loads(meta)
+            modes, folders, skipped = metadata["modes"], metadata["folders"], metadata["left"]
         except (ValueError, KeyError, TypeError):
             raise CheckpointError("the snapshot is damaged; choose another one") from None
         return SnapshotContent(dict(_listed(listed)), modes, folders, skipped)
 
     async def blobs(self, oids: Sequence[str]) -> AsyncGenerator[bytes, None]:
-        """The contents with these ids, in this order. Raises ``GitFailed``."""
+        """Yield the contents with these ids, in this order. Raises ``GitFailed``."""
         if not oids:
             return
         async with self.git.process("cat-file", "--batch") as process:
@@ -191,10 +191,10 @@ class SnapshotStore:
                 await asyncio.gather(asking, return_exceptions=True)
 
     async def changes(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
-        """For each pair of root trees how many files were added (``A``), changed (``M``, ``T``)
-        and deleted (``D``) from the first to the second. Raises ``GitFailed``."""
-        told = {pair: {"A": 0, "M": 0, "T": 0, "D": 0} for pair in pairs}
-        asked = "".join(f"{old} {new}\n" for old, new in told if old != new)
+        """Return for each pair of root trees how many files were added (``A``), changed (``M``,
+        ``T``) and deleted (``D``) from the first to the second. Raises ``GitFailed``."""
+        counts_by_pair = {pair: {"A": 0, "M": 0, "T": 0, "D": 0} for pair in pairs}
+        asked = "".join(f"{old} {new}\n" for old, new in counts_by_pair if old != new)
         if asked:
             output = await self.git.run(
                 *("diff-tree", "-r", "--no-renames", "--name-status", "--stdin"),
@@ -205,14 +205,14 @@ class SnapshotStore:
                 status, tab, path = line.partition("\t")
                 if not tab:
                     old, _, new = line.partition(" ")
-                    counts = told.get((old, new), {})
+                    counts = counts_by_pair.get((old, new), {})
                 elif path.strip('"').startswith("tree/") and status in counts:
                     counts[status] += 1
-        return [told[pair] for pair in pairs]
+        return [counts_by_pair[pair] for pair in pairs]
 
     async def difference(self, old: str, new: str, limit: int) -> tuple[str, bool]:
-        """The patch from one commit's files to another's, and whether it is whole; at most
-        ``limit`` bytes. Raises ``GitFailed``."""
+        """Return the patch from one commit's files to another's, at most ``limit`` bytes, and
+        whether it is complete. Raises ``GitFailed``."""
         arguments = (
             *("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color"),
             *("--relative=tree/", old, new),
@@ -234,7 +234,7 @@ class SnapshotStore:
     @asynccontextmanager
     async def importing(self, folder_key: str) -> AsyncIterator[Process]:
         """A ``git fast-import`` that is ready to read; the caller finishes it."""
-        # A git that was killed leaves it; who is here holds the folder's lock.
+        # A killed git leaves this file; the caller holds the folder's lock.
         with suppress(OSError):
             (self.directory / PRESENT / f"{folder_key}.lock").unlink(missing_ok=True)
         arguments = ("fast-import", "--quiet", "--done", "--force", "--depth=0")
@@ -247,7 +247,7 @@ class SnapshotStore:
         await self.git.run("update-ref", "--stdin", data=data, holding=(holding,))
 
     async def free(self, holding: int) -> None:
-        """Give back the room of everything that no ref keeps. Raises ``GitFailed``.
+        """Free the space of all objects without a ref. Raises ``GitFailed``.
 
         ``holding`` is the exclusive lock; git holds it too, so that it outlives this process.
         """
@@ -255,7 +255,7 @@ class SnapshotStore:
         await self.git.run("prune", "--expire=now", holding=(holding,))
 
     async def usage(self, commits: Sequence[str]) -> int:
-        """Bytes that these commits take in the store. Raises ``GitFailed``."""
+        """Return the bytes that these commits take in the store. Raises ``GitFailed``."""
         if not commits:
             return 0
         data = "".join(f"{one}\n" for one in commits).encode()
@@ -263,7 +263,7 @@ class SnapshotStore:
         return int(output or b"0")
 
     def size(self) -> tuple[int, int]:
-        """Bytes of all objects on disk, and the number of packs."""
+        """Return the bytes of all objects on disk, and the number of packs."""
         total = packs = 0
         for root, _, names in os.walk(self.directory / "objects"):
             for name in names:
@@ -274,18 +274,18 @@ class SnapshotStore:
 
 
 def new_ref(chat_key: str, folder_key: str, now: float) -> str:
-    """A ref for a snapshot taken at ``now``; refs sort by time."""
+    """Return a ref for a snapshot taken at ``now``; refs sort by time."""
     stamp = f"{int(now * 1e6):018d}-{secrets.token_hex(2)}"
     return f"{CHECKPOINTS}/{chat_key}/{folder_key}/{stamp}"
 
 
 def stamp_of(ref: str) -> str:
-    """What sorts snapshots by time."""
+    """Return the key that sorts snapshots by time."""
     return ref.rpartition("/")[2]
 
 
 def folder_key_of(ref: str) -> str:
-    """The key of the folder that a snapshot's ref belongs to."""
+    """Return the key of the folder that a snapshot's ref belongs to."""
     return ref.split("/")[-2]
 
 

@@ -1,8 +1,6 @@
-"""Looks at a folder, level by level: which files there are, and which of them are left alone.
-
-What was seen last time is decided at once; only names that are new, or below a ``.gitignore`` that
-has changed, are asked about. A link is never followed.
-"""
+"""Surveys a folder, level by level: which files it has, and which of them are skipped. For names
+known from last time the decision is reused; only new names, and names below a changed
+``.gitignore``, are checked again. A link is never followed."""
 
 from __future__ import annotations
 
@@ -28,15 +26,13 @@ _CACHED_REASONS = frozenset({"ignored", "secret"})
 """Reasons that stay valid until a ``.gitignore`` changes; the others are checked each time."""
 
 FileEntry = tuple[str, FileStamp]
-"""A path and its mark."""
+"""A path and its stamp."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What holds for every look at one folder: where it is, and what is left alone in it.
-
-    ``own`` is Hookline's home as a path below the folder, empty where it lies elsewhere.
-    """
+    """The settings for surveys of one folder: its path and what is skipped. ``own`` is Hookline's
+    home as a path below the folder, empty if it lies elsewhere."""
 
     path: Path
     own: str
@@ -49,7 +45,8 @@ class Scope:
 
 @dataclass(slots=True)
 class Survey:
-    """What there is now. The fields are as in ``FolderState``; ``files`` have no ids yet."""
+    """The folder's current content. The fields are as in ``FolderState``; ``files`` have no ids
+    yet."""
 
     files: dict[str, FileStamp] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
@@ -59,17 +56,15 @@ class Survey:
 
 @dataclass(slots=True)
 class _Level:
-    """One level of folders: what is below them, and the entries that are still to be asked about.
-
-    ``below`` are ``(folder, whether everything in it is to be asked about anew)``.
-    """
+    """One level of folders: their subfolders, and the entries still to be checked. ``below`` are
+    pairs of a folder and whether all of its entries must be checked again."""
 
     below: list[tuple[str, bool]] = field(default_factory=list)
     unknown: list[tuple[str, FileStamp, bool]] = field(default_factory=list)
 
 
 async def look(scope: Scope, state: FolderState) -> Survey:
-    """Everything in the folder. Raises ``TooLarge``, ``GitFailed`` and ``OSError``."""
+    """Survey the whole folder. Raises ``TooLarge``, ``GitFailed`` and ``OSError``."""
     survey = Survey()
     folders: list[tuple[str, bool]] = [("", not state.seen)]
     budget = _Budget(scope.max_files)
@@ -81,14 +76,14 @@ async def look(scope: Scope, state: FolderState) -> Survey:
 
 
 class _Budget:
-    """Ends a look at a folder that is too large, before it takes long."""
+    """Stops the survey of a folder that is too large, before it takes long."""
 
     def __init__(self, max_files: int) -> None:
         self._max_files = max_files
         self._entries = 0
 
     def check(self, files: int, entries: int = 0) -> None:
-        """Count ``entries`` more; ``files`` are all so far."""
+        """Count ``entries`` more; ``files`` is the total number of files so far."""
         self._entries += entries
         if files > self._max_files or self._entries > self._max_files * _MAX_ENTRIES_FACTOR:
             raise TooLarge(f"it holds more than {self._max_files:,} files")
@@ -131,17 +126,17 @@ def _sort(
     entries: dict[str, FileStamp],
     fresh: bool,
 ) -> None:
-    """Put the entries of one folder where they belong, as far as that is known."""
+    """Sort the entries of one folder into files, subfolders and skipped ones, as far as known."""
     prefix = folder + "/" if folder else ""
     skipped_before = {} if fresh else state.skipped
     files = {} if fresh else state.files
-    for name, mark in entries.items():
+    for name, stamp in entries.items():
         path = prefix + name
         known = files.get(path)
-        if known is not None and known.mark == mark:  # nearly all of them
-            survey.files[path] = mark
+        if known is not None and known.stamp == stamp:  # nearly all of them
+            survey.files[path] = stamp
             continue
-        mode = mark.mode
+        mode = stamp.mode
         if stat.S_ISDIR(mode):
             before = skipped_before.get(path + "/", "")
             reason = _reason_against(scope, path, name, entries)
@@ -153,23 +148,23 @@ def _sort(
                 survey.folders[path] = stat.S_IMODE(mode)
                 level.below.append((path, False))
             else:
-                level.unknown.append((path, mark, fresh))
+                level.unknown.append((path, stamp, fresh))
         else:
-            reason = _reason_to_leave(scope, path, name, mark)
+            reason = _skip_reason(scope, path, name, stamp)
             if reason is None and skipped_before.get(path) in _CACHED_REASONS:
                 reason = skipped_before[path]
             if reason is not None:
                 survey.skipped[path] = reason
             elif known is not None:
-                survey.files[path] = mark
+                survey.files[path] = stamp
             else:
-                level.unknown.append((path, mark, fresh))
+                level.unknown.append((path, stamp, fresh))
 
 
 def _reason_against(
     scope: Scope, path: str, name: str, siblings: dict[str, FileStamp]
 ) -> str | None:
-    """Why a folder is left alone whatever the person's rules say."""
+    """Return why a folder is skipped regardless of the config."""
     if name.lower() == ".git":
         return "git"
     if scope.excluded.folder(name, siblings):
@@ -179,19 +174,19 @@ def _reason_against(
     return "own" if path == scope.own else None
 
 
-def _reason_to_leave(scope: Scope, path: str, name: str, mark: FileStamp) -> str | None:
-    """Why a file or link is left alone whatever the person's rules say."""
+def _skip_reason(scope: Scope, path: str, name: str, stamp: FileStamp) -> str | None:
+    """Return why a file or link is skipped regardless of the config."""
     if name.lower() == ".git":
         return "git"
     if len(path) * 4 > MAX_PATH_BYTES and len(os.fsencode(path)) > MAX_PATH_BYTES:
         return "long"
-    if stat.S_ISREG(mark.mode):
-        return "large" if mark.size > scope.max_file else None
-    return None if stat.S_ISLNK(mark.mode) else "special"
+    if stat.S_ISREG(stamp.mode):
+        return "large" if stamp.size > scope.max_file else None
+    return None if stat.S_ISLNK(stamp.mode) else "special"
 
 
 def _entries(root: Path, folder: str) -> dict[str, FileStamp] | None:
-    """Names and marks of what is in a folder; None if it cannot be read."""
+    """Return the entries of a folder with their stamps; None if it cannot be read."""
     path = os.path.join(root, folder) if folder else root  # noqa: PTH118 - called very often
     found: dict[str, FileStamp] = {}
     try:
@@ -209,7 +204,7 @@ def _entries(root: Path, folder: str) -> dict[str, FileStamp] | None:
 async def _ask(
     scope: Scope, survey: Survey, unknown: Sequence[tuple[str, FileStamp, bool]]
 ) -> list[tuple[str, bool]]:
-    """Decide about names that were not there last time; the folders to look into."""
+    """Check names that are not known from last time; return the folders to survey next."""
     if not unknown:
         return []
     paths = [path for path, _, _ in unknown]
@@ -226,13 +221,13 @@ def _decided(
     secret: set[str],
     ignored: set[str],
 ) -> Iterator[tuple[str, bool]]:
-    for path, mark, fresh in unknown:
-        is_folder = stat.S_ISDIR(mark.mode)
+    for path, stamp, fresh in unknown:
+        is_folder = stat.S_ISDIR(stamp.mode)
         reason = "secret" if path in secret else "ignored" if path in ignored else None
         if reason is not None:
             survey.skipped[path + "/" if is_folder else path] = reason
         elif is_folder:
-            survey.folders[path] = stat.S_IMODE(mark.mode)
+            survey.folders[path] = stat.S_IMODE(stamp.mode)
             yield path, fresh
         else:
-            survey.files[path] = mark
+            survey.files[path] = stamp

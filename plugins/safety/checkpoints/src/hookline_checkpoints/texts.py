@@ -10,7 +10,7 @@ from .rewind import RewindResult
 from .store import SavedSnapshot
 
 MAX_NAMED_PATHS = 30
-"""Paths that an answer names; the others are counted."""
+"""Paths that an answer names; the rest are only counted."""
 HASH_CHARS = 10
 TITLE_CHARS = 60
 _SPACE = re.compile(r"\s+")
@@ -21,19 +21,19 @@ USAGE = (
 
 
 def clock(saved: SavedSnapshot) -> str:
-    """When a snapshot was taken, in local time."""
+    """Return when a snapshot was taken, in local time."""
     return datetime.fromtimestamp(saved.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def title_of(text: str) -> str:
-    """The beginning of a message, on one line."""
+    """Return the beginning of a message, on one line."""
     line = _SPACE.sub(" ", text).strip()
     line = "".join(char for char in line if char.isprintable())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
 
 
 def name(path: str) -> str:
-    """A path for display, with unprintable characters escaped."""
+    """Return a path for display, with unprintable characters escaped."""
     if path.isprintable():
         return path
     escaped = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -43,7 +43,7 @@ def name(path: str) -> str:
 def listed(
     found: Sequence[SavedSnapshot], counts: Mapping[str, Mapping[str, int]], workspace: str
 ) -> str:
-    """The list that ``/rewind`` shows; ``counts`` are changes by commit."""
+    """Return the list that ``/rewind`` shows; ``counts`` are changes by commit."""
     lines = ["Checkpoints of this chat, newest first; ± is what changed until the next. " + USAGE]
     for saved in found:
         count = counts.get(saved.commit)
@@ -58,7 +58,7 @@ def listed(
 
 
 def rewound(target: SavedSnapshot, within: str, done: RewindResult, undo: str) -> str:
-    """What a rewind did, and how to undo it."""
+    """Return what a rewind did, and how to undo it."""
     what = name(within) if within else "The files"
     verb = "is" if within else "are"
     restored, removed = len(set(done.restored)), len(done.removed)
@@ -67,7 +67,7 @@ def rewound(target: SavedSnapshot, within: str, done: RewindResult, undo: str) -
         f"{_count(restored, 'file')} restored, {_count(removed, 'file')} removed."
     ]
     if not restored and not removed:
-        lines = [f"{what} {verb} as of {clock(target)} already; nothing had to be changed."]
+        lines = [f"{what} {verb} as of {clock(target)} already; nothing was changed."]
     if done.removed:
         lines.append(f"Removed, because created since: {_names(done.removed)}")
     for reason, paths in _by_reason(done.skipped).items():
@@ -77,7 +77,7 @@ def rewound(target: SavedSnapshot, within: str, done: RewindResult, undo: str) -
 
 
 def elsewhere(target: SavedSnapshot, session: str) -> str:
-    """Why the conversation cannot go back to a checkpoint."""
+    """Return why the conversation cannot go back to a checkpoint."""
     of = str(target.about.get("session", ""))
     if of and of != session:
         return f"That checkpoint is of session {of}; /resume {of} goes there first."
@@ -85,7 +85,7 @@ def elsewhere(target: SavedSnapshot, session: str) -> str:
 
 
 def undo_hint(saved: SavedSnapshot) -> str:
-    """How to restore the files of a turn that was removed from the conversation."""
+    """Return how to restore the files of a turn that was removed from the conversation."""
     return (
         "The files that it changed stay as they are; "
         f"/rewind {saved.commit[:HASH_CHARS]} files puts them back."
@@ -93,15 +93,15 @@ def undo_hint(saved: SavedSnapshot) -> str:
 
 
 def interrupted(target: str, undo: str) -> str:
-    """What to do about an interrupted rewind."""
+    """Return how to finish or undo an interrupted rewind."""
     return (
         f"A rewind was interrupted: /rewind {target[:HASH_CHARS]} completes it, "
         f"/rewind {undo[:HASH_CHARS]} undoes it."
     )
 
 
-def told(target: SavedSnapshot, within: str, done: RewindResult) -> str:
-    """What the model is told at the next turn."""
+def model_notice(target: SavedSnapshot, within: str, done: RewindResult) -> str:
+    """Return the notice for the model at its next turn."""
     what = name(within) if within else f"The files in {name(str(target.folder))}"
     return (
         f"{what} were put back by the person to how they were at {clock(target)}, before the turn "
@@ -112,14 +112,14 @@ def told(target: SavedSnapshot, within: str, done: RewindResult) -> str:
 
 
 def difference(target: SavedSnapshot, patch: str, whole: bool, modes: Sequence[str]) -> str:
-    """The answer of ``/rewind diff``."""
+    """Return the answer to ``/rewind diff``."""
     head = f"What has changed since {clock(target)}, before “{target.title}”:"
     parts = [*modes]
     if patch:
         fence = "`" * (1 + max(2, *map(len, re.findall("`+", patch)), 0))
         parts.append(f"{fence}diff\n{patch.rstrip()}\n{fence}")
     if not whole:
-        parts.append("(the difference is longer; this is its beginning)")
+        parts.append("(cut: the difference is longer)")
     return "\n".join([head, *parts]) if parts else f"Nothing has changed since {clock(target)}."
 
 
