@@ -7,7 +7,7 @@ from typing import Literal
 from hookline_hookspecs import Host
 
 MAX_PER_WINDOW = 5
-"""People whom admins are told of one by one within :data:`WINDOW_SECONDS`."""
+"""People who each get an own notice to admins within :data:`WINDOW_SECONDS`."""
 WINDOW_SECONDS = 600.0
 
 

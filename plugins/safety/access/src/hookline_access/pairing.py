@@ -3,7 +3,7 @@
 Blocked people are answered like unknown ones, but their code cannot be approved.
 
 A flood of strangers locks no one out: an open code is never replaced by that of another person.
-Once all codes are in use, people are told the name under which an admin can let them in.
+Once all codes are in use, people get the name by which an admin can let them in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DAY = 86400.0
 MAX_REQUESTS_PER_CHANNEL = 5000
 """Stored requests of one channel; above this number expired ones are deleted."""
 MAX_NO_CODE_REPLIES = 5000
-"""People without a code who were told so recently and are not told again (per process)."""
+"""People without a code who got that answer recently and get no other one (per process)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ class PairingRequests:
         return outcome
 
     def _should_reply(self, person: Person, now: float) -> bool:
-        """Whether to tell this person that no code is left: once, and not if too many were told."""
+        """Whether to answer this person that no code is left: once, and only to a limited
+        number."""
         while self._no_code_replies and next(iter(self._no_code_replies.values())) <= now:
             self._no_code_replies.popitem(last=False)
         if person in self._no_code_replies or len(self._no_code_replies) >= MAX_NO_CODE_REPLIES:

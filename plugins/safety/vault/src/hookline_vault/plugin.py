@@ -1,8 +1,7 @@
-"""The plugin: the service ``Vault``, headers for hosts, and a hook that redacts used values."""
+"""The plugin: the service ``Vault``, headers for hosts, and masking of tool results."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Host, Plugin, ToolResult, Turn, hookimpl
@@ -55,11 +54,7 @@ class VaultPlugin(Plugin[VaultConfig]):
 
     @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Replace used values in a result, before anything stores it."""
-        from hookline_hookspecs.secrets import redacted
+        """Mask the values of used secrets in a tool's result."""
+        from .result_masking import mask_result
 
-        text = redacted(result.text)
-        notes = tuple(redacted(note) for note in result.notes)
-        if text == result.text and notes == tuple(result.notes):
-            return None
-        return replace(result, text=text, notes=notes, data=None)
+        return mask_result(result)

@@ -23,7 +23,7 @@ SELECT channel, user_id, role FROM access_people WHERE code = :code AND role <> 
 INSERT INTO access_log (number, at, person, what)
 SELECT COALESCE(MAX(number), 0) + 1, :now, :person, :what FROM access_log;
 
--- Of what anybody can have logged, and of all else, the newest are kept.
+-- Keeps the newest entries, separately for those that anyone can cause and for the others.
 -- name: prune_log!
 DELETE FROM access_log WHERE number NOT IN (
     SELECT number FROM (
