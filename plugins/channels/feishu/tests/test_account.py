@@ -71,7 +71,7 @@ def test_doctor_names_the_app_problem(
 )
 def test_domain_setting_accepts_only_safe_addresses(written: str, address: str | None) -> None:
     if address is None:
-        with pytest.raises(ValidationError, match="is no address like"):
+        with pytest.raises(ValidationError, match="is not an address like"):
             FeishuConfig(domain=written)
     else:
         assert FeishuConfig(domain=written).domain == address

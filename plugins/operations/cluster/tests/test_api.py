@@ -114,7 +114,7 @@ def test_a_request_that_is_sent_again_to_the_next_gateway_gets_the_same_answer(
     assert any(chunk.choices[0].delta.content for chunk in stream)
     cluster.machines["g1"].end(signal.SIGKILL)
     stream.close()
-    cluster.machines["g2"].wait_until_said("channel api is this gateway's now")
+    cluster.machines["g2"].wait_until_said("this gateway now owns channel api")
     there = client.with_options(base_url=f"{address(cluster, 'g2')}/v1")
     chunks = list(there.chat.completions.create(**chat("count"), **again))
     assert "".join(c.choices[0].delta.content or "" for c in chunks) == COUNT

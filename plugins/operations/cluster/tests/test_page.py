@@ -154,7 +154,7 @@ async def test_the_gateway_is_killed_and_the_next_one_shows_what_runs(page: Clus
     await one.read(lambda event: event["type"] == "delta")
     page.machines["g1"].end(signal.SIGKILL)
     await one.person.close()
-    page.machines["g2"].wait_until_said("channel web is this gateway's now")
+    page.machines["g2"].wait_until_said("this gateway now owns channel web")
     there = Watched(await person(page, "g2"), one.session)
     found = await there.person.until(one.session, lambda found: found["turn"] is not None)
     assert found["session"]["state"] == "running"

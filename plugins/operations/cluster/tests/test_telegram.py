@@ -127,5 +127,5 @@ def test_the_bot_moves_to_another_gateway_when_its_own_is_killed(bot: Cluster, a
     api.find("answered", ANN)
     bot.machines["g1"].end(signal.SIGKILL)
     api.say(ANN, "again")
-    second.wait_until_said("channel telegram is this gateway's now")
+    second.wait_until_said("this gateway now owns channel telegram")
     api.find("once more", ANN)

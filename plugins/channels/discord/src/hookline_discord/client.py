@@ -27,17 +27,19 @@ if TYPE_CHECKING:
 
 SUPPRESS_EMBEDS, EPHEMERAL, ADMINISTRATOR = 1 << 2, 1 << 6, 1 << 3
 SETTLE_SECONDS = 5.0
-"""For Discord to report all servers after a login."""
+"""Seconds for Discord to report all servers after a login."""
 NONCE_SECONDS = 120.0
-"""Within which a repeated nonce makes no second message: "the past few minutes"
+"""Seconds for which a repeated nonce makes no second message: "the past few minutes"
 (discord.com/developers/docs/resources/message#create-message)."""
-LATE = 60.0
-"""Seconds that clocks may differ; an edit is not delayed for longer."""
-PAGE = 100
+MAX_CLOCK_SKEW = 60.0
+"""Seconds that clocks may differ."""
+MAX_EDIT_DELAY = 60.0
+"""Seconds for which an edit is delayed at most."""
+PAGE_SIZE = 100
 SILENT: Json = {"allowed_mentions": {"parse": [], "replied_user": False}}
 """Part of every message, so that it pings no one."""
 Read: TypeAlias = Callable[[Json, str], InboundEvent | Inbound | None]
-"""Reads an event of a chat."""
+"""Parses an event of a chat."""
 
 
 class DiscordClient(kit.PollingClient):
@@ -108,7 +110,7 @@ class DiscordClient(kit.PollingClient):
     # Receiving
 
     async def authenticate(self) -> None:
-        """Log in."""
+        """Log in to Discord."""
         known = await self._people.all()
         self._receiver.people |= {channel: person for person, channel in known.items()}
         await self._connection.client()
@@ -126,7 +128,7 @@ class DiscordClient(kit.PollingClient):
         await self._connection.once()
 
     async def probe(self) -> None:
-        """Ask for a sign of life over the gateway. Raises if there is none."""
+        """Check the connection to the gateway. Raises if there is no answer."""
         await self._connection.probe()
 
     def _ready(self, data: Json) -> None:
@@ -143,9 +145,9 @@ class DiscordClient(kit.PollingClient):
         self._receiver.add_guild(data)
         self._settle({data["id"]})
 
-    def _settle(self, told: set[str]) -> None:
+    def _settle(self, reported: set[str]) -> None:
         """Record servers as known, or as timed out."""
-        was, self._awaited = bool(self._awaited), self._awaited - told
+        was, self._awaited = bool(self._awaited), self._awaited - reported
         if was and not self._awaited and self._settled.is_set() and self.receive is not None:
             self.receive.reconnected()
         if not self._awaited:
@@ -183,8 +185,8 @@ class DiscordClient(kit.PollingClient):
 
     async def _acknowledge(self, data: Json, is_new: bool) -> None:
         is_command = data["type"] == COMMAND
-        told = f"`{command(data)[:100]}`" if is_command else kit.ALREADY_PRESSED
-        answer: Json = {"type": 4, "data": {"content": told, "flags": EPHEMERAL, **SILENT}}
+        text = f"`{command(data)[:100]}`" if is_command else kit.ALREADY_PRESSED
+        answer: Json = {"type": 4, "data": {"content": text, "flags": EPHEMERAL, **SILENT}}
         if is_new and not is_command:
             answer = {"type": 6}
         try:
@@ -214,7 +216,7 @@ class DiscordClient(kit.PollingClient):
         return [*self._receiver.places, *await self._people.all()]
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
-        """What people wrote in a chat, oldest first."""
+        """Yield messages of people in a chat, oldest first."""
         place, start = self._receiver.places.get(chat), after or str(first_id(since))
         if place is None or place.last > int(start):
             try:
@@ -222,30 +224,30 @@ class DiscordClient(kit.PollingClient):
                     start = message["id"]
                     if (arrival := self._receiver.message(message, chat)) is not None:
                         yield await self._in_thread(arrival)
-            except kit.PermissionDenied as error:  # a channel that the bot is not let into
+            except kit.PermissionDenied as error:  # a channel that the bot may not read
                 raise kit.ChatGone(str(error)) from None
         if start != after and self.receive is not None:
             self.host.spawn(self.receive.skip(chat, start), "skip")
 
     async def _messages(self, channel: str, after: str) -> AsyncIterator[Json]:
-        """Messages of a channel, oldest first."""
-        page: list[Json] = [{}] * PAGE
-        while len(page) == PAGE:
+        """Yield the messages of a channel, oldest first."""
+        page: list[Json] = [{}] * PAGE_SIZE
+        while len(page) == PAGE_SIZE:
             page = await self._ask(
-                "GET", f"/channels/{channel}/messages?limit={PAGE}&after={after}"
+                "GET", f"/channels/{channel}/messages?limit={PAGE_SIZE}&after={after}"
             )
             for message in reversed(page):
                 after = message["id"]
                 yield message
 
     async def fetch_file(self, file: RemoteFile) -> bytes:
-        """A file; its address is asked for anew where it has expired."""
+        """Return the bytes of a file; an expired address is renewed."""
         channel, message, id_, url = file.ref.split(" ", 3)
         try:
             return await self._connection.download(url)
         except (kit.ChatGone, kit.PermissionDenied):
-            told = await self._ask("GET", f"/channels/{channel}/messages/{message}")
-            for one in told.get("attachments") or ():
+            found = await self._ask("GET", f"/channels/{channel}/messages/{message}")
+            for one in found.get("attachments") or ():
                 if one["id"] == id_:
                     return await self._connection.download(one["url"])
             raise
@@ -253,18 +255,18 @@ class DiscordClient(kit.PollingClient):
     # Places
 
     async def _know(self, person: str, channel: str) -> None:
-        """Remember where a private chat is, for good."""
+        """Store the channel of a person's private chat."""
         self._receiver.people[channel] = person
         await self._people.add(person, channel)
 
     async def _place(self, chat: str) -> str:
-        """Discord's channel of a chat; a private one is opened, if it was never heard of."""
+        """Return Discord's channel of a chat; an unknown private one is opened."""
         if chat in self._receiver.places or not chat.isdigit():
             return chat
         if chat not in await self._people.all():
             try:
                 made = await self._ask("POST", "/users/@me/channels", {"recipient_id": chat})
-            except kit.ChatGone:  # no person: an archived thread, or a channel that is gone
+            except kit.ChatGone:  # not a person: an archived thread or a deleted channel
                 return chat
             await self._know(chat, made["id"])
         return (await self._people.all())[chat]
@@ -277,7 +279,7 @@ class DiscordClient(kit.PollingClient):
     async def _post(
         self, chat: str, options: SendOptions, body: Json, file: kit.Upload | None = None
     ) -> str:
-        """Send a message, with a file; in a thread that was archived, after opening it again."""
+        """Send a message with or without a file; an archived thread is opened again."""
         from .errors import Archived
 
         channel = options.thread or await self._place(chat)
@@ -293,14 +295,14 @@ class DiscordClient(kit.PollingClient):
             form.append({"name": "files[0]", "value": file.data, "filename": file.name})
         path, more = f"/channels/{channel}/messages", {"form": form if file else None}
         try:
-            made = await self._ask("POST", path, body, unsure=True, **more)
+            made = await self._ask("POST", path, body, sends=True, **more)
         except Archived:
             await self._ask("PATCH", f"/channels/{channel}", {"archived": False})
-            made = await self._ask("POST", path, body, unsure=True, **more)
+            made = await self._ask("POST", path, body, sends=True, **more)
         return str(made["id"])
 
     async def send_text(self, chat: str, text: str, options: SendOptions) -> str:
-        """Send a message; its id."""
+        """Send a message and return its id."""
         return await self._post(chat, options, _body(text, options))
 
     async def edit_message(
@@ -311,7 +313,9 @@ class DiscordClient(kit.PollingClient):
             path = await self._path(chat, message_id)
             await self._ask("PATCH", path, {**_body(text, options), **SILENT})
         except kit.RetryAfter as error:
-            if error.retry_after > LATE and error.scope == "chat":  # edited too often for its age
+            if (
+                error.retry_after > MAX_EDIT_DELAY and error.scope == "chat"
+            ):  # edited too often for its age
                 raise kit.MessageGone(str(error)) from None
             raise
 
@@ -324,7 +328,7 @@ class DiscordClient(kit.PollingClient):
         await self._ask("PATCH", await self._path(chat, message_id), {"components": []})
 
     async def send_file(self, chat: str, item: Attachment | Audio, options: SendOptions) -> str:
-        """Send a file: OGG/Opus as a voice message, where that is allowed."""
+        """Send a file: OGG/Opus as a voice message if that is allowed."""
         upload = await kit.Upload.of(item)
         if upload.is_opus and not options.caption:
             try:
@@ -334,11 +338,11 @@ class DiscordClient(kit.PollingClient):
         return await self._post(chat, options, _body(options.caption, options), upload)
 
     async def _voice(self, chat: str, sound: kit.Upload, options: SendOptions) -> str:
-        """A bubble: a slot is asked for, filled, and named by the message."""
+        """Send a voice message, which refers to a recording uploaded before."""
         named = {"id": "0", "filename": "voice-message.ogg"}
         path = f"/channels/{options.thread or await self._place(chat)}/attachments"
-        told = await self._ask("POST", path, {"files": [{**named, "file_size": len(sound.data)}]})
-        (slot,) = told["attachments"]
+        slots = await self._ask("POST", path, {"files": [{**named, "file_size": len(sound.data)}]})
+        (slot,) = slots["attachments"]
         await self._connection.upload(slot["upload_url"], sound.data)
         about = {
             **named,
@@ -349,11 +353,13 @@ class DiscordClient(kit.PollingClient):
         return await self._post(chat, options, {"flags": VOICE, "attachments": [about]})
 
     async def find_message(self, chat: str, token: str, text: str, since: float) -> str | None:
-        """Look for a message of the bot by its nonce; Discord forgets that, then by its words."""
+        """Find a message of the bot by its nonce, or by its text once Discord has dropped that."""
         same = None
         if not self._receiver.me:
             self._receiver.me = (await self._ask("GET", "/users/@me"))["id"]
-        async for one in self._messages(await self._place(chat), str(first_id(since - LATE))):
+        async for one in self._messages(
+            await self._place(chat), str(first_id(since - MAX_CLOCK_SKEW))
+        ):
             if one["author"]["id"] != self._receiver.me or one.get("type", 0) not in WRITTEN:
                 continue
             if one.get("nonce") == token:
@@ -377,7 +383,7 @@ class DiscordClient(kit.PollingClient):
         await self._ask("DELETE", f"{path}/reactions/{quote(reaction)}/@me")
 
     async def open_thread(self, chat: str, message_id: str) -> str:
-        """Begin a thread at a message, or find the one that is there: it has the message's id."""
+        """Start a thread at a message, or return the existing one; it has the message's id."""
         if message_id in self._receiver.places:
             return message_id
         path = await self._path(chat, message_id)
@@ -392,39 +398,39 @@ class DiscordClient(kit.PollingClient):
         return str(made["id"])
 
     async def private_chat(self, person: str) -> str | None:
-        """The chat with a person alone, which is named after them."""
+        """Return the private chat with a person, whose id is the person's."""
         return person if await self._place(person) != person else None
 
     # The account
 
     async def whoami(self) -> str:
-        """Who the token belongs to, and how the bot is let into a server."""
+        """Return who the token belongs to, and the link that adds the bot to a server."""
         user, link = await self._ask("GET", "/users/@me"), invitation(await self._application())
-        return f"the bot is {user['username']}; to let it into a server, open {link}"
+        return f"the bot is {user['username']}; to add it to a server, open {link}"
 
     async def _application(self) -> str:
         return str((await self._ask("GET", "/applications/@me"))["id"])
 
     async def missing_permissions(self) -> Sequence[str]:
-        """The intent that is off, and permissions that the bot lacks in a server."""
+        """Return the intent that is off, and the permissions that the bot lacks in each server."""
         from .connection import CONTENT_FLAGS
 
         application = await self._ask("GET", "/applications/@me")
         found = [] if application.get("flags", 0) & CONTENT_FLAGS else [FATAL["4014"]]
         guilds, link = await self._ask("GET", "/users/@me/guilds"), invitation(application["id"])
         if not guilds:
-            found.append(f"the bot is in no server; to let it into one, open {link}")
+            found.append(f"the bot is not in any server; to add it to one, open {link}")
         for guild in guilds:
             has = int(guild.get("permissions") or 0)
             all_ = FACTS["permissions"].items()
             lacks = ", ".join(name for name, bit in all_ if not has & (1 << bit | ADMINISTRATOR))
             if lacks:
-                where = f"in the server {guild.get('name')} the bot lacks {lacks}"
-                found.append(f"{where}; give its role that there, or let it in again with {link}")
+                where = f"the bot lacks {lacks} in the server {guild.get('name')}"
+                found.append(f"{where}; give its role these permissions, or add it with {link}")
         return found
 
     async def set_commands(self, commands: Mapping[str, str]) -> None:
-        """Show the commands in the menu that opens with a slash."""
+        """Set the commands of the slash menu."""
         rest = {"type": 3, "name": "text", "description": "Text after the command"}
         places = {"integration_types": [0], "contexts": [0, 1]}  # servers, and the bot's own chats
         menu = [
@@ -432,11 +438,13 @@ class DiscordClient(kit.PollingClient):
             | places
             for name, help_ in commands.items()
         ]
-        await self._ask("PUT", f"/applications/{await self._application()}/commands", menu[:PAGE])
+        await self._ask(
+            "PUT", f"/applications/{await self._application()}/commands", menu[:PAGE_SIZE]
+        )
 
 
 def _body(text: str, options: SendOptions) -> Json:
-    """A message's words and buttons, five in a row; what a button says is its number."""
+    """Return a message's text and buttons, five in a row; a pressed button sends its number."""
     buttons = [
         {"type": 2, "style": 2, "label": choice.label.strip()[:80] or "…", "custom_id": str(number)}
         for number, choice in enumerate(options.choices)

@@ -13,6 +13,10 @@ class DiscordConfig(ChannelConfigWithBots):
 
     credentials = (TOKEN,)
     token: SecretStr = TOKEN.field(link=FACTS["portal"], guide=FACTS["guide"])
-    api_url: str = Field("https://discord.com/api/v10", description="The API, with its version.")
-    gateway_url: str | None = Field(None, description="The gateway; null: what the API tells.")
-    threads: bool = Field(False, description="In servers, begin a thread for each conversation.")
+    api_url: str = Field(
+        "https://discord.com/api/v10", description="URL of the API, with its version."
+    )
+    gateway_url: str | None = Field(
+        None, description="URL of the gateway; null = the one that the API names."
+    )
+    threads: bool = Field(False, description="Start a thread for each conversation in servers.")

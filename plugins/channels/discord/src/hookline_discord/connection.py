@@ -1,12 +1,12 @@
-"""REST and gateway of one bot, over discord.py.
+"""The REST API and the gateway connection of one bot, over discord.py.
 
-Of the library this uses its HTTP client, which knows Discord's rate limits, and its websocket,
-which knows heartbeats, compression and RESUME. Its caches stay empty: events are read as they came.
-The loop that connects is our own, because the library's identifies again at once when Discord
-refuses a session, and a thousand times a day are all there is before the token is reset
+Two parts of the library are used: its HTTP client, which follows Discord's rate limits, and its
+websocket, which handles heartbeats, compression and RESUME. Its caches stay empty; events are
+parsed from their raw data. Reconnecting is our own: the library identifies again at once when
+Discord refuses a session, and after 1,000 times a day the token is reset
 (discord.com/developers/docs/topics/gateway#session-start-limit-object).
 
-Imported when a channel starts: the library takes half a second.
+Imported when a channel starts, because the library takes half a second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from discord.http import HTTPClient, Route
 
 from .config import DiscordConfig
-from .errors import understood
+from .errors import map_errors
 from .facts import FATAL
 
 REQUEST_TIMEOUT, OPEN_TIMEOUT, CLOSE_TIMEOUT = 60.0, 30.0, 2.0
@@ -36,13 +36,13 @@ IDENTIFY_RETRY_PAUSE = 300.0
 RESERVED_IDENTIFIES = 20
 """IDENTIFYs per day that are left for a person who debugs the bot."""
 CONTENT_FLAGS = 1 << 18 | 1 << 19
-"""An application's flags: it has the Message Content intent, with or without Discord's leave."""
+"""Flags of an application with the Message Content intent, approved by Discord or not."""
 _IDS = re.compile(r"(?<=/)(\d{15,}|[\w-]{40,})")
 _CHANNEL = re.compile(r"/channels/(\d+)")
 
 
 class _Http(HTTPClient):
-    """The library's client, at an address of config."""
+    """The library's HTTP client, with the configured address."""
 
     base = Route.BASE
 
@@ -55,11 +55,11 @@ class Connection:
     """One bot.
 
     Args:
-        config: where Discord is.
-        token: the bot's.
-        poll_loop: calls :meth:`receive_once`; logs trouble once.
-        events: what is called with the data of an event, in order; nothing else is read.
-        alive: called at every sign of life.
+        config: has the addresses.
+        token: the bot's token.
+        poll_loop: calls :meth:`once`; logs each problem once.
+        events: handlers by event, called with its data, in order; other events are ignored.
+        alive: called when anything is received.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Connection:
         events: Mapping[str, Callable[[Any], object]],
         alive: Callable[[], None],
     ) -> None:
-        logging.getLogger("discord").setLevel(logging.CRITICAL)  # it tells what it raises, and more
+        logging.getLogger("discord").setLevel(logging.CRITICAL)  # it also logs what it raises
         self._config, self._token, self._events, self._alive = config, token, events, alive
         self._poll_loop = poll_loop
         named = ("guilds", "guild_messages", "guild_reactions", "dm_messages", "dm_reactions")
@@ -83,7 +83,7 @@ class Connection:
         self._is_ready, self._is_first = False, True
 
     async def client(self) -> discord.Client:
-        """The library's client, logged in. Raises :class:`CannotStart`."""
+        """Return the library's client, logged in. Raises :class:`CannotStart`."""
         async with self._logging_in:
             if self._client is None:
                 made = discord.Client(intents=self._intents, max_messages=None)
@@ -94,7 +94,7 @@ class Connection:
                 made.http.base = base
                 made._connection.parsers = {name: self._parser(name) for name in self._events}
                 try:
-                    with understood():
+                    with map_errors():
                         await made.login(self._token)
                 except BaseException:
                     await made.close()
@@ -103,39 +103,39 @@ class Connection:
             return self._client
 
     async def ask(
-        self, method: str, path: str, body: Any = None, *, form: Any = None, unsure: bool = False
+        self, method: str, path: str, body: Any = None, *, form: Any = None, sends: bool = False
     ) -> Any:
-        """One request; its JSON. Raises the kit's errors (see :func:`understood`)."""
+        """Send a request and return its JSON. Raises the kit's errors (:func:`map_errors`)."""
         route = Route(method, _IDS.sub("ID", path.partition("?")[0]))
         route.url, place = Route.BASE + path, _CHANNEL.match(path)
         route.channel_id = int(place[1]) if place is not None else None
         options = {"form": form} if form else {} if body is None else {"json": body}
-        with understood(unsure=unsure):
+        with map_errors(sends=sends):
             async with asyncio.timeout(REQUEST_TIMEOUT):
                 return await (await self.client()).http.request(route, **options)
 
     async def download(self, url: str) -> bytes:
-        """The bytes of a file. Raises :class:`ChatGone`; any other error may be retried."""
-        with understood():
+        """Return the bytes of a file. Raises :class:`ChatGone`; other errors may be retried."""
+        with map_errors():
             return await (await self.client()).http.get_from_cdn(url)
 
     @staticmethod
     async def upload(url: str, data: bytes) -> None:
-        """Bring a file to where Discord wants it."""
+        """Upload a file to the address that Discord has assigned."""
         async with aiohttp.ClientSession(trust_env=True, raise_for_status=True) as http:
-            with understood():
+            with map_errors():
                 await http.put(url, data=data)
 
     async def once(self) -> None:
-        """One socket, to its end. Raises :class:`CannotStart` where no repetition helps."""
+        """Run one socket until it ends. Raises :class:`CannotStart` if reconnecting is useless."""
         try:
             await self._receive()
         except (ReconnectWebSocket, discord.ConnectionClosed) as error:
             code = getattr(error, "code", 0)
-            if (told := FATAL.get(str(code))) is not None:
-                raise kit.CannotStart(told) from None
+            if (reason := FATAL.get(str(code))) is not None:
+                raise kit.CannotStart(reason) from None
             if not self._is_ready:
-                raise kit.PlatformError(f"Discord ends a session ({code})") from None
+                raise kit.PlatformError(f"Discord ended the session ({code})") from None
         finally:
             await self._close_socket()
 
@@ -147,7 +147,7 @@ class Connection:
             self._failed = asyncio.get_running_loop().time()
         about: dict[str, Any] = {"session": id_, "sequence": number, "resume": id_ is not None}
         about["initial"], self._is_first = self._is_first, False  # the library waits 5 s otherwise
-        with understood():
+        with map_errors():
             async with asyncio.timeout(OPEN_TIMEOUT):
                 self._socket = await DiscordWebSocket.from_client(client, gateway=url, **about)
         while True:
@@ -155,8 +155,10 @@ class Connection:
             self._alive()
 
     async def _may_identify(self) -> yarl.URL:
-        """Wait until Discord may be asked for a new session, and find out what the bot may read;
-        where to ask."""
+        """Wait until a new session may be requested; return the gateway's address.
+
+        Also checks whether the bot may read the content of messages.
+        """
         loop = asyncio.get_running_loop()
         if (left := self._failed + IDENTIFY_RETRY_PAUSE - loop.time()) > 0:
             self._poll_loop.warn(f"Discord refused a session; retrying in {left:.0f} s")
@@ -165,13 +167,13 @@ class Connection:
         self._intents.message_content = bool(flags & CONTENT_FLAGS)
         if not flags & CONTENT_FLAGS:
             self._poll_loop.warn(FATAL["4014"])
-        told = await self.ask("GET", "/gateway/bot")
-        budget = told.get("session_start_limit") or {}
+        gateway = await self.ask("GET", "/gateway/bot")
+        budget = gateway.get("session_start_limit") or {}
         if budget.get("remaining", RESERVED_IDENTIFIES + 1) <= RESERVED_IDENTIFIES:
             seconds = budget.get("reset_after", 0) / 1000 + 1
             self._poll_loop.warn(f"daily session limit reached; waiting {seconds:.0f} s")
             await asyncio.sleep(seconds)
-        return yarl.URL(self._config.gateway_url or told["url"])
+        return yarl.URL(self._config.gateway_url or gateway["url"])
 
     def _parser(self, event: str) -> Callable[[Any], None]:
         def parse(data: Any) -> None:
@@ -183,7 +185,7 @@ class Connection:
         return parse
 
     async def _close_socket(self) -> None:
-        """Close the socket, and remember how to go on after it."""
+        """Close the socket, and remember its session to resume it."""
         socket, self._socket, self._is_ready = self._socket, None, False
         if socket is not None:
             id_, number = socket.session_id, socket.sequence
@@ -193,12 +195,14 @@ class Connection:
                     await socket.close(4000)  # a code after which a session can be resumed
 
     async def probe(self) -> None:
-        """Ask for a sign of life over the socket; raises if there is none. While the loop connects
-        by itself, it is enough that Discord answers."""
+        """Send a heartbeat and wait for the answer; while there is no session, call the API.
+
+        Raises if there is no answer.
+        """
         if (socket := self._socket) is None or not self._is_ready:
             await self.ask("GET", "/gateway/bot")
             return
-        before = socket.latency  # set anew by each acknowledged heartbeat
+        before = socket.latency  # changes with each acknowledged heartbeat
         await socket.send_heartbeat({"op": socket.HEARTBEAT, "d": socket.sequence})
         while socket.latency == before:  # noqa: ASYNC110
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""How Discord's refusals are understood."""
+"""Converts the library's errors to those of the kit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import hookline_channelkit as kit
 from .facts import FACTS, TOKEN
 
 BANNED_SECONDS = 600.0
-"""To wait after a refusal that comes not from Discord itself but from what stands before it."""
+"""Seconds to wait after a refusal by the proxy in front of Discord, which names no time."""
 
 
 class Archived(kit.PlatformError):
@@ -23,10 +23,10 @@ _ERRORS = kit.ErrorClassifier(FACTS["errors"], Archived)
 
 
 @contextmanager
-def understood(*, unsure: bool = False) -> Iterator[None]:
+def map_errors(*, sends: bool = False) -> Iterator[None]:
     """Raise the library's errors as those of the kit; no text of them holds a token.
 
-    ``unsure``: what gets no answer may have been done all the same, and must not be done twice.
+    ``sends``: a request without an answer may have been executed and must not be repeated.
     """
     try:
         yield
@@ -35,23 +35,25 @@ def understood(*, unsure: bool = False) -> Iterator[None]:
     except discord.RateLimited as error:
         raise kit.RetryAfter(error.retry_after) from None
     except discord.HTTPException as error:
-        raise _refused(error, unsure) from None
+        raise _refused(error, sends) from None
     except (OSError, aiohttp.ClientError) as error:
-        raise kit.connection_error("Discord", error, sends=unsure) from None
+        raise kit.connection_error("Discord", error, sends=sends) from None
 
 
-def _refused(error: discord.HTTPException, unsure: bool) -> kit.PlatformError:
-    """What a refusal means, by its code where that is known."""
+def _refused(error: discord.HTTPException, sends: bool) -> kit.PlatformError:
+    """Return the error for a refusal, by its code if that is known."""
     text = f"{error.text[:200]} ({error.code or error.status})"
     if (meaning := _ERRORS.by_code(error.code)) is not kit.ChatGone:
         return meaning(text)
     if (denied := FACTS["denied"].get(str(error.code))) is not None:
         return kit.PermissionDenied(denied)
     if error.status == 429:  # the library has waited for all others
-        told = error.response.headers.get("Retry-After", "")
-        return kit.RetryAfter(float(told) if told.isdecimal() else BANNED_SECONDS, "workspace")
+        seconds = error.response.headers.get("Retry-After", "")
+        return kit.RetryAfter(
+            float(seconds) if seconds.isdecimal() else BANNED_SECONDS, "workspace"
+        )
     if error.status >= 500:
-        return (kit.DeliveryUnknown if unsure else kit.PlatformError)(text)
+        return (kit.DeliveryUnknown if sends else kit.PlatformError)(text)
     if error.status == 401:
         return kit.PlatformError(text)
     is_long = error.code == 50035 and "content" in error.text and "in length" in error.text

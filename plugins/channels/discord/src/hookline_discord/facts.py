@@ -1,9 +1,9 @@
-"""What Discord's documents say, as data (``facts.json``), and ids.
+"""Discord's constants (``facts.json``), and conversions of its ids.
 
 ``permissions`` are the bits of what the bot needs (discord.com/developers/docs/topics/permissions);
-``fatal`` the close codes of the gateway that no repetition mends, ``denied`` the codes of a missing
-permission, ``errors`` other codes of refusals (…/topics/opcodes-and-status-codes): a message that
-is not there, is too old, or is not the bot's to change; a thread that is archived.
+``fatal`` the gateway's close codes after which reconnecting is useless, ``denied`` the error codes
+of missing permissions, ``errors`` other error codes (…/topics/opcodes-and-status-codes): for a
+message that does not exist, is too old or is not the bot's, and for an archived thread.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ EPOCH = 1_420_070_400_000
 
 
 def time_of(id_: str) -> float:
-    """When an id was made, Unix time."""
+    """Return when an id was made, as Unix time."""
     return ((int(id_) >> 22) + EPOCH) / 1000
 
 
 def first_id(at: float) -> int:
-    """The smallest id of a Unix time."""
+    """Return the smallest id of a Unix time."""
     return max(0, int(at * 1000) - EPOCH) << 22
 
 
 def invitation(application: str) -> str:
-    """Where somebody who manages a server lets the bot in, with the permissions that it needs."""
-    wanted = sum(1 << bit for bit in FACTS["permissions"].values())
-    query = f"client_id={application}&scope=bot%20applications.commands&permissions={wanted}"
+    """Return the link that adds the bot to a server, with the permissions that it needs."""
+    needed = sum(1 << bit for bit in FACTS["permissions"].values())
+    query = f"client_id={application}&scope=bot%20applications.commands&permissions={needed}"
     return f"https://discord.com/oauth2/authorize?{query}"

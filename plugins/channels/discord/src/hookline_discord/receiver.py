@@ -25,7 +25,7 @@ from .facts import time_of
 
 Json: TypeAlias = Mapping[str, Any]
 CHANNEL = "discord"
-"""Of people's ids, for every bot; the kit sets the channel of a message."""
+"""Prefix of people's ids, for every bot; the kit sets the channel of a message."""
 WRITTEN = frozenset({0, 19})
 """Types of messages written by someone: ordinary ones and replies."""
 THREADS = frozenset({10, 11, 12})
@@ -136,8 +136,8 @@ class DiscordReceiver:
         answered = data.get("referenced_message") or {}
         writer = answered.get("author") or {}
         is_own = writer.get("id") in (self.me, data["author"]["id"])
-        told = "" if is_own else author_label(_name(writer), f"{CHANNEL}:{writer.get('id')}")
-        return quote_fields(str(get_in(answered, "content")), told, answered.get("id"))
+        author = "" if is_own else author_label(_name(writer), f"{CHANNEL}:{writer.get('id')}")
+        return quote_fields(str(get_in(answered, "content")), author, answered.get("id"))
 
     def edit(self, data: Json, chat: str) -> Inbound | None:
         """Parse an edit by a person; None for other changes."""
@@ -166,9 +166,9 @@ class DiscordReceiver:
 
     def interaction(self, data: Json, chat: str) -> Inbound | None:
         """Parse a button press or a slash command; None for other interactions."""
-        told, message = data.get("data") or {}, data.get("message") or {}
+        details, message = data.get("data") or {}, data.get("message") or {}
         if data.get("type") == PRESS:
-            found, target = self._inbound(data, chat, "", told["custom_id"]), message["id"]
+            found, target = self._inbound(data, chat, "", details["custom_id"]), message["id"]
             return replace(found, kind="press", target=target, reply_to=target)
         found = self._inbound(data, chat, data["id"], command(data))
         return replace(found, kind="command") if data.get("type") == COMMAND else None
@@ -214,9 +214,9 @@ class DiscordReceiver:
 
 def command(data: Json) -> str:
     """Return a slash command as text."""
-    told = data.get("data") or {}
-    words = (str(one["value"]) for one in told.get("options") or ())
-    return " ".join([f"/{told.get('name')}", *words])
+    details = data.get("data") or {}
+    words = (str(one["value"]) for one in details.get("options") or ())
+    return " ".join([f"/{details.get('name')}", *words])
 
 
 def _person(data: Json) -> Json:

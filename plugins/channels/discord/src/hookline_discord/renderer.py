@@ -10,24 +10,24 @@ from hookline_channelkit import MarkdownRenderer
 _ADDRESS = re.compile(r"(https?://[^\s<>]+)")
 _SPECIAL = re.compile(r"([\\*_~`|<\[])|(?m:^)(\s*(?:\d+(?=[.)]\s))?)(?=#{1,3}\s|-#|[->+]\s|[.)]\s)")
 _TICKS = "`\u200b``"
-"""Three backticks in code, which would end it: longer marks around them are not known."""
+"""Replaces three backticks in code, which would end it: Discord knows no longer fences."""
 
 
 class DiscordMarkdown(MarkdownRenderer):
-    """Only what Discord knows; everything else escaped."""
+    """Renders what Discord supports, and escapes everything else."""
 
     def text(self, raw: str) -> str:
-        """Words. Addresses stay whole: in them a backslash would be a part of the address."""
+        """Escape a text, except in URLs, where a backslash would be part of the URL."""
         parts = _ADDRESS.split(raw)
         parts[::2] = [_SPECIAL.sub(_escaped, one) for one in parts[::2]]
         return "".join(parts)
 
     def fence(self, raw: str, language: str) -> str:
-        """A block of code."""
+        """Render a block of code."""
         return super().fence(raw.replace("```", _TICKS), language)
 
     def link(self, inner: str, url: str) -> str:
-        """A link; of one that leads nowhere from here, the words."""
+        """Render an http link; of other links only the text."""
         try:
             is_whole = urlsplit(url).scheme in ("http", "https")
         except ValueError:
@@ -35,14 +35,14 @@ class DiscordMarkdown(MarkdownRenderer):
         return inner if not is_whole else f"<{url}>" if inner == url else f"[{inner}](<{url}>)"
 
     def quote(self, inner: str) -> str:
-        """A quotation; one inside another becomes a part of it, because they cannot be nested."""
+        """Render a quotation; a nested one becomes part of it, because Discord nests none."""
         return "\n".join("> " + line.removeprefix("> ") for line in inner.split("\n"))
 
     def heading(self, inner: str, level: int) -> str:
-        """A heading; below the third level, bold words."""
+        """Render a heading; below the third level, bold text."""
         return f"{'#' * level} {inner}" if level <= 3 else self.bold(inner)
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """A sign of the dialect, or what would begin a heading, a quotation or a list."""
+    """Escape a special character, or the start of a heading, a quotation or a list."""
     return f"\\{found[1]}" if found[1] else f"{found[2]}\\"

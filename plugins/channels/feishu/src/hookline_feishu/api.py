@@ -1,8 +1,8 @@
-"""What is asked of Feishu's REST API, and how its refusals are understood.
+"""Calls Feishu's REST API and converts its errors.
 
-The library's own REST client is not used: it makes a new connection for every request and fetches
-the token in the event loop's way (``TokenManager`` of lark-channel-sdk 1.4 blocks); codes it
-misnames, 99991400 (rate) and 230020 (rate of a group), are those that matter most here.
+The library's own REST client is not used: it opens a connection for every request, blocks the event
+loop while it fetches a token (``TokenManager`` of lark-channel-sdk 1.4), and misnames the codes
+that matter most here, 99991400 (rate) and 230020 (rate of a group).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from .config import FACTS
 
 Json: TypeAlias = dict[str, Any]
 _JSON = "application/json; charset=utf-8"
-EARLY = 300.0
-"""Seconds before its end at which a token is replaced; Feishu gives a new one in the last 1,800."""
+RENEWAL_SECONDS = 300.0
+"""Seconds before its expiry at which a token is renewed; Feishu allows it in the last 1,800."""
 
 
 class NotFound(MessageGone):
-    """A message or place that a request names is not there, or its content is not understood."""
+    """A message or chat of a request does not exist, or its content is invalid."""
 
 
 _ERRORS = kit.ErrorClassifier(FACTS["errors"], NotFound)
 
 
 class Api:
-    """Requests in the app's name; :meth:`aclose` it.
+    """Sends requests of an app; call :meth:`aclose` at the end.
 
     Args:
-        app_id: the app.
-        secret: its secret, which is sent for a token and never logged.
-        domain: where the API is, without a path.
+        app_id: the app's id.
+        secret: its secret, which is sent only to get a token and never logged.
+        domain: the API's URL, without a path.
     """
 
     def __init__(self, app_id: str, secret: str, domain: str) -> None:
@@ -52,20 +52,22 @@ class Api:
         await self._http.aclose()
 
     async def endpoint(self) -> Json:
-        """Where the long connection is: ``URL`` and ``ClientConfig``. Raises
-        :class:`CannotStart`."""
+        """Return the long connection's ``URL`` and ``ClientConfig``.
+
+        Raises :class:`CannotStart`.
+        """
         body = {"AppID": self.app_id, "AppSecret": self._secret}
         got = _body(await self._request("POST", "/callback/ws/endpoint", json=body))
         if got.get("code") in (1, 1000040343):
-            raise PlatformError(f"Feishu has no connection to give just now ({got.get('msg')})")
+            raise PlatformError(f"Feishu has no free connection ({got.get('msg')})")
         return dict(self._known(got).get("data") or {})
 
     async def ask(
         self, method: str, path: str, body: Json | None = None, *, sends: bool = False, **more: Any
     ) -> Json:
-        """The answer's ``data`` (or all of it where it has none); ``path`` from ``/im/v1`` on.
+        """Return the response's ``data``, or all of it without one; ``path`` starts at ``/im/v1``.
 
-        ``sends``: a lost answer means :class:`DeliveryUnknown`. Raises the kit's errors and
+        ``sends``: without a response, raise :class:`DeliveryUnknown`. Raises the kit's errors and
         :class:`NotFound`.
         """
         response = await self._authorized(method, path, body, sends, more)
@@ -76,15 +78,17 @@ class Api:
         return dict(data) if isinstance(data, dict) else {}
 
     async def change(self, method: str, path: str, body: Json | None = None) -> None:
-        """A request about a message of the bot's own. Raises as :meth:`ask`, but no
-        :class:`NotFound`."""
+        """Send a request about one of the bot's own messages.
+
+        Raises like :meth:`ask`, but ``MessageGone`` or ``BadMarkup`` for :class:`NotFound`.
+        """
         try:
             await self.ask(method, path, body)
         except NotFound as error:
             raise (MessageGone if body is None else kit.BadMarkup)(str(error)) from None
 
     async def read(self, path: str, kind: str) -> bytes:
-        """The bytes of a message's file; ``kind`` is ``image`` or ``file``."""
+        """Return the bytes of a message's file; ``kind`` is ``image`` or ``file``."""
         response = await self._authorized("GET", path, None, False, {"params": {"type": kind}})
         if response.headers.get("Content-Type", "").startswith("application/json"):
             got = _body(response)
@@ -94,12 +98,12 @@ class Api:
     async def _authorized(
         self, method: str, path: str, body: Json | None, sends: bool, more: Json
     ) -> httpx.Response:
-        """An answer for a token that is good; one that ended early is replaced once."""
+        """Send a request with a valid token; one that expired early is replaced once."""
         if body is not None:
             data = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
             more["content"] = data.encode("utf-8", "replace")
         for is_last in (False, True):
-            token = await self._fresh()
+            token = await self._valid_token()
             headers = {"Authorization": f"Bearer {token}"}
             headers |= {"Content-Type": _JSON} if body is not None else {}
             path = path if path.startswith("/open-apis") else f"/open-apis{path}"
@@ -110,7 +114,7 @@ class Api:
                 self._token = ""
         return response
 
-    async def _fresh(self) -> str:
+    async def _valid_token(self) -> str:
         async with self._fetching:
             now = asyncio.get_running_loop().time()
             if not self._token or now >= self._until:
@@ -119,11 +123,11 @@ class Api:
                 got = self._known(_body(await self._request("POST", path, json=body)))
                 lives = float(got.get("expire", 0))
                 self._token = str(got["tenant_access_token"])
-                self._until = now + max(lives - EARLY, lives / 2)
+                self._until = now + max(lives - RENEWAL_SECONDS, lives / 2)
             return self._token
 
     def _known(self, got: Json) -> Json:
-        """An answer to the app's secret. Raises :class:`CannotStart` if it is not known."""
+        """Return a response to the app's secret. Raises :class:`CannotStart` if it is refused."""
         if got.get("code", 0) == 0:
             return got
         raise CannotStart(
@@ -149,7 +153,11 @@ def _code(response: httpx.Response) -> Any:
 
 
 def _body(response: httpx.Response, *, sends: bool = False) -> Json:
-    """The JSON of an answer; an error status counts as not delivered, a page in its place not."""
+    """Return the JSON of a response.
+
+    After an error status a message counts as not delivered; after a success without JSON that is
+    unknown.
+    """
     try:
         got = response.json()
     except ValueError:
@@ -157,23 +165,23 @@ def _body(response: httpx.Response, *, sends: bool = False) -> Json:
     if isinstance(got, dict) and response.status_code < 500:
         return got
     if response.status_code < 400 and sends:
-        raise kit.DeliveryUnknown("Feishu answered with something that is no JSON")
-    raise PlatformError(f"Feishu answered with status {response.status_code}")
+        raise kit.DeliveryUnknown("Feishu's response is not JSON")
+    raise PlatformError(f"Feishu returned status {response.status_code}")
 
 
 def _refused(code: int, message: str, response: httpx.Response, api: Api) -> PlatformError:
-    """What a code means. One that is not known does not go away by itself: it ends the reply."""
-    text = f"Feishu refuses it ({code}: {message[:300]})"
+    """Return the error for a code; an unknown one counts as permanent and ends the reply."""
+    text = f"Feishu refused the request ({code}: {message[:300]})"
     rates = FACTS["rates"]
     if str(code) in rates or response.status_code == 429:
-        told = response.headers.get("x-ogw-ratelimit-reset", "")
-        seconds = float(told) if told.isdecimal() else 1.0
+        reset = response.headers.get("x-ogw-ratelimit-reset", "")
+        seconds = float(reset) if reset.isdecimal() else 1.0
         return kit.RetryAfter(seconds, rates.get(str(code), "workspace"))
     if code in FACTS["scope_codes"]:
         violations = kit.get_in(response.json(), "error", "permission_violations", default=())
         named = " or ".join(str(one.get("subject")) for one in violations)
         return kit.PermissionDenied(
-            f"the app lacks the scope {named or 'that this needs'}; switch it on under "
+            f"the app lacks the scope {named or 'for this request'}; switch it on under "
             f"{api.domain}/app/{api.app_id}/auth and publish a version of the app"
         )
     return _ERRORS.by_code(code)(text)

@@ -33,7 +33,7 @@ class Cards:
         return dict(record)
 
     async def grow(self, record: Json, text: str, post: SendOptions) -> None:
-        """Show more of it. One that Feishu has closed by itself waits for its last edit."""
+        """Show more text. A card that Feishu has closed waits for its last edit."""
         path = f"/cardkit/v1/cards/{record['card']}/elements/{ANSWER_ELEMENT}/content"
         words = text if post.rich else escape_text(text)
         try:
@@ -45,13 +45,13 @@ class Cards:
     async def finish(
         self, chat: str, message: str, record: Json, text: str, post: SendOptions
     ) -> None:
-        """Show all of it, close it, and give it its buttons."""
+        """Show the whole text, close the card, and add its buttons."""
         record |= {"text": text, "rich": post.rich, "sequence": post.sequence}
         await self._draw(chat, message, record, post.choices)
         await (self.keep(message, record) if post.choices else self.forget(message))
 
     async def remove_buttons(self, chat: str, message: str) -> None:
-        """Draw it without its buttons."""
+        """Remove the buttons of a card."""
         if "text" in (record := await self.kept(message) or {}):
             record["sequence"] = record.get("sequence", 0) + 1
             await self._draw(chat, message, record, ())
@@ -67,7 +67,7 @@ class Cards:
             await self._api.change("PATCH", f"/im/v1/messages/{message}", {"content": made})
 
     async def kept(self, name: str) -> Any:
-        """The record; None for a post."""
+        """Return the record of a card; None for a post."""
         return await self._kv.get(f"card:{name}") if name else None
 
     async def keep(self, name: str, record: Json) -> None:
@@ -76,5 +76,5 @@ class Cards:
             await self._kv.set(f"card:{name}", record)
 
     async def forget(self, name: str) -> None:
-        """It does not change any more."""
+        """Delete the record of a card that no longer changes."""
         await self._kv.delete(f"card:{name}")

@@ -33,7 +33,7 @@ from .socket import Socket
 
 KB, MB = 1024, 1024 * 1024
 UUID_SECONDS = 3300.0
-"""Seconds for which a ``uuid`` is surely known (open.feishu.cn, im-v1/message/create: an hour)."""
+"""Seconds for which Feishu remembers a ``uuid`` (open.feishu.cn, im-v1/message/create: an hour)."""
 LIMITS = Limits(
     text=26 * KB,
     measure=request_bytes,
@@ -46,11 +46,11 @@ LIMITS = Limits(
     choices=20,
     typing_every=5.0,
 )
-"""Of 30 KB, 3 to 5 tables and 600 s of a card, 5 messages a second in a chat,
+"""Below Feishu's limits: 30 KB, 3 to 5 tables and 600 s of a card, 5 messages a second in a chat,
 1,000 a minute in all, 10 updates of a card a second (open.feishu.cn, im-v1 and cardkit-v1)."""
 PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"})
 DOCUMENTS = {"application/pdf": "pdf", "video/mp4": "mp4"}
-SENDING = "/im/v1/messages"
+MESSAGES_PATH = "/im/v1/messages"
 
 
 class FeishuClient(kit.ListeningClient):
@@ -70,7 +70,7 @@ class FeishuClient(kit.ListeningClient):
 
     @kit.lazy_client
     def _api(self) -> Api:
-        """What talks to Feishu."""
+        """The connection to Feishu's API."""
         return Api(self.account["app_id"], self.account["app_secret"], self._config.domain)
 
     @cached_property
@@ -92,7 +92,7 @@ class FeishuClient(kit.ListeningClient):
         self._receiver.me = str((await self._bot())["open_id"])
 
     async def listen(self, receive: ReceiveCallback) -> None:
-        """Open the long connection; one that cannot be opened at first is the watchdog's."""
+        """Open the long connection; if that fails at the start, the watchdog retries it."""
         try:
             await self._socket.open()
         except kit.CannotStart:
@@ -113,7 +113,7 @@ class FeishuClient(kit.ListeningClient):
         await self._socket.probe()
 
     async def _event(self, body: Json) -> Any:
-        """Store what an event says; what answers a button. Raises if it has to come again."""
+        """Store an event and return the answer to a button. Raises if it must be sent again."""
         assert self.receive is not None
         kind, event = (
             str(kit.get_in(body, "header", "event_type")),
@@ -122,29 +122,29 @@ class FeishuClient(kit.ListeningClient):
         is_press = kind == FACTS["callback"]
         receiver = self._receiver
         parsed = receiver.press(event) if is_press else receiver.parse_event(kind, event)
-        told = kit.PRESS_REPLIES[await kit.receive_event(self.receive, parsed, self.host.log)]
+        toast = kit.PRESS_REPLIES[await kit.receive_event(self.receive, parsed, self.host.log)]
         if not is_press:
             return None
-        return {"toast": {"type": "info", "content": told}} if told else {}
+        return {"toast": {"type": "info", "content": toast}} if toast else {}
 
     async def list_chats(self) -> Sequence[str]:
-        """The groups; private chats are not listed."""
+        """Return the groups; Feishu does not list private chats."""
         found = self._receiver.pages("/im/v1/chats", page_size="100")
         return [str(one["chat_id"]) async for one in found]
 
     def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
-        """A chat's messages behind ``after``, and those of its threads."""
+        """Yield a chat's messages after ``after``, and those of its threads."""
         return self._receiver.history(chat, after, since)
 
     async def fetch_file(self, file: RemoteFile) -> bytes:
-        """The bytes of a message's file."""
+        """Return the bytes of a message's file."""
         message, key, kind = file.ref.split("/")
-        return await self._api.read(f"{SENDING}/{message}/resources/{key}", kind)
+        return await self._api.read(f"{MESSAGES_PATH}/{message}/resources/{key}", kind)
 
     # Sending
 
     async def send_text(self, chat: str, text: str, options: SendOptions) -> str:
-        """Send a options; a card where there are buttons or a table, or where it is to grow."""
+        """Send a message: as a card if it has buttons or a table, or if it is streamed."""
         cards = self._cards
         if not options.final and self._has_cards and options.rich:
             try:
@@ -163,7 +163,7 @@ class FeishuClient(kit.ListeningClient):
         return await self._send(chat, "post", post_content(text, rich=options.rich), options)
 
     async def _show(self, chat: str, record: Json, options: SendOptions) -> str:
-        """Send the message that shows a card; a repeat is the same message."""
+        """Send the message that shows a card; a repeated call sends no second one."""
         shown = to_json({"type": "card", "data": {"card_id": record["card"]}})
         message = await self._send(chat, "interactive", shown, options)
         await self._cards.keep(message, record)
@@ -173,11 +173,11 @@ class FeishuClient(kit.ListeningClient):
     async def edit_message(
         self, chat: str, message_id: str, text: str, options: SendOptions
     ) -> None:
-        """Change a post or a card; the last edit closes a card that grows."""
+        """Change a post or a card; the last edit closes a streamed card."""
         cards = self._cards
         if (record := await cards.kept(message_id)) is None:
             body = {"msg_type": "post", "content": post_content(text, rich=options.rich)}
-            await self._api.change("PUT", f"{SENDING}/{message_id}", body)
+            await self._api.change("PUT", f"{MESSAGES_PATH}/{message_id}", body)
         elif "card" in record and not options.final:
             await cards.grow(record, text, options)
         else:
@@ -185,7 +185,7 @@ class FeishuClient(kit.ListeningClient):
 
     async def delete_message(self, chat: str, message_id: str) -> None:
         """Delete a message."""
-        await self._api.change("DELETE", f"{SENDING}/{message_id}")
+        await self._api.change("DELETE", f"{MESSAGES_PATH}/{message_id}")
         await self._cards.forget(message_id)
 
     async def remove_buttons(self, chat: str, message_id: str) -> None:
@@ -219,15 +219,15 @@ class FeishuClient(kit.ListeningClient):
         return await self._send(chat, kind, to_json({"file_key": key}), options)
 
     async def _send(self, chat: str, kind: str, made: str, options: SendOptions) -> str:
-        """Send a message: into its thread, as an answer in groups, or just into the chat."""
+        """Send a message: into its thread, as a reply in groups, or into the chat."""
         body: Json = {"msg_type": kind, "content": made}
         body |= {"uuid": options.token} if options.token else {}
         thread = chat.partition(":")[2] or options.thread or ""
         try:
-            if to := await self._answered(chat, thread, options):
+            if to := await self._reply_target(chat, thread, options):
                 more = {"reply_in_thread": True} if thread else {}
-                with suppress(*(() if thread else (MessageGone,))):  # it is not there any more
-                    return await self._made("POST", f"{SENDING}/{to}/reply", body | more)
+                with suppress(*(() if thread else (MessageGone,))):  # it was deleted
+                    return await self._made("POST", f"{MESSAGES_PATH}/{to}/reply", body | more)
             return await self._begin(chat, body)
         except NotFound as error:
             raise (BadMarkup if options.rich else ChatGone)(str(error)) from None
@@ -239,18 +239,18 @@ class FeishuClient(kit.ListeningClient):
         return str(sent["message_id"])
 
     async def _begin(self, chat: str, body: Json) -> str:
-        """Send into a chat, which begins with that where there was none."""
+        """Send into a chat, which Feishu creates if needed."""
         place, _ = await self._receiver.split(chat)
         kind = "open_id" if place.startswith("ou_") else "chat_id"
         where, body = {"receive_id_type": kind}, body | {"receive_id": place}
-        sent = await self._api.ask("POST", SENDING, body, sends=True, params=where)
+        sent = await self._api.ask("POST", MESSAGES_PATH, body, sends=True, params=where)
         if kind == "open_id":
             await self._receiver.moves.add(place, str(sent["chat_id"]))
         return str(sent["message_id"])
 
-    async def _answered(self, chat: str, thread: str, options: SendOptions) -> str:
-        """The message that one is sent as an answer to: in threads any of theirs, in groups what
-        it answers, in private chats none."""
+    async def _reply_target(self, chat: str, thread: str, options: SendOptions) -> str:
+        """Return the message to reply to: in a thread any of its messages, in a group the answered
+        one, in a private chat none."""
         to = options.reply_to or ""
         is_shared = thread or await self._receiver.kind_of(chat.partition(":")[0]) != "p2p"
         if to.startswith("om_") and is_shared:
@@ -258,17 +258,20 @@ class FeishuClient(kit.ListeningClient):
         return await self._in_thread(thread) if thread else ""
 
     async def _in_thread(self, thread: str) -> str:
-        """A message of a thread, to answer it."""
+        """Return a message of a thread, to reply to."""
         query = {"container_id_type": "thread", "container_id": thread, "page_size": "1"}
-        async for one in self._receiver.pages(SENDING, **query):
+        async for one in self._receiver.pages(MESSAGES_PATH, **query):
             return str(one["message_id"])
-        raise ChatGone(f"the thread {thread} is not there any more")
+        raise ChatGone(f"the thread {thread} no longer exists")
 
     async def find_message(
         self, chat: str, token: str, text: str, since: float
     ) -> str | Unknown | None:
-        """Feishu drops a repeat of the token for an hour; later, the message is looked for. What
-        began to grow is sent again with its token, and is the message that was there, if any."""
+        """Find a sent message by its text.
+
+        For an hour Feishu ignores a repeated token, so that sending again is safe; a streamed
+        message is sent again with its token, which returns the first one.
+        """
         if self.host.now() - since < UUID_SECONDS:
             if text:
                 return None
@@ -279,17 +282,17 @@ class FeishuClient(kit.ListeningClient):
             return await self._send(chat, "post", post_content("…", rich=False), again)
         if not text:
             return kit.UNKNOWN
-        wanted = _letters(text)
+        expected = _letters(text)
         async for item in self._receiver.items(chat, int(since * 1000)):
             is_own = kit.get_in(item, "sender", "id") == self._api.app_id
-            if is_own and wanted in _letters(str(kit.get_in(item, "body", "content"))):
+            if is_own and expected in _letters(str(kit.get_in(item, "body", "content"))):
                 return str(item["message_id"])
         return None
 
     # Reactions and threads
 
     async def show_typing(self, chat: str) -> None:
-        """A reaction to the last message, until it is answered."""
+        """Show typing as a reaction to the last message, until it is answered."""
         message = self._receiver.last.get(chat, "")
         if message and self._typing.get(chat, ("", ""))[0] != message:
             await self.hide_typing(chat)
@@ -302,35 +305,35 @@ class FeishuClient(kit.ListeningClient):
             await self.remove_reaction(chat, message, reaction)
 
     async def react(self, chat: str, message_id: str, emoji: str) -> str:
-        """React to a message; with what Feishu lacks as OK."""
+        """React to a message; an emoji that Feishu lacks becomes OK."""
         names = {shown: name for name, shown in FACTS["emoji"].items()} | {"Typing": "Typing"}
         body = {"reaction_type": {"emoji_type": names.get(emoji, "OK")}}
-        made = await self._api.ask("POST", f"{SENDING}/{message_id}/reactions", body)
+        made = await self._api.ask("POST", f"{MESSAGES_PATH}/{message_id}/reactions", body)
         return str(made["reaction_id"])
 
     async def remove_reaction(self, chat: str, message_id: str, reaction: str) -> None:
         """Remove a reaction."""
-        await self._api.ask("DELETE", f"{SENDING}/{message_id}/reactions/{reaction}")
+        await self._api.ask("DELETE", f"{MESSAGES_PATH}/{message_id}/reactions/{reaction}")
 
     async def private_chat(self, person: str) -> str:
-        """The chat with a person; one that has never been begins with the first message."""
+        """Return the chat with a person, or the person: the first message creates the chat."""
         return (await self._receiver.people.all()).get(person, person)
 
     async def open_thread(self, chat: str, message_id: str) -> str:
-        """The thread that is there; else one that begins with an answer."""
+        """Return the message's thread; without one, a reply starts it."""
         for item in await self._receiver.message(message_id):
             if item.get("thread_id"):
                 return str(item["thread_id"])
         body: Json = {"msg_type": "post", "content": post_content("…", rich=False)}
         body |= {"reply_in_thread": True}
-        made = await self._api.ask("POST", f"{SENDING}/{message_id}/reply", body, sends=True)
+        made = await self._api.ask("POST", f"{MESSAGES_PATH}/{message_id}/reply", body, sends=True)
         return str(made.get("thread_id") or "")
 
     # The app
 
     @property
     def identity(self) -> str:
-        """The app."""
+        """The API's address and the app's id."""
         app = self.account["app_id"]
         return f"{self._config.domain} {app}" if app else ""
 
@@ -338,15 +341,15 @@ class FeishuClient(kit.ListeningClient):
         return dict((await self._api.ask("GET", "/bot/v3/info")).get("bot") or {})
 
     async def whoami(self) -> str:
-        """Who the bot is."""
+        """Return the bot's name. Raises if it may not open a long connection."""
         bot = await self._bot()
         await self._api.endpoint()
-        return f"the bot is {bot.get('app_name')}, and may have a long connection"
+        return f"the bot is {bot.get('app_name')}, and may open a long connection"
 
     async def missing_permissions(self) -> Sequence[str]:
-        """Scopes that were not granted."""
-        told = (await self._api.ask("GET", "/application/v6/scopes")).get("scopes") or ()
-        granted = {one.get("scope_name") for one in told if one.get("grant_status") == 1}
+        """Return the scopes that were not granted."""
+        scopes = (await self._api.ask("GET", "/application/v6/scopes")).get("scopes") or ()
+        granted = {one.get("scope_name") for one in scopes if one.get("grant_status") == 1}
         at = f"{self._config.domain}/app/{self._api.app_id}/auth"
         return [
             f"the scope {name} is missing ({what}); switch it on under {at} and publish a version"
@@ -356,5 +359,5 @@ class FeishuClient(kit.ListeningClient):
 
 
 def _letters(text: str) -> str:
-    """What is left of a text whatever a platform makes of its markup."""
+    """Return the letters and digits of a text, which no markup changes."""
     return "".join(one for one in text if one.isalnum())

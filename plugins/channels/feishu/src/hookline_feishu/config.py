@@ -1,4 +1,4 @@
-"""The settings of the channel, and what Feishu's documents say, as data."""
+"""The settings of the channel, and Feishu's constants (``facts.json``)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hookline_channelkit import ChannelConfig, Credential, package_data
 from pydantic import Field, SecretStr, field_validator
 
 FACTS = package_data(__package__)
-"""``scopes`` are what the app needs, and for what; ``stale`` the codes of a token that has expired
-or was withdrawn, ``rates`` those of too many requests, and what they concern (230049: the first
-attempt is under way), ``scope_codes`` those of a missing scope, ``errors`` others; ``emoji``
-names of reactions (open.feishu.cn: scope list, im-v1, cardkit-v1, emoji list)."""
+"""``scopes`` are those that the app needs, with the reason; ``stale`` the codes of a token that has
+expired or was revoked; ``rates`` those of too many requests, with their scope (230049: the first
+attempt is still running); ``scope_codes`` those of a missing scope; ``errors`` others; ``emoji``
+the names of reactions (open.feishu.cn: scope list, im-v1, cardkit-v1, emoji list)."""
 APP, SECRET = Credential(**FACTS["app_id"]), Credential(**FACTS["app_secret"])
 DOMAIN = "https://open.feishu.cn"
 
 
 def _guide() -> str:
-    """What to click, as ``hookline init`` tells it."""
+    """Return the setup steps that ``hookline init`` shows."""
     scopes = json.dumps({"scopes": {"tenant": list(FACTS["scopes"]), "user": []}})
     named = {"{scopes}": scopes, "{events}": ", ".join(FACTS["events"])}
     text = "\n".join(FACTS["guide"])
@@ -39,13 +39,13 @@ class FeishuConfig(ChannelConfig):
     app_id: str = APP.field("", ask=True)
     app_secret: SecretStr = SECRET.field()
     edit_every: float = Field(
-        default=0.5, ge=0.1, description="Seconds between two edits of a message at least."
+        default=0.5, ge=0.1, description="Minimum seconds between two edits of a message."
     )
 
     @field_validator("domain")
     @classmethod
     def _origin(cls, value: str) -> str:
-        """An address that the secret may be sent to: HTTPS, or this machine."""
+        """Return the origin; the secret is sent only over HTTPS or to this machine."""
         short = value.strip().rstrip("/").removeprefix("https://").removeprefix("open.")
         if short in ("feishu.cn", "larksuite.com"):
             return f"https://open.{short}"
@@ -53,5 +53,7 @@ class FeishuConfig(ChannelConfig):
         is_local = parts.hostname in ("127.0.0.1", "localhost", "::1")
         is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_local)
         if not is_safe or not parts.hostname or "@" in parts.netloc or parts.path or parts.query:
-            raise ValueError(f"{value} is no address like {DOMAIN}; write https:// and the host")
+            raise ValueError(
+                f"{value} is not an address like {DOMAIN}; write https:// and the host"
+            )
         return value.strip().rstrip("/")

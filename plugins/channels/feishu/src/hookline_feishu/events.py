@@ -20,12 +20,12 @@ FILE_NAMES = FACTS["names"]
 
 def message_of(event: Json) -> Json:
     """Return the message of an event in the form of the history."""
-    told: Json = get_in(event, "message", default={})
+    message: Json = get_in(event, "message", default={})
     who = get_in(event, "sender", "sender_id", "open_id")
     return {
-        **told,
-        "msg_type": told.get("message_type"),
-        "body": {"content": told.get("content")},
+        **message,
+        "msg_type": message.get("message_type"),
+        "body": {"content": message.get("content")},
         "sender": {"id": who, "sender_type": get_in(event, "sender", "sender_type")},
     }
 

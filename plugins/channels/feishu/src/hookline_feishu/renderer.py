@@ -26,35 +26,35 @@ class FeishuMarkdown(MarkdownRenderer):
     """
 
     def text(self, raw: str) -> str:
-        """Words."""
+        """Escape a text."""
         return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", raw.replace("&", "&#38;"))
 
     def code(self, raw: str) -> str:
-        """Code in a line; in it, too, nobody is called."""
-        return super().code(_calm(raw)) if "`" not in raw else self.text(raw)
+        """Render inline code, without mentions."""
+        return super().code(_without_mentions(raw)) if "`" not in raw else self.text(raw)
 
     def fence(self, raw: str, language: str) -> str:
-        """A block of code."""
-        return super().fence(_calm(raw), language)
+        """Render a block of code."""
+        return super().fence(_without_mentions(raw), language)
 
     def link(self, inner: str, url: str) -> str:
-        """The words, and the address as code."""
+        """Render a link as its text, and its address as code."""
         address = self.code(url)
         return address if inner in (url, self.text(url)) else f"{inner} ({address})"
 
     def rule(self) -> str:
-        """A horizontal rule."""
+        """Render a horizontal rule."""
         return "---"
 
     def table(self, rows: Sequence[Sequence[str]]) -> str:
-        """A table. Cards show it, posts do not."""
+        """Render a table; cards show it, posts do not."""
         count = max(len(row) for row in rows)
         cells = [[self.text(cell).replace("|", "&#124;") for cell in row] for row in rows]
         lines = [f"| {' | '.join([*row, *[''] * (count - len(row))])} |" for row in cells]
         return "\n".join([lines[0], f"|{' --- |' * count}", *lines[1:]])
 
 
-def _calm(raw: str) -> str:
+def _without_mentions(raw: str) -> str:
     """Return code without ``<at …>`` tags; entities do not work there."""
     return raw.replace("<at", "<\u200bat")
 

@@ -1,9 +1,9 @@
-"""The long connection: the library's frames over its WebSocket client, answers when they are true.
+"""The long connection, over the library's WebSocket client; events are acknowledged once stored.
 
-Of ``lark_channel.ws.client`` is used what speaks the protocol: connecting, reading and writing
-frames, joining split ones, pings. Its dispatcher is not: it runs one handler at a time and blocks
-the loop meanwhile, drops frames of the type CARD, and answers 500 to any event that it has no
-handler for, which is then pushed again for hours. Its reconnecting is not: it waits minutes.
+Of ``lark_channel.ws.client`` it uses connecting, reading and writing frames, joining split ones,
+and pings. It does not use the dispatcher, which runs one handler at a time and blocks the loop
+meanwhile, drops frames of the type CARD, and answers 500 to events without a handler, which are
+then sent again for hours; nor the reconnecting, which waits for minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hookline_channelkit import CannotStart, PlatformError
 from .api import Api, Json
 
 ANSWER_TIMEOUT = 2.5
-"""Seconds for storing an event; Feishu waits 3 for the answer, and pushes it again 15 s later."""
+"""Seconds for storing an event; Feishu waits 3 s for the answer, and sends it again after 15 s."""
 PONG_TIMEOUT = 5.0
 """Seconds for the answer to a ping."""
 
@@ -33,10 +33,10 @@ class Socket:
     """One connection at a time.
 
     Args:
-        api: gives the address.
+        api: returns the address.
         receive: called with each event; what it returns is the answer to a card's button.
-        heard: called at every sign of life.
-        broken: called when a connection has ended by itself.
+        heard: called when anything is received.
+        broken: called when a connection ends by itself.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Socket:
         self._pong = asyncio.Event()
 
     async def open(self) -> None:
-        """Connect. Raises :class:`CannotStart`, or :class:`PlatformError` to be tried again."""
-        # The OpenAI SDK looks for httpx in sys.modules: it must not find a half of it there, while
-        # the library imports it in a thread.
+        """Connect. Raises :class:`CannotStart`, or :class:`PlatformError` if it may be retried."""
+        # The OpenAI SDK looks for httpx in sys.modules and must not find it half imported by the
+        # library's thread.
         import httpx  # noqa: F401
 
         made, endpoint = await asyncio.to_thread(_client_class), await self._api.endpoint()
@@ -65,10 +65,10 @@ class Socket:
         except Exception as error:
             if getattr(error, "code", 0) == 403:
                 raise CannotStart(
-                    f"Feishu lets the app {self._api.app_id} have no long connection ({error}); "
+                    f"Feishu refuses the app {self._api.app_id} a long connection ({error}); "
                     "choose it under Events & Callbacks, Subscription mode, and publish a version"
                 ) from None
-            raise PlatformError(f"no long connection to Feishu: {error}") from None
+            raise PlatformError(f"cannot open the long connection to Feishu: {error}") from None
         self._client = client
         self._pinging = asyncio.create_task(client._ping_loop())
 
@@ -85,7 +85,7 @@ class Socket:
     async def probe(self) -> None:
         """Ping, and wait for the answer. Raises ``TimeoutError`` or :class:`PlatformError`."""
         if self._client is None:
-            raise PlatformError("there is no long connection")
+            raise PlatformError("the long connection is closed")
         self._pong.clear()
         await self._client.ping()
         await asyncio.wait_for(self._pong.wait(), PONG_TIMEOUT)
@@ -93,23 +93,26 @@ class Socket:
     # What the client calls
 
     def ended(self, client: Any, reason: str) -> None:
-        """A connection is over; told if nobody here has ended it."""
+        """Handle the end of a connection; reported unless it was closed here."""
         if client is self._client:
             self._broken(f"the long connection has ended ({reason})")
 
     def ponged(self) -> None:
-        """A ping was answered."""
+        """Handle the answer to a ping."""
         self._pong.set()
         self._heard()
 
     async def answer(self, payload: bytes) -> Json:
-        """Store an event, and then say so. One that cannot be stored in time is finished all the
-        same; by then it is pushed again, and known."""
+        """Store an event, then acknowledge it.
+
+        One that is not stored in time is stored all the same; Feishu sends it again, and it is
+        recognized.
+        """
         self._heard()
         try:
             body = json.loads(payload)
         except ValueError:
-            return {"code": 200}  # it would be no JSON the next time, either
+            return {"code": 200}  # sending it again would not help
         storing = asyncio.ensure_future(self._receive(body))
         try:
             result = await asyncio.wait_for(asyncio.shield(storing), ANSWER_TIMEOUT)
@@ -122,18 +125,18 @@ class Socket:
 
 @cache
 def _client_class() -> Any:
-    """The library's client with answers of its own; imported when it is first needed (0.7 s)."""
+    """Return the library's client with our handlers; imported at first use (0.7 s)."""
     is_loaded = "lark_channel.ws.client" in sys.modules
     from lark_channel.ws import client as library  # type: ignore[import-untyped]
     from lark_channel.ws.model import ClientConfig  # type: ignore[import-untyped]
 
     if not is_loaded and not library.loop.is_running():
-        library.loop.close()  # it makes one when it is imported outside of the main thread
-    logging.getLogger("Lark").setLevel(logging.CRITICAL)  # addresses with tickets, to stdout
+        library.loop.close()  # created by the import outside of the main thread
+    logging.getLogger("Lark").setLevel(logging.CRITICAL)  # it prints addresses with tickets
     library.loop = SimpleNamespace(create_task=asyncio.create_task)  # the loop that runs
 
     class Client(library.Client):  # type: ignore[misc]
-        """Talks to one address."""
+        """The client of one address."""
 
         def __init__(self, socket: Socket, endpoint: Json, api: Api) -> None:
             super().__init__(

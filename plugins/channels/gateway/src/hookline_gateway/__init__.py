@@ -83,8 +83,8 @@ class Gateway(Plugin[GatewayConfig]):
 
     @hookimpl
     async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
-        """Name the author where the model needs to know it, and let only the person who was asked
-        answer a question."""
+        """Name the author where the model needs it, and accept an answer to a question only from
+        the person who was asked."""
         if not any(one.network for one in self.host.channels() if one.name == inbound.channel):
             return None
         self._questions.received(inbound)
@@ -120,7 +120,7 @@ class Gateway(Plugin[GatewayConfig]):
 
     @hookimpl
     def teardown(self, host: Host) -> None:
-        """Release the lock, now that no turn is running any more."""
+        """Release the lock, now that no turn is running."""
         if self.lock is not None:
             self.lock.release()
 

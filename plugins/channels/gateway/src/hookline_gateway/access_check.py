@@ -1,4 +1,4 @@
-"""No network channel starts unless a plugin decides who may write, or config says otherwise."""
+"""Refuses to start network channels unless a plugin decides who may write, or config allows it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCESS = "access"
 
 
 def has_access(host: Host) -> bool:
-    """True if a plugin decides who may write."""
+    """Return whether a plugin decides who may write."""
     return host.services.get(Access) is not None
 
 

@@ -42,7 +42,7 @@ known, an id in round brackets, which no name has."""
 
 
 def with_author(inbound: Inbound) -> Inbound:
-    """The message as the model reads it: with an author line where it needs one.
+    """Return the message as the model reads it: with an author line if it needs one.
 
     It needs one in a chat with others, and if it is forwarded or quotes another person. A command
     stays as it is, unless it is forwarded: then it is not a command.
@@ -58,7 +58,7 @@ def with_author(inbound: Inbound) -> Inbound:
 
 
 def _with(line: str, text: str) -> str:
-    """The text after its author line, which is not added twice."""
+    """Return the text after its author line, which is not added twice."""
     text = strip_brackets(text.removeprefix(f"{line}\n") if line else text)
     return f"{line}\n{text}" if line else text
 
@@ -79,7 +79,7 @@ def _line(inbound: Inbound) -> str:
 
 
 def _author(label: str) -> str:
-    """Another author, as the line names them."""
+    """Return another author as the line names them."""
     found = _AUTHOR.fullmatch(label)
     name, id_ = (found[1], found[2]) if found is not None else (label, "")
     shown = shown_name(name)
@@ -88,12 +88,12 @@ def _author(label: str) -> str:
 
 
 def strip_brackets(text: str) -> str:
-    """A text without the brackets of the author line."""
+    """Return a text without the brackets of the author line."""
     return text.translate(_BRACKETS)
 
 
 def shown_id(person: str) -> str:
-    """An id in ASCII; other characters are percent-encoded, so that no two ids look alike."""
+    """Return an id in ASCII; others are percent-encoded, so that no two ids look alike."""
     encoded = quote(person.encode("utf-8", "surrogatepass"), safe="!#$&*+,-./:;=?^_~|")
     if len(encoded) <= MAX_ID_CHARS:
         return encoded
@@ -102,8 +102,10 @@ def shown_id(person: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """A name that a person chose, reduced to letters, numbers and a few signs on one line; empty if
-    it claims a role such as admin, because anybody could claim that."""
+    """Return a person's own name, reduced to letters, numbers and a few signs on one line.
+
+    It is empty if it claims a role such as admin.
+    """
     folded = unicodedata.normalize("NFKC", name[:200])
     kept = [one for one in map(_of_name, folded) if one]
     shown = " ".join("".join(kept).split())[:MAX_NAME_CHARS].strip()
@@ -118,13 +120,13 @@ def _of_name(character: str) -> str:
 
 
 def _skeleton(name: str) -> str:
-    """The name as it looks, in plain Latin letters."""
+    """Return the Latin letters that a name looks like."""
     plain = unicodedata.normalize("NFKD", name.casefold()).translate(_ALIKE)
     return "".join(character for character in plain if "a" <= character <= "z")
 
 
 def _flat(text: str, longest: int) -> str:
-    """A quoted text on one line, without anything that could end the line or act in it."""
+    """Return a quoted text on one line, without characters that could end the line."""
     visible = "".join(
         character
         for character in strip_brackets(text[: 4 * longest])

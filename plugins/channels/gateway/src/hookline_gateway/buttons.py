@@ -18,12 +18,12 @@ from hookline_hookspecs.inbound import is_private_chat
 
 Chat = tuple[str, str]
 MAX_CHATS = 2048
-"""Messages whose authors are remembered, and chats whose questions are."""
+"""Messages whose author, and chats whose questions, are remembered."""
 MAX_QUESTIONS_PER_CHAT = 32
 """The newest questions of a chat that are remembered."""
 PRESS_TIMEOUT = 2.0
-"""Seconds that a press waits for the question, while the chat's reply is still on its way."""
-QUESTION_CLOSED = "That question is answered, or is not open any more. Nothing was changed."
+"""Seconds that a press waits for its question, while the chat's reply is being recorded."""
+QUESTION_CLOSED = "That question is already answered or closed. Nothing was changed."
 _SUCCESSOR = re.compile(r"~\d+$")
 NOT_ASKED = "Only the person who was asked may answer. Nothing was changed."
 

@@ -103,14 +103,14 @@ class ChannelRunner:
             write_line(f"hookline: {error}")
             self._state.set_channel(channel.name, ENDED, reason=str(error))
         else:
-            write_line(f"hookline: channel {channel.name} is this gateway's now")
+            write_line(f"hookline: this gateway now owns channel {channel.name}")
 
     async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
         """Report a channel that ends without being stopped, or whose background work fails."""
-        why = "it has nothing more to receive"
+        why = "it stopped receiving"
         ends = [asyncio.ensure_future(channel.wait())]
         if spawned:
-            ends.append(asyncio.create_task(_over(spawned)))
+            ends.append(asyncio.create_task(_wait_for_end(spawned)))
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             first = next(end for end in ends if end.done())
@@ -121,13 +121,11 @@ class ChannelRunner:
             for end in ends:
                 end.cancel()
         log.error("channel %s has ended: %s", channel.name, why)
-        write_line(
-            f"hookline: channel {channel.name} has ended: {why}; it is up again after a restart"
-        )
+        write_line(f"hookline: channel {channel.name} has ended: {why}. Restart the gateway")
         self._state.set_channel(channel.name, ENDED, reason=why)
 
     async def stop(self) -> list[asyncio.Task[None]]:
-        """Receive nothing more. Those that have not stopped in time are returned, still trying."""
+        """Stop receiving. Returns the tasks of channels that have not stopped in time."""
         for task in self._watching:
             task.cancel()
         stops = [asyncio.create_task(self._stop(channel)) for channel in self._up]
@@ -142,7 +140,7 @@ class ChannelRunner:
         try:
             await channel.stop()
         except Exception:
-            log.exception("channel %s did not stop well", channel.name)
+            log.exception("channel %s failed to stop", channel.name)
         self._state.set_channel(channel.name, STOPPED)
 
 
@@ -150,16 +148,16 @@ async def _end(service: GatewayService) -> None:
     try:
         await service.gateway_stopping()
     except Exception:
-        log.exception("%s did not stop well", type(service).__name__)
+        log.exception("%s failed to stop", type(service).__name__)
 
 
 def _spawned(channel: Channel, tasks: Set[asyncio.Task[Any]]) -> Set[asyncio.Task[Any]]:
-    """Those of ``tasks`` that the channel's plugin runs by ``host.spawn``, known by their names."""
+    """Return the ``tasks`` that the channel's plugin has spawned, known by their names."""
     return {task for task in tasks if task.get_name().startswith(f"{channel.name}:")}
 
 
-async def _over(tasks: Set[asyncio.Task[Any]]) -> None:
-    """Wait until none of the tasks lives. Raises :class:`ChannelEnded` with how they ended."""
+async def _wait_for_end(tasks: Set[asyncio.Task[Any]]) -> None:
+    """Wait until all tasks have ended. Raises :class:`ChannelEnded` with the reason."""
     await asyncio.wait(tasks)
     for task in tasks:
         error = None if task.cancelled() else task.exception()
@@ -167,11 +165,11 @@ async def _over(tasks: Set[asyncio.Task[Any]]) -> None:
             reason = str(error) or type(error).__name__
             raise ChannelEnded(f"its background work {task.get_name()} failed: {reason}")
     names = ", ".join(sorted(task.get_name() for task in tasks))
-    raise ChannelEnded(f"its background work {names} is over")
+    raise ChannelEnded(f"its background work {names} has ended")
 
 
 async def drain_work(host: Host, stopping: Sequence[asyncio.Task[None]], seconds: float) -> None:
-    """Wait for work that is under way and for channels that still stop, at most this long."""
+    """Wait for running work and stopping channels, at most ``seconds``."""
     until = monotonic() + seconds
     await host.services[GatewayHost].finish(seconds)
     if stopping:

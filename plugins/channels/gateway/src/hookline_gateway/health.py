@@ -1,4 +1,4 @@
-"""Reads ``gateway.state`` and says whether the gateway runs well."""
+"""Reads ``gateway.state`` and checks whether the gateway is healthy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_STATE_BYTES = 1_000_000
 
 
 def health_check(home: Path) -> CheckResult:
-    """The check for ``hookline doctor``; no gateway, or one that was stopped, is fine."""
+    """Return the check for ``hookline doctor``; it passes if no gateway is supposed to run."""
     problem, found = read_health(home)
     if not (home / NAME).exists() or found.get("state") == STOPPED:
         return CheckResult(True, "no gateway is running", "hookline gateway", hint=True)
@@ -31,7 +31,7 @@ def health_check(home: Path) -> CheckResult:
 
 
 def read_health(home: Path) -> tuple[str | None, dict[str, Any]]:
-    """Why the gateway is not healthy, or None; and the content of the state file."""
+    """Return why the gateway is not healthy, or None; and the content of the state file."""
     path = home / NAME
     try:
         with path.open("rb") as file:

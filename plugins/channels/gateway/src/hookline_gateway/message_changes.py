@@ -20,11 +20,11 @@ Chat = tuple[str, str]
 MAX_CHATS = 2048
 """Chats whose last message is remembered."""
 MAX_NOTICES_PER_CHAT = 8
-"""Notices of a chat that are kept for its next turn, the newest."""
+"""The newest notices of a chat, which wait for its next turn."""
 MAX_TEXT_CHARS = 1000
 """Characters of an edited message that a notice contains."""
 PREFIX = "changes:"
-"""Before the chat in ``host.storage.kv``."""
+"""Key prefix before the chat in ``host.storage.kv``."""
 
 
 class MessageChanges:
@@ -59,7 +59,7 @@ class MessageChanges:
         return None
 
     async def notices(self, channel: str, chat_id: str) -> ContextBlock | None:
-        """The notices for the current turn of a chat; they are given once."""
+        """Return the notices for a chat's current turn, each once."""
         waiting, chat = await self._load(), (channel, chat_id)
         news = waiting.pop(chat, None)
         if not news:
@@ -73,7 +73,7 @@ class MessageChanges:
         return await core.withdraw(inbound.channel, inbound.chat_id, inbound.target or "")
 
     async def _add(self, inbound: Inbound, what: str) -> None:
-        """Keep a notice, if the person may write."""
+        """Store a notice if the person may write."""
         access = self._host.services.get(Access)
         if access is not None and not await access.may_write(inbound.channel, inbound.user_id):
             return

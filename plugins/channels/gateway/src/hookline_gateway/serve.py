@@ -25,7 +25,7 @@ from .state import State
 from .systemd import READY, STOPPING, Notifier
 
 RECOVERY_INTERVAL = 120.0
-"""Seconds between two looks for work that was left unfinished."""
+"""Seconds between two checks for unfinished work."""
 ACCESS_CHECK_INTERVAL = 15.0
 """Seconds between two checks that a plugin still decides who may write."""
 
@@ -70,7 +70,7 @@ async def serve(
 
 
 async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
-    """The network channels that are on. Without ``turns`` other processes must run the turns.
+    """Return the enabled network channels. Without ``turns`` other processes must run the turns.
 
     Raises ``SystemExit`` if there is nothing to run, no model is configured, or ``access`` should
     decide who may write and cannot.
@@ -125,7 +125,7 @@ async def _start_all(
 
 
 async def _started_first(start: asyncio.Future[None], end: asyncio.Future[Any]) -> bool:
-    """True once ``start`` is done; False if ``end`` came first, and ``start`` is cancelled."""
+    """Return True once ``start`` is done; if ``end`` comes first, cancel it and return False."""
     await asyncio.wait({start, end}, return_when=asyncio.FIRST_COMPLETED)
     if start.done():
         start.result()
@@ -136,7 +136,7 @@ async def _started_first(start: asyncio.Future[None], end: asyncio.Future[Any]) 
 
 
 async def _recover_periodically(host: Host) -> None:
-    """Recover from time to time what a failed store, or another process, has left."""
+    """Periodically recover work left by a failed store or another process."""
     while True:
         await asyncio.sleep(RECOVERY_INTERVAL)
         try:

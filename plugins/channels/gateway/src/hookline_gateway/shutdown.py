@@ -1,4 +1,4 @@
-"""How the gateway shuts down: at a signal, and by force at a second one or after a timeout."""
+"""Shuts the gateway down at a signal, and by force at a second one or after a timeout."""
 
 from __future__ import annotations
 

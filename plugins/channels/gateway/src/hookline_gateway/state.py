@@ -59,13 +59,13 @@ class State:
                 "channels": self._channels,
             }
         )
-        fresh = self._path.with_name(f"{NAME}.new")
+        partial = self._path.with_name(f"{NAME}.new")
         try:
-            fresh.unlink(missing_ok=True)
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            partial.unlink(missing_ok=True)
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
-            fresh.replace(self._path)
+            partial.replace(self._path)
             self._error_logged = False
         except OSError as error:
             if not self._error_logged:
@@ -73,7 +73,7 @@ class State:
             self._error_logged = True
 
     async def write_heartbeats(self) -> None:
-        """Report to the file and the service manager, again and again, that the event loop runs."""
+        """Periodically report to the file and the service manager that the event loop runs."""
         interval = HEARTBEAT_INTERVAL
         if self._notifier.watchdog:
             interval = min(interval, self._notifier.watchdog / 2)

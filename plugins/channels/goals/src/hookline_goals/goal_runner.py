@@ -35,7 +35,7 @@ from .goal_store import Goal, GoalStore, GoalTurnResult, parse_message_id
 
 REPORT = ":report"
 MAX_IDLE_TURNS = 3
-"""After so many turns in a row without a tool call, a goal waits for a person."""
+"""Turns in a row without a tool call, after which a goal waits for a person."""
 MAX_UNCHECKED_TURNS = 3
 """A goal pauses after this many turns in a row without a verdict."""
 SESSION_TIMEOUT = 30.0
@@ -306,16 +306,16 @@ class GoalRunner:
         await self.process.join()
         if not await self._goals.take(goal, self.process.id):
             return
-        said = await self._session_messages(goal)
-        if not said and ctx is not None:
+        messages = await self._session_messages(goal)
+        if not messages and ctx is not None:
             await self.start(goal, ctx)
             return
-        if not said:
+        if not messages:
             why = "The process died before it started; set it again."
             if await self._goals.halt(goal, "paused", why, report=True):
                 await self._report(await self._goals.get(goal.id) or goal)
             return
-        if _has_begun(said, goal_text.prompt(goal, self._config)):
+        if _has_begun(messages, goal_text.prompt(goal, self._config)):
             # Core finishes that turn as the next one begins.
             await self._goals.skip(goal)
         if (after := await self._goals.get(goal.id)) is not None:

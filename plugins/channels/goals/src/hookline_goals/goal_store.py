@@ -16,13 +16,13 @@ from hookline_hookspecs import Inbound, Storage, Usage
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Characters of ids. People type them, so there are no look-alikes."""
 RETENTION_SECONDS = 30 * 86_400.0
-"""A reached or cleared goal is deleted so long after it was set."""
+"""Seconds from setting a goal after which it is deleted, if it is reached or cleared."""
 MAX_DENIED_CALLS = 10
 """Denied calls that a report names."""
 CACHE_READ_DIVISOR = 10
 """A token read from the cache counts a tenth, as in the plugin ``budget``."""
 ADDRESS = ("session_id", "thread", "parent", "private", "sender")
-"""What of the message that set a goal its own messages have too."""
+"""Fields that a goal's messages copy from the message that set it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +132,11 @@ class GoalStore:
 
     async def unreported(self) -> list[Goal]:
         """Return goals whose report was not sent."""
-        return [_goal(row) for row in await self._storage.fetch("untold")]
+        return [_goal(row) for row in await self._storage.fetch("unreported")]
 
     async def mark_reported(self, goal: Goal) -> None:
         """Record that core has stored the goal's report."""
-        await self._storage.execute("tell", id=goal.id, round=goal.round)
+        await self._storage.execute("mark_reported", id=goal.id, round=goal.round)
 
     async def spend(self, id_: str, usage: Usage, dollars: float) -> None:
         """Add the usage of a model call."""

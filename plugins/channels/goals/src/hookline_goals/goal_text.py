@@ -12,7 +12,7 @@ from .config import GoalsConfig
 from .goal_store import Goal
 
 MAX_LINE_CHARS = 100
-"""Of a goal in a line."""
+"""Characters of a goal on one line."""
 STATES = {
     "active": "is active",
     "paused": "is paused",

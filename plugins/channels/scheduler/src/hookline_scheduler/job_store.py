@@ -20,7 +20,7 @@ from .schedule_parser import CronSchedule, IntervalSchedule, OneTimeSchedule, Sc
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Characters of ids. People type them, so there are no look-alikes."""
 MAX_STORED_RUNS = 20
-"""Of each job, with their sessions."""
+"""Runs of each job, with their sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class JobStore:
         """Return a job. Raises ``ScheduleError`` if there is none."""
         rows = await self._storage.fetch("job", id=job_id)
         if not rows:
-            raise ScheduleError(f"there is no job {job_id}")
+            raise ScheduleError(f"unknown job {job_id}")
         return _job(rows[0])
 
     async def all(self) -> list[Job]:
@@ -303,8 +303,8 @@ def _update_job(
         due = job.schedule.after(now)
     if outcome.pauses or due is None:
         due, state = None, "paused"
-    told = int(not outcome.is_success)
-    tables.execute("end_job", id=job.id, run=run.id, due=due, state=state, told=told)
+    reported = int(not outcome.is_success)
+    tables.execute("end_job", id=job.id, run=run.id, due=due, state=state, told=reported)
 
 
 def _chat_columns(chat: JobChat) -> dict[str, str]:

@@ -15,7 +15,7 @@ from .schedule_parser import OneTimeSchedule, format_time, iso_time
 
 SILENT = "[SILENT]"
 MAX_LINE_CHARS = 80
-"""Of a prompt or a reason in a line."""
+"""Characters of a prompt or a reason on one line."""
 _MARKS = " \t\r\n`*_\"'."
 """Characters that models put around a word."""
 

@@ -27,7 +27,7 @@ from .time_zones import find_zone
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 MIN_INTERVAL = MINUTE
 MAX_DISTANCE = 3660 * DAY
-"""Ten years: a later time, or a longer interval, is taken for a mistake."""
+"""Ten years; a later time or a longer interval is refused as a mistake."""
 MAX_TEXT_CHARS = 200
 MAX_SET_BACK = 3 * HOUR
 """If the clock is set back by less, a time that has run already is not repeated. Debian's cron uses
@@ -233,7 +233,7 @@ def _within(seconds: int, words: str) -> int:
 
 
 def _near(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
-    """``today 18:00`` and ``tomorrow 9:00``."""
+    """Parse ``today 18:00`` and ``tomorrow 9:00``."""
     day, _, time = lower.partition(" ")
     hour, minute = _clock(time.removeprefix("at "), words)
     here = datetime.fromtimestamp(now, find_zone(zone))
@@ -247,7 +247,7 @@ def _near(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
 
 
 def _dated(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
-    """``2026-11-30 18:00`` and the other ISO forms of a date with a time."""
+    """Parse ``2026-11-30 18:00`` and other ISO forms of a date with a time."""
     try:
         found = datetime.fromisoformat(lower.upper())
     except ValueError:
@@ -262,7 +262,7 @@ def _dated(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
 def _once(
     day: datetime, hour: int, minute: int, words: str, zone: str, now: float
 ) -> OneTimeSchedule:
-    """A time by the clocks of ``zone``, which must show it exactly once."""
+    """Return a local time of ``zone``, which must occur exactly once."""
     where = find_zone(zone)
     shown = day.replace(hour=hour, minute=minute)
     first, second = (shown.replace(tzinfo=where, fold=fold) for fold in (0, 1))
@@ -293,7 +293,7 @@ def _ahead(at: float, words: str, zone: str, now: float) -> OneTimeSchedule:
 
 
 def _clock(time: str, words: str) -> tuple[int, int]:
-    """Hour and minute of ``9:00``, ``18:30``, ``9am`` or ``9:30 pm``."""
+    """Return hour and minute of ``9:00``, ``18:30``, ``9am`` or ``9:30 pm``."""
     match = _TIME.fullmatch(time)
     if match and (match[2] or match[3]):
         hour, minute = int(match[1]), int(match[2] or 0)

@@ -1,4 +1,4 @@
-"""``python -m hookline_slack`` prints the link that makes the app."""
+"""``python -m hookline_slack`` prints the link that creates the app."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is asked of Slack's Web API, and how its refusals are understood.
+"""Calls Slack's Web API and converts its errors.
 
-Imported when Slack is first needed: the libraries take their time.
+Imported when Slack is first used, because importing the libraries is slow.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .config import TOKENS, Json, SlackConfig, data
 
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
 FILE_TIMEOUT = aiohttp.ClientTimeout(total=110, connect=10)
-"""For the bytes of a file."""
+"""Timeout for the bytes of a file."""
 HOSTS = (".slack.com", ".slack-gov.com", ".slack-files.com")
-"""Where Slack keeps files and takes answers. Other apps may share files that are kept elsewhere
+"""Hosts of files and of addresses for answers. Other apps may share files stored elsewhere
 (docs.slack.dev/reference/objects/file-object, ``is_external``)."""
 KINDS: dict[str, Kind] = {
     "chat_postMessage": "text",
@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {
     "assistant_threads_setStatus": "typing",
 }
 PER_CHAT = "chat_postMessage"
-"""The one method whose rate is a channel's; all others have a workspace's
+"""The only method with a rate per channel; all others have one per workspace
 (docs.slack.dev/apis/web-api/rate-limits)."""
 _FACTS = data("errors.json")
 _ERRORS = kit.ErrorClassifier(_FACTS["errors"])
@@ -55,7 +55,7 @@ class Api:
         self.session = aiohttp.ClientSession(timeout=REQUEST_TIMEOUT, trust_env=True)
         self._web = AsyncWebClient(
             bot_token, config.api_url, session=self.session, logger=quiet, retry_handlers=[]
-        )  # its own handlers post again after a connection that broke
+        )  # the library's handlers would repeat a post after a broken connection
         self.skew = self.connected = 0.0
         self.scopes: frozenset[str] = frozenset()
 
@@ -67,7 +67,7 @@ class Api:
         try:
             answer = await getattr(self._web, method)(**fields)
         except SlackApiError as error:
-            raise _understood(method, error) from None
+            raise _map_error(method, error) from None
         except (aiohttp.ClientError, OSError) as error:
             raise kit.connection_error("Slack", error) from None
         self.scopes = frozenset(answer.headers.get("x-oauth-scopes", "").split(","))
@@ -92,7 +92,9 @@ class Api:
         """
         url = str(file["url_private_download"])
         if not self._is_slacks(url):
-            raise kit.ChatGone("a file is kept elsewhere, where the bot's token must not go")
+            raise kit.ChatGone(
+                "the file is stored outside of Slack, where the bot's token must not be sent"
+            )
         head = {"Authorization": f"Bearer {self._bot_token}"}
         async with self.session.get(url, headers=head, timeout=FILE_TIMEOUT) as answer:
             _check(answer)
@@ -112,7 +114,7 @@ class Api:
         (docs.slack.dev/interactivity/handling-user-interaction).
         """
         if not self._is_slacks(url):
-            raise kit.ChatGone("a command came with a strange address for its answer")
+            raise kit.ChatGone("the command's response_url is not an address of Slack")
         body = {"response_type": "ephemeral", "text": text}
         try:
             async with self.session.post(url, json=body) as answer:
@@ -128,21 +130,21 @@ class Api:
 
 
 def _check(answer: aiohttp.ClientResponse) -> None:
-    """Raise what a status means for a file; the library's own error tells its secret address."""
+    """Raise the error of a file's status; the library's own would contain the secret address."""
     kind = kit.ChatGone if answer.status in (403, 404, 410) else kit.PlatformError
     if answer.status >= 400:
-        raise kind(f"a file is refused: status {answer.status}")
+        raise kind(f"Slack refused a file with status {answer.status}")
 
 
 def missing_scope(scope: str, why: str = "") -> str:
-    """The error for a scope that the app lacks, and how to add it."""
+    """Return the error for a scope that the app lacks, and how to add it."""
     return (
         f"the app lacks the scope {scope}{why and ', ' + why}; add it on the app's page under "
         "OAuth & Permissions and press Reinstall to Workspace"
     )
 
 
-def _understood(method: str, failed: SlackApiError) -> kit.PlatformError:
+def _map_error(method: str, failed: SlackApiError) -> kit.PlatformError:
     answer, body = failed.response, getattr(failed.response, "data", None)
     status, error = getattr(answer, "status_code", 0), str(kit.get_in(body, "error"))
     if status == 429 or error in _FACTS["rates"]:
@@ -154,6 +156,6 @@ def _understood(method: str, failed: SlackApiError) -> kit.PlatformError:
     if error in _FACTS["tokens"]:
         token = TOKENS["app_token" if method.startswith("apps_") else "bot_token"]
         return kit.CannotStart(token.rejected("Slack"))
-    told = str(kit.get_in(body, "response_metadata"))[:300]
+    details = str(kit.get_in(body, "response_metadata"))[:300]
     kind = _ERRORS.by_code(error) if error else kit.DeliveryUnknown
-    return kind(f"{method}: {error or f'no response, status {status}'} {told}")
+    return kind(f"{method}: {error or f'no response, status {status}'} {details}")

@@ -1,5 +1,8 @@
-"""The connection that the kit drives: a chat is ``CHANNEL``, or ``CHANNEL:THREAD`` with the ``ts``
-of the message that the thread hangs on; a message is ``CHANNEL:TS``."""
+"""The Slack client.
+
+A chat is ``CHANNEL``, or ``CHANNEL:THREAD`` with the ``ts`` of the message that starts the thread.
+A message is ``CHANNEL:TS``.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from .socket import Acknowledge
 
 CONNECT_TIMEOUT = 10.0
-"""For the first socket; without it the channel goes on trying."""
+"""Seconds for the first socket; after that the channel keeps trying."""
 MIN_EDIT_INTERVAL = 1.2
 """Seconds between two edits in the workspace: 50 a minute
 (docs.slack.dev/reference/methods/chat.update)."""
@@ -34,8 +37,8 @@ REORDER_SECONDS = 0.05
 """Seconds that an event waits for earlier ones, because two sockets are not read in the order in
 which Slack has written to them."""
 STREAM_SECONDS = 240.0
-"""After which a new stream is started: Slack ends one after about 306 s."""
-PAGE = 200
+"""Seconds after which a new stream is started; Slack ends one after about 306 s."""
+PAGE_SIZE = 200
 SHARE_TIMEOUT = 20.0
 """Seconds for a file to appear in its channel: Slack shares it some time after its answer."""
 CLOCK_SKEW = 60.0
@@ -43,7 +46,7 @@ CLOCK_SKEW = 60.0
 CLOCK_PRECISION = 2.0
 """Seconds of error for Slack's clock, which has whole seconds."""
 DAY = 86_400.0
-EVENT = "hookline_reply"
+METADATA_TYPE = "hookline_reply"
 """Type of the metadata with a message's token."""
 NO_PREVIEWS = {"unfurl_links": False, "unfurl_media": False}
 CHATS = "public_channel,private_channel,mpim,im"
@@ -62,7 +65,7 @@ class SlackClient(kit.ListeningClient):
         self._pressed: kit.BoundedDict[str, Json] = kit.BoundedDict()
         self._streams: kit.BoundedDict[str, str] = kit.BoundedDict()
         self._commands: kit.BoundedDict[str, str] = kit.BoundedDict()
-        """Where to answer a command that was typed in a channel without the bot."""
+        """Addresses for answers to commands that were typed in a channel without the bot."""
         self._locks = ChatLocks()
         self._waiting: dict[str, list[Any]] = defaultdict(list)
         self.limits = kit.Limits(
@@ -81,13 +84,13 @@ class SlackClient(kit.ListeningClient):
 
     @property
     def identity(self) -> str:
-        """The app's token: two gateways with one would each get a part of what is written."""
+        """The app's token: two gateways with the same one would each receive some messages."""
         token = self.account["app_token"]
         return f"{self._config.api_url} {token}" if token else ""
 
     @kit.lazy_client
     def _api(self) -> Api:
-        """What talks to Slack."""
+        """The connection to Slack's API."""
         from .api import Api
 
         return Api(self._config, **self.account)
@@ -102,18 +105,18 @@ class SlackClient(kit.ListeningClient):
         return await self._api.ask(method, **fields)
 
     async def whoami(self) -> str:
-        """Both tokens are tried."""
+        """Return who the bot is, and check both tokens."""
         me = await self._ask("auth_test")
         await self._ask("apps_connections_open")
         return f"the bot is @{me.get('user')} in {me.get('team')}"
 
     async def missing_permissions(self) -> Sequence[str]:
-        """The scopes that the app lacks."""
+        """Return the scopes that the app lacks."""
         await self._ask("auth_test")
         from .api import missing_scope
 
-        there, wanted = self._api.scopes, data("scopes.json")
-        return [missing_scope(scope, why) for scope, why in wanted.items() if scope not in there]
+        granted, needed = self._api.scopes, data("scopes.json")
+        return [missing_scope(scope, why) for scope, why in needed.items() if scope not in granted]
 
     # Receiving
 
@@ -132,13 +135,13 @@ class SlackClient(kit.ListeningClient):
             await self._sockets.stop()
 
     async def probe(self) -> None:
-        """Ask Slack who the bot is. Raises if it does not say so, or if no socket is open."""
+        """Check the connection. Raises if Slack does not answer or no socket is open."""
         if not self._sockets.is_open:
             raise kit.PlatformError("no socket is open")
         await self._ask("auth_test")
 
     async def _serve(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
-        """Store what an envelope holds, those of a channel in their order, and acknowledge it."""
+        """Store the event of an envelope, in order within a channel, and acknowledge it."""
         place, at = events.order_of(payload)
         heappush(self._waiting[place], (at, id(payload), kind, payload, acknowledge))
         await asyncio.sleep(REORDER_SECONDS if at else 0)
@@ -146,14 +149,13 @@ class SlackClient(kit.ListeningClient):
             await self._store(*heappop(self._waiting[place])[2:])
 
     async def _store(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
-        """What cannot be stored is not acknowledged: then Slack sends it again, if it is an
-        event."""
+        """Store an event, then acknowledge it; Slack sends unacknowledged events again."""
         assert self.receive is not None
         try:
             is_new = await kit.receive_event(self.receive, self._read(kind, payload), self.host.log)
             place = events.place_of(payload) if is_new is None else None
             if place and (":" not in place[0] or await self._receiver.takes_part(place[0])):
-                await self.receive.skip(*place)  # said to others
+                await self.receive.skip(*place)  # not for the bot
         except HooklineError as error:
             self.host.log.warning("cannot store an event: %s", error)
             return
@@ -176,7 +178,7 @@ class SlackClient(kit.ListeningClient):
                 return await self._receiver.parse_message(event)
             case (("reaction_added" | "reaction_removed"), _):
                 if event.get("item_user") == me != event.get("user"):
-                    item = event["item"]  # which does not tell the thread
+                    item = event["item"]  # which lacks the thread
                     where = {"channel": item["channel"], "ts": item["ts"], "limit": 1}
                     there = (await self._ask("conversations_replies", **where))["messages"][0]
                     return events.reaction(event, there.get("thread_ts") or "")
@@ -185,8 +187,10 @@ class SlackClient(kit.ListeningClient):
         return None
 
     async def _commanded(self, payload: Json) -> Inbound:
-        """A slash command. People may also type one in their direct messages with each other, where
-        the bot cannot answer: it then counts as typed in their chat with the bot
+        """Return a slash command.
+
+        One in the direct messages of two people, where the bot cannot answer, counts as typed in
+        the person's chat with the bot
         (docs.slack.dev/interactivity/implementing-slash-commands)."""
         command = events.slash(payload)
         if not command.private:
@@ -197,13 +201,12 @@ class SlackClient(kit.ListeningClient):
     # Catching up
 
     async def list_chats(self) -> Sequence[str]:
-        """Channels and direct messages that the bot is in."""
+        """Return the channels and direct messages that the bot is in."""
         pages = self._pages("users_conversations", "channels", types=CHATS, exclude_archived=True)
         return [one["id"] async for one in pages]
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[kit.InboundEvent]:
-        """What was written: of a channel what stands there, and in threads in which something is
-        new; of a thread its replies."""
+        """Yield missed messages: a channel's with those in its threads, or a thread's replies."""
         channel, thread = split(chat)
         oldest = float(after or since)
         if thread and not after and float(thread) > self._api.connected + CLOCK_PRECISION:
@@ -218,7 +221,7 @@ class SlackClient(kit.ListeningClient):
                 yield arrival
 
     async def _written(self, channel: str, thread: str, oldest: float) -> AsyncIterator[Json]:
-        """Messages after ``oldest``; in a channel those of threads on older ones, too."""
+        """Yield messages after ``oldest``; in a channel also those of threads on older ones."""
         look_back = oldest if thread else oldest - DAY
         async for one in self._messages(channel, thread, look_back):
             if float(one["ts"]) > oldest:
@@ -238,10 +241,10 @@ class SlackClient(kit.ListeningClient):
         return self._pages(method, "messages", **fields)
 
     async def _pages(self, method: str, field: str, **fields: Any) -> AsyncIterator[Json]:
-        """The items of all pages."""
+        """Yield the items of all pages."""
         cursor: str | None = None
         while True:
-            page = await self._ask(method, limit=PAGE, cursor=cursor, **fields)
+            page = await self._ask(method, limit=PAGE_SIZE, cursor=cursor, **fields)
             for one in page[field]:
                 yield one
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
@@ -249,16 +252,16 @@ class SlackClient(kit.ListeningClient):
                 return
 
     async def fetch_file(self, file: kit.RemoteFile) -> AsyncIterator[bytes]:
-        """A file's bytes."""
+        """Return the bytes of a file."""
         found = (await self._ask("files_info", file=file.ref))["file"]
         if "url_private_download" not in found:
-            raise kit.ChatGone("the file is not Slack's own")
+            raise kit.ChatGone("the file is stored outside of Slack")
         return self._api.download(found)
 
     # Sending
 
     def render(self, markdown: str) -> str:
-        """What a markdown block takes."""
+        """Render Markdown for a markdown block."""
         return rendered(markdown)
 
     async def send_text(self, chat: str, text: str, options: kit.SendOptions) -> str:
@@ -267,11 +270,11 @@ class SlackClient(kit.ListeningClient):
         where: Json = {"channel": channel, "thread_ts": options.thread or thread or None}
         if self._config.native_streams and not options.final and where["thread_ts"]:
             return await self._open_stream(chat, text, where)
-        token = {"event_type": EVENT, "event_payload": {"token": options.token}}
+        token = {"event_type": METADATA_TYPE, "event_payload": {"token": options.token}}
         fields = where | {"metadata": token} | NO_PREVIEWS | payload_of(text, options)
         try:
             return f"{channel}:{(await self._ask('chat_postMessage', **fields))['ts']}"
-        except kit.ChatGone:  # nor is a command answered with buttons, which nobody could press
+        except kit.ChatGone:  # buttons of such an answer could not be pressed
             url = self._commands.get(options.reply_to or "")
             if not url or options.choices or not options.final:
                 raise
@@ -281,7 +284,7 @@ class SlackClient(kit.ListeningClient):
     async def edit_message(
         self, chat: str, message_id: str, text: str, options: kit.SendOptions
     ) -> None:
-        """Replace a message: with blocks, for a text alone takes them away; or feed a stream."""
+        """Update a message with its blocks, which a text alone would remove; or extend a stream."""
         before = self._streams.get(message_id)
         if before is None or options.final:
             await self._change("chat_update", message_id, **payload_of(text, options))
@@ -296,8 +299,7 @@ class SlackClient(kit.ListeningClient):
         await self._change("chat_delete", message_id)
 
     async def remove_buttons(self, chat: str, message_id: str) -> None:
-        """Remove the buttons of a message. Its content came with the press, perhaps to another
-        process."""
+        """Remove the buttons of a message, whose content came with the press, or is fetched."""
         shown = self._pressed.pop(message_id, None)
         if shown is None:
             channel, ts = split(message_id)
@@ -306,8 +308,7 @@ class SlackClient(kit.ListeningClient):
         await self._change("chat_update", message_id, **without_buttons(shown))
 
     async def _change(self, method: str, message_id: str, **fields: Any) -> None:
-        """Change a message of the bot, a stream after it is closed; a dead process may have opened
-        it."""
+        """Change a message of the bot; first close an open stream, perhaps of a dead process."""
         channel, ts = split(message_id)
         self._streams.pop(message_id, None)
         try:
@@ -329,7 +330,7 @@ class SlackClient(kit.ListeningClient):
         return message_id
 
     async def send_file(self, chat: str, item: Attachment | Audio, options: kit.SendOptions) -> str:
-        """Send a file in Slack's three steps, and wait until it stands there."""
+        """Send a file in Slack's three steps, and wait until it is in the channel."""
         upload = await kit.Upload.of(item)
         channel, thread = split(chat)
         try:
@@ -352,28 +353,30 @@ class SlackClient(kit.ListeningClient):
             pause *= 2
             if made := await self._find(chat, began, lambda one: _holds(one, id_)):
                 return made
-        raise kit.DeliveryUnknown("a file was taken, and does not stand in its channel")
+        raise kit.DeliveryUnknown("Slack accepted a file, but it did not appear in its channel")
 
     async def find_message(self, chat: str, token: str, text: str, since: float) -> str | None:
-        """Look for a message of the bot: by its token; a file and a stream have none, but nothing
-        else without one can stand in the chat since then."""
+        """Find a message of the bot by its token.
+
+        Files and streams have none; the bot's only newer message without a token is the one.
+        """
         me, began = await self._receiver.bot_id(), since + self._api.skew - 1
 
-        def is_it(one: Json) -> bool:
-            if told := (one.get("metadata") or {}).get("event_payload"):
-                return bool(told.get("token") == token)
+        def matches(one: Json) -> bool:
+            if payload := (one.get("metadata") or {}).get("event_payload"):
+                return bool(payload.get("token") == token)
             return bool(one.get("user") == me and float(one["ts"]) > began)
 
-        return await self._find(chat, since, is_it)
+        return await self._find(chat, since, matches)
 
-    async def _find(self, chat: str, since: float, is_it: Callable[[Json], bool]) -> str | None:
+    async def _find(self, chat: str, since: float, matches: Callable[[Json], bool]) -> str | None:
         channel, thread = split(chat)
         pages = self._messages(channel, thread, since - CLOCK_SKEW, include_all_metadata=True)
-        found = [one["ts"] async for one in pages if is_it(one)]
+        found = [one["ts"] async for one in pages if matches(one)]
         return f"{channel}:{found[0]}" if found else None
 
     async def show_typing(self, chat: str) -> None:
-        """Show in a thread that the bot works on it; elsewhere Slack has no such thing."""
+        """Show in a thread that the bot is working; elsewhere Slack has no such status."""
         channel, thread = split(chat)
         if thread:
             where = {"channel_id": channel, "thread_ts": thread}
@@ -392,11 +395,11 @@ class SlackClient(kit.ListeningClient):
         await self._ask("reactions_remove", channel=channel, timestamp=ts, name=reaction)
 
     async def open_thread(self, chat: str, message_id: str) -> str:
-        """Every message of Slack may be the root of a thread."""
+        """Return the thread at a message; in Slack every message can start one."""
         return split(message_id)[1]
 
     async def private_chat(self, person: str) -> str | None:
-        """The direct messages with a person."""
+        """Return the direct messages with a person."""
         return str((await self._ask("conversations_open", users=person))["channel"]["id"])
 
 

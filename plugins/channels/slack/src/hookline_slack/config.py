@@ -1,4 +1,4 @@
-"""The settings of the channel, and the app that its tokens are of."""
+"""The settings of the channel, and the link that creates its app."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from pydantic import Field, SecretStr
 
 Json: TypeAlias = dict[str, Any]
 data = partial(package_data, __package__)
-"""What a JSON file of this package holds."""
+"""Returns the content of a JSON file of this package."""
 TOKENS: Mapping[str, Credential] = {
     name: Credential(**about) for name, about in data("tokens.json").items()
 }
 GUIDE = (
-    "The link below makes an app with everything it needs: press Create, then Install to Workspace."
+    "The link below creates an app with everything it needs: "
+    "press Create, then Install to Workspace."
 )
 
 
 def manifest_url() -> str:
-    """A link that makes the app, with everything it needs
+    """Return a link that creates the app with everything it needs
     (docs.slack.dev/app-manifests/configuring-apps-with-app-manifests)."""
     packed = json.dumps(data("manifest.json"), separators=(",", ":"))
     return f"https://api.slack.com/apps?new_app=1&manifest_json={quote(packed, safe='')}"
@@ -35,10 +36,12 @@ class SlackConfig(ChannelConfigWithBots):
     credentials = tuple(TOKENS.values())
     bot_token: SecretStr = TOKENS["bot_token"].field(guide=GUIDE, link=manifest_url())
     app_token: SecretStr = TOKENS["app_token"].field()
-    api_url: str = Field(default="https://slack.com/api/", description="The Web API.")
+    api_url: str = Field(default="https://slack.com/api/", description="URL of the Web API.")
     native_streams: bool = Field(
-        default=False, description="In threads, show a running answer as Slack's own stream."
+        default=False, description="Show a running answer in threads as Slack's own stream."
     )
     thread_days: float = Field(
-        default=14.0, gt=0, description="Days after which a silent thread is not read back."
+        default=14.0,
+        gt=0,
+        description="Days without messages after which a thread is not checked for missed ones.",
     )

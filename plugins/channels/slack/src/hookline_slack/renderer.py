@@ -15,7 +15,7 @@ MARKDOWN, PLAIN, FALLBACK = 12_000, 3_000, 2_000
 """Characters: of markdown blocks together, of a section, and of the text for notifications, of
 which 4,000 are allowed (docs.slack.dev/reference/block-kit/blocks)."""
 BUTTONS, LABEL = 25, 75
-"""Of one block of actions (docs.slack.dev/reference/block-kit/block-elements/button-element)."""
+"""Of a block of actions (docs.slack.dev/reference/block-kit/block-elements/button-element)."""
 STYLES = {"primary", "danger"}
 _HALF = re.compile(r"&\w{0,3}$")
 _QUOTE = re.compile(r"^[ \t]*(?:&gt; ?)+", re.MULTILINE)

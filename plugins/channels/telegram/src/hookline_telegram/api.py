@@ -1,8 +1,8 @@
-"""The Bot API through its library, and how its refusals are understood.
+"""Calls the Bot API over its library and converts its errors.
 
-Imported when a bot is first needed, because the library takes half a second. Everything is asked
-for by the API's own names: what the library does not know yet, or one update that it cannot read,
-is then no reason to lose the rest.
+Imported when a bot is first used, because importing the library takes half a second.
+Methods and fields have the API's own names, so that one unknown field or unreadable update does not
+affect the others.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from telegram.request import HTTPXRequest
 from .config import FACTS, TOKEN, TelegramConfig
 
 _SILENCED = {"httpx": logging.WARNING, "httpcore": logging.WARNING, "telegram": logging.CRITICAL}
-"""Records below these hold addresses, and those hold the token; or they tell what is raised."""
+"""Lower records contain addresses with the token, or errors that are raised anyway."""
 _ERRORS = kit.ErrorClassifier(FACTS["errors"])
 
 
 class Conflict(kit.PlatformError):
-    """Somebody else asks for this bot's updates, or a webhook takes them."""
+    """Another process polls for this bot's updates, or a webhook receives them."""
 
 
 class Moved(kit.PlatformError):
-    """The group has become the supergroup ``chat``."""
+    """The group was upgraded to the supergroup ``chat``."""
 
     def __init__(self, chat: int) -> None:
-        super().__init__(f"the group has become the supergroup {chat}")
+        super().__init__(f"the group was upgraded to the supergroup {chat}")
         self.chat = str(chat)
 
 
 class Api:
-    """One bot. No error's text holds its token."""
+    """The API of one bot. Texts of errors never contain its token."""
 
     def __init__(self, token: str, config: TelegramConfig) -> None:
         for name, level in _SILENCED.items():
@@ -49,28 +49,30 @@ class Api:
         self._bot = Bot(token, config.base_url, config.base_file_url, http, http)
 
     async def ask(self, method: str, *, seconds: float = 20.0, **parameters: Any) -> Any:
-        """Call a method (``SendMessage``; the library warns of ``sendMessage``, which it has
-        itself), with at most ``seconds`` for its answer. Raises the kit's errors."""
+        """Call a method, with at most ``seconds`` for its answer. Raises the kit's errors.
+
+        Names are capitalized (``SendMessage``); for ``sendMessage`` the library warns.
+        """
         given = {name: value for name, value in parameters.items() if value is not None}
         try:
             return await self._bot.do_api_request(method, given, read_timeout=seconds)
         except refusals.TelegramError as error:
-            raise _meant(error) from None
+            raise _map_error(error) from None
 
     async def download(self, file_id: str) -> bytes:
-        """A file's bytes. Raises :class:`ChatGone` if Telegram does not give it out."""
+        """Return the bytes of a file. Raises :class:`ChatGone` if Telegram refuses it."""
         try:
             file = await self._bot.get_file(file_id)
             return bytes(await file.download_as_bytearray(read_timeout=60.0))
         except refusals.TelegramError as error:
-            raise _meant(error) from None
+            raise _map_error(error) from None
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._bot.request.shutdown()
 
 
-def _meant(error: refusals.TelegramError) -> kit.PlatformError:
+def _map_error(error: refusals.TelegramError) -> kit.PlatformError:
     match error:
         case refusals.RetryAfter():
             return kit.RetryAfter(_seconds(error))
@@ -86,13 +88,13 @@ def _meant(error: refusals.TelegramError) -> kit.PlatformError:
             return kit.ChatGone(error.message)
     if isinstance(error.__cause__, httpx.HTTPError):
         return kit.connection_error("Telegram", error.__cause__)
-    garbage = "Invalid server response"  # it may have done what it was asked for
-    told = f"no word from Telegram: {error.message.partition('. Parsing')[0][:200]}"
-    return kit.DeliveryUnknown(told) if garbage in error.message else kit.PlatformError(told)
+    garbage = "Invalid server response"  # the request may have been executed
+    text = f"no valid response from Telegram: {error.message.partition('. Parsing')[0][:200]}"
+    return kit.DeliveryUnknown(text) if garbage in error.message else kit.PlatformError(text)
 
 
 def _seconds(error: refusals.RetryAfter) -> float:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is going to be a timedelta
+        warnings.simplefilter("ignore")  # a later version returns a timedelta
         wait: int | timedelta = error.retry_after
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)

@@ -1,4 +1,4 @@
-"""The client that the kit drives: chats by name, ids as text, and a group that moves."""
+"""The Telegram client: sends, edits and polls."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ PHOTO_BYTES = 10_000_000
 """The largest photo that can be sent (core.telegram.org/bots/api, sendPhoto)."""
 PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
 NO_PREVIEW = {"is_disabled": True}
-"""For every text that is sent or edited (``LINK_PREVIEWS`` of the kit); captions have none."""
+"""For every text that is sent or edited; captions have no previews."""
 _NUMBER = re.compile(r"(?:-?\d+:)?(\d+)")
 _CHAT = re.compile(r"(-?\d+)(?::(\d+))?")
 
 
 class TelegramClient(kit.PollingClient):
-    """Telegram. A chat is ``CHAT`` or ``CHAT:TOPIC``. It has no way to look a message up, and
-    keeps updates itself until they are confirmed."""
+    """Telegram. A chat is ``CHAT`` or ``CHAT:TOPIC``.
+
+    Messages cannot be looked up, and Telegram stores updates until they are confirmed.
+    """
 
     can = kit.PollingClient.can | {"voice"}
     renderer = TelegramHtml()
@@ -42,13 +44,13 @@ class TelegramClient(kit.PollingClient):
 
     @property
     def identity(self) -> str:
-        """The bot's address."""
+        """The API's address with the token."""
         token = self.account["token"]
         return f"{self._config.base_url}{token}" if token else ""
 
     @kit.lazy_client
     def _api(self) -> Api:
-        """What talks to Telegram."""
+        """The connection to the Bot API."""
         from .api import Api
 
         return Api(self.account["token"], self._config)
@@ -62,27 +64,27 @@ class TelegramClient(kit.PollingClient):
     # Receiving
 
     async def receive_once(self, receive: kit.ReceiveCallback) -> None:
-        """Ask for updates, for as long as a request may stay open."""
+        """Fetch updates once; the request stays open for the configured time."""
         await self._receiver.receive_once(receive)
 
     async def whoami(self) -> str:
-        """The bot's name."""
+        """Return the bot's name."""
         user = await self._api.ask("GetMe")
         return f"the bot is @{user.get('username')}"
 
     async def set_commands(self, commands: Mapping[str, str]) -> None:
-        """Show the commands in the chats' menu."""
+        """Set the commands of the menu."""
         menu = [{"command": name, "description": help_} for name, help_ in commands.items()]
         await self._api.ask("SetMyCommands", commands=menu)
 
     async def fetch_file(self, file: kit.RemoteFile) -> bytes:
-        """The bytes of a file, up to 20 MB."""
+        """Return the bytes of a file, up to 20 MB."""
         return await self._api.download(file.ref)
 
     # Sending
 
     async def _in(self, chat: str, method: str, **parameters: Any) -> Any:
-        """Ask for something in a chat; once more where it has moved."""
+        """Call a method for a chat; once more if the group was upgraded."""
         api, place = self._api, await self._moves.id_of(chat.partition(":")[0])
         from .api import Moved
 
@@ -97,8 +99,7 @@ class TelegramClient(kit.PollingClient):
     async def _send(
         self, chat: str, method: str, options: kit.SendOptions, **parameters: Any
     ) -> str:
-        """Send something new; its id. In groups, where several people write, it quotes what it
-        answers."""
+        """Send a message and return its id. In groups it quotes the message that it answers."""
         found = _NUMBER.fullmatch(options.reply_to or "") if chat.startswith("-") else None
         quoted = (
             {"message_id": int(found[1]), "allow_sending_without_reply": True} if found else None
@@ -109,7 +110,7 @@ class TelegramClient(kit.PollingClient):
         return str(message["message_id"])
 
     async def send_text(self, chat: str, text: str, options: kit.SendOptions) -> str:
-        """Send a message; its id."""
+        """Send a text and return its id."""
         return await self._send(chat, "SendMessage", options, text=text, **_style(options))
 
     async def edit_message(
@@ -128,8 +129,10 @@ class TelegramClient(kit.PollingClient):
         await self._in(chat, "EditMessageReplyMarkup", message_id=int(message_id))
 
     async def send_file(self, chat: str, item: Attachment | Audio, options: kit.SendOptions) -> str:
-        """Send a file: OGG/Opus as a voice bubble, pictures as photos, others as documents; as a
-        document, too, where its native form is refused."""
+        """Send a file: OGG/Opus as a voice message, pictures as photos, others as documents.
+
+        If that form is refused, it is sent as a document too.
+        """
         upload, more = await kit.Upload.of(item), {"caption": options.caption or None}
         kind = _form(upload)
         duration = round(upload.seconds) or None
@@ -147,13 +150,12 @@ class TelegramClient(kit.PollingClient):
         await self._in(chat, "SendChatAction", action="typing", message_thread_id=thread)
 
     async def private_chat(self, person: str) -> str:
-        """The chat with a person has their number."""
+        """Return the chat with a person, which has the same id."""
         return person
 
 
 def _style(options: kit.SendOptions) -> dict[str, Any]:
-    """What a text looks like. A button's data is its number: 64 bytes are all there is, and labels
-    are longer."""
+    """Return the format and buttons of a text. A button's data, of 64 bytes, is its number."""
     rows = [[{"text": str(one), "callback_data": str(n)}] for n, one in enumerate(options.choices)]
     return {
         "parse_mode": "HTML" if options.rich else None,

@@ -1,4 +1,4 @@
-"""The settings of the channel; its token, and what the Bot API's refusals mean, as data."""
+"""The settings of the channel, and its constants (``facts.json``)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ class TelegramConfig(ChannelConfig):
     credentials = (TOKEN,)
     token: SecretStr = TOKEN.field()
     base_url: str = Field(
-        default="https://api.telegram.org/bot", description="The Bot API, up to the token."
+        default="https://api.telegram.org/bot", description="URL of the Bot API, up to the token."
     )
     base_file_url: str = Field(
-        default="https://api.telegram.org/file/bot", description="Its files, up to the token."
+        default="https://api.telegram.org/file/bot",
+        description="URL of its files, up to the token.",
     )
     poll_seconds: int = Field(
         default=20, ge=1, le=50, description="Seconds that a request for updates may stay open."

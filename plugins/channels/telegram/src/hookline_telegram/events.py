@@ -83,12 +83,12 @@ def quoted_in(message: Json, me: BotAccount) -> dict[str, Any]:
     text = str(part or answered.get("text") or answered.get("caption") or "")
     if elsewhere and not answered:
         return quote_fields(text, _author_of(elsewhere.get("origin") or {}))
-    told, writer = forwarded_from(answered), answered.get("from") or {}
-    if not told and (place := answered.get("sender_chat")):
-        told = _place(place)
-    elif not told and writer.get("id") not in (me.id, get_in(message, "from", "id")):
-        told = _user(writer)
-    return quote_fields(text, told, str(get_in(answered, "message_id")) or None)
+    author, writer = forwarded_from(answered), answered.get("from") or {}
+    if not author and (place := answered.get("sender_chat")):
+        author = _place(place)
+    elif not author and writer.get("id") not in (me.id, get_in(message, "from", "id")):
+        author = _user(writer)
+    return quote_fields(text, author, str(get_in(answered, "message_id")) or None)
 
 
 def _author_of(origin: Json) -> str:

@@ -6,6 +6,6 @@ from hookline_channelkit import HtmlRenderer
 
 
 class TelegramHtml(HtmlRenderer):
-    """Only the tags that the Bot API knows."""
+    """Renders with the tags that the Bot API supports."""
 
     schemes = HtmlRenderer.schemes | {"tg"}

@@ -1,5 +1,5 @@
 -- name: add!
--- Touches no row if the goal is there already, or the chat has as many as it may.
+-- Adds no row if the goal exists, or the chat has reached its limit.
 INSERT INTO goals_goals (id, kind, channel, chat_id, user_id, address, session_id, workspace, goal,
                          state, process, created)
 SELECT :id, :kind, :channel, :chat_id, :user_id, :address, :session_id, :workspace, :goal, 'active',
@@ -20,37 +20,37 @@ ORDER BY created DESC, id LIMIT 50;
 -- name: active
 SELECT * FROM goals_goals WHERE state = 'active' ORDER BY created, id;
 
--- name: untold
+-- name: unreported
 SELECT * FROM goals_goals WHERE told = 0 ORDER BY created, id;
 
--- name: tell!
+-- name: mark_reported!
 UPDATE goals_goals SET told = 1 WHERE id = :id AND round = :round;
 
 -- name: spend!
 UPDATE goals_goals SET tokens = tokens + :tokens, dollars = dollars + :dollars WHERE id = :id;
 
 -- name: next!
--- The turn `round` is over and the next one is due. Touches one row for whoever says so first.
+-- Ends the turn `round` and starts the next one. Only the first such call changes a row.
 UPDATE goals_goals SET round = round + 1, turns = turns + 1, seconds = seconds + :seconds,
        idle = :idle, unjudged = :unjudged, denied = :denied, session_id = :session_id,
        reason = :reason
 WHERE id = :id AND round = :round AND state = 'active';
 
 -- name: stop!
--- The goal stops with the turn `round`, and that is reported.
+-- Stops the goal with the turn `round`; a report follows.
 UPDATE goals_goals SET state = :state, turns = turns + 1, seconds = seconds + :seconds,
        idle = :idle, unjudged = :unjudged, denied = :denied, session_id = :session_id,
        reason = :reason, answer = :answer, told = 0
 WHERE id = :id AND round = :round AND state = 'active';
 
 -- name: count!
--- The turn `round` of a goal that somebody has stopped meanwhile is over.
+-- Counts the turn `round` of a goal that was stopped meanwhile.
 UPDATE goals_goals SET turns = turns + 1, seconds = seconds + :seconds, denied = :denied,
        session_id = :session_id
 WHERE id = :id AND round = :round;
 
 -- name: halt!
--- A person, or the end of the session, stops it at once.
+-- Stops the goal at once, for a person or at the end of the session.
 UPDATE goals_goals SET state = :state, reason = :reason, told = CASE WHEN :told = 1 THEN 1 ELSE 0 END
 WHERE id = :id AND state = 'active';
 
@@ -59,7 +59,7 @@ UPDATE goals_goals SET state = 'cleared', reason = :reason
 WHERE id = :id AND state NOT IN ('done', 'cleared');
 
 -- name: resume!
--- A used-up budget begins anew.
+-- A used-up budget is reset.
 UPDATE goals_goals SET state = 'active', reason = '', round = round + 1, idle = 0, unjudged = 0,
        told = 1, process = :process, session_id = :session_id,
        turns = CASE WHEN state = 'over' THEN 0 ELSE turns END,
@@ -69,11 +69,11 @@ UPDATE goals_goals SET state = 'active', reason = '', round = round + 1, idle = 
 WHERE id = :id AND state IN ('paused', 'over', 'blocked');
 
 -- name: take!
--- Another process has died over it.
+-- Takes over a goal of a dead process.
 UPDATE goals_goals SET process = :process WHERE id = :id AND process = :was AND state = 'active';
 
 -- name: skip!
--- The turn `round` was begun by a process that died; the next one goes on from it.
+-- Skips the turn `round`, which a dead process had started; the next one continues it.
 UPDATE goals_goals SET round = round + 1, turns = turns + 1
 WHERE id = :id AND round = :round AND state = 'active';
 
@@ -81,6 +81,6 @@ WHERE id = :id AND round = :round AND state = 'active';
 DELETE FROM goals_goals WHERE state IN ('done', 'cleared') AND told = 1 AND created < :before;
 
 -- name: ended_turn
--- How the turn of a message ended, in core's tables; no row while it is under way.
+-- How the turn of a message ended, from core's tables; no row while it runs.
 SELECT t.stop, t.session_id FROM inbox i JOIN turns t ON t.inbox_id = i.id
 WHERE i.channel = :channel AND i.message_id = :message_id AND t.state <> 'running';

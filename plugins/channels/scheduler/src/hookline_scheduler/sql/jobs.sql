@@ -1,5 +1,5 @@
 -- name: add_job!
--- Touches no row if the chat has as many jobs as it may.
+-- Adds no row if the chat has reached its limit.
 INSERT INTO scheduler_jobs (id, channel, chat_id, user_id, workspace, kind, expression, anchor,
                             zone, prompt, state, due, created, origins)
 SELECT :id, :channel, :chat_id, :user_id, :workspace, :kind, :expression, :anchor, :zone, :prompt,
@@ -42,7 +42,7 @@ UPDATE scheduler_jobs SET due = :due
 WHERE id = :id AND due = :was AND state = 'on' AND run_id = '';
 
 -- name: claim_due!
--- Touches a row for one process only: the same statement advances `due`.
+-- Changes a row for one process only, because it advances `due`.
 UPDATE scheduler_jobs SET run_id = :run, last_due = :was, due = :due
 WHERE id = :id AND run_id = '' AND state = 'on' AND due = :was;
 
@@ -50,7 +50,7 @@ WHERE id = :id AND run_id = '' AND state = 'on' AND due = :was;
 UPDATE scheduler_jobs SET run_id = :run, asked = 0 WHERE id = :id AND run_id = '' AND asked = 1;
 
 -- name: release_job!
--- Nothing of the run was done: it is due again.
+-- The run was not started: it is due again.
 UPDATE scheduler_jobs SET run_id = '', asked = CASE WHEN :asked = 1 THEN 1 ELSE asked END,
        due = CASE WHEN :asked = 0 AND state = 'on' THEN :due ELSE due END
 WHERE id = :id AND run_id = :run;

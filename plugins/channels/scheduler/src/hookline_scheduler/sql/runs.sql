@@ -18,7 +18,7 @@ WHERE r.state = 'ended' AND NOT EXISTS (
       AND (n.ended > r.ended OR (n.ended = r.ended AND n.id > r.id)));
 
 -- name: begin_run!
--- Touches one row if this process is to run it now.
+-- Changes a row if this process may run it.
 UPDATE scheduler_runs SET state = 'running', started = :now
 WHERE id = :id AND state = 'claimed' AND process = :process;
 
