@@ -1,4 +1,4 @@
-"""A mind over one home: what the model does with its memory, and what it is told."""
+"""Sessions over one home whose model uses the tool ``memory``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Gates(Plugin[NoConfig]):
         return Deny("it gives orders") if "EVIL" in excerpt.text else None
 
 
-class Mind:
+class MemorySessions:
     """Sessions over one home; ``call`` is a turn in which the model calls the tool."""
 
     def __init__(self, make: Callable[..., Harness], home: Path, config: dict[str, Any]) -> None:
@@ -177,15 +177,15 @@ def facts_in(context: str) -> list[str]:
 
 
 @pytest.fixture
-def make_mind(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., Mind]:
-    """Makes a mind with settings of its own."""
-    return lambda **config: Mind(harness, tmp_path / "home", config)
+def make_memory(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., MemorySessions]:
+    """Makes sessions with settings of their own."""
+    return lambda **config: MemorySessions(harness, tmp_path / "home", config)
 
 
 @pytest.fixture
-def mind(make_mind: Callable[..., Mind]) -> Mind:
-    """A mind with the default settings."""
-    return make_mind()
+def memory(make_memory: Callable[..., MemorySessions]) -> MemorySessions:
+    """Sessions with the default settings."""
+    return make_memory()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Wrong arguments of every JSON kind: each gets a sentence to act on, and nothing is changed."""
+"""Wrong arguments of every JSON type: each gives an error sentence and changes nothing."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ ODD = [None, True, 0, -1.5, 10**400, "", "  ", "nonsense", [], [1], {}, {"a": 1}
     ],
 )
 def test_error_names_a_required_argument_of_the_wrong_kind(
-    mind: Any, action: str, name: str, value: Any
+    memory: Any, action: str, name: str, value: Any
 ) -> None:
     fine = {"content": "tea", "old_text": "tea", "query": "tea"}
     given = {**fine, name: value} if action != "batch" else {name: value}
-    result = mind.call(action, **given)
+    result = memory.call(action, **given)
     if value == "nonsense" and action in ("add", "remember", "recall"):
         assert result.ok
         return
@@ -48,44 +48,44 @@ def test_error_names_a_required_argument_of_the_wrong_kind(
 
 
 @pytest.mark.parametrize("days", [0, -1, float("nan"), float("inf"), "30", True, [], {}, 10**400])
-def test_ttl_days_must_be_a_positive_finite_number(mind: Any, days: Any) -> None:
-    error = mind.error("remember", content="x y z", ttl_days=days)
+def test_ttl_days_must_be_a_positive_finite_number(memory: Any, days: Any) -> None:
+    error = memory.error("remember", content="x y z", ttl_days=days)
     assert "ttl_days must be a positive number of days" in error
-    assert "Facts of this chat: 0" in mind.harness.send("/memory").text
+    assert "Facts of this chat: 0" in memory.harness.send("/memory").text
 
 
 @pytest.mark.parametrize("category", ["", "secret", 3, [], True])
-def test_category_is_one_of_three(mind: Any, category: Any) -> None:
-    error = mind.error("remember", content="x y z", category=category)
+def test_category_is_one_of_three(memory: Any, category: Any) -> None:
+    error = memory.error("remember", content="x y z", category=category)
     assert "category must be one of profile, knowledge, event" in error
 
 
-def test_wrong_actions_and_names_give_an_error_sentence(mind: Any) -> None:
-    assert "action must be one of add, replace" in mind.error("save", content="x")
-    (result,) = mind.calls(calls("memory", content="x"))
+def test_wrong_actions_and_names_give_an_error_sentence(memory: Any) -> None:
+    assert "action must be one of add, replace" in memory.error("save", content="x")
+    (result,) = memory.calls(calls("memory", content="x"))
     assert "action" in result.text
-    assert "did you mean content?" in mind.error("add", contents="x")
-    assert "it takes action" in mind.error("add", content="x", zzz=1)
-    assert "operations belong to action batch" in mind.error("add", content="x", operations=[])
-    assert "ttl_days is for remember" in mind.error("add", content="x", ttl_days=3)
+    assert "did you mean content?" in memory.error("add", contents="x")
+    assert "it takes action" in memory.error("add", content="x", zzz=1)
+    assert "operations belong to action batch" in memory.error("add", content="x", operations=[])
+    assert "ttl_days is for remember" in memory.error("add", content="x", ttl_days=3)
     nested = [{"action": "batch", "operations": []}]
-    assert "operation 1" in mind.error("batch", operations=nested)
-    assert "operation 1" in mind.error("batch", operations=[{"action": "recall", "query": "x"}])
-    assert "at most 50" in mind.error("batch", operations=[{"action": "add"}] * 51)
-    assert "into an operation" in mind.error("batch", operations=nested, content="x")
+    assert "operation 1" in memory.error("batch", operations=nested)
+    assert "operation 1" in memory.error("batch", operations=[{"action": "recall", "query": "x"}])
+    assert "at most 50" in memory.error("batch", operations=[{"action": "add"}] * 51)
+    assert "into an operation" in memory.error("batch", operations=nested, content="x")
 
 
-def test_argument_names_used_in_python_do_not_crash(mind: Any) -> None:
+def test_argument_names_used_in_python_do_not_crash(memory: Any) -> None:
     for name in ("self", "ctx", "arguments", "host"):
         call = ToolCall("", "memory", {"action": "add", "content": "x", name: 1})
-        (result,) = mind.calls(call)
+        (result,) = memory.calls(call)
         assert "failed:" not in result.text
 
 
-def test_null_equals_omitted_and_operations_may_be_json_text(mind: Any) -> None:
-    mind.text("add", content="tea", old_text=None, ttl_days=None, operations=None)
-    mind.text("batch", operations='[{"action": "remove", "old_text": "tea"}]')
-    assert mind.entries() == []
+def test_null_equals_omitted_and_operations_may_be_json_text(memory: Any) -> None:
+    memory.text("add", content="tea", old_text=None, ttl_days=None, operations=None)
+    memory.text("batch", operations='[{"action": "remove", "old_text": "tea"}]')
+    assert memory.entries() == []
 
 
 JSON = st.recursive(
@@ -103,7 +103,7 @@ NAMES = ["action", "content", "old_text", "query", "category", "ttl_days", "oper
         JSON | st.sampled_from(["add", "remove", "remember", "batch", "recall", "profile"]),
     )
 )
-def test_any_arguments_get_an_answer(mind: Any, arguments: dict[str, Any]) -> None:
-    (result,) = mind.calls(ToolCall("", "memory", arguments))
+def test_any_arguments_get_an_answer(memory: Any, arguments: dict[str, Any]) -> None:
+    (result,) = memory.calls(ToolCall("", "memory", arguments))
     assert "failed:" not in result.text
     assert result.text

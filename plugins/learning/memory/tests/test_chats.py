@@ -1,4 +1,4 @@
-"""What belongs to whom: nothing crosses from one chat into another."""
+"""Memory belongs to one chat: nothing leaks into another."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def obedient(request: ModelRequest) -> Any:
     return made or "done"
 
 
-class Town:
+class ManyChats:
     """Many chats on one channel."""
 
     def __init__(self, harness: Harness) -> None:
@@ -73,13 +73,13 @@ class Town:
 
 
 @pytest.fixture
-def town(harness: Callable[..., Harness]) -> Town:
-    """A town with a door."""
-    return Town(harness(Door, Memory, config={"memory": {}, "door": {}}))
+def many_chats(harness: Callable[..., Harness]) -> ManyChats:
+    """Many chats, with admins."""
+    return ManyChats(harness(Door, Memory, config={"memory": {}, "door": {}}))
 
 
 @pytest.mark.slow
-def test_memory_of_a_thousand_chats_never_leaks_to_another(town: Town) -> None:
+def test_memory_of_a_thousand_chats_never_leaks_to_another(many_chats: ManyChats) -> None:
     chats = [f"chat {number}" for number in range(CHATS)]
     canaries = {
         chat: (f"canary-{number}-note", f"canary-{number}-fact harbour lighthouse")
@@ -87,76 +87,78 @@ def test_memory_of_a_thousand_chats_never_leaks_to_another(town: Town) -> None:
     }
     for start in range(0, CHATS, TOGETHER):
         some = chats[start : start + TOGETHER]
-        town.say(*[(c, f"note {canaries[c][0]}; fact {canaries[c][1]}") for c in some])
+        many_chats.say(*[(c, f"note {canaries[c][0]}; fact {canaries[c][1]}") for c in some])
     for start in range(0, CHATS, TOGETHER):
-        shown = town.say(*[(chat, "/memory") for chat in chats[start : start + TOGETHER]])
+        shown = many_chats.say(*[(chat, "/memory") for chat in chats[start : start + TOGETHER]])
         for chat, text in shown.items():
             number = chat.split()[1]
             assert set(CANARY.findall(text)) == {f"canary-{number}-note", f"canary-{number}-fact"}
     for chat in chats[:: CHATS // LOOKED_AT]:
         number = chat.split()[1]
-        sent = town.sent(chat, "what of the harbour lighthouse?")
+        sent = many_chats.sent(chat, "what of the harbour lighthouse?")
         assert set(CANARY.findall(sent)) == {f"canary-{number}-note", f"canary-{number}-fact"}
-    sent = town.sent("a chat that knows nothing", "what of the harbour lighthouse?")
+    sent = many_chats.sent("a chat that knows nothing", "what of the harbour lighthouse?")
     assert not CANARY.findall(sent)
-    assert not (town.harness.home / "memories").exists()
+    assert not (many_chats.harness.home / "memories").exists()
 
 
-def test_global_notes_are_written_by_terminal_and_admin_only(town: Town) -> None:
-    home = town.harness.home
+def test_global_notes_are_written_by_terminal_and_admin_only(many_chats: ManyChats) -> None:
+    home = many_chats.harness.home
     everywhere, own = home / "memories/MEMORY.md", home / "chats/fake/carol/MEMORY.md"
-    town.say(("carol", "note tea"))
+    many_chats.say(("carol", "note tea"))
     assert not everywhere.exists()
     assert own.read_text("utf-8") == "tea\n"
-    town.say(("admin", "note coffee"), user="admin")
+    many_chats.say(("admin", "note coffee"), user="admin")
     assert everywhere.read_text("utf-8") == "coffee\n"
     assert not (home / "chats/fake/admin/MEMORY.md").exists()
-    town.say(("group", "note cocoa"), user="admin")
+    many_chats.say(("group", "note cocoa"), user="admin")
     assert everywhere.read_text("utf-8") == "coffee\n"
     assert (home / "chats/fake/group/MEMORY.md").read_text("utf-8") == "cocoa\n"
-    town.harness.model.steps += [[calls("memory", action="add", content="water")], "done"]
-    town.harness.send("go")
+    many_chats.harness.model.steps += [[calls("memory", action="add", content="water")], "done"]
+    many_chats.harness.send("go")
     assert everywhere.read_text("utf-8") == "coffee\n§\nwater\n"
     assert not (home / "chats/terminal").exists()
 
 
-def test_group_sees_only_global_notes_and_its_own(town: Town) -> None:
-    town.say(("carol", "note tea; fact the mooring costs 5 a day"))
-    town.say(("admin", "note coffee"), user="admin")
-    town.say(("group", "note cocoa"))
-    sent = town.sent("group", "what does the mooring cost a day?")
+def test_group_sees_only_global_notes_and_its_own(many_chats: ManyChats) -> None:
+    many_chats.say(("carol", "note tea; fact the mooring costs 5 a day"))
+    many_chats.say(("admin", "note coffee"), user="admin")
+    many_chats.say(("group", "note cocoa"))
+    sent = many_chats.sent("group", "what does the mooring cost a day?")
     assert "Notes [0 % of 2,200 characters]\ncoffee" in sent
     assert "Notes of this chat [0 % of 2,200 characters]\ncocoa" in sent
     assert "tea" not in sent.split()
     assert "recalled-context" not in sent
 
 
-def test_global_notes_cannot_be_listed_or_changed_by_others(town: Town) -> None:
-    town.say(("admin", "note coffee"), user="admin")
-    assert "coffee" in town.say(("admin", "/memory"), user="admin")["admin"]
-    assert "coffee" not in town.say(("carol", "/memory"))["carol"]
-    assert "No fact or note contains" in town.say(("carol", "/memory forget coffee"))["carol"]
+def test_global_notes_cannot_be_listed_or_changed_by_others(many_chats: ManyChats) -> None:
+    many_chats.say(("admin", "note coffee"), user="admin")
+    assert "coffee" in many_chats.say(("admin", "/memory"), user="admin")["admin"]
+    assert "coffee" not in many_chats.say(("carol", "/memory"))["carol"]
+    assert "No fact or note contains" in many_chats.say(("carol", "/memory forget coffee"))["carol"]
     remove = calls("memory", action="remove", old_text="coffee")
-    town.harness.model.steps += [lambda request: [remove]]
-    town.say(("carol", "please"))
-    assert (town.harness.home / "memories/MEMORY.md").read_text("utf-8") == "coffee\n"
+    many_chats.harness.model.steps += [lambda request: [remove]]
+    many_chats.say(("carol", "please"))
+    assert (many_chats.harness.home / "memories/MEMORY.md").read_text("utf-8") == "coffee\n"
 
 
 @pytest.mark.parametrize("chat", ["../../escape", "..", ".", "a/b", "-1001", "ünï 🙂", "%2E"])
-def test_chat_with_any_name_stays_in_its_folder(town: Town, chat: str, tmp_path: Path) -> None:
-    town.say((chat, "note tea"))
-    assert "tea" in town.say((chat, "/memory"))[chat]
-    (file,) = town.harness.home.glob("chats/*/*/MEMORY.md")
+def test_chat_with_any_name_stays_in_its_folder(
+    many_chats: ManyChats, chat: str, tmp_path: Path
+) -> None:
+    many_chats.say((chat, "note tea"))
+    assert "tea" in many_chats.say((chat, "/memory"))[chat]
+    (file,) = many_chats.harness.home.glob("chats/*/*/MEMORY.md")
     assert file.read_text("utf-8") == "tea\n"
-    assert "Notes of this chat" in town.sent(chat, "hello")
+    assert "Notes of this chat" in many_chats.sent(chat, "hello")
 
 
-def test_memory_forget_command_removes_facts_and_notes(town: Town) -> None:
-    town.say(("carol", "note tea leaves; fact the mooring costs 5 a day"))
-    assert "Forgotten" in town.say(("carol", "/memory forget #1"))["carol"]
-    assert "Removed" in town.say(("carol", "/memory forget TEA"))["carol"]
-    assert "/memory forget" in town.say(("carol", "/memory nonsense"))["carol"]
-    shown = town.say(("carol", "/memory"))["carol"]
+def test_memory_forget_command_removes_facts_and_notes(many_chats: ManyChats) -> None:
+    many_chats.say(("carol", "note tea leaves; fact the mooring costs 5 a day"))
+    assert "Forgotten" in many_chats.say(("carol", "/memory forget #1"))["carol"]
+    assert "Removed" in many_chats.say(("carol", "/memory forget TEA"))["carol"]
+    assert "/memory forget" in many_chats.say(("carol", "/memory nonsense"))["carol"]
+    shown = many_chats.say(("carol", "/memory"))["carol"]
     assert "Facts of this chat: 0" in shown
     assert "tea" not in shown
-    assert "No fact or note contains" in town.say(("carol", "/memory forget #1"))["carol"]
+    assert "No fact or note contains" in many_chats.say(("carol", "/memory forget #1"))["carol"]

@@ -1,4 +1,4 @@
-"""Notes on disk: edits by hand, odd encodings, files that cannot be used."""
+"""Notes on disk: edits by hand, encodings, unusable files."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 
-def test_edit_by_hand_is_kept(mind: Any) -> None:
-    mind.text("add", content="tea")
-    mind.write(mind.notes.read_text("utf-8") + "§\nwritten by hand")
-    mind.text("add", content="coffee")
-    assert mind.entries() == ["tea", "written by hand", "coffee"]
-    assert not mind.notes.with_name("MEMORY.md.bak").exists()
+def test_edit_by_hand_is_kept(memory: Any) -> None:
+    memory.text("add", content="tea")
+    memory.write(memory.notes.read_text("utf-8") + "§\nwritten by hand")
+    memory.text("add", content="coffee")
+    assert memory.entries() == ["tea", "written by hand", "coffee"]
+    assert not memory.notes.with_name("MEMORY.md.bak").exists()
 
 
-def test_notes_in_another_format_are_backed_up_before_a_write(mind: Any) -> None:
+def test_notes_in_another_format_are_backed_up_before_a_write(memory: Any) -> None:
     text = "tea   \n\n\n§\n\n§\n  indented\n"
-    mind.write(text)
-    mind.text("add", content="coffee")
-    assert mind.entries() == ["tea", "indented", "coffee"]
-    assert mind.notes.with_name("MEMORY.md.bak").read_text("utf-8") == text
+    memory.write(text)
+    memory.text("add", content="coffee")
+    assert memory.entries() == ["tea", "indented", "coffee"]
+    assert memory.notes.with_name("MEMORY.md.bak").read_text("utf-8") == text
 
 
-def test_windows_line_endings_and_bom_are_kept(mind: Any) -> None:
-    mind.write(b"\xef\xbb\xbftea\r\n\xc2\xa7\r\nfirst\r\nsecond\r\n")
-    prompt = mind.prompt()
+def test_windows_line_endings_and_bom_are_kept(memory: Any) -> None:
+    memory.write(b"\xef\xbb\xbftea\r\n\xc2\xa7\r\nfirst\r\nsecond\r\n")
+    prompt = memory.prompt()
     assert "tea\n§\nfirst\nsecond" in prompt
     assert "\ufeff" not in prompt
-    mind.text("add", content="coffee")
-    assert mind.notes.read_bytes() == (
+    memory.text("add", content="coffee")
+    assert memory.notes.read_bytes() == (
         b"\xef\xbb\xbftea\r\n\xc2\xa7\r\nfirst\r\nsecond\r\n\xc2\xa7\r\ncoffee\r\n"
     )
-    assert not mind.notes.with_name("MEMORY.md.bak").exists()
+    assert not memory.notes.with_name("MEMORY.md.bak").exists()
 
 
-def test_empty_file_means_no_notes(mind: Any) -> None:
+def test_empty_file_means_no_notes(memory: Any) -> None:
     for text in ("", "\n\n", "§\n§\n", "\ufeff"):
-        mind.write(text)
-        assert "Notes [" not in mind.prompt()
-    mind.text("add", content="tea")
-    assert mind.entries()[-1] == "tea"
+        memory.write(text)
+        assert "Notes [" not in memory.prompt()
+    memory.text("add", content="tea")
+    assert memory.entries()[-1] == "tea"
 
 
 @pytest.mark.parametrize(
@@ -58,64 +58,66 @@ def test_empty_file_means_no_notes(mind: Any) -> None:
         (b"a" * 1_000_001, "has more than 1,000,000 bytes"),
     ],
 )
-def test_unreadable_file_is_reported_and_left_alone(mind: Any, data: bytes, sentence: str) -> None:
-    mind.write(data)
-    assert sentence in mind.error("add", content="tea")
-    assert "Notes [" not in mind.prompt()
-    assert any(sentence in notice.text for notice in mind.harness.notices)
-    assert sentence in mind.harness.send("/memory").text
-    (check,) = [one for plugin, one in mind.harness.checks() if plugin == "memory"]
+def test_unreadable_file_is_reported_and_left_alone(
+    memory: Any, data: bytes, sentence: str
+) -> None:
+    memory.write(data)
+    assert sentence in memory.error("add", content="tea")
+    assert "Notes [" not in memory.prompt()
+    assert any(sentence in notice.text for notice in memory.harness.notices)
+    assert sentence in memory.harness.send("/memory").text
+    (check,) = [one for plugin, one in memory.harness.checks() if plugin == "memory"]
     result = check.run()
     assert not result.ok
     assert sentence in result.detail
-    assert mind.notes.read_bytes() == data
+    assert memory.notes.read_bytes() == data
 
 
-def test_folder_in_place_of_the_file_is_reported(mind: Any) -> None:
-    mind.notes.mkdir(parents=True)
-    assert "no regular file" in mind.error("add", content="tea")
-    assert "Notes [" not in mind.prompt()
+def test_folder_in_place_of_the_file_is_reported(memory: Any) -> None:
+    memory.notes.mkdir(parents=True)
+    assert "no regular file" in memory.error("add", content="tea")
+    assert "Notes [" not in memory.prompt()
 
 
-def test_too_long_notes_are_cut_in_the_prompt_and_may_shrink(mind: Any) -> None:
+def test_too_long_notes_are_cut_in_the_prompt_and_may_shrink(memory: Any) -> None:
     entries = [f"{number} {'x' * 300}" for number in range(10)]
-    mind.write("\n§\n".join(entries))
-    prompt = mind.prompt()
+    memory.write("\n§\n".join(entries))
+    prompt = memory.prompt()
     assert "[138 % of 2,200 characters]" in prompt
     assert "[3 more notes do not fit" in prompt
     assert entries[6] in prompt
     assert entries[7] not in prompt
-    assert "merge or remove" in mind.error("add", content="y")
-    mind.text("remove", old_text="4 xxx")
-    assert len(mind.entries()) == 9
-    (check,) = [one for plugin, one in mind.harness.checks() if plugin == "memory"]
+    assert "merge or remove" in memory.error("add", content="y")
+    memory.text("remove", old_text="4 xxx")
+    assert len(memory.entries()) == 9
+    (check,) = [one for plugin, one in memory.harness.checks() if plugin == "memory"]
     assert check.run().hint
 
 
-def test_too_long_entry_is_cut_in_the_prompt(mind: Any) -> None:
-    mind.write("z" * 5_000)
-    assert mind.prompt().count("z" * 100) == 22
+def test_too_long_entry_is_cut_in_the_prompt(memory: Any) -> None:
+    memory.write("z" * 5_000)
+    assert memory.prompt().count("z" * 100) == 22
 
 
-def test_link_is_followed_and_stays_a_link(mind: Any, tmp_path: Path) -> None:
+def test_link_is_followed_and_stays_a_link(memory: Any, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "notes.md"
     real.parent.mkdir()
     real.write_text("tea\n", "utf-8")
-    mind.notes.parent.mkdir(parents=True)
-    mind.notes.symlink_to(real)
-    mind.text("add", content="coffee")
-    assert mind.notes.is_symlink()
+    memory.notes.parent.mkdir(parents=True)
+    memory.notes.symlink_to(real)
+    memory.text("add", content="coffee")
+    assert memory.notes.is_symlink()
     assert real.read_text("utf-8") == "tea\n§\ncoffee\n"
 
 
-def test_notes_file_is_private(mind: Any) -> None:
-    mind.text("add", content="tea")
-    assert mind.notes.stat().st_mode & 0o777 == 0o600
-    assert mind.notes.parent.stat().st_mode & 0o077 == 0
+def test_notes_file_is_private(memory: Any) -> None:
+    memory.text("add", content="tea")
+    assert memory.notes.stat().st_mode & 0o777 == 0o600
+    assert memory.notes.parent.stat().st_mode & 0o077 == 0
 
 
-def test_edit_by_hand_during_a_write_is_kept(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    mind.text("add", content="tea")
+def test_edit_by_hand_during_a_write_is_kept(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.text("add", content="tea")
     from hookline_memory import note_changes
 
     edits = iter(["tea\n§\nby hand\n"])
@@ -124,44 +126,44 @@ def test_edit_by_hand_during_a_write_is_kept(mind: Any, monkeypatch: pytest.Monk
     def slow(files: Any) -> Any:
         found = read_all(files)
         for text in edits:  # once: the editor saves after the plugin has read
-            mind.write(text)
+            memory.write(text)
         return found
 
     monkeypatch.setattr(note_changes, "read_all", slow)
-    mind.text("add", content="coffee")
-    assert mind.entries() == ["tea", "by hand", "coffee"]
+    memory.text("add", content="coffee")
+    assert memory.entries() == ["tea", "by hand", "coffee"]
 
 
-def test_full_disk_leaves_the_file_whole(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    mind.text("add", content="tea")
-    before = mind.notes.read_bytes()
+def test_full_disk_leaves_the_file_whole(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.text("add", content="tea")
+    before = memory.notes.read_bytes()
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    error = mind.error("add", content="coffee")
+    error = memory.error("add", content="coffee")
     assert "No space left on device" in error
-    assert mind.notes.read_bytes() == before
-    assert [path.name for path in mind.notes.parent.iterdir()] == ["MEMORY.md"]
+    assert memory.notes.read_bytes() == before
+    assert [path.name for path in memory.notes.parent.iterdir()] == ["MEMORY.md"]
 
 
 def test_notes_are_rolled_back_if_facts_cannot_be_stored(
-    mind: Any, monkeypatch: pytest.MonkeyPatch
+    memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hookline_hookspecs import StoreError
     from hookline_memory.facts import FactWriter
 
-    mind.text("add", content="tea")
-    before = mind.notes.read_bytes()
+    memory.text("add", content="tea")
+    before = memory.notes.read_bytes()
 
     def fail(self: Any, fact: Any, most: int) -> str:
         raise StoreError("the disk is full")
 
     monkeypatch.setattr(FactWriter, "remember", fail)
     both = [{"action": "add", "content": "coffee"}, {"action": "remember", "content": "x y"}]
-    assert "the disk is full" in mind.error("batch", operations=both)
-    assert mind.notes.read_bytes() == before
+    assert "the disk is full" in memory.error("batch", operations=both)
+    assert memory.notes.read_bytes() == before
 
 
 KILLED = """

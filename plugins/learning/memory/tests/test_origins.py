@@ -1,4 +1,4 @@
-"""What was learnt from a page is still from that page when it is recalled in another session."""
+"""A fact learnt from a page keeps that origin when it is recalled in another session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the memory: what it shows to whom, and what its forms change."""
+"""The memory page: what it shows to whom, and its forms."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hookline_memory import Memory
 
 
 @pytest.fixture
-def site(mind: Any) -> PageClient:
+def site(memory: Any) -> PageClient:
     """Notes and a fact of the operator's, and a fact of Mia's chat."""
-    mind.text("add", content="The office is in Bern")
-    mind.text("remember", content="The cat is old", category="profile")
+    memory.text("add", content="The office is in Bern")
+    memory.text("remember", content="The cat is old", category="profile")
     from hookline.testing import calls
 
-    mind.harness.model.steps += [
+    memory.harness.model.steps += [
         [calls("memory", action="remember", content="Mia likes jazz")],
         "Noted.",
     ]
-    site = PageClient(mind.harness)
+    site = PageClient(memory.harness)
     site.say("I like jazz", session="mias")
     return site
 
@@ -56,35 +56,35 @@ def test_search_filters_facts_and_notes(site: PageClient) -> None:
     assert table(view, "Notes").empty == "No notes match “CAT old”."
 
 
-def test_note_and_fact_can_be_deleted_and_restored(site: PageClient, mind: Any) -> None:
+def test_note_and_fact_can_be_deleted_and_restored(site: PageClient, memory: Any) -> None:
     for title in ("Notes", "Facts"):
         action = table(site.get("/memory"), title).rows[-1].actions[0]
         done = site.post(action.path, dict(action.fields))
         assert done.tone == "good", done
-    assert not mind.entries()
+    assert not memory.entries()
     assert first(site.get("/memory"), "Facts") == ["Mia likes jazz"]
     for _ in range(2):
         rows = site.get("/memory/log").parts[0].rows
         undo = next(row.actions[0] for row in rows if row.actions and _is_loss(row.cells[1]))
         assert site.post(undo.path, dict(undo.fields)).tone == "good"
-    assert mind.entries() == ["The office is in Bern"]
+    assert memory.entries() == ["The office is in Bern"]
     assert first(site.get("/memory"), "Facts") == ["Mia likes jazz", "The cat is old"]
 
 
-def test_undo_is_refused_after_a_later_change(site: PageClient, mind: Any) -> None:
+def test_undo_is_refused_after_a_later_change(site: PageClient, memory: Any) -> None:
     rows = site.get("/memory/log").parts[0].rows
     undo = next(row.actions[0] for row in rows if "Bern" in row.cells[1])
-    mind.text("replace", old_text="Bern", content="The office is in Basel")
+    memory.text("replace", old_text="Bern", content="The office is in Basel")
     done = site.post(undo.path, dict(undo.fields))
     assert done.tone == "bad"
-    assert mind.entries() == ["The office is in Basel"]
+    assert memory.entries() == ["The office is in Basel"]
     assert site.post("/memory/undo", {"number": "x"}).tone == "bad"
 
 
-def test_added_text_passes_pre_learn(site: PageClient, mind: Any) -> None:
+def test_added_text_passes_pre_learn(site: PageClient, memory: Any) -> None:
     done = site.post("/memory/add", {"kind": "note", "text": "The key is SECRETabc", "chat": ""})
     assert isinstance(done, Redirect)
-    assert mind.entries()[-1] == "The key is [REDACTED:token]"
+    assert memory.entries()[-1] == "The key is [REDACTED:token]"
     fact = {"kind": "fact", "text": "Tea at five", "chat": "terminal:default", "days": "2"}
     assert isinstance(site.post("/memory/add", fact), Redirect)
     assert "Tea at five" in first(site.get("/memory"), "Facts")
@@ -102,7 +102,7 @@ def test_added_text_passes_pre_learn(site: PageClient, mind: Any) -> None:
     ],
 )
 def test_invalid_form_is_returned_with_an_error_sentence(
-    site: PageClient, mind: Any, wrong: dict[str, str], field: str
+    site: PageClient, memory: Any, wrong: dict[str, str], field: str
 ) -> None:
     view = site.post("/memory/add", wrong)
     assert isinstance(view, View)
@@ -111,10 +111,10 @@ def test_invalid_form_is_returned_with_an_error_sentence(
     said = {one.name: one for one in form.fields}
     assert said[field].error
     assert said["text"].value == wrong["text"]
-    assert mind.entries() == ["The office is in Bern"]
+    assert memory.entries() == ["The office is in Bern"]
 
 
-def test_person_cannot_change_entries_of_others(site: PageClient, mind: Any) -> None:
+def test_person_cannot_change_entries_of_others(site: PageClient, memory: Any) -> None:
     for path, fields in (
         ("/memory/forget", {"kind": "note", "chat": "", "what": "The office is in Bern"}),
         ("/memory/forget", {"kind": "fact", "chat": "terminal:default", "what": "#1"}),
@@ -128,10 +128,10 @@ def test_person_cannot_change_entries_of_others(site: PageClient, mind: Any) -> 
     assert first(site.get("/memory"), "Facts") == ["The cat is old"]
 
 
-def test_facts_are_paginated_and_viewing_changes_nothing(site: PageClient, mind: Any) -> None:
-    mind.harness.plugin(Memory)
+def test_facts_are_paginated_and_viewing_changes_nothing(site: PageClient, memory: Any) -> None:
+    memory.harness.plugin(Memory)
     many = [{"action": "remember", "content": f"Number {n} is {n * n}"} for n in range(50)]
-    mind.text("batch", operations=many)
+    memory.text("batch", operations=many)
     before = site.stored()
     page = table(site.get("/memory"), "Facts")
     assert len(page.rows) == 50
@@ -142,15 +142,15 @@ def test_facts_are_paginated_and_viewing_changes_nothing(site: PageClient, mind:
     assert site.stored() == before
 
 
-def test_unreadable_file_is_reported(site: PageClient, mind: Any) -> None:
-    path: Path = mind.notes
+def test_unreadable_file_is_reported(site: PageClient, memory: Any) -> None:
+    path: Path = memory.notes
     path.write_bytes(b"\xff\xfe\xff")
     assert "is not UTF-8" in site.text(site.get("/memory"))
 
 
-def test_turn_page_shows_what_was_learnt(site: PageClient, mind: Any) -> None:
+def test_turn_page_shows_what_was_learnt(site: PageClient, memory: Any) -> None:
     async def views() -> list[Any]:
-        host = mind.harness.plugin(Memory).host
+        host = memory.harness.plugin(Memory).host
         rows = await host.storage.fetch("newest_entries", limit=1)
         (service,) = host.services.all(TurnViews)
         entry = rows[0]
@@ -159,6 +159,6 @@ def test_turn_page_shows_what_was_learnt(site: PageClient, mind: Any) -> None:
 
     site.get("/memory")
     site.get("/memory")
-    learnt, other = mind.harness.run(views())
+    learnt, other = memory.harness.run(views())
     assert "Mia likes jazz" in site.text(learnt)
     assert other is None

@@ -15,13 +15,13 @@ QUERIES = [(language, one["fact"], q) for language, one in FACTS for q in one["a
 
 
 @pytest.fixture
-def filled(make_mind: Callable[..., Any]) -> Any:
+def filled(make_memory: Callable[..., Any]) -> Any:
     """A chat that knows every fact of the set; each session is asked one thing."""
-    mind = make_mind(recall_limit=5)
+    memory = make_memory(recall_limit=5)
     facts = [{"action": "remember", "content": one["fact"]} for _, one in FACTS]
     for start in range(0, len(facts), 50):
-        mind.text("batch", operations=facts[start : start + 50])
-    return mind
+        memory.text("batch", operations=facts[start : start + 50])
+    return memory
 
 
 def test_labelled_set_is_large_enough() -> None:
@@ -57,6 +57,6 @@ def test_irrelevant_message_recalls_nothing(filled: Any) -> None:
     assert sum(1 for facts in told.values() if facts) <= len(told) // 10, told
 
 
-def _recalled(mind: Any, query: str) -> list[str]:
-    text = mind.text("recall", query=query)
+def _recalled(memory: Any, query: str) -> list[str]:
+    text = memory.text("recall", query=query)
     return [line[2:].rpartition(" [")[0] for line in text.split("\n") if line.startswith("- ")]

@@ -1,4 +1,4 @@
-"""A plugin that learns one kind of thing, for reviews to call."""
+"""A plugin with a reviewer and a tool to store lines."""
 
 from __future__ import annotations
 

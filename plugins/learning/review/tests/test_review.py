@@ -1,4 +1,4 @@
-"""When a review takes place, what it is asked, and what it may do."""
+"""When a review runs, its request, and its limits."""
 
 from __future__ import annotations
 

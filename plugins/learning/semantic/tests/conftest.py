@@ -1,4 +1,4 @@
-"""A server with ``/embeddings``, and a plugin with texts to be found."""
+"""An embeddings server, and a plugin with texts to search."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Notes(Plugin[NoConfig]):
         return await likeness.nearest("memory", text, scope=scope)
 
 
-class Desk:
+class SemanticProcess:
     """A process whose notes are compared by meaning."""
 
     def __init__(self, home: Path, **config: Any) -> None:
@@ -72,13 +72,13 @@ def server() -> Iterator[Embeddings]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, server: Embeddings) -> Iterator[Callable[..., Desk]]:
+def open_process(tmp_path: Path, server: Embeddings) -> Iterator[Callable[..., SemanticProcess]]:
     """Open processes on one home."""
-    made: list[Desk] = []
+    made: list[SemanticProcess] = []
 
-    def opened(**config: Any) -> Desk:
+    def opened(**config: Any) -> SemanticProcess:
         asked = {"base_url": f"{server.url}/v1", "model": "meaning-1", **config}
-        made.append(Desk(tmp_path, **asked))
+        made.append(SemanticProcess(tmp_path, **asked))
         return made[-1]
 
     yield opened

@@ -1,4 +1,4 @@
-"""What is like what, in one process and in two."""
+"""Search by meaning, in one process and in two."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TEXTS = {
 }
 
 
-def test_nearest_entries_come_first_within_their_scope(desk: Callable[..., Any]) -> None:
-    one = desk()
+def test_nearest_entries_come_first_within_their_scope(open_process: Callable[..., Any]) -> None:
+    one = open_process()
     one.notes.texts = dict(TEXTS)
     assert one.near("my pet") == {}
     assert one.fill().exit_code == 0
@@ -28,8 +28,8 @@ def test_nearest_entries_come_first_within_their_scope(desk: Callable[..., Any])
     assert one.near("my pet", "c") == {}
 
 
-def test_deleted_entry_is_not_found(desk: Callable[..., Any]) -> None:
-    one = desk()
+def test_deleted_entry_is_not_found(open_process: Callable[..., Any]) -> None:
+    one = open_process()
     one.notes.texts = dict(TEXTS)
     one.fill()
     assert "1" in one.near("my pet")
@@ -38,8 +38,8 @@ def test_deleted_entry_is_not_found(desk: Callable[..., Any]) -> None:
     assert "1" not in one.near("my pet")
 
 
-def test_other_process_sees_added_and_deleted_entries(desk: Callable[..., Any]) -> None:
-    one, other = desk(), desk()
+def test_other_process_sees_added_and_deleted_entries(open_process: Callable[..., Any]) -> None:
+    one, other = open_process(), open_process()
     one.notes.texts = dict(TEXTS)
     assert other.near("my pet") == {}
     one.fill()
@@ -49,16 +49,16 @@ def test_other_process_sees_added_and_deleted_entries(desk: Callable[..., Any]) 
     assert "1" not in other.near("my pet")
 
 
-def test_vector_of_another_length_is_skipped(desk: Callable[..., Any], server: Any) -> None:
-    one = desk()
+def test_vector_of_another_length_is_skipped(open_process: Callable[..., Any], server: Any) -> None:
+    one = open_process()
     one.notes.texts = dict(TEXTS)
     one.fill()
     server.size = 16
     assert one.near("another pet") == {}
 
 
-def test_status_is_reported(desk: Callable[..., Any]) -> None:
-    one = desk()
+def test_status_is_reported(open_process: Callable[..., Any]) -> None:
+    one = open_process()
     one.notes.texts = dict(TEXTS)
     one.fill()
     told = one.harness.cli("semantic status").stdout
@@ -68,10 +68,10 @@ def test_status_is_reported(desk: Callable[..., Any]) -> None:
 
 
 def test_hanging_server_does_not_block_the_job(
-    desk: Callable[..., Any], server: Any, monkeypatch: Any
+    open_process: Callable[..., Any], server: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("hookline_semantic.plugin.MAX_JOB_WAIT", 0.05)
-    one = desk()
+    one = open_process()
     one.notes.texts = dict(TEXTS)
     server.gate.clear()
     jobs = dict(one.harness.plugin(Semantic).host.registered(Job))

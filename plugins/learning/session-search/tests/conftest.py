@@ -1,4 +1,4 @@
-"""A home in which things were said, and searching it through the tool."""
+"""Sessions on a home, and searches through the tool."""
 
 from __future__ import annotations
 

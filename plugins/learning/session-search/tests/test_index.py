@@ -1,4 +1,4 @@
-"""The index follows what is said, undone and deleted, in every process of a home."""
+"""The index follows new, undone and deleted messages in every process of a home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found in another conversation came from where that conversation had it from."""
+"""A found text keeps the origins that it had in its own session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anything that a person can type is a query, and is taken literally."""
+"""Any text is a query and is taken literally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may search what, and what is shown."""
+"""Who may search which chats, and the results."""
 
 from __future__ import annotations
 

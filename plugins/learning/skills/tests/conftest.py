@@ -1,4 +1,4 @@
-"""A home with skills, a model that uses the two tools, and a gate that redacts and refuses."""
+"""A home with skills, a model with the two tools, and hooks that redact and refuse."""
 
 from __future__ import annotations
 

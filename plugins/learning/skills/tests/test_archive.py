@@ -1,4 +1,4 @@
-"""Letting go of what nobody uses, and bringing it back; the commands for people."""
+"""Archiving and restoring unused skills; the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing from a git repository: a real one, over https, with everything hostile in it."""
+"""Installing from a real git repository over https, with hostile content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookline_skills import lockfile
 
 from .conftest import Bench, skill_text
 from .gitserver import GitServer, git, serving
-from .test_installing import install
+from .test_install import install
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("git") or not shutil.which("openssl"), reason="needs git and openssl"

@@ -1,4 +1,4 @@
-"""Which skills go along with a message, when, and what is sent."""
+"""Which skills are added to a message, and when."""
 
 from __future__ import annotations
 

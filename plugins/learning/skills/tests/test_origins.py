@@ -1,4 +1,4 @@
-"""Who made a skill is shown wherever it is read, and what it was made from marks its readers."""
+"""A skill shows its author, and gives its origins to the sessions that read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the skills: list, text, versions, and what the buttons do on disk."""
+"""The skill pages: list, text, versions, and the buttons."""
 
 from __future__ import annotations
 

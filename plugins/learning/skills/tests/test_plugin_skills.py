@@ -1,4 +1,4 @@
-"""Skills that a plugin brings along: shown and found like others, changed by nobody."""
+"""Skills of a plugin: shown and matched like others, and read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Near-duplicates: refused through the tool, and what is merely near is not."""
+"""Near-duplicates are refused by the tool; similar skills are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skills that a team shares: several homes on one store, by the command line and in turns."""
+"""Skills of a team: several homes on one store, by command line and in turns."""
 
 from __future__ import annotations
 

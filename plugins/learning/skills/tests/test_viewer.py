@@ -1,4 +1,4 @@
-"""The list in the stable prompt, ``skill_view``, and what it refuses to show."""
+"""The skill list in the stable prompt, ``skill_view``, and its refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a model's answer."""
+"""Parsing a model's answer into a title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a conversation is named, and when not."""
+"""When a session gets a title."""
 
 from __future__ import annotations
 

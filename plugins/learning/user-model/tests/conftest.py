@@ -58,7 +58,7 @@ class Person:
 
     @property
     def file(self) -> Path:
-        """The terminal's portrait."""
+        """The terminal's profile."""
         return self.home / "chats" / "terminal" / "default" / "USER.md"
 
     @property
@@ -72,7 +72,7 @@ class Person:
         return self.harness.plugin(Gates)
 
     def write(self, text: str | bytes) -> None:
-        """Write the portrait by hand."""
+        """Write the profile by hand."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
 
@@ -104,7 +104,7 @@ class Person:
         await reviewer.run(found)
 
     def learn(self, narrative: str) -> None:
-        """Have something said and the portrait written."""
+        """Say something and have the profile written."""
         self._count += 1
         self.say(f"something new, number {self._count}")
         self.curate(narrative)
@@ -116,7 +116,7 @@ class Person:
         return str(self.harness.model.last.system)
 
     def learned(self) -> Any:
-        """What the plugin hands to those who ask for what was learnt."""
+        """The plugin's service for lists of learnt things."""
         (source,) = self.harness.plugin(UserModel).host.services.all(LearnedSource)
         return source
 

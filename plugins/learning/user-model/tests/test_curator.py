@@ -1,4 +1,4 @@
-"""The portrait is kept up by what the model answers, and is never worse off for it."""
+"""The profile is updated from the model's answers, and never damaged by them."""
 
 from __future__ import annotations
 

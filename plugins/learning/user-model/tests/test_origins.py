@@ -1,4 +1,4 @@
-"""The portrait is learnt from the person alone, also where the conversation has read a page."""
+"""The profile is learnt from the person alone, also in a tainted session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the portraits: versions, pins, and whose they are."""
+"""The page of the profiles: versions, pins, and access."""
 
 from __future__ import annotations
 

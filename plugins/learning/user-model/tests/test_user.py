@@ -1,4 +1,4 @@
-"""``/user``, the portrait's past, its file, and whose it is."""
+"""``/user``, the versions and file of the profile, and access."""
 
 from __future__ import annotations
 
@@ -186,11 +186,11 @@ def test_curation_keeps_every_line_of_a_person(
 
     pins = [pin(text) for text in pinned if text.split()]
     text = join_lines([*lines("\n".join(pins)), *lines("\n".join(by_hand))])
-    portrait = Profile.of(text, lines("\n".join(by_hand)))
-    again = portrait.with_narrative("\n".join(told))
+    profile = Profile.of(text, lines("\n".join(by_hand)))
+    again = profile.with_narrative("\n".join(told))
     found = lines(again)
     for line in lines(text):
         assert line in found
-    kept = set(portrait.kept)
-    assert [line for line in found if line not in kept] == portrait.narrative_lines("\n".join(told))
-    assert Profile.of(again, lines("\n".join(by_hand))).pinned == portrait.pinned
+    kept = set(profile.kept)
+    assert [line for line in found if line not in kept] == profile.narrative_lines("\n".join(told))
+    assert Profile.of(again, lines("\n".join(by_hand))).pinned == profile.pinned

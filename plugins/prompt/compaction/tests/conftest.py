@@ -1,4 +1,4 @@
-"""A long conversation with a scripted model, small enough limits, and what was sent."""
+"""A long conversation with a scripted model and small limits, and its requests."""
 
 from __future__ import annotations
 

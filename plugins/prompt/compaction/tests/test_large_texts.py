@@ -1,4 +1,4 @@
-"""A single text that is too large for the conversation is sent cut, always at the same place."""
+"""A text too large for the context is sent cut, always at the same place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a conversation is shortened, and what stays of it."""
+"""When a history is compacted, and what is kept."""
 
 from __future__ import annotations
 

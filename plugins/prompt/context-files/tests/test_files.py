@@ -1,4 +1,4 @@
-"""Which files are found, and where they go in the prompt."""
+"""Which files are found, and where they stand in the prompt."""
 
 from __future__ import annotations
 

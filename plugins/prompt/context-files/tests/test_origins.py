@@ -1,4 +1,4 @@
-"""A project's file that came from outside marks the session that has it in its prompt."""
+"""A project file from outside gives its origin to sessions that have it in the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person who says something to the real core, and what the model is sent with it."""
+"""Messages to the real core, and the context that is sent with them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ITEM = re.compile(r'<reference name="([^"]*)">(.*?)</reference>', re.DOTALL)
 _BLOCK = re.compile(r"<attached-context>(.*)</attached-context>", re.DOTALL)
 
 
-class Desk:
-    """A workspace and a session on it; ``desk("words @file:a")`` is one turn."""
+class ReferenceChat:
+    """A workspace and a session on it; ``chat("words @file:a")`` is one turn."""
 
     def __init__(self, make: Callable[..., Any], workspace: Path, *plugins: Any, **options: Any):
         self.workspace = workspace
@@ -54,18 +54,18 @@ class Desk:
 
 
 @pytest.fixture
-def make_desk(harness: Callable[..., Any], tmp_path: Path) -> Callable[..., Desk]:
+def make_chat(harness: Callable[..., Any], tmp_path: Path) -> Callable[..., ReferenceChat]:
     """Makes desks with plugins and settings of their own."""
 
-    def make(*plugins: Any, **options: Any) -> Desk:
+    def make(*plugins: Any, **options: Any) -> ReferenceChat:
         workspace = options.pop("workspace", tmp_path / "work")
         config = {"context-refs": options.pop("config", {})}
-        return Desk(harness, workspace, *plugins, config=config, **options)
+        return ReferenceChat(harness, workspace, *plugins, config=config, **options)
 
     return make
 
 
 @pytest.fixture
-def desk(make_desk: Callable[..., Desk]) -> Desk:
-    """A desk with the default settings."""
-    return make_desk()
+def chat(make_chat: Callable[..., ReferenceChat]) -> ReferenceChat:
+    """A chat with the default settings."""
+    return make_chat()

@@ -34,9 +34,9 @@ def commit(folder, message):
 
 
 @pytest.fixture
-def repo(desk):
-    git(desk.workspace, "init", "--quiet")
-    return desk
+def repo(chat):
+    git(chat.workspace, "init", "--quiet")
+    return chat
 
 
 def test_diff_and_staged_are_attached(repo):
@@ -84,8 +84,8 @@ def test_repository_without_commits_has_diff_and_staged(repo):
 
 
 @pytest.mark.parametrize("reference", ["@diff", "@staged", "@git:1"])
-def test_missing_repository_is_reported(desk, reference):
-    turn = desk(reference)
+def test_missing_repository_is_reported(chat, reference):
+    turn = chat(reference)
     assert turn.items == {}
     assert "not a git repository" in turn.warnings[0]
     assert turn.notices
@@ -101,20 +101,20 @@ def test_broken_repository_is_reported(repo, broken):
     assert all("not attached" in warning for warning in turn.warnings)
 
 
-def test_missing_git_is_reported(desk, monkeypatch):
-    monkeypatch.setenv("PATH", str(desk.workspace))
-    assert "git is not installed" in desk("@diff").warnings[0]
+def test_missing_git_is_reported(chat, monkeypatch):
+    monkeypatch.setenv("PATH", str(chat.workspace))
+    assert "git is not installed" in chat("@diff").warnings[0]
 
 
-def test_slow_git_times_out(make_desk, tmp_path, monkeypatch):
+def test_slow_git_times_out(make_chat, tmp_path, monkeypatch):
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
     slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", str(slow.parent))
-    desk = make_desk(config={"git_seconds": 0.2})
-    desk.put("a.txt", "A")
-    turn = desk("@diff @file:a.txt")
+    chat = make_chat(config={"git_seconds": 0.2})
+    chat.put("a.txt", "A")
+    turn = chat("@diff @file:a.txt")
     assert turn.items == {"@file:a.txt": "A"}
     assert "longer than 0.2 s" in turn.warnings[0]
 
@@ -169,16 +169,16 @@ def test_renamed_secret_file_is_not_shown(repo):
     assert "hunter2" not in turn.context
 
 
-def test_diff_covers_only_a_workspace_within_its_repository(make_desk, tmp_path):
+def test_diff_covers_only_a_workspace_within_its_repository(make_chat, tmp_path):
     top = tmp_path / "top"
-    desk = make_desk(workspace=top / "work")
+    chat = make_chat(workspace=top / "work")
     git(top, "init", "--quiet")
     (top / "private.txt").write_text("one\n")
-    desk.put("mine.txt", "one\n")
+    chat.put("mine.txt", "one\n")
     commit(top, "first")
     (top / "private.txt").write_text("hunter2\n")
-    desk.put("mine.txt", "two\n")
-    turn = desk("@diff @git:1")
+    chat.put("mine.txt", "two\n")
+    turn = chat("@diff @git:1")
     assert "diff --git a/mine.txt b/mine.txt" in turn.items["@diff"]
     assert "mine.txt" in turn.items["@git:1"]
     assert "hunter2" not in turn.context
@@ -197,7 +197,7 @@ def test_work_tree_elsewhere_is_not_shown(repo, tmp_path):
     assert "hunter2" not in turn.context
 
 
-def test_linked_work_trees_and_shallow_clones_work(make_desk, tmp_path):
+def test_linked_work_trees_and_shallow_clones_work(make_chat, tmp_path):
     origin = tmp_path / "origin"
     origin.mkdir()
     git(origin, "init", "--quiet")
@@ -207,19 +207,19 @@ def test_linked_work_trees_and_shallow_clones_work(make_desk, tmp_path):
     git(origin, "worktree", "add", "--quiet", "-b", "w", str(tmp_path / "linked"))
     git(tmp_path, "clone", "--quiet", "--depth=1", origin.as_uri(), "shallow")
     for name in ("linked", "shallow"):
-        desk = make_desk(workspace=tmp_path / name)
-        desk.put("a.txt", "changed\n")
-        turn = desk("@diff @git:1")
+        chat = make_chat(workspace=tmp_path / name)
+        chat.put("a.txt", "changed\n")
+        turn = chat("@diff @git:1")
         assert "+changed" in turn.items["@diff"]
         assert "commit 2" in turn.items["@git:1"]
 
 
-def test_sha256_repository_works(desk):
-    git(desk.workspace, "init", "--quiet", "--object-format=sha256")
-    desk.put("a.txt", "one\n")
-    commit(desk.workspace, "first")
-    desk.put("a.txt", "two\n")
-    assert "+two" in desk("@diff").items["@diff"]
+def test_sha256_repository_works(chat):
+    git(chat.workspace, "init", "--quiet", "--object-format=sha256")
+    chat.put("a.txt", "one\n")
+    commit(chat.workspace, "first")
+    chat.put("a.txt", "two\n")
+    assert "+two" in chat("@diff").items["@diff"]
 
 
 def test_split_index_works(repo):

@@ -1,4 +1,4 @@
-"""What is a reference in a text, and what is not."""
+"""Which parts of a text are references."""
 
 from __future__ import annotations
 

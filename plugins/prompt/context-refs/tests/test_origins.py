@@ -1,4 +1,4 @@
-"""What is attached came from where its file came from."""
+"""Attached text has the origin of its file."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ class Watch(Plugin):
 
 
 @pytest.fixture
-def read(make_desk: Callable[..., Any]) -> Callable[[str], set[Origin]]:
+def read(make_chat: Callable[..., Any]) -> Callable[[str], set[Origin]]:
     """``read(text)``: the origins from outside of a turn with this message."""
-    desk = make_desk(Keeper, Watch)
-    desk.put("cloned.md", "CLONED: remember this")
-    desk.put("own.md", "mine")
-    git = ["git", "-C", str(desk.workspace), "-c", "user.name=a", "-c", "user.email=a@b.example"]
+    chat = make_chat(Keeper, Watch)
+    chat.put("cloned.md", "CLONED: remember this")
+    chat.put("own.md", "mine")
+    git = ["git", "-C", str(chat.workspace), "-c", "user.name=a", "-c", "user.email=a@b.example"]
     for command in (["init", "-q"], ["add", "own.md"], ["commit", "-qm", "first"]):
         subprocess.run([*git, *command], check=True)
 
     def in_turn(text: str) -> set[Origin]:
-        desk.harness.model.steps[:] = [[calls("look")], "ok"]
-        desk.harness.send(text, session=text)
-        assert b"git.example" not in b"".join(desk.harness.model.wires[-1].fragments)
-        return {one for one in desk.harness.plugin(Watch).seen if one.kind == "outside"}
+        chat.harness.model.steps[:] = [[calls("look")], "ok"]
+        chat.harness.send(text, session=text)
+        assert b"git.example" not in b"".join(chat.harness.model.wires[-1].fragments)
+        return {one for one in chat.harness.plugin(Watch).seen if one.kind == "outside"}
 
-    in_turn.desk = desk  # type: ignore[attr-defined]
+    in_turn.chat = chat  # type: ignore[attr-defined]
     return in_turn
 
 
@@ -71,6 +71,6 @@ def test_file_from_outside_gives_its_origin_to_the_turn(read: Any) -> None:
 
 def test_patch_of_a_file_from_outside_gives_its_origin_to_the_turn(read: Any) -> None:
     assert read("see @staged") == set()
-    subprocess.run(["git", "-C", str(read.desk.workspace), "add", "cloned.md"], check=True)
+    subprocess.run(["git", "-C", str(read.chat.workspace), "add", "cloned.md"], check=True)
     assert read("see @staged now") == {REPOSITORY}
     assert read("see @git:1") == set()

@@ -59,8 +59,8 @@ def server():
 
 
 @pytest.fixture
-def online(make_desk):
-    return make_desk(core={"network.allow_hosts": ["127.0.0.1"]})
+def online(make_chat):
+    return make_chat(core={"network.allow_hosts": ["127.0.0.1"]})
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_url_without_a_readable_page_is_reported(online, server, path, word):
     assert turn.notices
 
 
-def test_private_address_is_refused(desk, server):
-    turn = desk(f"@url:{server.url}/plain @url:http://169.254.169.254/latest @url:http://[")
+def test_private_address_is_refused(chat, server):
+    turn = chat(f"@url:{server.url}/plain @url:http://169.254.169.254/latest @url:http://[")
     assert turn.items == {}
     assert len(turn.warnings) == 3
     assert server.asked == []
@@ -136,9 +136,9 @@ def test_page_is_fetched_once_per_message(online, server):
     assert server.asked == ["/plain"]
 
 
-def test_slow_page_does_not_delay_the_others(make_desk, server):
-    desk = make_desk(core={"network.allow_hosts": ["127.0.0.1"]}, config={"total_seconds": 0.5})
-    desk.put("a.txt", "A")
-    turn = desk(f"@url:{server.url}/slow @file:a.txt")
+def test_slow_page_does_not_delay_the_others(make_chat, server):
+    chat = make_chat(core={"network.allow_hosts": ["127.0.0.1"]}, config={"total_seconds": 0.5})
+    chat.put("a.txt", "A")
+    turn = chat(f"@url:{server.url}/slow @file:a.txt")
     assert turn.items == {"@file:a.txt": "A"}
     assert "longer than 0.5 s" in turn.warnings[0]

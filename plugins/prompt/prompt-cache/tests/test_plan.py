@@ -1,4 +1,4 @@
-"""The planner over generated conversations: what one request sent, the next one reads."""
+"""The planner over generated conversations: each request reads what the last one sent."""
 
 from __future__ import annotations
 

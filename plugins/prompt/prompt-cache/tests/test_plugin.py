@@ -1,4 +1,4 @@
-"""The plugin in a session: the rhythm, the limits, the reports."""
+"""The plugin in a session: pauses, limits and reports."""
 
 from __future__ import annotations
 

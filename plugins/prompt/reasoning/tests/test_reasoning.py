@@ -1,4 +1,4 @@
-"""A chat's level reaches the request, stays with the chat, and changes no byte of the prefix."""
+"""A chat's level is sent, stored for the chat, and keeps the prompt prefix stable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session with a tool that touches paths, and folders to touch."""
+"""A session whose tools touch paths, and a workspace."""
 
 from __future__ import annotations
 

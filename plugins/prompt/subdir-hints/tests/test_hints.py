@@ -1,4 +1,4 @@
-"""What the model reads after a tool has touched a folder."""
+"""The hint that is added after a tool has touched a folder."""
 
 from __future__ import annotations
 

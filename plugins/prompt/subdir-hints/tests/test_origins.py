@@ -1,4 +1,4 @@
-"""A hint from a file that came from outside marks the result that it is added to."""
+"""A hint from a cloned file gives its origin to the result that it is added to."""
 
 from __future__ import annotations
 

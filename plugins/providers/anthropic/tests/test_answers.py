@@ -1,4 +1,4 @@
-"""What the model answers, streamed and whole, as neutral blocks."""
+"""Responses, streamed and whole, as neutral blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cache breakpoints as the server sees them, and what they save there."""
+"""Cache breakpoints as the server sees them, and their effect."""
 
 from __future__ import annotations
 

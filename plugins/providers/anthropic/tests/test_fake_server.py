@@ -1,4 +1,4 @@
-"""The fake refuses what the API refuses; the other tests rest on that."""
+"""The fake server is as strict as the API; the other tests rely on that."""
 
 from __future__ import annotations
 

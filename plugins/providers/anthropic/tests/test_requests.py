@@ -1,4 +1,4 @@
-"""What goes over the wire, seen by a server that refuses what the real one refuses."""
+"""Requests, received by a server as strict as the real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers when a model cannot."""
+"""Which model answers when another fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever JSON a server sends, an answer is read from it or an error with a sentence comes out."""
+"""Any JSON of a server gives an answer or an error sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are not as the wire prescribes them, each seen from some server."""
+"""Responses that deviate from the API, each seen from some server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a server sends over the wire: an answer within bounds, or an error with a sentence."""
+"""Any bytes of a server give a bounded answer or an error sentence."""
 
 from __future__ import annotations
 

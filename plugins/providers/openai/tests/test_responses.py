@@ -1,4 +1,4 @@
-"""The wire ``/responses``: what differs from chat completions."""
+"""The API ``/responses``: differences from chat completions."""
 
 from __future__ import annotations
 

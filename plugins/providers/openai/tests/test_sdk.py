@@ -1,4 +1,4 @@
-"""The real SDK, imported without its types: nobody who uses it can tell."""
+"""The real SDK, imported without its types, works as usual."""
 
 from __future__ import annotations
 

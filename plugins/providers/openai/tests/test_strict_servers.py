@@ -1,4 +1,4 @@
-"""Servers that refuse a field are asked once: the field is left out and that is remembered."""
+"""A field that a server refuses is left out, and that is remembered."""
 
 from __future__ import annotations
 

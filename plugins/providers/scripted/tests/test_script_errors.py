@@ -1,4 +1,4 @@
-"""What is wrong with a scenario is told in a sentence with file, line or step, and remedy."""
+"""Errors in a scenario give a sentence with file, line or step, and remedy."""
 
 from __future__ import annotations
 

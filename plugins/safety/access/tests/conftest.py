@@ -1,4 +1,4 @@
-"""A town of people who write on the channel ``fake``, and what they get to hear."""
+"""People who write on the channel ``fake``, and the replies they get."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PATIENCE = 60
 COMMAND = "rm -rf 'build'"
 
 
-MakeTown = Callable[..., "Town"]
-Run = Callable[["Town", Callable[["Town"], Coroutine[Any, Any, Any]]], Any]
-"""Runs a story: a coroutine function that is given the town."""
+MakeChats = Callable[..., "Chats"]
+Run = Callable[["Chats", Callable[["Chats"], Coroutine[Any, Any, Any]]], Any]
+"""Runs a story: a coroutine function that is given the chats."""
 
 
 class Launcher(Plugin):
-    """A tool that a guard asks about, and one that tells who is operator."""
+    """A tool that needs approval, and one that returns the rank of the author."""
 
     once = False
 
@@ -47,7 +47,7 @@ class Launcher(Plugin):
         return Ask("it deletes", call.arguments["target"], once=self.once)
 
 
-class Town:
+class Chats:
     """People in chats. Every method is a coroutine of the harness's loop."""
 
     def __init__(self, h: Harness) -> None:
@@ -77,7 +77,7 @@ class Town:
         reply_to: str | None = None,
         **more: Any,
     ) -> str | None:
-        """Somebody writes, in their own chat if none is named; the answer, None for silence.
+        """Write, by default in the person's own chat; returns the reply, None if there is none.
         ``more`` are other fields of the message."""
         done = await self.begin(user, text, chat, id_=id_, reply_to=reply_to, **more)
         async with asyncio.timeout(PATIENCE):
@@ -123,7 +123,7 @@ class Town:
             await self.h.channel.replies(len(self.heard) + 1)
 
     async def judge(self, user: str, text: str, id_: str = "m") -> Any:
-        """What the gate says of a message, as after a crash, when it is judged once more."""
+        """The verdict on a message that is delivered again, as after a crash."""
         runtime = await self.h.aopen()
         inbound = Inbound("fake", user, user, id_, text)
         decision = await runtime.bus.guard("on_message", None, inbound)
@@ -135,21 +135,21 @@ class Town:
 
 
 @pytest.fixture
-def town(harness: Callable[..., Harness]) -> Callable[..., Town]:
-    """Makes a town: settings of ``access``, further plugins, what the model says."""
+def chats(harness: Callable[..., Harness]) -> Callable[..., Chats]:
+    """Makes chats: settings of ``access``, further plugins, what the model says."""
 
-    def make(*plugins: type[Plugin], model: Any = (), config: Any = None, **access: Any) -> Town:
+    def make(*plugins: type[Plugin], model: Any = (), config: Any = None, **access: Any) -> Chats:
         settings = {"access": access, **(config or {})}
         kinds = (AccessControl, *plugins, Launcher)
-        return Town(harness(*kinds, config=settings, model=list(model)))
+        return Chats(harness(*kinds, config=settings, model=list(model)))
 
     return make
 
 
 @pytest.fixture
 def run() -> Run:
-    """Runs a story in a town."""
-    return lambda town, story: town.h.run(story(town))
+    """Runs a story in the chats."""
+    return lambda chats, story: chats.h.run(story(chats))
 
 
 def code_in(text: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The first admin: a code in the terminal, once, for a while, for a few attempts."""
+"""The first admin: a claim code in the terminal, valid once, briefly and for a few attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hookline.testing import Clock
 from hookline_hookspecs import GatewayService
 
-from .conftest import CLAIM, MakeTown, Run, Town
+from .conftest import CLAIM, Chats, MakeChats, Run
 
 YES = "You are the first admin now. /help lists the commands."
 
@@ -20,200 +20,200 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_first_message_prints_a_claim_code_that_makes_its_sender_admin(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> list[str | None]:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> list[str | None]:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
-        claimed = await town.say("ann", code)
-        return [claimed, await town.say("ann", "/pair"), await town.say("ann", code)]
+        claimed = await chats.say("ann", code)
+        return [claimed, await chats.say("ann", "/pair"), await chats.say("ann", code)]
 
-    claimed, pair, again = run(town(model=["what is this?"]), story)
+    claimed, pair, again = run(chats(model=["what is this?"]), story)
     assert (claimed, pair, again) == (YES, "No one is waiting to be let in.", "what is this?")
 
 
-async def gateway_up(town: Town) -> None:
+async def gateway_up(chats: Chats) -> None:
     """What a gateway does once its channels are up."""
-    for work in town.host.services.all(GatewayService):
+    for work in chats.host.services.all(GatewayService):
         await work.gateway_up(["fake"])
 
 
 def test_claim_code_is_printed_when_a_channel_connects(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> str | None:
-        await town.h.aopen()
-        await gateway_up(town)
+    async def story(chats: Chats) -> str | None:
+        await chats.h.aopen()
+        await gateway_up(chats)
         codes: list[str] = []
         while not codes:
             await asyncio.sleep(0)
             codes = printed(capsys)
-        return await town.say("ann", codes[0].lower().replace("-", " "))
+        return await chats.say("ann", codes[0].lower().replace("-", " "))
 
-    assert run(town(), story) == YES
+    assert run(chats(), story) == YES
 
 
 @pytest.mark.parametrize("is_up", [True, False])
 def test_claim_code_is_not_printed_if_there_is_an_admin(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], is_up: bool
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str], is_up: bool
 ) -> None:
-    async def story(town: Town) -> None:
-        await town.h.aopen()
+    async def story(chats: Chats) -> None:
+        await chats.h.aopen()
         if is_up:
-            await gateway_up(town)
-        await town.say("eve", "hello")
+            await gateway_up(chats)
+        await chats.say("eve", "hello")
 
-    run(town(admins=["fake:boss"]), story)
+    run(chats(admins=["fake:boss"]), story)
     assert printed(capsys) == []
 
 
 @pytest.mark.parametrize("entry", ["fake:*", "fake:boss\0", "fake:\ud800", "fake:", "boss"])
 def test_invalid_admins_entry_does_not_prevent_a_claim(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], entry: str
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str], entry: str
 ) -> None:
-    async def story(town: Town) -> str | None:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> str | None:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
-        return await town.say("ann", code)
+        return await chats.say("ann", code)
 
-    assert run(town(admins=[entry]), story) == YES
+    assert run(chats(admins=[entry]), story) == YES
 
 
 def test_claim_code_works_once(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> list[str | None]:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> list[str | None]:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
-        return [await town.say(user, code) for user in ("ann", "eve")]
+        return [await chats.say(user, code) for user in ("ann", "eve")]
 
-    first, second = run(town(), story)
+    first, second = run(chats(), story)
     assert first == YES
     assert "do not know you" in str(second)
 
 
 def test_concurrent_claims_make_one_admin(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> list[str | None]:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> list[str | None]:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
-        waiting = [await town.begin(f"u{number}", code) for number in range(8)]
+        waiting = [await chats.begin(f"u{number}", code) for number in range(8)]
         return [await one for one in waiting]
 
-    assert run(town(), story).count(YES) == 1
+    assert run(chats(), story).count(YES) == 1
 
 
 def test_claim_code_expires(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    async def story(town: Town) -> Any:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> Any:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
         clock.ahead(3601)
-        late = await town.say("ann", code)
+        late = await chats.say("ann", code)
         (new,) = printed(capsys)
-        return late, new != code, await town.say("ann", new)
+        return late, new != code, await chats.say("ann", new)
 
-    late, is_new, claimed = run(town(), story)
+    late, is_new, claimed = run(chats(), story)
     assert late != YES
     assert is_new
     assert claimed == YES
 
 
 def test_claim_attempts_per_person_are_limited(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> list[str | None]:
-        await town.say("eve", "hello")
+    async def story(chats: Chats) -> list[str | None]:
+        await chats.say("eve", "hello")
         (code,) = printed(capsys)
         for number in range(2, 7):
-            await town.say("eve", str(number) * 12)
-        return [await town.say("eve", code), await town.say("ann", code)]
+            await chats.say("eve", str(number) * 12)
+        return [await chats.say("eve", code), await chats.say("ann", code)]
 
-    assert run(town(), story) == [None, YES]
+    assert run(chats(), story) == [None, YES]
 
 
 def test_flood_of_wrong_codes_locks_no_one_out(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> str | None:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> str | None:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
         for person in range(30):
             for number in range(2, 9):
-                await town.say(f"eve{person}", str(number) * 12)
-        return await town.say("ann", code)
+                await chats.say(f"eve{person}", str(number) * 12)
+        return await chats.say("ann", code)
 
-    assert run(town(), story) == YES
+    assert run(chats(), story) == YES
 
 
 def test_claim_attempts_are_restored_with_time(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    async def story(town: Town) -> list[str | None]:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> list[str | None]:
+        await chats.say("ann", "hello")
         for number in range(2, 9):
-            await town.say("ann", str(number) * 12)
+            await chats.say("ann", str(number) * 12)
         clock.ahead(3601)
-        await town.say("eve", "hello")
+        await chats.say("eve", "hello")
         *_, code = printed(capsys)
-        return [await town.say("ann", code)]
+        return [await chats.say("ann", code)]
 
-    assert run(town(), story) == [YES]
+    assert run(chats(), story) == [YES]
 
 
 @pytest.mark.parametrize("more", [{"forwarded": "Boss"}, {"kind": "edit"}, {"kind": "reaction"}])
 def test_forward_edit_or_reaction_with_the_code_does_not_claim(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
 ) -> None:
-    async def story(town: Town) -> list[str | None]:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> list[str | None]:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
-        return [await town.say("eve", code, **more), await town.say("ann", code)]
+        return [await chats.say("eve", code, **more), await chats.say("ann", code)]
 
-    passed_on, claimed = run(town(), story)
+    passed_on, claimed = run(chats(), story)
     assert (passed_on != YES, claimed) == (True, YES)
 
 
 def test_wrong_code_gets_the_same_reply_as_any_text(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(town: Town) -> tuple[Any, Any]:
+    async def story(chats: Chats) -> tuple[Any, Any]:
         return (
-            [await town.say("ann", text) for text in ("hello", "BBBB-BBBB-BBBB", "hello")],
-            [await town.say("eve", text) for text in ("hello", "what?", "hello")],
+            [await chats.say("ann", text) for text in ("hello", "BBBB-BBBB-BBBB", "hello")],
+            [await chats.say("eve", text) for text in ("hello", "what?", "hello")],
         )
 
-    tried, asked = run(town(), story)
+    tried, asked = run(chats(), story)
     assert tried[1:] == asked[1:] == [None, None]
 
 
 def test_claim_message_delivered_twice_gets_the_same_reply(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+    chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A message is judged again after a crash; its answer must be the same."""
 
-    async def story(town: Town) -> list[str]:
-        await town.say("ann", "hello")
+    async def story(chats: Chats) -> list[str]:
+        await chats.say("ann", "hello")
         (code,) = printed(capsys)
-        return [(await town.judge("ann", code)).reason for _ in range(2)]
+        return [(await chats.judge("ann", code)).reason for _ in range(2)]
 
-    assert run(town(), story) == [YES, YES]
+    assert run(chats(), story) == [YES, YES]
 
 
-def test_doctor_warns_if_there_is_no_admin(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> list[Any]:
-        await town.h.aopen()
+def test_doctor_warns_if_there_is_no_admin(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        await chats.h.aopen()
         found = []
-        for _, check in town.h.checks():
+        for _, check in chats.h.checks():
             if check.name == "admin":
                 found.append(await check.run())  # type: ignore[misc]
         return found
 
-    (without,) = run(town(), story)
+    (without,) = run(chats(), story)
     assert (without.ok, without.hint) == (False, True)
     assert "fake is on, but there is no admin" in without.detail
     assert "claim" in without.fix
-    (having,) = run(town(admins=["fake:boss"]), story)
+    (having,) = run(chats(admins=["fake:boss"]), story)
     assert having.ok

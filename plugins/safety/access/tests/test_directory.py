@@ -1,4 +1,4 @@
-"""The service ``People``, by which other plugins let people in."""
+"""The service ``People``, with which other plugins let people in."""
 
 from __future__ import annotations
 

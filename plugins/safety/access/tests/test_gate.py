@@ -1,4 +1,4 @@
-"""Who gets through: strangers, the listed, the paired, admins, groups, odd ids."""
+"""Whose messages get through: strangers, listed and paired people, admins, groups, odd ids."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hookline_access import AccessControl
 from hookline_hookspecs import Plugin, StoreError, hookimpl
 from support.matrices import sampled
 
-from .conftest import MakeTown, Run, Town, code_in
+from .conftest import Chats, MakeChats, Run, code_in
 
 
-async def says_hello(town: Town) -> str | None:
-    return await town.say("ann", "hello")
+async def says_hello(chats: Chats) -> str | None:
+    return await chats.say("ann", "hello")
 
 
-def test_message_of_a_stranger_reaches_no_model(town: MakeTown, run: Run) -> None:
-    one = town(model=["hi"], admins=["fake:boss"])
+def test_message_of_a_stranger_reaches_no_model(chats: MakeChats, run: Run) -> None:
+    one = chats(model=["hi"], admins=["fake:boss"])
     answer = run(one, says_hello)
     assert answer is not None
     assert answer.startswith("I do not know you yet.")
@@ -27,12 +27,12 @@ def test_message_of_a_stranger_reaches_no_model(town: MakeTown, run: Run) -> Non
 
 
 @pytest.mark.parametrize("lists", [{"allow": ["fake:ann"]}, {"admins": ["fake:ann"]}])
-def test_listed_people_get_through(town: MakeTown, run: Run, lists: dict[str, Any]) -> None:
-    assert run(town(model=["hi"], **lists), says_hello) == "hi"
+def test_listed_people_get_through(chats: MakeChats, run: Run, lists: dict[str, Any]) -> None:
+    assert run(chats(model=["hi"], **lists), says_hello) == "hi"
 
 
-def test_wildcard_lets_in_everybody_on_a_channel(town: MakeTown, run: Run) -> None:
-    assert run(town(model=["hi"], allow=["fake:*"]), says_hello) == "hi"
+def test_wildcard_lets_in_everybody_on_a_channel(chats: MakeChats, run: Run) -> None:
+    assert run(chats(model=["hi"], allow=["fake:*"]), says_hello) == "hi"
 
 
 NOT_ANN = [
@@ -43,51 +43,53 @@ NOT_ANN = [
 
 
 @sampled("entry", NOT_ANN)
-def test_user_ids_are_compared_literally(town: MakeTown, run: Run, entry: str) -> None:
-    answer = run(town(model=["hi"], allow=[entry], admins=["fake:boss", entry]), says_hello)
+def test_user_ids_are_compared_literally(chats: MakeChats, run: Run, entry: str) -> None:
+    answer = run(chats(model=["hi"], allow=[entry], admins=["fake:boss", entry]), says_hello)
     assert answer is not None
     assert answer.startswith("I do not know you yet.")
 
 
-def test_wildcard_in_admins_is_ignored(town: MakeTown, run: Run) -> None:
-    one = town(model=["hi"], admins=["fake:*"])
+def test_wildcard_in_admins_is_ignored(chats: MakeChats, run: Run) -> None:
+    one = chats(model=["hi"], admins=["fake:*"])
     assert "do not know you" in str(run(one, says_hello))
 
 
-def test_user_id_with_colons_is_found(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> str | None:
-        return await town.say("@ann:home.org", "hello")
+def test_user_id_with_colons_is_found(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> str | None:
+        return await chats.say("@ann:home.org", "hello")
 
-    assert run(town(model=["hi"], allow=["fake:@ann:home.org"]), story) == "hi"
+    assert run(chats(model=["hi"], allow=["fake:@ann:home.org"]), story) == "hi"
 
 
-def test_group_message_is_judged_by_its_sender(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> list[str | None]:
+def test_group_message_is_judged_by_its_sender(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[str | None]:
         return [
-            await town.say("ann", "hello", "group"),
-            await town.say("eve", "hello", "group"),
-            await town.say("ann", "hello again", "group"),
+            await chats.say("ann", "hello", "group"),
+            await chats.say("eve", "hello", "group"),
+            await chats.say("ann", "hello again", "group"),
         ]
 
-    known, stranger, again = run(town(model=["one", "two"], allow=["fake:ann"]), story)
+    known, stranger, again = run(chats(model=["one", "two"], allow=["fake:ann"]), story)
     assert (known, again) == ("one", "two")
     assert "do not know you" in stranger
 
 
 @pytest.mark.parametrize("user", ["", "\0", "\ud800", "a\0b", "x" * 1001])
-def test_invalid_user_id_gets_no_reply(town: MakeTown, run: Run, user: str) -> None:
-    async def story(town: Town) -> object:
-        return await town.judge(user, "hello")
+def test_invalid_user_id_gets_no_reply(chats: MakeChats, run: Run, user: str) -> None:
+    async def story(chats: Chats) -> object:
+        return await chats.judge(user, "hello")
 
-    denied = run(town(allow=["fake:*"]), story)
+    denied = run(chats(allow=["fake:*"]), story)
     assert denied.reason == ""
 
 
-def test_slash_commands_of_a_stranger_do_nothing(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> list[str | None]:
-        return [await town.say("eve", text) for text in ("/whoami", "/help", "/stop", "/model x/y")]
+def test_slash_commands_of_a_stranger_do_nothing(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[str | None]:
+        return [
+            await chats.say("eve", text) for text in ("/whoami", "/help", "/stop", "/model x/y")
+        ]
 
-    first, *others = run(town(admins=["fake:boss"]), story)
+    first, *others = run(chats(admins=["fake:boss"]), story)
     assert "do not know you" in first
     assert others == [None, None, None]
 
@@ -118,11 +120,11 @@ def test_failing_store_lets_no_one_in_until_it_works(
 ) -> None:
     monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (0.01,) * 3)
     settings = {"allow": ["fake:ann"]}
-    one = Town(harness(AccessControl, config=settings, model=["hi"], strict=False))
+    one = Chats(harness(AccessControl, config=settings, model=["hi"], strict=False))
 
-    async def story(town: Town) -> str | None:
-        await town.h.aopen()
-        fetch, left = town.host.storage.fetch, failures
+    async def story(chats: Chats) -> str | None:
+        await chats.h.aopen()
+        fetch, left = chats.host.storage.fetch, failures
 
         async def broken(*arguments: object, **options: object) -> object:
             nonlocal left
@@ -131,8 +133,8 @@ def test_failing_store_lets_no_one_in_until_it_works(
                 raise StoreError("the disk is gone")
             return await fetch(*arguments, **options)
 
-        monkeypatch.setattr(town.host.storage, "fetch", broken)
-        return await town.say("ann", "hello")
+        monkeypatch.setattr(chats.host.storage, "fetch", broken)
+        return await chats.say("ann", "hello")
 
     answer = run(one, story)
     assert answer is not None
@@ -140,8 +142,8 @@ def test_failing_store_lets_no_one_in_until_it_works(
     assert "disk" not in answer
 
 
-def test_invalid_settings_let_no_one_in(town: MakeTown, run: Run) -> None:
-    one = town(model=["hi"], allow="fake:ann", admins=7, code_minutes="soon", timeout=-1)
+def test_invalid_settings_let_no_one_in(chats: MakeChats, run: Run) -> None:
+    one = chats(model=["hi"], allow="fake:ann", admins=7, code_minutes="soon", timeout=-1)
     answer = run(one, says_hello)
     assert "do not know you" in str(answer)
     assert code_in(answer)
@@ -152,8 +154,8 @@ def test_invalid_settings_let_no_one_in(town: MakeTown, run: Run) -> None:
         assert f"access.{name}" in result.detail
 
 
-def test_doctor_names_an_invalid_entry(town: MakeTown) -> None:
-    one = town(allow=["telegram:1", "5"], admins=["telegram:*"])
+def test_doctor_names_an_invalid_entry(chats: MakeChats) -> None:
+    one = chats(allow=["telegram:1", "5"], admins=["telegram:*"])
     result: Any = next(check for _, check in one.h.checks() if check.name == "lists").run()
     assert "'5'" in result.detail
     assert "'telegram:*'" in result.detail

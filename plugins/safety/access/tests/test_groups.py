@@ -10,7 +10,7 @@ from hookline.testing import Harness, calls
 from hookline_access import AccessControl
 from hookline_hookspecs import Plugin, command, tool
 
-from .conftest import MakeTown, Run, Town, installed
+from .conftest import Chats, MakeChats, Run, installed
 
 GROUP = {"admins": ["fake:boss"], "allow": ["fake:*"]}
 TURN = "Only the person who started the turn, or an admin"
@@ -49,14 +49,14 @@ class Slow(Plugin):
         return "done"
 
 
-def slow(town: Town) -> Slow:
-    return town.h.plugin(Slow)
+def slow(chats: Chats) -> Slow:
+    return chats.h.plugin(Slow)
 
 
-async def working(town: Town, user: str) -> Any:
+async def working(chats: Chats, user: str) -> Any:
     """Somebody's turn is under way in the group."""
-    answer = await town.begin(user, "work", "group")
-    await slow(town).begun.wait()
+    answer = await chats.begin(user, "work", "group")
+    await slow(chats).begun.wait()
     return answer
 
 
@@ -69,17 +69,17 @@ CHANGES += ["/resume 1", "/undo", "/retry"]
 @pytest.mark.parametrize("text", [*STOPS, *CHANGES])
 @pytest.mark.parametrize("owner", ["boss", "ann"])
 def test_member_cannot_stop_or_change_another_members_turn(
-    town: MakeTown, run: Run, text: str, owner: str
+    chats: MakeChats, run: Run, text: str, owner: str
 ) -> None:
     installed("commands")
 
-    async def story(town: Town) -> list[Any]:
-        answer = await working(town, owner)
-        told = await town.say("bob", text, "group")
-        slow(town).go_on.set()
+    async def story(chats: Chats) -> list[Any]:
+        answer = await working(chats, owner)
+        told = await chats.say("bob", text, "group")
+        slow(chats).go_on.set()
         return [told, await answer]
 
-    one = town(Slow, model=WORK, **GROUP)
+    one = chats(Slow, model=WORK, **GROUP)
     told, answer = run(one, story)
     assert told.startswith((TURN, SESSION))
     assert told.endswith("Nothing was changed.")
@@ -88,79 +88,81 @@ def test_member_cannot_stop_or_change_another_members_turn(
 
 
 @pytest.mark.parametrize("who", ["ann", "boss"])
-def test_turn_can_be_stopped_by_its_author_and_admins(town: MakeTown, run: Run, who: str) -> None:
+def test_turn_can_be_stopped_by_its_author_and_admins(chats: MakeChats, run: Run, who: str) -> None:
     installed("commands")
 
-    async def story(town: Town) -> list[Any]:
-        answer = await working(town, "ann")
-        told = await town.say(who, "/stop", "group")
+    async def story(chats: Chats) -> list[Any]:
+        answer = await working(chats, "ann")
+        told = await chats.say(who, "/stop", "group")
         return [told, await answer]
 
-    told, answer = run(town(Slow, model=WORK, **GROUP), story)
+    told, answer = run(chats(Slow, model=WORK, **GROUP), story)
     assert told == "Stopping."
     assert answer != "worked"
 
 
 @pytest.mark.parametrize("text", ["/undo", "/retry", "/new", "/title mine"])
 def test_finished_turn_and_session_still_belong_to_their_author(
-    town: MakeTown, run: Run, text: str
+    chats: MakeChats, run: Run, text: str
 ) -> None:
     installed("commands")
 
-    async def story(town: Town) -> list[Any]:
-        await town.say("boss", "hello", "group")
-        return [await town.say(who, text, "group") for who in ("bob", "boss")]
+    async def story(chats: Chats) -> list[Any]:
+        await chats.say("boss", "hello", "group")
+        return [await chats.say(who, text, "group") for who in ("bob", "boss")]
 
-    bob, boss = run(town(Slow, model=["hi", "hi again"], **GROUP), story)
+    bob, boss = run(chats(Slow, model=["hi", "hi again"], **GROUP), story)
     assert bob.startswith((TURN, SESSION))
     assert not boss.startswith((TURN, SESSION))
 
 
-def test_last_turn_can_be_undone_by_its_author(town: MakeTown, run: Run) -> None:
+def test_last_turn_can_be_undone_by_its_author(chats: MakeChats, run: Run) -> None:
     installed("commands")
 
-    async def story(town: Town) -> list[Any]:
-        await town.say("boss", "hello", "group")
-        await town.say("bob", "hello", "group")
-        return [await town.say("bob", text, "group") for text in ("/undo", "/new", "/stop")]
+    async def story(chats: Chats) -> list[Any]:
+        await chats.say("boss", "hello", "group")
+        await chats.say("bob", "hello", "group")
+        return [await chats.say("bob", text, "group") for text in ("/undo", "/new", "/stop")]
 
-    undone, new, stopped = run(town(Slow, model=["hi", "hi bob"], **GROUP), story)
+    undone, new, stopped = run(chats(Slow, model=["hi", "hi bob"], **GROUP), story)
     assert undone == "Removed the last turn (“hello”) from the conversation."
     assert new.startswith(SESSION)
     assert stopped == "Nothing is running."
 
 
-def test_undo_is_refused_while_another_members_message_is_queued(town: MakeTown, run: Run) -> None:
+def test_undo_is_refused_while_another_members_message_is_queued(
+    chats: MakeChats, run: Run
+) -> None:
     """Bob's own turn runs, ann's message waits behind it, and /undo would hit ann's turn."""
     installed("commands")
 
-    async def story(town: Town) -> list[Any]:
-        bob = await working(town, "bob")
-        ann = await town.begin("ann", "hello", "group")
-        told = await town.say("bob", "/undo", "group")
-        slow(town).go_on.set()
+    async def story(chats: Chats) -> list[Any]:
+        bob = await working(chats, "bob")
+        ann = await chats.begin("ann", "hello", "group")
+        told = await chats.say("bob", "/undo", "group")
+        slow(chats).go_on.set()
         return [told, await bob, await ann]
 
-    told, *answers = run(town(Slow, model=[*WORK, "hi ann"], **GROUP), story)
+    told, *answers = run(chats(Slow, model=[*WORK, "hi ann"], **GROUP), story)
     assert told.startswith(TURN)
     assert answers == ["worked", "hi ann"]
 
 
 def test_session_owner_is_known_after_a_restart(
-    town: MakeTown, run: Run, harness: Callable[..., Harness]
+    chats: MakeChats, run: Run, harness: Callable[..., Harness]
 ) -> None:
     installed("commands")
 
-    async def story(town: Town) -> Any:
-        return await town.say("boss", "hello", "group")
+    async def story(chats: Chats) -> Any:
+        return await chats.say("boss", "hello", "group")
 
-    one = town(model=["hi"], **GROUP)
+    one = chats(model=["hi"], **GROUP)
     run(one, story)
     one.h.close()
-    second = Town(harness(AccessControl, home=one.h.home, model=["hi"], config=GROUP))
+    second = Chats(harness(AccessControl, home=one.h.home, model=["hi"], config=GROUP))
 
-    async def later(town: Town) -> list[Any]:
-        return [await town.say("bob", text, "group", id_=text) for text in ("/new", "/undo")]
+    async def later(chats: Chats) -> list[Any]:
+        return [await chats.say("bob", text, "group", id_=text) for text in ("/new", "/undo")]
 
     new, undo = run(second, later)
     assert new.startswith(SESSION)
@@ -169,54 +171,56 @@ def test_session_owner_is_known_after_a_restart(
 
 @pytest.mark.parametrize("more", [{}, {"private": True}])
 def test_all_commands_are_allowed_in_a_private_chat(
-    town: MakeTown, run: Run, more: dict[str, Any]
+    chats: MakeChats, run: Run, more: dict[str, Any]
 ) -> None:
     installed("commands")
     chat = "bob" if not more else "room"
 
-    async def story(town: Town) -> list[Any]:
-        await town.say("bob", "hello", chat, **more)
-        return [await town.say("bob", text, chat, **more) for text in ("/title x", "/new")]
+    async def story(chats: Chats) -> list[Any]:
+        await chats.say("bob", "hello", chat, **more)
+        return [await chats.say("bob", text, chat, **more) for text in ("/title x", "/new")]
 
-    title, new = run(town(model=["hi"], **GROUP), story)
+    title, new = run(chats(model=["hi"], **GROUP), story)
     assert title == "Title: x"
     assert new.startswith("New session.")
 
 
-def test_commands_for_everyone_are_answered_during_another_turn(town: MakeTown, run: Run) -> None:
+def test_commands_for_everyone_are_answered_during_another_turn(chats: MakeChats, run: Run) -> None:
     installed("commands")
 
-    async def asked(town: Town) -> list[Any]:
-        answer = await working(town, "boss")
-        told = [await town.say("bob", text, "group") for text in ("/whoami", "/queue")]
-        slow(town).go_on.set()
+    async def asked(chats: Chats) -> list[Any]:
+        answer = await working(chats, "boss")
+        told = [await chats.say("bob", text, "group") for text in ("/whoami", "/queue")]
+        slow(chats).go_on.set()
         await answer
         return told
 
-    assert run(town(Slow, model=WORK, **GROUP), asked) == [
+    assert run(chats(Slow, model=WORK, **GROUP), asked) == [
         "fake:bob in chat group",
         "0 messages are queued.",
     ]
 
 
 @pytest.mark.parametrize("text", ["K7QMX 1", "/approve K7QMX", "1", "Once"])
-def test_forwarded_message_does_not_answer_a_question(town: MakeTown, run: Run, text: str) -> None:
+def test_forwarded_message_does_not_answer_a_question(
+    chats: MakeChats, run: Run, text: str
+) -> None:
     """An admin passes on what somebody else wrote, while a question is open."""
 
-    async def story(town: Town) -> list[Any]:
-        await town.say("boss", "hello")
-        answer = await town.begin("ann", "launch it", "group")
-        question = await town.until("boss", "For fake:ann")
+    async def story(chats: Chats) -> list[Any]:
+        await chats.say("boss", "hello")
+        answer = await chats.begin("ann", "launch it", "group")
+        question = await chats.until("boss", "For fake:ann")
         code = question.text.split()[-2]
-        reply_to = town.delivered(question)
+        reply_to = chats.delivered(question)
         forwarded = text.replace("K7QMX", code)
-        passed_on = await town.begin("boss", forwarded, forwarded="Eve", reply_to=reply_to)
-        denied = await town.say("boss", f"{code} deny")
+        passed_on = await chats.begin("boss", forwarded, forwarded="Eve", reply_to=reply_to)
+        denied = await chats.say("boss", f"{code} deny")
         await passed_on
         return [denied, await answer]
 
     model = ["hi", calls("launch", target="x"), "done", "what?", "what?"]
-    one = town(model=model, **GROUP)
+    one = chats(model=model, **GROUP)
     denied, _ = run(one, story)
     assert denied == "Denied."
     assert one.h.hooks["tool"] == []
@@ -231,9 +235,9 @@ def test_forwarded_message_does_not_answer_a_question(town: MakeTown, run: Run, 
     ],
 )
 def test_command_without_audience_is_for_admins_in_a_group(
-    town: MakeTown, run: Run, user: str, chat: str, answer: str
+    chats: MakeChats, run: Run, user: str, chat: str, answer: str
 ) -> None:
-    async def story(town: Town) -> Any:
-        return await town.say(user, "/undeclared", chat)
+    async def story(chats: Chats) -> Any:
+        return await chats.say(user, "/undeclared", chat)
 
-    assert run(town(Slow, **GROUP), story) == answer
+    assert run(chats(Slow, **GROUP), story) == answer

@@ -1,4 +1,4 @@
-"""The page of people: who waits, who is known, invitations and devices."""
+"""The page of people: pairing requests, known people, invitations and devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hookline_hookspecs.web import (
     WebServer,
 )
 
-from .conftest import MakeTown, Town, code_in
+from .conftest import Chats, MakeChats, code_in
 
 
 class Listener(Plugin[NoConfig]):
@@ -60,13 +60,13 @@ class Listener(Plugin[NoConfig]):
         return int(device != "gone")
 
 
-Make = Callable[..., tuple[Town, PageClient]]
+Make = Callable[..., tuple[Chats, PageClient]]
 
 
 @pytest.fixture
-def at(town: MakeTown) -> Make:
-    def make(**access: Any) -> tuple[Town, PageClient]:
-        made = town(Listener, model=["hi"], config={"listener": {}}, **access)
+def make_site(chats: MakeChats) -> Make:
+    def make(**access: Any) -> tuple[Chats, PageClient]:
+        made = chats(Listener, model=["hi"], config={"listener": {}}, **access)
         return made, PageClient(made.h)
 
     return make
@@ -85,23 +85,23 @@ def listener(h: Harness) -> Listener:
     return h.plugin(Listener)
 
 
-def test_waiting_person_is_let_in_and_may_write(at: Make) -> None:
-    town, site = at(admins=["fake:boss"])
+def test_waiting_person_is_let_in_and_may_write(make_site: Make) -> None:
+    chats, site = make_site(admins=["fake:boss"])
     assert "No one is waiting" in site.text(site.get("/people"))
-    code = code_in(town.h.run(town.say("ann", "hello")))
+    code = code_in(chats.h.run(chats.say("ann", "hello")))
     row = table(site.get("/people"), "Pending requests").rows[0]
     assert row.cells[0] == "fake:ann"
     let_in = row.actions[0]
     assert let_in.fields == {"code": code}
     assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann can write now."
     assert people(site) == {"fake:boss": "admin", "fake:ann": "member"}
-    assert town.h.run(town.say("ann", "hello")) == "hi"
+    assert chats.h.run(chats.say("ann", "hello")) == "hi"
     assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
     assert "let in as member by web:owner" in site.text(site.get("/people/log"))
 
 
-def test_person_can_be_made_admin_blocked_and_removed(at: Make) -> None:
-    town, site = at(admins=["fake:boss"])
+def test_person_can_be_made_admin_blocked_and_removed(make_site: Make) -> None:
+    chats, site = make_site(admins=["fake:boss"])
     mia = {"person": "web:mia"}
     site.post("/people/approve", mia)
     site.post("/people/approve", {**mia, "role": "admin"})
@@ -113,12 +113,12 @@ def test_person_can_be_made_admin_blocked_and_removed(at: Make) -> None:
     assert site.post("/people/approve", mia).tone == "warning"
     assert site.post("/people/forget", mia).tone == "good"
     assert "web:mia" not in people(site)
-    assert listener(town.h).out == ["web:mia", "web:mia"]
+    assert listener(chats.h).out == ["web:mia", "web:mia"]
     assert site.post("/people/forget", mia).tone == "warning"
 
 
-def test_operator_cannot_remove_themselves_or_config_entries(at: Make) -> None:
-    _, site = at(admins=["fake:boss", "web:owner"])
+def test_operator_cannot_remove_themselves_or_config_entries(make_site: Make) -> None:
+    _, site = make_site(admins=["fake:boss", "web:owner"])
     for person in ("web:owner", "fake:boss"):
         for path in ("/people/block", "/people/forget"):
             assert site.post(path, {"person": person}).tone == "bad"
@@ -129,8 +129,8 @@ def test_operator_cannot_remove_themselves_or_config_entries(at: Make) -> None:
         assert refused.value.status == 400
 
 
-def test_invitation_is_shown_once_and_a_wrong_name_is_returned(at: Make) -> None:
-    _, site = at(admins=["fake:boss"])
+def test_invitation_is_shown_once_and_a_wrong_name_is_returned(make_site: Make) -> None:
+    _, site = make_site(admins=["fake:boss"])
     view = site.post("/people/invite", {"name": "mia", "role": "person"})
     assert "http://x/login#mia-person-web:owner" in site.text(view)
     for name in ("", "a b"):
@@ -154,24 +154,24 @@ def test_browser_has_a_readable_name(agent: str, name: str) -> None:
     assert browser_name(agent) == name
 
 
-def test_browser_can_be_logged_out(at: Make) -> None:
-    town, site = at(admins=["fake:boss"])
+def test_browser_can_be_logged_out(make_site: Make) -> None:
+    chats, site = make_site(admins=["fake:boss"])
     rows = table(site.get("/people"), "Signed-in browsers").rows
     assert rows[0].cells[2] == "Firefox (this one)"
     action = rows[1].actions[0]
     assert site.post(action.path, dict(action.fields)) == Redirect("/people", "Signed out.")
     assert site.post("/people/log-out", {"device": "gone"}).tone == "warning"
-    assert listener(town.h).out == ["device-2", "gone"]
+    assert listener(chats.h).out == ["device-2", "gone"]
 
 
-def test_log_lists_decisions_without_message_text(at: Make) -> None:
-    _, site = at(admins=["fake:boss"])
+def test_log_lists_decisions_without_message_text(make_site: Make) -> None:
+    _, site = make_site(admins=["fake:boss"])
     rows = table(site.get("/people"), "Recent activity").rows
     assert [row.cells[2] for row in rows] == ["POST /plugins/shell/off"]
 
 
-def test_page_is_for_the_operator_and_viewing_writes_nothing(at: Make) -> None:
-    _, site = at(admins=["fake:boss"], allow=["fake:*"])
+def test_page_is_for_the_operator_and_viewing_writes_nothing(make_site: Make) -> None:
+    _, site = make_site(admins=["fake:boss"], allow=["fake:*"])
     before = site.stored()
     for path in ("/people", "/people/log", "/people?from=50"):
         site.get(path, OPERATOR)

@@ -1,4 +1,4 @@
-"""What must hold for every list and every text."""
+"""Properties of every list and every text."""
 
 from __future__ import annotations
 

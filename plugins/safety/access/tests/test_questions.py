@@ -1,4 +1,4 @@
-"""Approvals: only an admin answers, in a chat of the admin's own."""
+"""Approvals: only admins answer, in a chat of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookline.testing import calls
 from hookline_hookspecs import GatewayHost, Plugin, Reply, WorkDistribution, hookimpl
 from support.matrices import sampled
 
-from .conftest import COMMAND, LAUNCH, Launcher, MakeTown, Run, Town, installed
+from .conftest import COMMAND, LAUNCH, Chats, Launcher, MakeChats, Run, installed
 
 BOSS = {"admins": ["fake:boss"], "allow": ["fake:*"]}
 WITH = pytest.mark.parametrize("approvals", [True, False], ids=["with approvals", "alone"])
@@ -26,11 +26,11 @@ def code_of(question: Reply) -> str:
     return question.text.split()[-2]
 
 
-async def asked(town: Town) -> tuple[Reply, Any]:
+async def asked(chats: Chats) -> tuple[Reply, Any]:
     """The admin says hello, ann wants to launch: the question, and ann's answer to come."""
-    await town.say("boss", "hello")
-    answer = await town.begin("ann", "launch it", "group")
-    return await town.until("boss", "For fake:ann"), answer
+    await chats.say("boss", "hello")
+    answer = await chats.begin("ann", "launch it", "group")
+    return await chats.until("boss", "For fake:ann"), answer
 
 
 HOW: dict[str, Callable[[str], str]] = {
@@ -44,13 +44,13 @@ HOW: dict[str, Callable[[str], str]] = {
 
 @WITH
 @sampled("how", HOW)
-def test_admin_approves_a_call(town: MakeTown, run: Run, how: str, approvals: bool) -> None:
-    async def story(town: Town) -> list[Any]:
-        question, answer = await asked(town)
-        told = await town.say("boss", HOW[how](code_of(question)))
+def test_admin_approves_a_call(chats: MakeChats, run: Run, how: str, approvals: bool) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        question, answer = await asked(chats)
+        told = await chats.say("boss", HOW[how](code_of(question)))
         return [question, told, await answer]
 
-    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    one = chats(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     question, told, answer = run(one, story)
     assert (told, answer) == ("Allowed: once.", "done")
     assert question.choices == ("Once", "This session", "Always", "Deny")
@@ -65,12 +65,12 @@ def test_admin_approves_a_call(town: MakeTown, run: Run, how: str, approvals: bo
 
 @WITH
 @pytest.mark.parametrize("typed", ["{} 4", "{} deny", "/deny {}", "/answer {} no"])
-def test_admin_denies_a_call(town: MakeTown, run: Run, typed: str, approvals: bool) -> None:
-    async def story(town: Town) -> list[Any]:
-        question, answer = await asked(town)
-        return [await town.say("boss", typed.format(code_of(question))), await answer]
+def test_admin_denies_a_call(chats: MakeChats, run: Run, typed: str, approvals: bool) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        question, answer = await asked(chats)
+        return [await chats.say("boss", typed.format(code_of(question))), await answer]
 
-    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    one = chats(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     assert run(one, story) == ["Denied.", "done"]
     assert one.h.hooks["tool"] == []
 
@@ -81,7 +81,7 @@ def test_admin_denies_a_call(town: MakeTown, run: Run, typed: str, approvals: bo
     [("{} 1", "Allowed: once.", 1), ("{} 2", "Denied.", 0), ("/deny {}", "Denied.", 0)],
 )
 def test_question_takes_one_answer(
-    town: MakeTown,
+    chats: MakeChats,
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
     typed: str,
@@ -89,31 +89,31 @@ def test_question_takes_one_answer(
     runs: int,
     approvals: bool,
 ) -> None:
-    async def story(town: Town) -> list[Any]:
-        question, answer = await asked(town)
+    async def story(chats: Chats) -> list[Any]:
+        question, answer = await asked(chats)
         assert question.choices == ("Once", "Deny")
         code = code_of(question)
         lasting = [f"/answer {code} {word}" for word in ("always", "3", "session")]
-        refused = [await town.say("boss", text) for text in lasting]
+        refused = [await chats.say("boss", text) for text in lasting]
         assert refused == [f"Write /answer {code} and once or deny."] * 3
-        return [await town.say("boss", typed.format(code)), await answer]
+        return [await chats.say("boss", typed.format(code)), await answer]
 
     monkeypatch.setattr(Launcher, "once", True)
-    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    one = chats(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     assert run(one, story) == [told, "done"]
     assert len(one.h.hooks["tool"]) == runs
 
 
-def test_button_answers_a_question(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> list[Any]:
-        question, answer = await asked(town)
-        pressed = await town.say("boss", "Once", reply_to=town.delivered(question))
+def test_button_answers_a_question(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        question, answer = await asked(chats)
+        pressed = await chats.say("boss", "Once", reply_to=chats.delivered(question))
         return [pressed, await answer]
 
-    assert run(town(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
+    assert run(chats(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
 
 
-def test_button_pressed_before_the_message_is_recorded_answers(town: MakeTown, run: Run) -> None:
+def test_button_pressed_before_the_message_is_recorded_answers(chats: MakeChats, run: Run) -> None:
     """Where another process has shown it: here one process plays both."""
 
     class Divides(Plugin):
@@ -132,40 +132,40 @@ def test_button_pressed_before_the_message_is_recorded_answers(town: MakeTown, r
 
         def replied(self, channel: str, chat_id: str) -> None: ...
 
-    async def story(town: Town) -> list[Any]:
-        await town.h.aopen()
-        send = town.h.channel.send
+    async def story(chats: Chats) -> list[Any]:
+        await chats.h.aopen()
+        send = chats.h.channel.send
 
         async def slowly(reply: Reply) -> Any:
             sent = await send(reply)
             await asyncio.sleep(1.7 if reply.choices else 0)
             return sent
 
-        town.h.channel.send = slowly  # type: ignore[method-assign]
-        question, answer = await asked(town)
-        pressed = await town.say("boss", "Once", reply_to=town.delivered(question), kind="press")
+        chats.h.channel.send = slowly  # type: ignore[method-assign]
+        question, answer = await asked(chats)
+        pressed = await chats.say("boss", "Once", reply_to=chats.delivered(question), kind="press")
         return [pressed, await answer]
 
-    one = town(Divides, model=["hi", *LAUNCH], **BOSS)
+    one = chats(Divides, model=["hi", *LAUNCH], **BOSS)
     assert run(one, story) == ["Allowed: once.", "done"]
 
 
 @WITH
-def test_only_admins_answer_a_question(town: MakeTown, run: Run, approvals: bool) -> None:
-    async def story(town: Town) -> list[Any]:
-        question, answer = await asked(town)
+def test_only_admins_answer_a_question(chats: MakeChats, run: Run, approvals: bool) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        question, answer = await asked(chats)
         code = code_of(question)
         refused = [
-            await town.say("eve", f"{code} 1"),
-            await town.say("eve", f"/answer {code} once", "boss"),
-            await town.say("ann", f"/approve {code}", "group"),
-            await town.say("eve", "Once", "boss", reply_to=town.delivered(question)),
+            await chats.say("eve", f"{code} 1"),
+            await chats.say("eve", f"/answer {code} once", "boss"),
+            await chats.say("ann", f"/approve {code}", "group"),
+            await chats.say("eve", "Once", "boss", reply_to=chats.delivered(question)),
         ]
         open_still = not answer.done()
-        await town.say("boss", f"{code} 4")
+        await chats.say("boss", f"{code} 4")
         return [refused, open_still, await answer]
 
-    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    one = chats(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     refused, open_still, answer = run(one, story)
     told = ["Only an admin may answer this. Nothing was changed."] * 4
     told[1] = "Only an admin can use /answer here. Nothing was changed."
@@ -175,16 +175,16 @@ def test_only_admins_answer_a_question(town: MakeTown, run: Run, approvals: bool
     assert one.h.hooks["tool"] == []
 
 
-def test_author_of_the_turn_may_deny_but_not_approve(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> list[Any]:
-        _question, answer = await asked(town)
+def test_author_of_the_turn_may_deny_but_not_approve(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        _question, answer = await asked(chats)
         return [
-            await town.say("ann", "/approve", "group"),
-            await town.say("ann", "/deny", "group"),
+            await chats.say("ann", "/approve", "group"),
+            await chats.say("ann", "/deny", "group"),
             await answer,
         ]
 
-    one = town(*beside(True), model=["hi", *LAUNCH], **BOSS)
+    one = chats(*beside(True), model=["hi", *LAUNCH], **BOSS)
     approve, deny, answer = run(one, story)
     assert approve == "This question is asked elsewhere; it is approved where it is shown."
     assert (deny, answer) == ("Denied.", "done")
@@ -195,119 +195,119 @@ VAGUE = ["1", "once", "yes", "{} yes", "{} 5", "{}", "x {} 1", "Once", "{} 1 2",
 
 
 @sampled("typed", VAGUE)
-def test_vague_message_of_an_admin_approves_nothing(town: MakeTown, run: Run, typed: str) -> None:
-    async def story(town: Town) -> Any:
-        question, answer = await asked(town)
-        said = await town.say("boss", typed.format(code_of(question)))
+def test_vague_message_of_an_admin_approves_nothing(chats: MakeChats, run: Run, typed: str) -> None:
+    async def story(chats: Chats) -> Any:
+        question, answer = await asked(chats)
+        said = await chats.say("boss", typed.format(code_of(question)))
         open_still = not answer.done()
-        await town.say("boss", f"{code_of(question)} 4")
+        await chats.say("boss", f"{code_of(question)} 4")
         return said, open_still, await answer
 
     model = ["hi", LAUNCH[0], "an ordinary message", LAUNCH[1]]
-    said, open_still, answer = run(town(*beside(True), model=model, **BOSS), story)
+    said, open_still, answer = run(chats(*beside(True), model=model, **BOSS), story)
     assert (said, open_still, answer) == ("an ordinary message", True, "done")
 
 
-def test_late_answer_gets_an_error_sentence(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> Any:
-        question, answer = await asked(town)
+def test_late_answer_gets_an_error_sentence(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> Any:
+        question, answer = await asked(chats)
         code = code_of(question)
-        await town.say("boss", f"{code} 4")
+        await chats.say("boss", f"{code} 4")
         await answer
-        return await town.say("boss", f"/answer {code} once")
+        return await chats.say("boss", f"/answer {code} once")
 
-    late = run(town(model=["hi", *LAUNCH], **BOSS), story)
+    late = run(chats(model=["hi", *LAUNCH], **BOSS), story)
     assert late.endswith("is open; it may have been answered.")
 
 
 @WITH
 def test_call_is_denied_without_a_reachable_admin(
-    town: MakeTown, run: Run, approvals: bool
+    chats: MakeChats, run: Run, approvals: bool
 ) -> None:
-    async def story(town: Town) -> Any:
-        return await town.say("ann", "launch it")
+    async def story(chats: Chats) -> Any:
+        return await chats.say("ann", "launch it")
 
-    one = town(*beside(approvals), model=LAUNCH, **BOSS)
+    one = chats(*beside(approvals), model=LAUNCH, **BOSS)
     assert run(one, story) == "done"
     assert one.h.hooks["tool"] == []
     assert "No admin can be reached, so launch was refused." in [n.text for n in one.h.notices]
 
 
 @WITH
-def test_unanswered_question_denies_the_call(town: MakeTown, run: Run, approvals: bool) -> None:
-    async def story(town: Town) -> Any:
-        await town.say("boss", "hello")
-        return await town.say("ann", "launch it")
+def test_unanswered_question_denies_the_call(chats: MakeChats, run: Run, approvals: bool) -> None:
+    async def story(chats: Chats) -> Any:
+        await chats.say("boss", "hello")
+        return await chats.say("ann", "launch it")
 
-    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS, timeout=0.05)
+    one = chats(*beside(approvals), model=["hi", *LAUNCH], **BOSS, timeout=0.05)
     assert run(one, story) == "done"
     assert one.h.hooks["tool"] == []
 
 
 def test_failure_while_asking_denies_the_call(
-    town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch
+    chats: MakeChats, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story(town: Town) -> Any:
-        await town.say("boss", "hello")
+    async def story(chats: Chats) -> Any:
+        await chats.say("boss", "hello")
         from hookline_access.questions import AdminQuestions
 
         monkeypatch.setattr(AdminQuestions, "show", lambda *_, **__: 1 / 0)
-        return await town.say("ann", "launch it")
+        return await chats.say("ann", "launch it")
 
-    one = town(*beside(True), model=["hi", *LAUNCH], **BOSS)
+    one = chats(*beside(True), model=["hi", *LAUNCH], **BOSS)
     assert run(one, story) == "done"
     assert one.h.hooks["tool"] == []
 
 
-def test_always_grant_covers_the_same_call_of_the_same_person(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> Any:
-        question, answer = await asked(town)
-        await town.say("boss", f"{code_of(question)} always")
+def test_always_grant_covers_the_same_call_of_the_same_person(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> Any:
+        question, answer = await asked(chats)
+        await chats.say("boss", f"{code_of(question)} always")
         await answer
-        return await town.say("ann", "launch it", "group"), len(town.in_chat("boss"))
+        return await chats.say("ann", "launch it", "group"), len(chats.in_chat("boss"))
 
-    one = town(*beside(True), model=["hi", *LAUNCH, *LAUNCH], **BOSS)
+    one = chats(*beside(True), model=["hi", *LAUNCH, *LAUNCH], **BOSS)
     assert run(one, story) == ("done", 3)
     assert len(one.h.hooks["tool"]) == 2
 
 
-def test_admin_is_asked_in_the_chat_of_the_call(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> Any:
-        answer = await town.begin("boss", "launch it")
-        await town.until("boss", "Allow launch?")
-        return await town.say("boss", "1"), await answer
+def test_admin_is_asked_in_the_chat_of_the_call(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> Any:
+        answer = await chats.begin("boss", "launch it")
+        await chats.until("boss", "Allow launch?")
+        return await chats.say("boss", "1"), await answer
 
-    assert run(town(*beside(True), model=LAUNCH, **BOSS), story) == ("Allowed: once.", "done")
+    assert run(chats(*beside(True), model=LAUNCH, **BOSS), story) == ("Allowed: once.", "done")
 
 
-def test_sub_agent_call_is_approved_like_one_of_its_person(town: MakeTown, run: Run) -> None:
+def test_sub_agent_call_is_approved_like_one_of_its_person(chats: MakeChats, run: Run) -> None:
     class Parent(Plugin):
         @hookimpl
         async def pre_prompt(self, ctx: Any, turn: Any) -> None:
             if turn.session.kind == "chat" and turn.inbound.user_id == "ann":
                 await ctx.host.run_turn("launch it", parent=ctx)
 
-    async def story(town: Town) -> Any:
-        question, answer = await asked(town)
-        await town.say("boss", f"{code_of(question)} 1")
+    async def story(chats: Chats) -> Any:
+        question, answer = await asked(chats)
+        await chats.say("boss", f"{code_of(question)} 1")
         return await answer
 
-    one = town(*beside(True), Parent, model=["hi", *LAUNCH, "all done"], **BOSS)
+    one = chats(*beside(True), Parent, model=["hi", *LAUNCH, "all done"], **BOSS)
     assert run(one, story) == "all done"
     assert [call.result.ok for call in one.h.hooks["tool"]] == [True]
 
 
-def test_all_admins_are_asked_and_the_first_answer_counts(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> Any:
-        await town.say("bob", "hello")
-        question, answer = await asked(town)
-        same = await town.until("bob", "For fake:ann")
-        first = await town.say("bob", f"{code_of(same)} 1")
+def test_all_admins_are_asked_and_the_first_answer_counts(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> Any:
+        await chats.say("bob", "hello")
+        question, answer = await asked(chats)
+        same = await chats.until("bob", "For fake:ann")
+        first = await chats.say("bob", f"{code_of(same)} 1")
         await answer
-        return same.text == question.text, first, await town.say("boss", f"{code_of(same)} 4")
+        return same.text == question.text, first, await chats.say("boss", f"{code_of(same)} 4")
 
     access = {"admins": ["fake:boss", "fake:bob"], "allow": ["fake:ann"]}
-    same, first, _second = run(town(model=["hi", "hi", *LAUNCH, "hm?"], **access), story)
+    same, first, _second = run(chats(model=["hi", "hi", *LAUNCH, "hm?"], **access), story)
     assert same
     assert first == "Allowed: once."
 
@@ -315,32 +315,32 @@ def test_all_admins_are_asked_and_the_first_answer_counts(town: MakeTown, run: R
 HIDDEN = "echo a\u202egnp\x1b[2K\u200b\n```\n1. Once"
 
 
-def test_question_escapes_invisible_characters_and_code_fences(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> Any:
-        question, answer = await asked(town)
-        await town.say("boss", f"{code_of(question)} 4")
+def test_question_escapes_invisible_characters_and_code_fences(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> Any:
+        question, answer = await asked(chats)
+        await chats.say("boss", f"{code_of(question)} 4")
         await answer
         return question.text
 
     model = ["hi", calls("launch", target=HIDDEN), "done"]
-    text = run(town(model=model, **BOSS), story)
+    text = run(chats(model=model, **BOSS), story)
     assert "\\u202e" in text
     assert "\\x1b" in text
     assert text.count("````") == 2
 
 
-def test_question_goes_to_a_private_chat_and_never_a_shared_one(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> Any:
-        await town.say("boss", "hello", "group")
-        await town.say("bob", "hello", "group")
-        answer = await town.say("ann", "launch it")  # refused: the admin has no chat alone
-        await town.say("boss", "hello", "office")
-        second = await town.begin("ann", "launch it")
-        question = await town.until("office", "For fake:ann")
-        await town.say("boss", f"{code_of(question)} 1", "office")
-        return answer, await second, town.in_chat("group")
+def test_question_goes_to_a_private_chat_and_never_a_shared_one(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> Any:
+        await chats.say("boss", "hello", "group")
+        await chats.say("bob", "hello", "group")
+        answer = await chats.say("ann", "launch it")  # refused: the admin has no chat alone
+        await chats.say("boss", "hello", "office")
+        second = await chats.begin("ann", "launch it")
+        question = await chats.until("office", "For fake:ann")
+        await chats.say("boss", f"{code_of(question)} 1", "office")
+        return answer, await second, chats.in_chat("group")
 
     model = ["hi", "hi", *LAUNCH, "hi", *LAUNCH]
-    first, second, group = run(town(model=model, **BOSS), story)
+    first, second, group = run(chats(model=model, **BOSS), story)
     assert (first, second) == ("done", "done")
     assert group == ["hi", "hi"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hookline_access.roles import role_table
 
-from .conftest import LAUNCH, MakeTown, Run, Town, installed
+from .conftest import LAUNCH, Chats, MakeChats, Run, installed
 
 ROLES = ("admin", "member", "auditor")
 LISTS = {"admins": ["fake:admin"], "allow": ["fake:member"], "auditors": ["fake:auditor"]}
@@ -30,10 +30,10 @@ def test_roles_and_actions_of_the_table_are_known() -> None:
 
 
 @pytest.mark.parametrize("role", [*ROLES, "stranger"])
-def test_channel_permissions_match_the_table(town: MakeTown, run: Run, role: str) -> None:
-    async def story(town: Town) -> None:
+def test_channel_permissions_match_the_table(chats: MakeChats, run: Run, role: str) -> None:
+    async def story(chats: Chats) -> None:
         said = {
-            text: await town.say(role, text) or ""
+            text: await chats.say(role, text) or ""
             for text in ("/whoami", "/insights", "/pair", "/plugins", "hello")
         }
         known = role != "stranger"
@@ -45,48 +45,50 @@ def test_channel_permissions_match_the_table(town: MakeTown, run: Run, role: str
         for text in ("/pair", "/plugins", "hello"):
             assert said[text].startswith(NOTHING_ELSE) is (role == "auditor"), text
 
-    run(town(installed("insights"), model=["hi"], **LISTS), story)
+    run(chats(installed("insights"), model=["hi"], **LISTS), story)
 
 
-def test_auditor_is_refused_in_groups_and_for_forwarded_messages(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> None:
-        answer = await town.say("auditor", "/insights", chat="group")
+def test_auditor_is_refused_in_groups_and_for_forwarded_messages(
+    chats: MakeChats, run: Run
+) -> None:
+    async def story(chats: Chats) -> None:
+        answer = await chats.say("auditor", "/insights", chat="group")
         assert "only in a private chat" in (answer or "")
-        assert "auditor" in (await town.say("auditor", "/whoami", chat="group") or "")
-        forwarded = await town.say("auditor", "/insights", forwarded=True)
+        assert "auditor" in (await chats.say("auditor", "/whoami", chat="group") or "")
+        forwarded = await chats.say("auditor", "/insights", forwarded=True)
         assert (forwarded or "").startswith(NOTHING_ELSE)
 
-    run(town(installed("insights"), **LISTS), story)
+    run(chats(installed("insights"), **LISTS), story)
 
 
-def test_auditor_cannot_approve(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> None:
-        await town.say("admin", "hello")
-        launch = await town.begin("member", "launch it")
-        shown = await town.until("admin", "For fake:member")
+def test_auditor_cannot_approve(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> None:
+        await chats.say("admin", "hello")
+        launch = await chats.begin("member", "launch it")
+        shown = await chats.until("admin", "For fake:member")
         code = shown.text.split()[-2]
         for text in ("1", f"/answer {code} once", f"/approve {code}", "Once"):
-            answer = await town.say("auditor", text, reply_to=town.delivered(shown))
+            answer = await chats.say("auditor", text, reply_to=chats.delivered(shown))
             assert (answer or "").startswith(NOTHING_ELSE)
         assert not launch.done()
-        await town.say("admin", "Deny", reply_to=town.delivered(shown))
+        await chats.say("admin", "Deny", reply_to=chats.delivered(shown))
         await launch
 
-    run(town(model=["hi", *LAUNCH], **LISTS), story)
+    run(chats(model=["hi", *LAUNCH], **LISTS), story)
 
 
-def test_name_in_two_lists_gets_the_lower_role(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> None:
-        assert (await town.say("x", "hello") or "").startswith(NOTHING_ELSE)
-        assert (await town.say("y", "hello") or "").startswith(NOTHING_ELSE)
+def test_name_in_two_lists_gets_the_lower_role(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> None:
+        assert (await chats.say("x", "hello") or "").startswith(NOTHING_ELSE)
+        assert (await chats.say("y", "hello") or "").startswith(NOTHING_ELSE)
 
     lists = {"admins": ["fake:x"], "allow": ["fake:*"], "auditors": ["fake:x", "fake:y"]}
-    made = town(**lists)
+    made = chats(**lists)
     run(made, story)
 
 
-def test_pairing_command_makes_and_revokes_an_auditor(town: MakeTown, run: Run) -> None:
-    made = town(admins=["fake:boss"], model=["hi"])
+def test_pairing_command_makes_and_revokes_an_auditor(chats: MakeChats, run: Run) -> None:
+    made = chats(admins=["fake:boss"], model=["hi"])
     assert made.h.cli("pairing approve fake:ann --admin --auditor").exit_code == 2
     done = made.h.cli("pairing approve fake:ann --auditor")
     assert "and nothing else" in done.stdout
@@ -94,9 +96,9 @@ def test_pairing_command_makes_and_revokes_an_auditor(town: MakeTown, run: Run) 
         (line.split()[0], line.split()[1])
         for line in made.h.cli("pairing list").stdout.splitlines()
     ]
-    assert (run(made, lambda town: town.say("ann", "hello")) or "").startswith(NOTHING_ELSE)
+    assert (run(made, lambda chats: chats.say("ann", "hello")) or "").startswith(NOTHING_ELSE)
     assert made.h.cli("pairing revoke fake:ann").exit_code == 0
-    answer = run(made, lambda town: town.say("ann", "hello"))
+    answer = run(made, lambda chats: chats.say("ann", "hello"))
     assert not (answer or "").startswith(NOTHING_ELSE)
 
 

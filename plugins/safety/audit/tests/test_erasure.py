@@ -26,7 +26,7 @@ def test_erased_chat_is_unreadable_and_still_verifies(worked: Home) -> None:
 
 
 def worked_key(home: Home) -> str:
-    """The pseudonym of no chat."""
+    """The pseudonym of the chat."""
     keys = home.sql("SELECT chat FROM audit_keys")
     return str(keys[0]["chat"])
 

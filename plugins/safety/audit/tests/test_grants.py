@@ -1,4 +1,4 @@
-"""What ``audit grants`` prints, on a real server: the gateways' role adds rows and changes none."""
+"""The statements of ``audit grants`` on a real server: the gateway role can only add rows."""
 
 from __future__ import annotations
 

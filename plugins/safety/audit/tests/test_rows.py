@@ -1,4 +1,4 @@
-"""What is recorded of a turn, and what is not."""
+"""The audit rows of a turn."""
 
 from __future__ import annotations
 

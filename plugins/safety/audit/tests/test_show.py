@@ -1,4 +1,4 @@
-"""Questions of an auditor, each in one command, and exports."""
+"""``audit show``: questions of an auditor, and exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that can be moved, and what was told."""
+"""A clock that can be moved, and the events of the signal ``budget``."""
 
 from __future__ import annotations
 

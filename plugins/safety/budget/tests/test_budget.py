@@ -1,4 +1,4 @@
-"""Which tokens count, when a turn is ended, and the texts."""
+"""Which tokens count, when a turn ends, and the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person, a model whose tool does what the test says, and a workspace to look at."""
+"""A person, a workspace, and a model whose tool runs a function of the test."""
 
 # Names here are bytes, which pathlib does not take.
 # ruff: noqa: PTH101, PTH103, PTH108, PTH115, PTH118, PTH120, PTH123, PTH208
@@ -60,8 +60,8 @@ def tree_of(root: Path) -> Tree:
     return found
 
 
-class Desk:
-    """A chat on a workspace; another desk on the same home is another process or chat."""
+class WorkspaceChat:
+    """A chat on a workspace; another chat on the same home is another process or chat."""
 
     def __init__(self, make: Callable[..., Harness], home: Path, work: Path, **options: Any):
         work.mkdir(parents=True, exist_ok=True)
@@ -120,18 +120,18 @@ def undo_of(answer: str) -> str:
 
 
 @pytest.fixture
-def make_desk(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., Desk]:
+def make_chat(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., WorkspaceChat]:
     """Makes desks, by default all on one home and one workspace."""
 
-    def make(**options: Any) -> Desk:
+    def make(**options: Any) -> WorkspaceChat:
         home = options.pop("home", tmp_path / "home")
         work = options.pop("work", tmp_path / "work")
-        return Desk(harness, home, work, **options)
+        return WorkspaceChat(harness, home, work, **options)
 
     return make
 
 
 @pytest.fixture
-def desk(make_desk: Callable[..., Desk]) -> Desk:
-    """A desk with the default settings."""
-    return make_desk()
+def chat(make_chat: Callable[..., WorkspaceChat]) -> WorkspaceChat:
+    """A chat with the default settings."""
+    return make_chat()

@@ -1,4 +1,4 @@
-"""A rewind of the conversation, alone or with the files; and what ``/undo`` says of files."""
+"""A rewind of the conversation, alone or with the files; the note of ``/undo`` about files."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from hookline.testing import calls
 from hookline_checkpoints import Checkpoints
 from hookline_hookspecs import Conversations
 
-from .conftest import Desk, Hands, undo_of
+from .conftest import Hands, WorkspaceChat, undo_of
 
 HASH = "^([0-9a-f]{10})  "
 
 
-def _three(desk: Desk) -> list[str]:
+def _three(chat: WorkspaceChat) -> list[str]:
     """Three turns, the last two of which write; the hashes before those, oldest first."""
-    desk.put("n.txt", "0")
-    desk.harness.model.steps.append("Hello.")
-    desk.say("greet")
+    chat.put("n.txt", "0")
+    chat.harness.model.steps.append("Hello.")
+    chat.say("greet")
     for number in "12":
-        desk.turn(f"Step {number}", lambda number=number: desk.put("n.txt", number))
-    return desk.hashes()[::-1]
+        chat.turn(f"Step {number}", lambda number=number: chat.put("n.txt", number))
+    return chat.hashes()[::-1]
 
 
-def _said(desk: Desk) -> list[str]:
+def _said(chat: WorkspaceChat) -> list[str]:
     """What the person has said, as the next request holds it."""
-    desk.harness.model.steps.append("ok")
-    desk.say("next")
-    texts = [m.text for m in desk.harness.model.last.messages if m.role == "user" and m.text]
+    chat.harness.model.steps.append("ok")
+    chat.say("next")
+    texts = [m.text for m in chat.harness.model.last.messages if m.role == "user" and m.text]
     return [text.split("\n")[0] for text in texts]
 
 
@@ -42,60 +42,60 @@ def _said(desk: Desk) -> list[str]:
     ],
 )
 def test_person_chooses_between_files_and_conversation(
-    desk: Desk, answer: str, content: str, said: list[str]
+    chat: WorkspaceChat, answer: str, content: str, said: list[str]
 ) -> None:
-    first, _ = _three(desk)
-    desk.harness.answers.append(answer)
-    told = desk.say(f"/rewind {first}").text
-    (question,) = desk.harness.questions
+    first, _ = _three(chat)
+    chat.harness.answers.append(answer)
+    told = chat.say(f"/rewind {first}").text
+    (question,) = chat.harness.questions
     assert question.choices[-1] == "Cancel"
     assert "before “Step 1”" in question.text
     assert "loses 2 turns" in question.preview
-    assert (desk.work / "n.txt").read_text() == content
-    assert _said(desk) == said
+    assert (chat.work / "n.txt").read_text() == content
+    assert _said(chat) == said
     assert ("Nothing was put back." in told) == (answer == "Cancel")
     assert ("Removed from the conversation: 2 turns." in told) == ("onversation" in answer)
 
 
-def test_rewind_argument_skips_the_question(desk: Desk) -> None:
-    _, second = _three(desk)
-    told = desk.rewind(f"{second} both")
-    assert not desk.harness.questions
-    assert (desk.work / "n.txt").read_text() == "1"
-    desk.rewind(f"{undo_of(told)} files")
-    assert (desk.work / "n.txt").read_text() == "2"
-    assert _said(desk) == ["greet", "Step 1", "next"]
-    assert "not in this conversation" in desk.rewind(f"{second} conversation")
+def test_rewind_argument_skips_the_question(chat: WorkspaceChat) -> None:
+    _, second = _three(chat)
+    told = chat.rewind(f"{second} both")
+    assert not chat.harness.questions
+    assert (chat.work / "n.txt").read_text() == "1"
+    chat.rewind(f"{undo_of(told)} files")
+    assert (chat.work / "n.txt").read_text() == "2"
+    assert _said(chat) == ["greet", "Step 1", "next"]
+    assert "not in this conversation" in chat.rewind(f"{second} conversation")
 
 
-def test_rewind_restores_files_if_no_one_can_be_asked(desk: Desk) -> None:
-    first, _ = _three(desk)
-    desk.say(f"/rewind {first}", approve="no")
-    assert not desk.harness.questions
-    assert (desk.work / "n.txt").read_text() == "0"
+def test_rewind_restores_files_if_no_one_can_be_asked(chat: WorkspaceChat) -> None:
+    first, _ = _three(chat)
+    chat.say(f"/rewind {first}", approve="no")
+    assert not chat.harness.questions
+    assert (chat.work / "n.txt").read_text() == "0"
 
 
-def test_dismissed_question_restores_nothing(desk: Desk) -> None:
-    first, _ = _three(desk)
-    answer = desk.say(f"/rewind {first}").text  # nobody answers, as after Esc
+def test_dismissed_question_restores_nothing(chat: WorkspaceChat) -> None:
+    first, _ = _three(chat)
+    answer = chat.say(f"/rewind {first}").text  # nobody answers, as after Esc
     assert answer.startswith("Nothing was put back.")
     assert f"/rewind {first} files" in answer
-    assert (desk.work / "n.txt").read_text() == "2"
+    assert (chat.work / "n.txt").read_text() == "2"
 
 
-def test_checkpoint_of_another_session_names_that_session(desk: Desk) -> None:
-    first, _ = _three(desk)
-    answer = desk.say(f"/rewind {first} both", session="other").text
+def test_checkpoint_of_another_session_names_that_session(chat: WorkspaceChat) -> None:
+    first, _ = _three(chat)
+    answer = chat.say(f"/rewind {first} both", session="other").text
     assert "/resume test goes there first" in answer
-    assert (desk.work / "n.txt").read_text() == "2"
+    assert (chat.work / "n.txt").read_text() == "2"
 
 
-def test_undo_says_how_to_restore_the_files(desk: Desk) -> None:
-    _, second = _three(desk)
-    answer = desk.say("/undo").text
+def test_undo_says_how_to_restore_the_files(chat: WorkspaceChat) -> None:
+    _, second = _three(chat)
+    answer = chat.say("/undo").text
     assert answer.endswith(f"/rewind {second} files puts them back.")
-    desk.rewind(f"{second} files")
-    assert (desk.work / "n.txt").read_text() == "1"
+    chat.rewind(f"{second} files")
+    assert (chat.work / "n.txt").read_text() == "1"
 
 
 @pytest.mark.parametrize(
@@ -110,16 +110,16 @@ def test_undo_says_how_to_restore_the_files(desk: Desk) -> None:
     ],
 )
 def test_completion_offers_hashes_with_time_and_title(
-    desk: Desk, typed: str, offered: list[str]
+    chat: WorkspaceChat, typed: str, offered: list[str]
 ) -> None:
-    hashes = _three(desk)
-    commands = desk.harness.plugin(Checkpoints).host.services[Conversations].commands()
+    hashes = _three(chat)
+    commands = chat.harness.plugin(Checkpoints).host.services[Conversations].commands()
     complete = next(one.complete for one in commands if one.name == "/rewind")
-    found = desk.harness.run(complete("test", typed.format(*hashes)))
+    found = chat.harness.run(complete("test", typed.format(*hashes)))
     assert [text for text, _ in found] == [text.format(*hashes) for text in offered]
     if typed == "":
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d, before “Step 2”", found[0][1])
-    assert desk.harness.run(complete("another", "")) == []
+    assert chat.harness.run(complete("another", "")) == []
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_completion_offers_hashes_with_time_and_title(
     ],
 )
 def test_rewind_on_a_network_channel_needs_approval(
-    desk: Desk, args: str, answer: str | None, content: str, told: str
+    chat: WorkspaceChat, args: str, answer: str | None, content: str, told: str
 ) -> None:
-    desk.put("n.txt", "0")
-    Hands.todo = staticmethod(lambda: desk.put("n.txt", "1"))
-    h = desk.harness
+    chat.put("n.txt", "0")
+    Hands.todo = staticmethod(lambda: chat.put("n.txt", "1"))
+    h = chat.harness
     h.model.steps += [calls("act"), "done"]
 
     async def talk() -> str:
@@ -154,7 +154,7 @@ def test_rewind_on_a_network_channel_needs_approval(
         return str((await channel.replies(3))[-1].text)
 
     assert told in h.run(talk())
-    assert (desk.work / "n.txt").read_text() == content
+    assert (chat.work / "n.txt").read_text() == content
     (question,) = h.questions
     assert (question.kind, question.choices) == ("approval", ("Once", "Deny"))
     assert question.call is not None

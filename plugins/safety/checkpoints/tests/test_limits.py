@@ -1,4 +1,4 @@
-"""How many checkpoints are kept, for how long, and in how much room; and whose they are."""
+"""Limits of number, age and size of checkpoints, and which chat they belong to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hookline_checkpoints import Checkpoints
 from hookline_hookspecs import Context, Job, Plugin, tool
 from hookline_hookspecs.plugin import NoConfig
 
-from .conftest import Desk, Hands
+from .conftest import Hands, WorkspaceChat
 
 DAY = 86_400.0
 
@@ -30,86 +30,86 @@ class Boss(Plugin[NoConfig]):
         return (await ctx.host.run_turn("the part of it", parent=ctx)).reply
 
 
-def room(desk: Desk) -> int:
+def room(chat: WorkspaceChat) -> int:
     """Bytes of the store's objects."""
-    objects = desk.home / "checkpoints/store/objects"
+    objects = chat.home / "checkpoints/store/objects"
     return sum(path.stat().st_size for path in objects.rglob("*") if path.is_file())
 
 
-def git(desk: Desk, *words: str) -> str:
-    command = ["git", f"--git-dir={desk.home}/checkpoints/store", *words]
+def git(chat: WorkspaceChat, *words: str) -> str:
+    command = ["git", f"--git-dir={chat.home}/checkpoints/store", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def work_off(desk: Desk) -> None:
+def work_off(chat: WorkspaceChat) -> None:
     """Run the plugin's job."""
     jobs: list[Job] = []
-    desk.harness.plugin(Checkpoints).register_jobs(jobs.append)
-    desk.harness.run(jobs[0].run())  # type: ignore[arg-type]
+    chat.harness.plugin(Checkpoints).register_jobs(jobs.append)
+    chat.harness.run(jobs[0].run())  # type: ignore[arg-type]
 
 
-def test_only_newest_checkpoints_are_kept(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk(config={"max_snapshots": 3})
+def test_only_newest_checkpoints_are_kept(make_chat: Callable[..., WorkspaceChat]) -> None:
+    chat = make_chat(config={"max_snapshots": 3})
     for number in range(6):
-        desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
-    assert [line.split()[-1] for line in desk.rewind().splitlines()[1:]] == ["5", "4", "3"]
-    assert len(git(desk, "for-each-ref", "refs/checkpoints").splitlines()) == 3
-    desk.rewind(desk.hashes()[2])
-    assert (desk.work / "a").read_text() == "2"
+        chat.turn(f"turn {number}", lambda number=number: chat.put("a", f"{number}"))
+    assert [line.split()[-1] for line in chat.rewind().splitlines()[1:]] == ["5", "4", "3"]
+    assert len(git(chat, "for-each-ref", "refs/checkpoints").splitlines()) == 3
+    chat.rewind(chat.hashes()[2])
+    assert (chat.work / "a").read_text() == "2"
 
 
-def test_twenty_checkpoints_are_kept_by_default(desk: Desk) -> None:
+def test_twenty_checkpoints_are_kept_by_default(chat: WorkspaceChat) -> None:
     for number in range(22):
-        desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
-    assert len(desk.hashes()) == 20
+        chat.turn(f"turn {number}", lambda number=number: chat.put("a", f"{number}"))
+    assert len(chat.hashes()) == 20
 
 
-def test_checkpoints_are_dropped_after_seven_days(desk: Desk, clock: Clock) -> None:
-    desk.turn("old", lambda: desk.put("a", os.urandom(50_000)))
-    desk.turn("older than nothing", lambda: desk.put("a", "1"))
-    old = desk.hashes()
+def test_checkpoints_are_dropped_after_seven_days(chat: WorkspaceChat, clock: Clock) -> None:
+    chat.turn("old", lambda: chat.put("a", os.urandom(50_000)))
+    chat.turn("older than nothing", lambda: chat.put("a", "1"))
+    old = chat.hashes()
     clock.ahead(6.9 * DAY)
-    work_off(desk)
-    assert desk.hashes() == old
+    work_off(chat)
+    assert chat.hashes() == old
     clock.ahead(7.1 * DAY)
-    assert desk.hashes() == []
-    assert "There is no checkpoint" in desk.rewind(old[0])
-    work_off(desk)
-    assert room(desk) == 0
-    desk.turn("new", lambda: desk.put("a", "2"))
-    desk.rewind(desk.hashes()[0])
-    assert (desk.work / "a").read_text() == "1"
+    assert chat.hashes() == []
+    assert "There is no checkpoint" in chat.rewind(old[0])
+    work_off(chat)
+    assert room(chat) == 0
+    chat.turn("new", lambda: chat.put("a", "2"))
+    chat.rewind(chat.hashes()[0])
+    assert (chat.work / "a").read_text() == "1"
 
 
 @pytest.mark.slow
-def test_store_stays_within_its_size(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk(config={"max_store_mb": 1})
+def test_store_stays_within_its_size(make_chat: Callable[..., WorkspaceChat]) -> None:
+    chat = make_chat(config={"max_store_mb": 1})
     contents = [os.urandom(300_000) for _ in range(8)]
     for number, content in enumerate(contents):
-        desk.put("a", content)
-        desk.turn(f"turn {number}")
-        assert room(desk) <= 1_350_000
-    work_off(desk)
-    assert room(desk) <= 1_000_000
-    hashes = desk.hashes()
+        chat.put("a", content)
+        chat.turn(f"turn {number}")
+        assert room(chat) <= 1_350_000
+    work_off(chat)
+    assert room(chat) <= 1_000_000
+    hashes = chat.hashes()
     assert 1 <= len(hashes) <= 3
-    desk.put("a", "last")
-    desk.rewind(hashes[-1])
-    assert (desk.work / "a").read_bytes() == contents[-len(hashes)]
+    chat.put("a", "last")
+    chat.rewind(hashes[-1])
+    assert (chat.work / "a").read_bytes() == contents[-len(hashes)]
 
 
-def test_dropped_checkpoint_is_deleted_from_disk(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk(config={"max_snapshots": 1})
-    desk.put("a", "the first content of all")
+def test_dropped_checkpoint_is_deleted_from_disk(make_chat: Callable[..., WorkspaceChat]) -> None:
+    chat = make_chat(config={"max_snapshots": 1})
+    chat.put("a", "the first content of all")
     oid = git_hash("the first content of all")
-    desk.turn("one", lambda: desk.put("a", "1"))
-    objects = git(desk, "cat-file", "--batch-check", "--batch-all-objects")
+    chat.turn("one", lambda: chat.put("a", "1"))
+    objects = git(chat, "cat-file", "--batch-check", "--batch-all-objects")
     assert oid in objects
-    desk.turn("two", lambda: desk.put("a", "2"))
-    work_off(desk)
-    assert oid not in git(desk, "cat-file", "--batch-check", "--batch-all-objects")
-    desk.rewind(desk.hashes()[0])
-    assert (desk.work / "a").read_text() == "1"
+    chat.turn("two", lambda: chat.put("a", "2"))
+    work_off(chat)
+    assert oid not in git(chat, "cat-file", "--batch-check", "--batch-all-objects")
+    chat.rewind(chat.hashes()[0])
+    assert (chat.work / "a").read_text() == "1"
 
 
 def git_hash(text: str) -> str:
@@ -119,22 +119,22 @@ def git_hash(text: str) -> str:
 
 
 @pytest.mark.slow
-def test_many_turns_leave_few_files_in_the_store(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk(config={"max_snapshots": 2})
+def test_many_turns_leave_few_files_in_the_store(make_chat: Callable[..., WorkspaceChat]) -> None:
+    chat = make_chat(config={"max_snapshots": 2})
     for number in range(40):
-        desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
-    assert len(list((desk.home / "checkpoints/store/objects").rglob("*.pack"))) <= 31
+        chat.turn(f"turn {number}", lambda number=number: chat.put("a", f"{number}"))
+    assert len(list((chat.home / "checkpoints/store/objects").rglob("*.pack"))) <= 31
 
 
-def test_pruning_is_skipped_during_a_snapshot(desk: Desk) -> None:
+def test_pruning_is_skipped_during_a_snapshot(chat: WorkspaceChat) -> None:
     """A snapshot under way shares the lock that pruning takes alone: it is left for later."""
-    desk.turn("one", lambda: desk.put("a", "1"))
-    with (desk.home / "checkpoints/lock").open("rb") as held:
+    chat.turn("one", lambda: chat.put("a", "1"))
+    with (chat.home / "checkpoints/lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
-        packs = set((desk.home / "checkpoints/store/objects/pack").iterdir())
-        desk.turn("two", lambda: desk.put("a", "2"))
-        assert packs <= set((desk.home / "checkpoints/store/objects/pack").iterdir())
-    assert len(desk.hashes()) == 2
+        packs = set((chat.home / "checkpoints/store/objects/pack").iterdir())
+        chat.turn("two", lambda: chat.put("a", "2"))
+        assert packs <= set((chat.home / "checkpoints/store/objects/pack").iterdir())
+    assert len(chat.hashes()) == 2
 
 
 # Chats
@@ -150,59 +150,61 @@ async def talk(channel: FakeChannel, *said: tuple[str, str]) -> list[str]:
 
 
 def test_checkpoints_of_another_chat_cannot_be_reached(
-    make_desk: Callable[..., Desk], tmp_path: Path
+    make_chat: Callable[..., WorkspaceChat], tmp_path: Path
 ) -> None:
-    desk = make_desk()
-    desk.put("a", "0")
-    desk.turn("mine", lambda: desk.put("a", "1"))
-    (mine,) = desk.hashes()
-    channel = desk.harness.channel
-    answers = desk.harness.run(
+    chat = make_chat()
+    chat.put("a", "0")
+    chat.turn("mine", lambda: chat.put("a", "1"))
+    (mine,) = chat.hashes()
+    channel = chat.harness.channel
+    answers = chat.harness.run(
         talk(channel, ("c", "/rewind"), ("c", f"/rewind {mine}"), ("c", f"/rewind diff {mine}"))
     )
     assert "no checkpoint in this chat" in answers[0]
     assert f"There is no checkpoint {mine} in this chat" in answers[1]
     assert f"There is no checkpoint {mine} in this chat" in answers[2]
-    assert (desk.work / "a").read_text() == "1"
+    assert (chat.work / "a").read_text() == "1"
 
 
-def test_network_chat_rewinds_its_own_workspace(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk()
+def test_network_chat_rewinds_its_own_workspace(make_chat: Callable[..., WorkspaceChat]) -> None:
+    chat = make_chat()
     steps: list[Any] = [calls("act"), "done"]
-    desk.harness.model.steps += steps
+    chat.harness.model.steps += steps
     made: list[Path] = []
 
     def act() -> None:
-        for folder in (desk.home / "chats").glob("fake/*/work"):
+        for folder in (chat.home / "chats").glob("fake/*/work"):
             (folder / "made").write_text("x")
             made.append(folder)
-        (desk.work / "made").write_text("x")
+        (chat.work / "made").write_text("x")
 
     Hands.todo = staticmethod(act)
-    channel = desk.harness.channel
+    channel = chat.harness.channel
 
     async def work() -> list[str]:
         answers = await talk(channel, ("c", "make it"), ("c", "/rewind"))
         hash_ = answers[1].splitlines()[1].split()[0]
-        desk.harness.answers[:] = ["Once"]
+        chat.harness.answers[:] = ["Once"]
         await channel.say(f"/rewind {hash_}", chat="c")
         return [*answers, (await channel.replies(3))[-1].text]
 
-    answers = desk.harness.run(asyncio.wait_for(work(), 60))
+    answers = chat.harness.run(asyncio.wait_for(work(), 60))
     assert answers[0] == "done"
     assert "make it" in answers[1]
     assert "1 file removed" in answers[2]
-    folder = made[0] if made else desk.work
+    folder = made[0] if made else chat.work
     assert not (folder / "made").exists()
 
 
-def test_sub_agent_writes_are_in_checkpoints_of_the_chat(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk(plugins=(Boss,))
-    desk.put("a", "0")
-    Hands.todo = staticmethod(lambda: desk.put("a", "1"))
-    desk.harness.model.steps += [calls("hand_over"), calls("act"), "part done", "all done"]
-    assert desk.say("the whole").text == "all done"
-    (line,) = desk.rewind().splitlines()[1:]
+def test_sub_agent_writes_are_in_checkpoints_of_the_chat(
+    make_chat: Callable[..., WorkspaceChat],
+) -> None:
+    chat = make_chat(plugins=(Boss,))
+    chat.put("a", "0")
+    Hands.todo = staticmethod(lambda: chat.put("a", "1"))
+    chat.harness.model.steps += [calls("hand_over"), calls("act"), "part done", "all done"]
+    assert chat.say("the whole").text == "all done"
+    (line,) = chat.rewind().splitlines()[1:]
     assert line.endswith("the part of it")
-    desk.rewind(line.split()[0])
-    assert (desk.work / "a").read_text() == "0"
+    chat.rewind(line.split()[0])
+    assert (chat.work / "a").read_text() == "0"

@@ -1,4 +1,4 @@
-"""Whatever is done to a folder, a rewind puts back what was there, and undoing it what came."""
+"""A rewind restores any state of a folder, and its undo the state before the rewind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from .conftest import Desk, undo_of
+from .conftest import WorkspaceChat, undo_of
 
 NAMES = ["a", "b", "a/c", "a/c/d", "b/e", "f g/h\ni", "\udcff/-x", ".gitattributes"]
 MODES = [0o644, 0o755, 0o600, 0o444, 0o640, 0o700, 0o777]
@@ -69,8 +69,8 @@ def clear(work: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def module_desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One desk for all examples, so that each finds what the one before left in the store."""
+def module_chat(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One chat for all examples, so that each finds what the one before left in the store."""
     from hookline.testing import Harness
 
     made: list[Any] = []
@@ -80,7 +80,7 @@ def module_desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return made[-1]
 
     folder = tmp_path_factory.mktemp("properties")
-    yield Desk(make, folder / "home", folder / "work")
+    yield WorkspaceChat(make, folder / "home", folder / "work")
     for harness in made:
         harness.close()
 
@@ -92,22 +92,22 @@ def module_desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @example([("write", "a/c/d", b"one\n")], [[("delete", "a"), ("link", "a", "..")]], 0)
 @example([("folder", "a/c/d")], [[("delete", "a")], [("write", "a", b"")]], 1)
 def test_rewind_and_its_undo_restore_any_folder_exactly(
-    module_desk: Desk, before: list[Any], turns: list[list[Any]], chosen: int
+    module_chat: WorkspaceChat, before: list[Any], turns: list[list[Any]], chosen: int
 ) -> None:
-    desk = module_desk
-    clear(desk.work)
+    chat = module_chat
+    clear(chat.work)
     for operation in before:
-        apply(desk.work, operation)
+        apply(chat.work, operation)
     were, hashes = [], []
     for todo in turns:
-        were.append(desk.tree)
-        outcome = desk.turn("turn", lambda todo=todo: [apply(desk.work, one) for one in todo])
-        assert desk.warnings(outcome) == []
-        hashes.append(desk.hashes()[0])
-    after = desk.tree
+        were.append(chat.tree)
+        outcome = chat.turn("turn", lambda todo=todo: [apply(chat.work, one) for one in todo])
+        assert chat.warnings(outcome) == []
+        hashes.append(chat.hashes()[0])
+    after = chat.tree
     number = chosen % len(turns)
-    answer = desk.rewind(hashes[number])
-    assert desk.tree == were[number]
+    answer = chat.rewind(hashes[number])
+    assert chat.tree == were[number]
     assert "Left as it is" not in answer
-    desk.rewind(undo_of(answer))
-    assert desk.tree == after
+    chat.rewind(undo_of(answer))
+    assert chat.tree == after

@@ -1,4 +1,4 @@
-"""Tools that keep failing: the note, and the end of an unattended turn."""
+"""Repeated failures: the note for the model, and the end of an unattended turn."""
 
 from __future__ import annotations
 

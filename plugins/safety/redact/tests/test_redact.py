@@ -1,4 +1,4 @@
-"""The plugin in the core: what is learnt, and what leaves."""
+"""The plugin in the core: learnt texts and replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is replaced, by what, and what is left alone."""
+"""Which texts are replaced, and by what."""
 
 from __future__ import annotations
 

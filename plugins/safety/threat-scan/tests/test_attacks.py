@@ -1,4 +1,4 @@
-"""Every attack of ``data/`` is refused, in every language, under every disguise."""
+"""The attacks of ``data/`` are refused in every language and disguise."""
 
 from __future__ import annotations
 

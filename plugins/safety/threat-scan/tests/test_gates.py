@@ -1,4 +1,4 @@
-"""The guards ``pre_learn`` and ``pre_read``, as other plugins use them."""
+"""The hooks ``pre_learn`` and ``pre_read`` through other plugins."""
 
 from __future__ import annotations
 

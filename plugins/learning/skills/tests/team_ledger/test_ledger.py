@@ -1,4 +1,4 @@
-"""What counts for somebody who trusts certain keys."""
+"""Which entries count for a member who trusts certain keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long files are cut, and how the room is shared."""
+"""How long files are cut, and how the limit is shared."""
 
 from __future__ import annotations
 

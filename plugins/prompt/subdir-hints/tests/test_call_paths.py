@@ -1,4 +1,4 @@
-"""Which paths a call touches, told from its arguments."""
+"""Which paths a call touches, by its arguments."""
 
 from __future__ import annotations
 

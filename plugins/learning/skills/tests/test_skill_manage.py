@@ -1,4 +1,4 @@
-"""``skill_manage``: what the agent may write, what is refused, and that nothing is lost."""
+"""``skill_manage``: writes by the agent, refusals, and versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What guards are told of a snapshot: whether it holds all that a git command can throw away."""
+"""Whether a snapshot covers everything that a git command can throw away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Ask, Checkpoints, Context, Plugin, ToolCall, hookimpl
 
-from .conftest import Desk
+from .conftest import WorkspaceChat
 
 
 class Guard(Plugin):
@@ -32,33 +32,33 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
 
 
-def holds(desk: Desk) -> bool:
+def holds(chat: WorkspaceChat) -> bool:
     """What the service says in a new turn."""
     Guard.found.clear()
-    desk.turn("go")
+    chat.turn("go")
     (found,) = Guard.found
     return found
 
 
 @pytest.fixture
-def repository(make_desk: Callable[..., Desk]) -> Desk:
+def repository(make_chat: Callable[..., WorkspaceChat]) -> WorkspaceChat:
     """A workspace that is a repository with a file."""
-    desk = make_desk(plugins=(Guard,))
-    git(desk.work, "init", "-q")
-    desk.put("a", "1")
-    desk.put("sub/b", "1")
-    git(desk.work, "add", ".")
-    git(desk.work, "commit", "-qm", "x")
-    return desk
+    chat = make_chat(plugins=(Guard,))
+    git(chat.work, "init", "-q")
+    chat.put("a", "1")
+    chat.put("sub/b", "1")
+    git(chat.work, "add", ".")
+    git(chat.work, "commit", "-qm", "x")
+    return chat
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_snapshot_covers_a_repository(repository: Desk, version: str) -> None:
+def test_snapshot_covers_a_repository(repository: WorkspaceChat, version: str) -> None:
     git(repository.work, "update-index", "--index-version", version)
     assert holds(repository)
 
 
-def test_snapshot_covers_what_was_written_in_the_same_turn(repository: Desk) -> None:
+def test_snapshot_covers_what_was_written_in_the_same_turn(repository: WorkspaceChat) -> None:
     def work() -> Any:
         repository.put("new", "made in this turn")
 
@@ -71,7 +71,7 @@ def test_snapshot_covers_what_was_written_in_the_same_turn(repository: Desk) -> 
     assert (repository.work / "new").read_text() == "made in this turn"
 
 
-def test_snapshot_does_not_cover_tracked_excluded_files(repository: Desk) -> None:
+def test_snapshot_does_not_cover_tracked_excluded_files(repository: WorkspaceChat) -> None:
     repository.put(".env", "KEY=1")
     assert holds(repository), "git does not know it"
     git(repository.work, "add", "-f", ".env")
@@ -83,7 +83,7 @@ def test_snapshot_does_not_cover_tracked_excluded_files(repository: Desk) -> Non
     assert not holds(repository)
 
 
-def test_snapshot_covers_a_nested_repository(repository: Desk) -> None:
+def test_snapshot_covers_a_nested_repository(repository: WorkspaceChat) -> None:
     inner = repository.work / "inner"
     inner.mkdir()
     git(inner, "init", "-q")
@@ -96,25 +96,25 @@ def test_snapshot_covers_a_nested_repository(repository: Desk) -> None:
 
 
 def test_snapshot_of_a_subfolder_does_not_cover_the_repository(
-    make_desk: Callable[..., Desk], tmp_path: Path
+    make_chat: Callable[..., WorkspaceChat], tmp_path: Path
 ) -> None:
     (tmp_path / "whole").mkdir()
     git(tmp_path / "whole", "init", "-q")
-    desk = make_desk(plugins=(Guard,), work=tmp_path / "whole" / "part")
-    desk.put("a", "1")
-    assert not holds(desk)
+    chat = make_chat(plugins=(Guard,), work=tmp_path / "whole" / "part")
+    chat.put("a", "1")
+    assert not holds(chat)
 
 
-def test_snapshot_does_not_cover_an_unreadable_index(repository: Desk) -> None:
+def test_snapshot_does_not_cover_an_unreadable_index(repository: WorkspaceChat) -> None:
     (repository.work / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\x01")
     assert not holds(repository)
 
 
-def test_snapshot_does_not_cover_too_large_files(make_desk: Callable[..., Desk]) -> None:
-    desk = make_desk(plugins=(Guard,), config={"max_files": 1})
-    desk.put("a")
-    desk.put("b")
-    assert not holds(desk)
+def test_snapshot_does_not_cover_too_large_files(make_chat: Callable[..., WorkspaceChat]) -> None:
+    chat = make_chat(plugins=(Guard,), config={"max_files": 1})
+    chat.put("a")
+    chat.put("b")
+    assert not holds(chat)
 
 
 class Elsewhere(Plugin):
@@ -131,7 +131,7 @@ class Elsewhere(Plugin):
 
 
 def test_snapshot_covers_an_allowed_path_outside_the_workspace(
-    make_desk: Callable[..., Desk], tmp_path: Path
+    make_chat: Callable[..., WorkspaceChat], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     (other / "sub").mkdir(parents=True)
@@ -140,16 +140,16 @@ def test_snapshot_covers_an_allowed_path_outside_the_workspace(
     (other / ".gitignore").write_text("ignored\n")
     (tmp_path / "third").mkdir()
     (tmp_path / "third/x").write_text("1")
-    desk = make_desk(plugins=(Elsewhere,), core={"paths.allowed_roots": [str(other)]})
+    chat = make_chat(plugins=(Elsewhere,), core={"paths.allowed_roots": [str(other)]})
 
     def held(name: str, act: Callable[[], Any] = lambda: None) -> bool:
         Elsewhere.place = other / name
         Elsewhere.found.clear()
-        desk.turn("go", act)
+        chat.turn("go", act)
         return Elsewhere.found[0]
 
     assert held("a", lambda: (other / "a").write_text("2"))
-    desk.rewind(desk.hashes()[1])
+    chat.rewind(chat.hashes()[1])
     assert (other / "a").read_text() == "1"
     assert held("sub/b")
     assert not held("ignored")

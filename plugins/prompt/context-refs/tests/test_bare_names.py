@@ -17,14 +17,14 @@ PNG = base64.b64decode(
 
 
 @pytest.fixture
-def shelf(desk):
-    """A desk with a file, a folder and a secret."""
-    desk.put("src/app.py", "l1\nl2\nl3\n")
-    desk.put("with spaces.md", "spaced")
-    desk.put("odd:7", "odd")
-    desk.put("my notes/a.txt", "a")
-    desk.put(".env", "KEY=hunter2")
-    return desk
+def shelf(chat):
+    """A chat with a file, a folder and a secret."""
+    chat.put("src/app.py", "l1\nl2\nl3\n")
+    chat.put("with spaces.md", "spaced")
+    chat.put("odd:7", "odd")
+    chat.put("my notes/a.txt", "a")
+    chat.put(".env", "KEY=hunter2")
+    return chat
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_missing_file_is_reported(shelf):
     assert turn.told == ["Attached: src/app.py (3 lines)"]
 
 
-def test_existing_file_makes_a_word_a_reference(desk):
-    desk.put("property", "text")
-    assert desk("@property").items == {"@property": "text"}
+def test_existing_file_makes_a_word_a_reference(chat):
+    chat.put("property", "text")
+    assert chat("@property").items == {"@property": "text"}
 
 
 def test_bare_and_file_reference_attach_once(shelf):
@@ -116,27 +116,27 @@ def test_many_at_signs_do_not_hide_a_file(shelf):
 
 
 @pytest.mark.parametrize("reference", ["@shots/a.png", "@file:shots/a.png", '@"shots/a b.PNG"'])
-def test_picture_is_attached_to_the_message(desk, reference):
-    desk.put("shots/a.png", PNG)
-    desk.put("shots/a b.PNG", PNG)
-    turn = desk(f"what is on {reference}?")
-    blocks = desk.harness.model.last.messages[-1].blocks
+def test_picture_is_attached_to_the_message(chat, reference):
+    chat.put("shots/a.png", PNG)
+    chat.put("shots/a b.PNG", PNG)
+    turn = chat(f"what is on {reference}?")
+    blocks = chat.harness.model.last.messages[-1].blocks
     assert [base64.b64decode(b.data) for b in blocks if isinstance(b, ImageBlock)] == [PNG]
     assert list(turn.items) == [reference]
     assert "attached to the message" in turn.items[reference]
     assert turn.warnings == []
 
 
-def test_file_with_a_picture_suffix_only_is_not_attached(desk):
-    desk.put("a.png", b"\0\1\2")
-    turn = desk("@a.png and @gone.png")
+def test_file_with_a_picture_suffix_only_is_not_attached(chat):
+    chat.put("a.png", b"\0\1\2")
+    turn = chat("@a.png and @gone.png")
     assert turn.items == {}
     assert len(turn.warnings) == 1
-    assert not any(isinstance(b, ImageBlock) for b in desk.harness.model.last.messages[-1].blocks)
+    assert not any(isinstance(b, ImageBlock) for b in chat.harness.model.last.messages[-1].blocks)
 
 
-def test_picture_is_attached_once(desk):
-    desk.put("a.png", PNG)
-    desk("@a.png @file:a.png @./a.png")
-    blocks = desk.harness.model.last.messages[-1].blocks
+def test_picture_is_attached_once(chat):
+    chat.put("a.png", PNG)
+    chat("@a.png @file:a.png @./a.png")
+    blocks = chat.harness.model.last.messages[-1].blocks
     assert sum(isinstance(b, ImageBlock) for b in blocks) == 1

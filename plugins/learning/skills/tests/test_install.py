@@ -1,4 +1,4 @@
-"""Installing: from folders, archives and git, and everything that is refused."""
+"""Installing from folders, archives and git, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a turn is worth a review for skills, and what the review is told."""
+"""When a turn makes a review for skills due, and the reviewer's instruction."""
 
 from __future__ import annotations
 
