@@ -1,1 +1,1 @@
-"""Calls plugins: hooks by kind, deadlines, isolation, signals."""
+"""Calls plugins' hooks with deadlines and isolation, and sends signals."""

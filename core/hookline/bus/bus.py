@@ -1,8 +1,8 @@
 """The event bus: the one place where core calls plugins.
 
 pluggy defines the hooks and checks registrations, and blinker notifies listeners afterwards. This
-package calls the implementations itself, so that each may be a coroutine, is isolated, timed and
-limited by its deadline, and errors can be attributed to its plugin.
+package calls the implementations itself, so that they may be coroutines, are isolated, timed and
+limited by a deadline, and errors can be attributed to their plugin.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Again: TypeAlias = Callable[[BaseException], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardFailed(Deny):
-    """Stands for the answer of a guard that failed with ``error``."""
+    """The verdict of a guard that failed with ``error``."""
 
     error: BaseException
 
@@ -170,9 +170,9 @@ class Bus(Registry):
     async def _ask_guard(
         self, impl: Implementation, ctx: Any, event: Any, again: Again | None
     ) -> Any:
-        """Return a guard's result, repeating the call for as long as ``again`` wants.
+        """Return a guard's result, repeating the call while ``again`` returns True.
 
-        A plugin that is switched off meanwhile is not asked any more.
+        A plugin that is switched off meanwhile is not called again.
         """
         kinds = (type(event), Deny) if impl.spec.rewrites else (Deny, Ask, Answer)
         result = None
@@ -271,10 +271,10 @@ class Bus(Registry):
         return [impl for impl in found if impl.plugin not in ctx.disabled]
 
     async def _step(self, impl: Implementation, ctx: Any, event: Any, *kinds: type) -> Any:
-        """Return one implementation's result, or the result that its failure counts as.
+        """Call one implementation, record a failure, and return the result.
 
         The result is one of ``kinds`` or None; for a ``collect`` hook it may also be a list, with
-        any items. For a guard that failed it is a ``GuardFailed``.
+        any items. It is ``GuardFailed`` for a guard that failed, and None for other failures.
         """
         start = perf_counter() if self.observers else 0.0
         result: Any = None
@@ -343,8 +343,9 @@ class Bus(Registry):
         except BaseException as error:
             failure = error
             # If it is the same object, the inner call failed, not the middleware.
-            meant = isinstance(error, (MiddlewareError, ProviderError))
-            if meant or not is_plugin_error(error) or any(error is one for one in inner_errors):
+            is_inner = any(error is inner_error for inner_error in inner_errors)
+            is_deliberate = isinstance(error, (MiddlewareError, ProviderError))
+            if is_deliberate or is_inner or not is_plugin_error(error):
                 raise
             self._record_failure(impl, ctx, error)
             raise MiddlewareError(impl, error) from error
@@ -367,8 +368,8 @@ class Bus(Registry):
             off = failures >= MAX_FAILURES
         if off:
             ctx.disabled.add(plugin)
-            often = f"failed {MAX_FAILURES} times in a row ({hook}: {reason})"
-            ctx.notify(f"Plugin {plugin} {often} and is off for this session.")
+            failed = f"failed {MAX_FAILURES} times in a row ({hook}: {reason})"
+            ctx.notify(f"Plugin {plugin} {failed} and is off for this session.")
         self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
 
     def _is_guard(self, plugin: str) -> bool:
@@ -381,7 +382,7 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
 
 
 def _stricter(decision: Decision[E], plugin: str, verdict: Verdict) -> Decision[E]:
-    """Return the decision with one more verdict."""
+    """Return the decision combined with another verdict."""
     before = decision.verdict
     if isinstance(before, Ask) and isinstance(verdict, Ask):
         return replace(decision, verdict=_both(before, verdict))

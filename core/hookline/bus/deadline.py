@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 SLOW_HOOK_SECONDS = 3.0
-"""Seconds after which the person is shown which plugin is slow."""
+"""Seconds after which a notice names the slow plugin."""
 
 
 class HookTimeout(Exception):

@@ -1,4 +1,4 @@
-"""One plugin's implementation of one hook, and the description of its errors."""
+"""One plugin's implementation of one hook, and how its errors are described."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..bus.deadline import HookTimeout
 from ..text import clean
 
 MAX_REASON_CHARS = 500
-"""The maximum number of characters shown of an error; the log has all of it."""
+"""Maximum length of an error in a message; the log has the whole error."""
 
 
 class PluginRefused(Exception):
@@ -26,9 +26,9 @@ class PluginRefused(Exception):
 class Implementation:
     """One plugin's implementation of one hook.
 
-    ``function`` is the plugin's method, ``call(ctx, event)`` calls it with the arguments it takes,
-    and ``place`` is the sort key for the call order of a hook's implementations. ``deadline`` is in
-    seconds, or None.
+    ``function`` is the plugin's method, and ``call(ctx, event)`` calls it with the arguments that
+    it takes. ``place`` is the sort key of the call order. ``deadline`` is in seconds; None for no
+    limit.
     """
 
     plugin: str
@@ -55,9 +55,9 @@ class MiddlewareError(Exception):
 
 
 def is_plugin_error(error: BaseException) -> bool:
-    """Return True if ``error`` is a failure of the code that raised it.
+    """Return True if ``error`` is a failure of the plugin that raised it.
 
-    False for errors that must propagate: Ctrl-C, and a cancellation that was requested.
+    False for exceptions that must propagate: Ctrl-C, and a cancellation that was requested.
     """
     if isinstance(error, asyncio.CancelledError):
         try:

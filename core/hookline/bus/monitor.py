@@ -1,9 +1,9 @@
 """Reports plugin code that blocks the event loop.
 
-Python cannot interrupt a function that does not return, so nothing is interrupted: a ``def`` hook
-that never returns blocks its process. A daemon thread notices this, logs the stack and names the
-plugin; when the code returns, the block is reported as a failure of the plugin. Under systemd, the
-gateway then stops sending ``WATCHDOG=1`` and is restarted.
+Python cannot interrupt a function that does not return: a ``def`` hook that never returns blocks
+its process. A daemon thread detects this, logs the stack and names the plugin; when the code
+returns, the block is reported as a failure of the plugin. Under systemd, a blocked gateway stops
+sending ``WATCHDOG=1`` and is restarted.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ CHECK_INTERVAL = 0.5
 """Seconds between two checks of the event loop."""
 CORE = __name__.partition(".")[0]
 MISSED_CHECKS = 2
-"""Checks in a row that the event loop does not answer before the block is logged."""
+"""Consecutive checks without an answer from the event loop after which a block is logged."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockedLoop:
     """Plugin code that blocked the event loop.
 
-    ``function`` is the name of the plugin's outermost function, such as the hook; ``location`` is
-    ``FILE:LINE`` of its innermost one. ``seconds`` is how long it blocked.
+    ``function`` is the name of the plugin's outermost function, such as the hook, and ``location``
+    the ``FILE:LINE`` in its innermost one. ``seconds`` is how long it blocked.
     """
 
     plugin: str
@@ -83,7 +83,7 @@ class BlockMonitor:
                     asked, missed = perf_counter(), 0
                     loop.call_soon_threadsafe(self._answered.set)
                     continue
-                # Checks are counted, not seconds, because a suspended process misses none.
+                # Count checks, not seconds: a process that was suspended has not missed a check.
                 missed += 1
                 if missed == MISSED_CHECKS:
                     self._examine(loop, thread_id, asked)

@@ -18,7 +18,7 @@ Deadlines: TypeAlias = Mapping[str, float | None]
 
 
 class _Manager(pluggy.PluginManager):
-    """Examines only marked methods; pluggy examines every attribute, at 1 ms per plugin."""
+    """Examines only marked methods. pluggy examines every attribute, which takes 1 ms a plugin."""
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         """The options of an implementation; None for any other attribute."""
@@ -35,7 +35,7 @@ class Registry:
         self.table: dict[str, tuple[Implementation, ...]] = dict.fromkeys(HOOKS, ())
 
     def register(self, name: str, plugin: object, rank: int) -> None:
-        """Add a plugin; a lower ``rank`` is called earlier, or later if the hook runs in reverse.
+        """Add a plugin. A lower ``rank`` is called earlier, or later if the hook runs in reverse.
 
         Implementations with ``tryfirst`` are called before all others and those with ``trylast``
         after them, on every hook.
@@ -44,7 +44,7 @@ class Registry:
             PluginRefused: a hook is misspelled, unmarked, a wrapper or takes the wrong arguments;
                 nothing of the plugin remains registered.
         """
-        _check_hooks(plugin)  # rejects all that pluggy would, with advice
+        _check_hooks(plugin)  # rejects everything that pluggy would, but says what to do
         self._manager.register(plugin, name)
         for impl in self._implementations(name, plugin, rank):
             hook = impl.spec.name
@@ -76,7 +76,7 @@ def _mark(plugin: object, attribute: str) -> Any:
 def _adapt(
     function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec
 ) -> Callable[[Any, Any], Any]:
-    """``function`` as a call of ``(ctx, event)``: implementations may take fewer arguments."""
+    """Wrap ``function`` so that it is called as ``(ctx, event)``; it may take fewer arguments."""
     names = tuple(argnames)
     if names == ("ctx", spec.event):
         return function
@@ -93,7 +93,7 @@ def _check_hooks(plugin: object) -> None:
             _check_hook(plugin, attribute, options)
         elif attribute in HOOKS and callable(getattr(type(plugin), attribute, None)):
             raise PluginRefused(
-                f"its method {attribute} has a hook's name but is not marked as one, "
+                f"its method {attribute} is named like a hook but not marked as one, "
                 f"so it would never be called; add @hookimpl above it, or rename it"
             )
 
@@ -106,8 +106,8 @@ def _check_hook(plugin: object, attribute: str, options: dict[str, Any]) -> None
         raise PluginRefused(f"unknown hook '{hook}'; {hint}")
     if options.get("wrapper") or options.get("hookwrapper"):
         raise PluginRefused(
-            f"{hook} is a pluggy wrapper, which Hookline does not call; "
-            f"use around_model or around_tool, which return middleware"
+            f"{hook} is a pluggy wrapper, which Hookline does not support; "
+            f"return middleware from around_model or around_tool instead"
         )
     function = getattr(plugin, attribute)
     parameters = inspect.signature(function).parameters.values()
@@ -116,7 +116,7 @@ def _check_hook(plugin: object, attribute: str, options: dict[str, Any]) -> None
     if unknown:
         raise PluginRefused(
             f"{hook} is called with ctx and {HOOKS[hook].event}, "
-            f"so it cannot take {unknown[0]}; the names count"
+            f"so it cannot take {unknown[0]}; arguments are passed by name"
         )
     if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
         raise PluginRefused(f"{hook} is called synchronously; write `def`")

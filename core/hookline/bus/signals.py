@@ -1,4 +1,4 @@
-"""Signals: notifications through blinker, with receivers isolated from each other."""
+"""Sends signals through blinker and isolates their receivers from each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("hookline.signals")
 class SignalHub:
     """Signals by name. A receiver is called as ``receiver(event, ctx=ctx)``.
 
-    A receiver with an attribute ``plugin`` belongs to that plugin, any other to core.
+    A receiver with an attribute ``plugin`` belongs to that plugin; all others belong to core.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class SignalHub:
         self.send("plugin_failed", PluginFailure(plugin, hook, reason, off), ctx)
 
     def send(self, name: str, event: object, ctx: Any = None) -> None:
-        """Call every receiver; one that raises is logged and the others are still called.
+        """Call every receiver. If one raises, the error is logged and the others are still called.
 
         A receiver is not called for a signal that it sends itself, directly or indirectly.
         """
@@ -83,7 +83,7 @@ class SignalHub:
 
 def _report_failure(source: str, task: asyncio.Task[Any]) -> None:
     if task.cancelled():
-        if not task.cancelling():  # nobody requested it, so it is a failure
+        if not task.cancelling():  # no cancellation was requested, so this is a failure
             _warn(source, asyncio.CancelledError())
     elif (error := task.exception()) is not None:
         _warn(source, error)

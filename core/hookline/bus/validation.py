@@ -1,4 +1,4 @@
-"""Checks the type of what plugins return, and of every field if it is a dataclass."""
+"""Checks the types of values that plugins return, and of the fields of dataclasses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def field_error(value: object) -> TypeError | None:
 
 @cache
 def _field_checks(kind: Any) -> tuple[tuple[str, TypeCheck, str], ...]:
-    """Name, check and written annotation of each field of a dataclass."""
+    """The name, check and annotation text of each field of a dataclass."""
     hints = get_type_hints(kind)
     return tuple(
         (
@@ -66,7 +66,7 @@ def _tuple_check(arguments: tuple[Any, ...]) -> TypeCheck:
     nested = {get_origin(part) for part in (arguments[0], *get_args(arguments[0]))}
     if nested & {tuple, Literal}:
         return lambda value: isinstance(value, tuple) and all(map(item, value))
-    # A history has thousands of items: only one of each type is checked.
+    # A history has thousands of items, so only one item of each type is checked.
     return lambda value: (
         isinstance(value, tuple) and all(map(item, {type(part): part for part in value}.values()))
     )
@@ -80,12 +80,12 @@ def unexpected_type(value: object, *expected: Any) -> TypeError:
 
 
 def _name(kind: Any) -> str:
-    """A type's name; a union and a description have none and stand for themselves."""
+    """A type's name; unions and descriptions have no name and are shown as they are."""
     return str(getattr(kind, "__name__", kind))
 
 
 def type_error(value: object, *kinds: type) -> TypeError | None:
-    """Return the error for a ``value`` that is none of ``kinds`` or has a wrong field, or None."""
+    """Return the error if ``value`` is none of ``kinds`` or has a wrong field; else None."""
     return field_error(value) if isinstance(value, kinds) else unexpected_type(value, *kinds)
 
 

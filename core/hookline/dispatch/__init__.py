@@ -1,1 +1,1 @@
-"""How messages get in and replies get out."""
+"""Receives messages, runs their turns and delivers replies."""

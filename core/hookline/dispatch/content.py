@@ -1,4 +1,4 @@
-"""Turns a message into the blocks of a turn: text, transcribed voice, images, files."""
+"""Converts a message into the blocks of a turn: text, transcribed voice, images and files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
-    """The user message of a turn; a number that answers the open question becomes its choice."""
+    """The user message of a turn. A number that answers the open question becomes its choice."""
     journal, question = ctx.engine.journal, ctx.state.question
     if question and 0 < inbound.received < await journal.last_delivery(ctx.state.record.id):
-        question = None  # the message was on its way before the question was there to be read
+        question = None  # the message was sent before the question was delivered
     texts, images = [text] if (text := _chosen(question, inbound.text)) else [], []
     for item in inbound.attachments:
         if isinstance(item, Audio):
@@ -46,7 +46,7 @@ async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
 
 
 def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
-    """Where a message comes from: the person, and what was forwarded or attached."""
+    """The origins of a message: the person, and what was forwarded or attached."""
     found, terminal = [*inbound.origins], inbound.channel == TERMINAL
     if inbound.user_id:
         own = TurnContext(ctx.engine, ctx.state, ctx.active, message=inbound)
@@ -62,15 +62,15 @@ def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
 
 
 async def _transcribe(ctx: TurnContext, audio: Audio) -> str:
-    words = await ctx.engine.bus.first("on_voice", ctx, audio, str)
-    if words is not None:
-        return words
+    transcript = await ctx.engine.bus.first("on_voice", ctx, audio, str)
+    if transcript is not None:
+        return transcript
     ctx.notify("The voice message could not be turned into text.")
     return f"(a voice message of {audio.duration:g} s that could not be turned into text)"
 
 
 def _chosen(question: Question | None, text: str) -> str:
-    """The choice that a number stands for while a question is open, else ``text``."""
+    """The choice with the number ``text`` if a question is open; else ``text``."""
     numbered = enumerate((*question.choices, "Other"), 1) if question and question.choices else ()
     return {str(n): choice for n, choice in numbered}.get(text.strip().rstrip("."), text)
 

@@ -1,6 +1,6 @@
-"""The path of a message: stored, checked, then run as a command or a turn.
+"""Stores and checks each message, then runs it as a command or a turn.
 
-In each chat, one message runs at a time.
+Each chat runs one message at a time.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ from .slash_commands import SlashCommands
 
 log = logging.getLogger("hookline.dispatch")
 STORE_PAUSE = 10.0
-"""Seconds after which a store that failed is tried again."""
+"""Seconds between attempts while the store is unavailable."""
 
 
 class Dispatcher:
-    """Receives messages from channels and callers and runs them to the end.
+    """Receives messages from channels and callers and processes them (service ``Conversations``).
 
-    It is the service ``Conversations``. ``recovery`` finishes what a dead process left in a
-    session, before anything new begins there.
+    ``recovery`` finishes what a dead process left in a session before anything new starts there.
     """
 
     def __init__(
@@ -62,16 +61,16 @@ class Dispatcher:
         self._lanes = Lanes()
         self.pending_files = PendingFiles(engine, self._complete)
         self._waiting: dict[tuple[str, str, str], str] = {}
-        """Inbox ids of stored messages that wait for their turn, by channel, chat and message."""
+        """Inbox ids of queued messages, by channel, chat and message id."""
         self.commands = commands.all
         self.begin = sessions.begin
         self.archive = sessions.archive
         self.reopen = sessions.reopen
 
-    # In
+    # Receiving
 
     async def receive(self, inbound: Inbound, files: Sequence[Mapping[str, Any]] = ()) -> bool:
-        """Take a channel's message: stored durably when this returns; False for a repeated one."""
+        """Store a channel's message durably and start processing it; False if it is a repeat."""
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
@@ -85,14 +84,14 @@ class Dispatcher:
         return await self._begin(inbound, inbox_id, write)
 
     async def _complete(self, inbound: Inbound, inbox_id: str) -> None:
-        """Answer a stored message whose files were fetched."""
+        """Process a stored message whose files have been fetched."""
         mine = not self._engine.work.is_shared
         await self._begin(
             inbound, inbox_id, self._engine.journal.complete_files(inbox_id, inbound, mine=mine)
         )
 
     async def _begin(self, inbound: Inbound, inbox_id: str, write: Awaitable[int | None]) -> bool:
-        """Answer a message once ``write`` has stored it; False if it was stored before."""
+        """Await ``write``, which stores a message, and process it; False if it is a repeat."""
         work = self._engine.work
         processing = self._processor.processing
         processing.add(inbox_id)
@@ -110,7 +109,7 @@ class Dispatcher:
         return bool(stored)
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:
-        """Work on a stored message of a channel and deliver the reply."""
+        """Process a channel's stored message and deliver the reply."""
         if self._outbox.channels.get(inbound.channel) is not None and self._engine.sends(
             inbound.channel
         ):
@@ -125,7 +124,7 @@ class Dispatcher:
             self._engine.bus.signals.send("settled", inbound)
 
     async def submit(self, inbound: Inbound, mode: str) -> Submission:
-        """Work on a message to its end; the caller shows the reply and marks it as delivered."""
+        """Process a message. The caller shows the reply and then marks it as delivered."""
         await self._engine.node.join()
         system = clean(inbound.system) if inbound.system else None
         inbound = replace(inbound, text=clean(inbound.text), system=system)
@@ -137,7 +136,7 @@ class Dispatcher:
         )
 
     async def _mark_delivered(self, turn: ActiveTurn) -> None:
-        """The caller of :meth:`submit` has shown the reply, and what was undelivered before it."""
+        """Record that the caller of :meth:`submit` has shown the reply and undelivered ones."""
         crash.point("after-send")
         sent = turn.outcome.sent
         reply_ids = [row["id"] for row in turn.state.pending.undelivered]
@@ -145,14 +144,14 @@ class Dispatcher:
         if sent is not None:
             reply_ids.append(sent.id)
         for reply_id in reply_ids:
-            # Not awaited: a process killed before it is stored shows the reply again.
+            # Not awaited: if the process is killed before this is stored, the reply is shown again.
             turn.track_write(self._engine.journal.close_reply(reply_id, "sent"))
         if sent is not None:
             self._engine.bus.signals.send("reply_sent", sent)
         self._processor.after_reply(turn)
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question by a button; False if there is none."""
+        """Answer a session's open question by a button press; False if none is open."""
         row = await self._engine.journal.session(session_id)
         if row is None or not row["question"]:
             return False
@@ -164,7 +163,7 @@ class Dispatcher:
         )
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a message that waits for its files or its turn; False if there is none."""
+        """Remove a message that waits for files or is queued; False if there is none."""
         if await self.pending_files.withdraw(channel, chat_id, message_id):
             return True
         inbox_id = self._waiting.pop((channel, chat_id, message_id), None)
@@ -172,13 +171,13 @@ class Dispatcher:
             await self._engine.journal.close_inbound(inbox_id, None, None)
         return inbox_id is not None
 
-    # Through
+    # Processing
 
     async def _process(self, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
-        """Check, then command or turn. One turn at a time in a chat, in the order of arrival."""
+        """Check a message and run it, one turn at a time per chat and in the order of arrival."""
         lane = self._lanes.of(inbound)
         processor = self._processor
-        # An immediate command must not wait for the guard of the message before it.
+        # An immediate command must not wait for the check of the message before it.
         async with (
             nullcontext()
             if lane.turn.locked() and processor.is_immediate(inbound.text)
@@ -189,7 +188,7 @@ class Dispatcher:
             else:
                 ctx = await processor.context_for(inbound, inbox_id)
             passed = await processor.check(ctx, inbound, inbox_id)
-        # No await between the gate and the queue: messages keep the order of their arrival.
+        # No await between the gate and the queue, so that messages keep their order of arrival.
         if isinstance(passed, Deny):
             if not isinstance(passed, GuardFailed):
                 return await processor.close(ctx, inbound, inbox_id, "denied", passed.reason)
@@ -202,10 +201,10 @@ class Dispatcher:
             async with lane.take_turn():
                 if inbox_id is not None and self._waiting.pop(key, None) is None:
                     return await processor.close(ctx, inbound, inbox_id, "denied", "")  # withdrawn
-                if isinstance(passed, Deny):  # a guard failed: answer in the message's turn
+                if isinstance(passed, Deny):  # a guard failed: reply when it is the message's turn
                     return await processor.close(ctx, inbound, inbox_id, "denied", passed.reason)
                 session_id = ctx.state.record.id
-                del ctx  # its history would stay in memory for as long as the turn
+                del ctx  # it would keep a second history in memory during the turn
                 return await self._retry_on_store_error(lane, passed, session_id, inbox_id, mode)
         finally:
             if inbox_id is not None:
@@ -225,7 +224,7 @@ class Dispatcher:
     async def _retry_on_store_error(
         self, lane: Lane, inbound: Inbound, session_id: str, inbox_id: str | None, mode: str
     ) -> ActiveTurn:
-        """Work on a network channel's message until the store works; the chat's others wait."""
+        """Retry a network channel's message while the store is unavailable."""
         again = False
         while True:
             try:
@@ -247,7 +246,7 @@ class Dispatcher:
                 lane.waiting_task = None
                 lane.is_cancelled = False
             again = True
-            # A turn that is resumed leaves its reply in the outbox.
+            # A resumed turn stores its reply in the outbox.
             self._outbox.direct.pop(inbox_id, None)
             await asyncio.sleep(STORE_PAUSE)
 
@@ -266,7 +265,7 @@ class Dispatcher:
             lane.state = state
             try:
                 await self._recovery.recover(state, mode, inbound.channel)
-                if again:  # recovery has finished what was stored of it
+                if again:  # recovery may have finished it
                     known = inbox_id not in [
                         row["id"] for row in await self._engine.journal.open_inbox()
                     ]
@@ -284,9 +283,9 @@ class Dispatcher:
     async def _store_inbound(self, state: SessionState, inbound: Inbound) -> str:
         """Store a message of :meth:`submit`; its turn waits for the write.
 
-        The session's owner does it, so that a message which still waits for the session is not
-        there for others to find. It has to survive the death of the process, not a power cut:
-        nobody is told that it was taken before the answer, whose commit is durable.
+        It is stored only once the session is owned, so that other processes do not find a message
+        that still waits for the session. The write survives a crash of the process but not a power
+        cut: the caller only sees the answer, and the commit of the answer is durable.
         """
         crash.point("after-receive")
         inbox_id, write = self._engine.journal.receive(inbound, durable=False)
@@ -299,7 +298,7 @@ class Dispatcher:
     # The running turn
 
     async def active(self, inbound: Inbound) -> ActiveTurn | None:
-        """The running turn in the session that a message belongs to."""
+        """The running turn in the session of a message, or None."""
         state = self._lanes.of(inbound).state
         if state is None and (session_id := await self._sessions.find(inbound)) is not None:
             state = self._sessions.loaded(session_id)
@@ -324,17 +323,17 @@ class Dispatcher:
         return True
 
     def queued(self, inbound: Inbound) -> int:
-        """Messages of the chat that wait for their turn."""
+        """The number of queued messages in the chat."""
         return self._lanes.of(inbound).queued
 
-    # The session of a command
+    # Changing a command's session
 
     async def end(self, ctx: PluginContext) -> None:
         """End the session of ``ctx``."""
         await self._sessions.end(ctx.base.state)
 
     async def set_model(self, ctx: PluginContext, model: str) -> None:
-        """Give the session a model of its own, if it can be used."""
+        """Set the session's model. Raises ``BadRequest`` if it cannot be used."""
         self._engine.providers.get(model)
         await self._sessions.set_model(ctx.base.state, model)
 

@@ -1,4 +1,4 @@
-"""What core does for the process that runs the channels (service ``GatewayHost``)."""
+"""Core's functions for the process that runs the channels (service ``GatewayHost``)."""
 
 from __future__ import annotations
 
@@ -33,20 +33,19 @@ class CoreGatewayHost:
     async def recover(
         self, channel: str | None = None, chat_id: str = ""
     ) -> list[asyncio.Task[Any]]:
-        """Finish everything that is left over for network channels, and delete what is old.
+        """Finish unfinished work of network channels, and delete old rows.
 
-        Call it at the process's start, and from time to time. Where work is shared, it is finished
-        one chat at a time, by whoever is to do it.
+        Call it when the process starts and then regularly. If several processes share the work,
+        each chat's work is given to one of them.
         """
         await self.engine.node.join()
         if channel is not None:
             return await self._finish_left_over(channel, chat_id)
         await self.dispatcher.pending_files.recover()
         await self.engine.work.finish_left_over(partial(self._finish_left_over, None, ""))
-        for network in [
-            one for one in self.outbox.channels if one.network and self.engine.sends(one.name)
-        ]:
-            self.engine.background.start(self.outbox.deliver_all(network.name))
+        for sender in list(self.outbox.channels):
+            if sender.network and self.engine.sends(sender.name):
+                self.engine.background.start(self.outbox.deliver_all(sender.name))
         await self.engine.journal.prune()
         return []
 
@@ -56,7 +55,7 @@ class CoreGatewayHost:
             await self._resume_turns(channel, chat_id, tasks)
             await self._answer_messages(channel, chat_id, tasks)
         except StoreError:
-            if channel is None or not tasks:  # else whoever waits for them looks again
+            if channel is None or not tasks:  # otherwise the caller awaits them and tries again
                 raise
         return tasks
 
@@ -80,7 +79,7 @@ class CoreGatewayHost:
                 answer = self.dispatcher.answer_stored(row["inbound"], row["id"])
                 tasks.append(self.engine.background.start(answer))
             elif channel is not None and row["id"] not in self.recovery.processor.processing:
-                raise StoreError("another process has an earlier message of the chat.")
+                raise StoreError("another process is working on an earlier message of the chat.")
 
     async def _resume_session(self, session_id: str) -> None:
         async with self.sessions.lock(session_id):
@@ -91,7 +90,7 @@ class CoreGatewayHost:
             await self.outbox.deliver(state.record.channel, state.record.chat_id)
 
     async def fetch_files(self, channel: str, fetch: FetchFiles) -> None:
-        """Complete the channel's messages that wait for files by ``fetch``, from now on."""
+        """Use ``fetch`` from now on to complete the channel's messages that wait for files."""
         await self.dispatcher.pending_files.fetch(channel, fetch)
 
     async def finish(self, seconds: float) -> None:
@@ -99,19 +98,19 @@ class CoreGatewayHost:
         await self.engine.background.finish(seconds)
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question by a button; False if there is none."""
+        """Answer a session's open question by a button press; False if none is open."""
         return await self.dispatcher.answer(session_id, choice, user_id)
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a stored message that still waits for its turn; False if there is none."""
+        """Remove a stored message that is still queued; False if there is none."""
         return await self.dispatcher.withdraw(channel, chat_id, message_id)
 
     async def deliver(self, channel: str, chat_id: str) -> None:
-        """Send what waits for a chat, in order; return when all is sent or a retry is scheduled."""
+        """Send a chat's waiting replies in order; return when all are sent or a retry is due."""
         await self.outbox.deliver(channel, chat_id)
 
     async def post(self, reply: Reply) -> None:
-        """Store a reply that answers nothing, and deliver it."""
+        """Store and deliver a reply that does not answer a message."""
         await self.engine.node.join()
         await self.engine.journal.close_inbound(None, None, replace(reply, id=reply.id or new_id()))
         self.engine.background.start(

@@ -15,10 +15,10 @@ from ..sessions.state import SessionState
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Lane:
-    """One chat's order of work.
+    """The locks that keep one chat's messages in order.
 
-    ``gate`` is held while a message is judged, ``turn`` while it is worked on; ``queued`` counts
-    the messages that wait for ``turn``. ``state`` is the session that is worked in now.
+    ``gate`` is held while a message is checked, ``turn`` while it runs. ``queued`` is the number of
+    messages that wait for ``turn``. ``state`` is the session in which a message runs now.
     """
 
     gate: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -26,11 +26,11 @@ class Lane:
     queued: int = 0
     state: SessionState | None = None
     waiting_task: asyncio.Task[object] | None = None
-    """The task that waits for the session, which another process may work in."""
+    """The task that waits for the session, which another process may own."""
     is_cancelled: bool = False
 
     def cancel_wait(self) -> bool:
-        """End the wait for the session; False if nothing waits."""
+        """Cancel the wait for the session; False if no task is waiting."""
         if self.waiting_task is None or self.is_cancelled:
             return False
         self.is_cancelled = True
@@ -38,7 +38,7 @@ class Lane:
 
     @asynccontextmanager
     async def take_turn(self) -> AsyncIterator[None]:
-        """Wait for ``turn`` in the order of the calls, and hold it."""
+        """Wait for ``turn`` in the order of the calls, and hold it in the context."""
         self.queued += 1
         try:
             await self.turn.acquire()
@@ -51,7 +51,7 @@ class Lane:
 
 
 class Lanes:
-    """The lanes in use, by the session a message names or else by its chat."""
+    """The lanes in use, by the session that a message names or else by its chat."""
 
     def __init__(self) -> None:
         self._lanes: WeakValueDictionary[str, Lane] = WeakValueDictionary()

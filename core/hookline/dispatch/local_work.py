@@ -10,7 +10,7 @@ from ..sessions.manager import WAIT_FOR_OWNER
 
 
 class LocalWork:
-    """Everything is done in this process (service ``WorkDistribution``)."""
+    """Runs all work in this process (service ``WorkDistribution``)."""
 
     is_shared = False
     runs_turns_here = True
@@ -19,21 +19,24 @@ class LocalWork:
         self._engine = engine
 
     def sends(self, channel: str) -> bool:
-        """True: every reply is sent from here."""
+        """Return True: this process sends all replies."""
         return True
 
     def received(
         self, channel: str, chat_id: str, answer: Callable[[], Coroutine[Any, Any, None]]
     ) -> None:
-        """Begin to answer the message."""
+        """Start processing the message."""
         self._engine.background.start(answer())
 
     def replied(self, channel: str, chat_id: str) -> None:
-        """Do nothing: no other process sends."""
+        """Do nothing: no other process sends replies."""
 
     async def finish_left_over(self, finish: Callable[[], Awaitable[object]]) -> None:
-        """Finish it here. Two processes at once would each claim some of a chat's messages, and
-        answer them out of order."""
+        """Finish the work in this process, while holding a lock in the store.
+
+        Two processes at once would each claim some of a chat's messages and answer them out of
+        order.
+        """
         async with self._engine.store.own("recovery", WAIT_FOR_OWNER, "Unfinished work"):
             await finish()
 
@@ -41,4 +44,4 @@ class LocalWork:
         """Do nothing: there are no other processes."""
 
     async def hold(self, channel: str) -> None:
-        """The channel is this process's own."""
+        """Do nothing: only this process runs the channel."""

@@ -21,13 +21,13 @@ from ..store.codec import reply_from_json
 
 log = logging.getLogger("hookline.channels")
 MAX_RETRY_WAIT = 60.0
-"""Seconds between two attempts at most. The wait starts at 1 s and doubles."""
+"""Maximum seconds between two attempts. The wait starts at 1 s and doubles."""
 GIVE_UP_SECONDS = 24 * 3600.0
-"""Age of a reply, in seconds, after which a failed attempt is the last."""
+"""Age of a reply in seconds after which it is not tried again."""
 
 
 class Channels:
-    """Channels by name, each with the plugin it came from."""
+    """Channels by name, each with the plugin that registered it."""
 
     def __init__(self) -> None:
         self._channels: dict[str, tuple[str, Channel]] = {}
@@ -56,7 +56,7 @@ class Channels:
 
 
 def _fill_defaults(channel: Channel) -> None:
-    """Add the defaults of ``Channel`` to a channel that does not subclass it."""
+    """Add the defaults of ``Channel`` to a channel that is not a subclass of it."""
     for name in ("can", "shared", "relays", "listener", "private_chat", "answer_to"):
         if not hasattr(channel, name):
             default = vars(Channel)[name]
@@ -67,16 +67,15 @@ def _fill_defaults(channel: Channel) -> None:
 class Outbox:
     """Delivers replies: in order within a chat, repeatedly until a network confirms them.
 
-    An attempt is claimed in the store first, so that two processes never send one reply. After a
-    failed attempt the chat waits until the reply is due again; a reply that was not taken for
-    :data:`GIVE_UP_SECONDS` seconds is given up, which is recorded as a failure of the channel's
-    plugin.
+    An attempt is first claimed in the store, so that two processes never send the same reply. After
+    a failed attempt, the chat's replies wait until the next one is due. A reply that has failed for
+    :data:`GIVE_UP_SECONDS` is given up and recorded as a failure of the channel's plugin.
     """
 
     engine: Engine
     channels: Channels
     direct: dict[str, str] = field(default_factory=dict)
-    """Messages in progress: inbox id, and the id of the turn that delivers the reply."""
+    """Messages in progress: their inbox ids, and the ids of the turns that deliver the replies."""
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
@@ -98,8 +97,8 @@ class Outbox:
     ) -> None:
         """Send a chat's waiting replies in order; return when all are sent or a retry is scheduled.
 
-        A reply that is not due yet is left alone, unless this is the retry that waited for it. The
-        reply that ``turn`` has claimed is alone and sent from memory; so nobody else may send it.
+        A reply that is not due yet is skipped, unless this is its scheduled retry (``again``). If
+        ``turn`` has claimed a reply, only that one is sent, from memory.
         """
         channel = self.channels.get(channel_name)
         if channel is None:
@@ -118,7 +117,7 @@ class Outbox:
                     if row["chat_id"] == chat_id and row["turn_id"] not in others
                 ]
             for number, row in enumerate(rows):
-                wait: float | None = 1.0  # another process sends it: later replies wait
+                wait: float | None = 1.0  # another process is sending it: later replies wait
                 if await self.engine.node.may_claim(row["owner"]):
                     wait = await self._send(channel, row, again, turn)
                 if wait is None:

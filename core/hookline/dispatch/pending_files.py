@@ -1,8 +1,8 @@
 """Messages that wait in the inbox for their files.
 
-A message with files is stored at once, in the state ``files_pending``, so that its channel can
-acknowledge it. Its files are fetched afterwards; whatever comes behind it in its chat waits there
-too. Then it is a stored message like any other.
+A message with files is stored at once in the state ``files_pending``, so that its channel can
+acknowledge it. Its files are fetched afterwards, and later messages of the chat wait behind it.
+Then it is processed like any other message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..text import clean
 
 log = logging.getLogger("hookline.dispatch")
 RETRY_PAUSE = 10.0
-"""Seconds after which a fetch or a store that failed is tried again."""
+"""Seconds between attempts after a failure of the fetch or the store."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class PendingFiles:
 
     Args:
         engine: the shared parts of the process.
-        begin: stores a completed message under its inbox id, and has it worked on.
+        begin: stores a completed message under its inbox id and starts processing it.
     """
 
     def __init__(self, engine: Engine, begin: Callable[[Inbound, str], Awaitable[None]]) -> None:
@@ -56,11 +56,11 @@ class PendingFiles:
         self._queues: dict[tuple[str, str], _Queue] = {}
 
     def is_behind(self, inbound: Inbound) -> bool:
-        """True for a message behind one that waits for its files; a press waits for nothing."""
+        """True if a message must wait behind one that waits for files. Presses never wait."""
         return (inbound.channel, inbound.chat_id) in self._queues and inbound.kind != "press"
 
     async def receive(self, inbound: Inbound, files: Sequence[Mapping[str, Any]]) -> bool:
-        """Store a message in the state ``files_pending``; False for a repeated one."""
+        """Store a message in the state ``files_pending``; False if it is a repeat."""
         inbox_id, write = self._engine.journal.receive(inbound, durable=True, files=files)
         if not await write:
             return False
@@ -69,7 +69,7 @@ class PendingFiles:
         return True
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a pending message; False if there is none."""
+        """Remove a pending message; False if there is none."""
         queue = self._queues.get((channel, chat_id), _Queue())
         for pending in queue.waiting:
             if pending.inbound.message_id == message_id:
@@ -79,7 +79,7 @@ class PendingFiles:
         return False
 
     async def fetch(self, channel: str, fetch: FetchFiles) -> None:
-        """Complete the channel's messages by ``fetch`` from now on, and those of a dead process."""
+        """Use ``fetch`` from now on for the channel's messages, including a dead process's."""
         self._fetchers[channel] = fetch
         await self._engine.node.join()
         await self._load(channel)
@@ -87,7 +87,7 @@ class PendingFiles:
             self._work(key)
 
     async def recover(self) -> None:
-        """Take over what a dead process left, of the channels that this one runs."""
+        """Take over messages that a dead process left, for the channels that this process runs."""
         for channel in list(self._fetchers):
             await self._load(channel)
 
@@ -123,7 +123,7 @@ class PendingFiles:
             try:
                 await self._complete(pending, queue)
             except Exception as error:
-                log.warning("a message from %s waits for its files: %s", key[0], error)
+                log.warning("files of a message from %s unavailable; will retry: %s", key[0], error)
                 await asyncio.sleep(RETRY_PAUSE)
                 continue
             if pending in queue.waiting:

@@ -1,4 +1,4 @@
-"""Turns that a plugin begins: of sub-agents, of schedules, and those that go on from a copy."""
+"""Turns that plugins start: sub-agents, scheduled work, and forks of a session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PluginTurns:
         kind: str = "review",
         max_iterations: int | None = None,
     ) -> Turn:
-        """Run a turn that goes on from a copy of a session (see ``Host.fork``)."""
+        """Run a turn in a copy of a session (see ``Host.fork``)."""
         state = await self.sessions.fork(session_id, model, kind)
         inbound = _prompt(state.record.channel, state.record.chat_id, state, prompt)
         async with self.sessions.lock(state.record.id):
@@ -59,7 +59,7 @@ class PluginTurns:
         tools: Sequence[str] | None = None,
         system: str | None = None,
     ) -> Turn:
-        """Run a turn in a session of its own: a sub-agent, scheduled work (``Host.run_turn``)."""
+        """Run a turn in its own session, for a sub-agent or scheduled work (``Host.run_turn``)."""
         session_id = session_id or new_id()
         async with self.sessions.lock(session_id):
             state = await self.sessions.existing(session_id)
@@ -75,7 +75,7 @@ class PluginTurns:
     async def _create(
         self, session_id: str, parent: TurnContext | None, kind: str, tools: Sequence[str] | None
     ) -> SessionState:
-        """A new session, which works where its parent works."""
+        """Create a session with the parent's chat, model and workspace."""
         if parent is None:
             record = Session(session_id, TERMINAL, "default", None, clock.now(), False, None, kind)
             return await self.sessions.create(record, tools=tools)
@@ -95,7 +95,7 @@ class PluginTurns:
 def _nested_turn(
     state: SessionState, parent: TurnContext | None, prompt: str, system: str | None
 ) -> ActiveTurn:
-    """The turn of a sub-agent: in its parent's chat, and with its parent's origins."""
+    """The turn of a sub-agent, in its parent's chat and with its parent's origins."""
     if parent is None:
         inbound = _prompt(state.record.channel, state.record.chat_id, state, prompt, system)
         return ActiveTurn.begin(state, inbound, None, "no")

@@ -1,4 +1,4 @@
-"""What is done with one message: it is checked, and its command or its turn is run."""
+"""Checks one message and runs its command or turn."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .outbox import Outbox
 from .slash_commands import SlashCommands
 
 GATE_PAUSES = (1.0, 2.0, 4.0, 8.0, 10.0)
-"""Seconds after which a guard that failed because of the store is asked again. While the store is
-away none of them is used up."""
+"""Seconds before each repeat of a guard that failed because of the store. While the store is
+unavailable, none of them is used up."""
 UNCHECKED = "Your message could not be checked, so it was not read. Please send it again later."
 
 
 class MessageProcessor:
-    """Checks a message and answers it."""
+    """Checks messages and answers them."""
 
     def __init__(
         self, engine: Engine, sessions: Sessions, commands: SlashCommands, outbox: Outbox
@@ -42,14 +42,14 @@ class MessageProcessor:
         self._commands = commands
         self._outbox = outbox
         self.processing: set[str] = set()
-        """Inbox ids of stored messages that this process is working on."""
+        """Inbox ids of stored messages that this process is processing."""
 
     # Checking
 
     async def context_for(self, inbound: Inbound, inbox_id: str | None) -> TurnContext:
-        """The context that a message is checked in: its session's, or none's before it has one.
+        """The context in which a message is checked; a detached one if it has no session yet.
 
-        A network channel's message stays stored until the store works.
+        Waits while the store is unavailable if the message is from a network channel.
         """
         while True:
             try:
@@ -67,11 +67,11 @@ class MessageProcessor:
     async def check(
         self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None
     ) -> Inbound | Deny:
-        """The message as ``on_message`` passes it on, or its refusal.
+        """The message as the ``on_message`` guards return it, or its refusal.
 
-        A network channel's message stays stored while a guard fails because of the store, or is
-        late: it is asked again after :data:`GATE_PAUSES`, after every other one if it was late, and
-        only then is the message refused.
+        If a guard fails because of the store or exceeds its deadline, it is called again after each
+        of :data:`GATE_PAUSES` (after every second one if it was late) before the message is
+        refused. This applies only to network channels, where the message is stored meanwhile.
         """
         is_network = inbound.channel != TERMINAL
         pauses = [*GATE_PAUSES]
@@ -93,7 +93,7 @@ class MessageProcessor:
         return decision.verdict if isinstance(decision.verdict, Deny) else decision.event
 
     def is_immediate(self, text: str) -> bool:
-        """True for a command that does not wait for the turn under way."""
+        """True for a command that does not wait for the running turn."""
         found = self._commands.find(text)
         return found is not None and found[1].immediate
 
@@ -108,10 +108,10 @@ class MessageProcessor:
         *,
         left_over: bool = False,
     ) -> ActiveTurn:
-        """Run a message in a session that the caller owns: a command or a turn.
+        """Run a message as a command or a turn, in a session that the caller owns.
 
-        The reply to a message that another process has ``left_over`` is sent by whoever runs its
-        channel.
+        ``left_over`` means that another process left the message unfinished. The process that runs
+        the channel then sends the reply.
         """
         if is_command(inbound.text):
             ctx = TurnContext(self._engine, state, mode=mode)
@@ -133,13 +133,13 @@ class MessageProcessor:
     async def run_immediate(
         self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None
     ) -> ActiveTurn:
-        """Run a command while a turn may be under way in the session of ``ctx``."""
+        """Run a command while a turn may be running in the session of ``ctx``."""
         return await self.close(
             ctx, inbound, inbox_id, "command", await self._commands.run(ctx, inbound)
         )
 
     async def run_turn(self, turn: ActiveTurn) -> ActiveTurn:
-        """Run a turn that was begun in a session which the caller owns."""
+        """Run a prepared turn in a session that the caller owns."""
         state = turn.state
         blocks = await message_blocks(TurnContext(self._engine, state, turn), turn.inbound)
         if state.question is not None:
@@ -147,7 +147,7 @@ class MessageProcessor:
         try:
             await run_turn(self._engine, turn, blocks)
         except BaseException:
-            # Memory and store may differ now; the next message reads the store.
+            # Memory and store may differ now, so the next message must read the store.
             self._sessions.evict(state.record.id)
             raise
         return turn
@@ -162,8 +162,8 @@ class MessageProcessor:
         *,
         left_over: bool = False,
     ) -> ActiveTurn:
-        """Answer a message without a turn: with the text of a command, or a refusal."""
-        # Only a message that is worked on moves the session to its workspace.
+        """Answer a message without a turn, with a command's text or a refusal."""
+        # Only a message that runs a turn moves the session to its workspace.
         turn = ActiveTurn.begin(ctx.state, replace(inbound, workspace=None), inbox_id, "no")
         question = answer if isinstance(answer, Question) else None
         reply = turn.make_reply(question.text if question else str(answer), question)
@@ -175,10 +175,10 @@ class MessageProcessor:
         await turn.flush()
         return turn
 
-    # Afterwards
+    # After the reply
 
     def after_reply(self, turn: ActiveTurn) -> None:
-        """The reply has left: run ``end_of_turn`` in the background."""
+        """Run ``end_of_turn`` in the background, once the reply has been sent."""
         self._engine.background.start(self._end_of_turn(turn))
 
     async def _end_of_turn(self, turn: ActiveTurn) -> None:

@@ -21,7 +21,7 @@ from .processor import MessageProcessor
 
 @dataclass
 class SessionRecovery:
-    """Claims and finishes work without an owner. Only the process that wins a claim continues."""
+    """Claims and finishes work without a living owner. Only the claiming process continues."""
 
     engine: Engine
     sessions: Sessions
@@ -29,23 +29,23 @@ class SessionRecovery:
     processor: MessageProcessor
 
     async def recover(self, state: SessionState, mode: str, channel_name: str) -> None:
-        """Finish turns, then messages, that were left in a session which the caller owns.
+        """Finish the unfinished turns, then the messages, of a session that the caller owns.
 
-        ``channel_name`` is the channel that the caller works for. Replies of other channels are
-        left to the process that runs those.
+        ``channel_name`` is the caller's channel. Replies on other channels are left to the
+        processes that run those channels.
         """
         if state.flags.recovered:
             return
         journal, record = self.engine.journal, state.record
         channel = self.outbox.channels.get(channel_name)
         if channel is not None and channel.network and channel_name == record.channel:
-            # Before anything newer is shown in the chat.
+            # Deliver these before anything newer is shown in the chat.
             await self.outbox.deliver(record.channel, record.chat_id)
         self.sessions.evict(record.id)  # if this fails, the next message reads the store
-        # Nobody has granted in advance what a dead process was about to ask.
+        # `--yes` was not meant for the calls of a dead process, so it does not apply to them.
         mode = "no" if mode == "yes" else mode
         for row in await journal.open_turns(record.id):
-            # Whose turn it was is dead: a living process would own the session.
+            # The turn's process is dead: a living one would own the session.
             if await journal.claim("claim_turn", row["id"], row["owner"]):
                 turn = await resume_turn(self.engine, state, row, mode)
                 self.processor.after_reply(turn)
@@ -53,7 +53,7 @@ class SessionRecovery:
             inbound = row["inbound"]
             if inbound.session_id in (record.id, base_session_id(record.id)):
                 if not await self.claim(row["id"], row["owner"]):
-                    break  # another process runs it: later messages wait
+                    break  # another process is running it, so later messages wait
                 await self._answer(state, inbound, row["id"], mode)
         if channel_name == TERMINAL:
             state.pending.undelivered = await self._claim_undelivered(record.id)
@@ -61,9 +61,9 @@ class SessionRecovery:
         await self.sessions.cache(state)
 
     async def claim(self, inbox_id: str, owner: str | None) -> bool:
-        """Claim a message that no living process works on."""
+        """Claim a message that no living process is working on."""
         processing = self.processor.processing
-        # Looked at twice: it may be received or claimed by another task meanwhile.
+        # Checked twice: another task may receive or claim it meanwhile.
         if (
             inbox_id in processing
             or not await self.engine.node.may_claim(owner)
@@ -75,7 +75,7 @@ class SessionRecovery:
         try:
             claimed = await self.engine.journal.claim("claim_inbox", inbox_id, owner)
         finally:
-            if not claimed:  # or the store failed: it can be claimed again
+            if not claimed:  # also if the store failed: it can be claimed again
                 processing.discard(inbox_id)
         return bool(claimed)
 
@@ -96,7 +96,7 @@ class SessionRecovery:
             self.processor.processing.discard(inbox_id)
 
     async def _claim_undelivered(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Claim the terminal's replies that were not shown yet; this process then shows them."""
+        """Claim the terminal's replies that were not shown yet, so that this process shows them."""
         journal, node = self.engine.journal, self.engine.node
         return [
             row

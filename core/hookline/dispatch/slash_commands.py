@@ -1,4 +1,4 @@
-"""The registered slash commands, and running one."""
+"""Registers and runs slash commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..text import clean
 
 
 class SlashCommands:
-    """Slash commands by name; case does not matter."""
+    """Slash commands by name, ignoring case."""
 
     def __init__(self) -> None:
         self._commands: dict[str, tuple[str, Command]] = {}
@@ -33,18 +33,18 @@ class SlashCommands:
         self._commands = {n: pair for n, pair in self._commands.items() if pair[0] != plugin}
 
     def find(self, text: str) -> tuple[str, Command, str] | None:
-        """Plugin, command and arguments of a message, if it is a known command."""
+        """The plugin, command and arguments of a message; None if it is not a known command."""
         name, *rest = text.split(None, 1) or [""]
         pair = self._commands.get(name.casefold())
         return (*pair, rest[0].strip() if rest else "") if pair else None
 
     def all(self) -> list[Command]:
-        """Every command once, by name."""
+        """Every command once, sorted by name."""
         found = {command.name: command for _, command in self._commands.values()}
         return [found[name] for name in sorted(found)]
 
     async def run(self, ctx: TurnContext, inbound: Inbound) -> str | Question:
-        """Run the command in a message and return its answer, a sentence if it fails."""
+        """Run the command in a message and return its answer, or a sentence if it fails."""
         found = self.find(inbound.text)
         if found is None:
             return f"Unknown command {inbound.text.split(None, 1)[0]}. Try /help."

@@ -387,7 +387,7 @@ class Explodes(Plugin[NoConfig]):
     ("kind", "sentence"),
     [
         (Misspelt, "unknown hook 'pre_tools'; did you mean pre_tool?"),
-        (Unmarked, "pre_tool has a hook's name but is not marked as one"),
+        (Unmarked, "pre_tool is named like a hook but not marked as one"),
         (WrongArguments, "WrongArguments cannot be registered: "),
         (Explodes, "fails in a turn: OSError: no route to the greeter. Give the contract"),
     ],
