@@ -205,7 +205,7 @@ def test_names_and_kinds_that_cannot_be_are_told_by_list(pigeons: Machine) -> No
         assert found[name]["reason"].startswith("not a plugin name; write KIND or KIND:NAME")
     assert found["nosuch:work"]["state"] == "missing"
     assert found["files:work"]["reason"] == (
-        "files can be used once only, under its own name; remove files:work"
+        "files can be used only once, under its own name; remove files:work"
     )
     assert (found["pigeon:off"]["state"], found["files"]["state"]) == ("off", "on")
     assert pigeons.run("run", "hi").out == "hello\n"
@@ -235,7 +235,7 @@ def test_named_channels_are_enabled_and_disabled_by_name(pigeons: Machine) -> No
     ("verb", "name", "said"),
     [
         ("enable", "pigeon:", "pigeon: is not a valid name. Write KIND:NAME, such as pigeon:work"),
-        ("enable", "files:work", "files can be used once only, under its own name."),
+        ("enable", "files:work", "files can be used only once, under its own name."),
         ("enable", "nosuch:work", "unknown plugin nosuch:work."),
         ("disable", "pigeon:wrok", "unknown plugin pigeon:wrok."),
     ],

@@ -35,7 +35,7 @@ def test_second_process_on_a_session_waits_for_the_first(machine: Machine) -> No
     (machine.workspace / "go").touch()
     done, later = machine.wait(first), machine.wait(second)
     assert (done.code, later.code) == (0, 0), done.err + later.err
-    assert notice["text"] == "Session s is in use by another process. Waiting until that is done …"
+    assert notice["text"] == "Session s is in use by another process. Waiting until it is free …"
     assert (notice["type"], later.events[0]["type"]) == ("notice", "start")
     assert later.events[0]["ts"] >= done.result["ts"]
     said = machine.said("s")

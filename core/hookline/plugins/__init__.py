@@ -1,1 +1,1 @@
-"""Plugins: found, loaded, set up, and what each of them sees of core."""
+"""Finds, loads and sets up plugins, and gives each its host."""

@@ -1,4 +1,4 @@
-"""Finds installed plugins by their entry points, imports and checks them."""
+"""Finds installed plugins by entry point, and imports and checks them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..bus.implementation import PluginRefused
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"
 SLOW_IMPORT_SECONDS = 2.0
-"""An import that takes longer is logged."""
+"""Seconds after which a slow import is logged."""
 
 
 def find_class(name: str) -> Any:
@@ -44,7 +44,7 @@ def find_class(name: str) -> Any:
 
 @cache
 def installed() -> dict[str, set[str]]:
-    """The object references of each installed entry point, by name; nothing is imported."""
+    """The object references of the installed entry points, by name. Nothing is imported."""
     from stevedore import NamedExtensionManager
 
     found: dict[str, set[str]] = {}
@@ -54,7 +54,7 @@ def installed() -> dict[str, set[str]]:
 
 
 def check_class(found: Any) -> None:
-    """Check what a plugin class declares.
+    """Check the declarations of a plugin class.
 
     Raises:
         PluginRefused: it is not a plugin, a declaration is malformed, or it needs another API.
@@ -77,5 +77,5 @@ def check_class(found: Any) -> None:
 
 
 def hooks_of(plugin: object) -> list[str]:
-    """The hooks that a plugin implements, in the order of the table."""
+    """The hooks that a plugin implements, in the order of ``HOOKS``."""
     return [name for name in HOOKS if hasattr(getattr(type(plugin), name, None), "hookline_impl")]

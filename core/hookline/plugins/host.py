@@ -1,4 +1,4 @@
-"""A plugin's host: core as the plugin sees it. Everything it adds is undone when it stops."""
+"""A plugin's host: its interface to core. Everything it adds is undone when the plugin stops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass
 class PluginSignals:
-    """The signals for one plugin; ``cleanup`` disconnects its receivers."""
+    """One plugin's access to signals; ``cleanup`` disconnects its receivers."""
 
     _hub: SignalHub
     _plugin: str
@@ -42,7 +42,7 @@ class PluginSignals:
     )
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
-        """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
+        """Subscribe to a signal; the receiver is called as ``receiver(event, ctx=…)``."""
 
         def forward(event: object, ctx: TurnContext | None = None) -> Any:
             return receiver(event, ctx=ctx.of(self._plugin) if ctx is not None else None)
@@ -53,7 +53,7 @@ class PluginSignals:
         self._cleanup.callback(self._hub.disconnect, name, forward)
 
     def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
-        """Unsubscribe."""
+        """Unsubscribe a receiver."""
         for connected in [c for c in self._connected if c[:2] == (name, receiver)]:
             self._hub.disconnect(name, connected[2])
             self._connected.remove(connected)
@@ -65,7 +65,7 @@ class PluginSignals:
 
 @dataclass
 class PluginServices:
-    """Services of plugins by protocol; ``cleanup`` withdraws those of this plugin."""
+    """Services by protocol; ``cleanup`` withdraws those of this plugin."""
 
     _offered: dict[Any, Any]
     _defaults: dict[Any, Any]
@@ -73,16 +73,16 @@ class PluginServices:
     _cleanup: ExitStack
 
     def provide(self, protocol: ServiceType[T], service: T) -> None:
-        """Offer the one service of a protocol. Raises ``ValueError`` if there is one already."""
+        """Provide the only service of a protocol. Raises ``ValueError`` if one exists already."""
         if protocol in self._offered:
-            raise ValueError(f"another plugin provides {_name(protocol)} already")
+            raise ValueError(f"another plugin already provides {_name(protocol)}")
         self._offered[protocol] = service
         self._cleanup.callback(self._offered.pop, protocol, None)
 
     def __getitem__(self, protocol: ServiceType[T]) -> T:
         found = self.get(protocol)
         if found is None:
-            raise KeyError(f"no plugin that is on provides {_name(protocol)}")
+            raise KeyError(f"no enabled plugin provides {_name(protocol)}")
         return found
 
     def get(self, protocol: ServiceType[T]) -> T | None:
@@ -90,7 +90,7 @@ class PluginServices:
         return cast("T | None", self._offered.get(protocol) or self._defaults.get(protocol))
 
     def add(self, protocol: ServiceType[T], service: T) -> None:
-        """Offer ``service`` beside those of other plugins."""
+        """Add ``service`` to those of other plugins."""
         offers = self._all.setdefault(protocol, [])
         offers.append(service)
         self._cleanup.callback(offers.remove, service)
@@ -105,7 +105,7 @@ def _name(protocol: object) -> str:
 
 
 class PluginHost:
-    """Core as one plugin sees it (protocol ``Host``)."""
+    """One plugin's interface to core (protocol ``Host``)."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class PluginHost:
         self.services = PluginServices(
             engine.services, engine.default_services, engine.added_services, self._cleanup
         )
-        # These have the signatures of the protocol ``Host`` already.
+        # These already have the signatures of the protocol ``Host``.
         self.provider = engine.providers.settings
         self.receive = dispatcher.receive
         self.registered = engine.bus.registered
@@ -148,12 +148,12 @@ class PluginHost:
 
     @property
     def paths(self) -> Paths:
-        """Guarded files of the process's own workspace."""
+        """Guarded file access to the workspace in config."""
         return self._engine.paths
 
     @property
     def http(self) -> Http:
-        """The guarded client."""
+        """The guarded HTTP client."""
         return self._engine.http
 
     def now(self) -> float:
@@ -161,7 +161,7 @@ class PluginHost:
         return clock.now()
 
     async def ask_model(self, prompt: str, **options: Any) -> str:
-        """Ask the auxiliary model once; the session of ``ctx`` or ``session_id`` is charged."""
+        """Ask the auxiliary model once and charge the session of ``ctx`` or ``session_id``."""
         base = await self._resolve_context(
             options.pop("ctx", None), options.pop("session_id", None)
         )
@@ -170,7 +170,7 @@ class PluginHost:
     async def read(
         self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None
     ) -> str:
-        """``text`` after the gate ``pre_read``. Raises ``Refused``."""
+        """Pass ``text`` through the guards of ``pre_read``. Raises ``Refused``."""
         base = await self._resolve_context(ctx, session_id)
         return await base.of(self.plugin).read(text, source, kind)
 
@@ -184,12 +184,12 @@ class PluginHost:
         session_id: Any = None,
         origins: Any = None,
     ) -> str:
-        """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
+        """Pass ``text`` through the guards of ``pre_learn``. Raises ``Refused``."""
         base = await self._resolve_context(ctx, session_id)
         return await base.of(self.plugin).learn(text, source, kind, origins=origins)
 
     async def _resolve_context(self, ctx: Context | None, session_id: str | None) -> TurnContext:
-        """The given context, or the session's, or the running task's, or a detached one."""
+        """The context ``ctx``, the session's, the running task's, or a detached one."""
         if isinstance(ctx, PluginContext):
             return ctx.base
         if session_id is None:
@@ -200,7 +200,7 @@ class PluginHost:
         return TurnContext(self._engine, state)
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run background work until it ends or the plugin stops; a failure is logged."""
+        """Run background work until it ends or the plugin stops. A failure is logged."""
         task = self._tasks.keep(plugin_task(coro, f"{self.plugin}:{name}"))
         task.add_done_callback(self._log_failure)
         return task
@@ -210,13 +210,13 @@ class PluginHost:
             self.log.warning("background work %s failed: %s", task.get_name(), error)
 
     def channels(self) -> list[Channel]:
-        """Every channel that the plugins have registered."""
+        """All registered channels."""
         return list(self._channels)
 
     async def run_turn(
         self, prompt: str, *, parent: Context | None = None, kind: str = "agent", **options: Any
     ) -> Turn:
-        """Run a turn of a session of its own, through the same path as every turn."""
+        """Run a turn in its own session, through the same path as every turn."""
         base = parent.base if isinstance(parent, PluginContext) else None
         return await self._turns.run_nested(prompt, base, kind, **options)
 
@@ -227,16 +227,16 @@ class PluginHost:
         ]
 
     def tools(self) -> Iterable[Tool]:
-        """Every tool that is registered now."""
+        """All registered tools."""
         return list(self._engine.tools.values())
 
     def window(self, model: str | None = None) -> int:
-        """The window of ``provider/model``, or of the turn's own model, in tokens."""
+        """The context window of ``provider/model``, or of the turn's model, in tokens."""
         ctx = current.get()
         return self._engine.providers.window(model or (ctx.model if ctx is not None else ""))
 
     def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
-        """Show every step of every turn to ``observer``."""
+        """Call ``observer`` with every step of every turn."""
 
         def forward(ctx: TurnContext | None, step: Step) -> None:
             view: Any = ctx.of(self.plugin) if ctx is not None else None
@@ -247,6 +247,6 @@ class PluginHost:
         self._cleanup.callback(observers.remove, forward)
 
     async def undo(self) -> None:
-        """Cancel the plugin's tasks and take back its signals, services and watchers."""
+        """Cancel the plugin's tasks and remove its receivers, services and observers."""
         self._cleanup.close()
         await self._tasks.cancel(PLUGIN_TASK_GRACE)

@@ -1,6 +1,6 @@
 """Imports, checks, creates, registers and sets up plugins one by one.
 
-A plugin that fails has the state ``failed`` and a reason; the process and the others go on.
+A plugin that fails gets the state ``failed`` and a reason; the process and other plugins continue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MakeHost: TypeAlias = Callable[[str, str], PluginHost]
 
 @dataclass(slots=True)
 class PluginStatus:
-    """A plugin that config names. ``state`` is ``on off missing failed``, with a ``reason``."""
+    """A plugin that config names. ``state`` is ``on``, ``off``, ``missing`` or ``failed``."""
 
     entry: PluginEntry
     state: str = "off"
@@ -59,10 +59,10 @@ class Plugins:
     """Every plugin that config names, in call order.
 
     Args:
-        engine: what plugins are registered with.
-        commands: their slash commands.
-        channels: their channels.
-        make_host: makes a plugin's host from its name and its package.
+        engine: where plugins and their tools are registered.
+        commands: where their slash commands are registered.
+        channels: where their channels are registered.
+        make_host: creates a plugin's host from its name and package.
         classes: plugin classes by name, used instead of entry points.
     """
 
@@ -114,7 +114,7 @@ class Plugins:
         check_class(found)
         if name != status.entry.kind and not found.multiple:
             raise PluginRefused(
-                f"{status.entry.kind} can be used once only, under its own name; remove {name}"
+                f"{status.entry.kind} can be used only once, under its own name; remove {name}"
             )
         settings, status.warnings = validate_settings(found.config_class, status.entry, config)
         self.engine.hide_secrets(settings)
@@ -123,7 +123,7 @@ class Plugins:
         return found(settings, host)
 
     def _register_parts(self, status: PluginStatus) -> None:
-        """Tools and commands from decorators, then from the ``register_*`` hooks."""
+        """Register tools and commands from decorators, then tools from ``register_tools``."""
         name, plugin = status.entry.name, status.plugin
         for attribute, function in inspect.getmembers(type(plugin), inspect.isfunction):
             method = getattr(plugin, attribute)
@@ -151,9 +151,9 @@ class Plugins:
         status.commands.append(command)
 
     def _missing_requirements(self) -> Iterator[tuple[PluginStatus, str]]:
-        """Yield each plugin that is on without the plugins it requires, and the reason.
+        """Yield each plugin that is on but lacks a required plugin, with the reason.
 
-        The caller switches it off, after which those that require it are yielded too.
+        The caller switches it off; the plugins that require it are then yielded too.
         """
         found = True
         while found:
@@ -172,7 +172,7 @@ class Plugins:
                     )
 
     def _fail(self, status: PluginStatus, reason: str, error: BaseException | None) -> None:
-        """Unregister everything of a plugin and keep the reason."""
+        """Unregister everything of a plugin and record the reason."""
         name = status.entry.name
         self._unregister(status)
         status.state, status.reason, status.plugin = "failed", reason, None
@@ -189,13 +189,13 @@ class Plugins:
         status.tools, status.commands = [], []
 
     async def setup(self) -> None:
-        """Call ``setup`` of each plugin; everything of one that fails is undone."""
+        """Call ``setup`` of each plugin. If it fails, everything of the plugin is undone."""
         bus = self.engine.bus
         for impl in bus.implementations("setup"):
             status = self.statuses[impl.plugin]
             try:
                 await bus.attempt(impl, None, status.host)
-                await asyncio.sleep(0)  # lets tasks it spawned start, so that they can clean up
+                await asyncio.sleep(0)  # so that spawned tasks start and can clean up
             except BaseException as error:
                 reraise_control_flow(error)
                 await self._undo_setup(status)
@@ -212,7 +212,7 @@ class Plugins:
         )
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
-        """Call ``teardown`` of plugins that are set up, then undo what they have left."""
+        """Call ``teardown`` of plugins that are set up, then undo what they added."""
         bus = self.engine.bus
         names = set(self.statuses if only is None else only)
         for impl in bus.implementations("teardown"):
@@ -234,7 +234,7 @@ class Plugins:
             await status.host.undo()
 
     async def switch_off(self, name: str) -> bool:
-        """Stop a plugin now. In running sessions, calls of its tools answer that they are gone."""
+        """Stop a plugin now. Running sessions still offer its tools; calls return an error."""
         status = self.statuses.get(name)
         if status is None or status.state != "on":
             return False
@@ -245,7 +245,7 @@ class Plugins:
         return True
 
     def state(self, name: str) -> str:
-        """``on off missing failed``; ``off`` for a name that is not in config."""
+        """The plugin's state; ``off`` for a name that is not in config."""
         return self.statuses[name].state if name in self.statuses else "off"
 
     def instances(self) -> dict[str, Plugin[Any]]:
@@ -253,7 +253,7 @@ class Plugins:
         return {name: one.plugin for name, one in self.statuses.items() if one.plugin is not None}
 
     def host(self, name: str) -> PluginHost | None:
-        """The plugin's host, if it was made."""
+        """The plugin's host, if it was created."""
         return self.statuses[name].host if name in self.statuses else None
 
 

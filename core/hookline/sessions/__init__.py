@@ -1,1 +1,1 @@
-"""Sessions: their state, their stable prompt, their history, and what hooks see of them."""
+"""Sessions: state, stable prompt, history, and the context that hooks receive."""

@@ -42,7 +42,7 @@ current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default
 
 
 def current_chat() -> str:
-    """The chat that the running task works for, also as a sub-agent; empty for none."""
+    """The chat that the running task or sub-agent works for; empty if none."""
     ctx = current.get()
     return f"{ctx.state.record.channel}:{ctx.state.record.chat_id}" if ctx is not None else ""
 
@@ -51,10 +51,10 @@ def current_chat() -> str:
 class TurnContext:
     """The context of a turn, or of a session without a running turn.
 
-    ``message`` is a message that has no turn: a command while it runs, or a message that is being
-    checked. ``mode`` says how questions of a command are answered (see ``ActiveTurn``).
-    ``failures`` are consecutive failures by plugin and ``disabled`` the plugins that are off for
-    the session; they are copied here because every hook call reads them.
+    ``message`` is a message without a turn: a running command, or a message that is being checked.
+    ``mode`` says how questions of a command are answered (see ``ActiveTurn``). ``failures`` are
+    consecutive failures by plugin and ``disabled`` the plugins that are off for the session; they
+    are repeated here because every hook call reads them.
     """
 
     engine: Engine
@@ -71,7 +71,7 @@ class TurnContext:
 
     @contextmanager
     def activate(self) -> Iterator[None]:
-        """Make this the context that the running task works for."""
+        """Make this the running task's context."""
         token = current.set(self)
         try:
             yield
@@ -80,7 +80,7 @@ class TurnContext:
 
     @property
     def active_turn(self) -> ActiveTurn:
-        """The running turn, where there must be one."""
+        """The running turn; the caller knows that there is one."""
         assert self.active is not None
         return self.active
 
@@ -90,7 +90,7 @@ class TurnContext:
         return self.active.model if self.active is not None else self.state.model
 
     def of(self, plugin: str) -> PluginContext:
-        """A plugin's view. Not cached: it holds no state, and there would be one per plugin."""
+        """A plugin's view of this context. It has no state, so it is not cached."""
         return PluginContext(self, plugin)
 
     def turn(self) -> Turn:
@@ -102,7 +102,7 @@ class TurnContext:
 
     @property
     def inbound(self) -> Inbound:
-        """The message that is worked on, or one without text."""
+        """The current message, or an empty one if there is none."""
         if self.message is not None:
             return self.message
         if self.active is not None:
@@ -118,7 +118,7 @@ class TurnContext:
         return inbound.channel == TERMINAL or bool(access and access.is_operator(inbound))
 
     def notify(self, text: str, plugin: str = "core") -> None:
-        """Show the person a sentence beside the answer."""
+        """Show the person a sentence in addition to the answer."""
         self.engine.bus.signals.send("notice", Notice(plugin, redacted(str(text))), self)
 
     async def pass_gate(self, hook: str, event: Excerpt | Lesson) -> str:
@@ -143,7 +143,7 @@ class PluginContext:
         attrgetter("base.inbound.channel"), doc="The channel that the message came from."
     )
     operator = property(attrgetter("base.operator"), doc="True for the terminal and admins.")
-    tool = property(attrgetter("base.tool"), doc="The tool of the call at hand, in tool hooks.")
+    tool = property(attrgetter("base.tool"), doc="In tool hooks: the tool that is called.")
     turn = property(lambda self: self.base.turn(), doc="The turn so far.")
     host = property(lambda self: self.base.engine.hosts[self._plugin], doc="The plugin's host.")
     log = property(
@@ -153,7 +153,7 @@ class PluginContext:
         lambda self: self.approval == "ask", doc="True if a person can be asked in this turn."
     )
     history = property(
-        lambda self: self.base.state.messages(), doc="The session's messages as they are sent."
+        lambda self: self.base.state.messages(), doc="The session's messages, as they are sent."
     )
 
     @property
@@ -179,7 +179,7 @@ class PluginContext:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Where the session's history and this turn's results so far came from."""
+        """The origins of the session's history and of this turn's results so far."""
         return self.base.state.origins()
 
     def effects(self, call: ToolCall) -> tuple[Effect, ...]:
@@ -196,33 +196,33 @@ class PluginContext:
 
     @property
     def paths(self) -> Paths:
-        """Guarded files of this session's workspace."""
+        """Guarded file access to this session's workspace."""
         cache = self.base.state.cache
         if cache.paths is None:
             cache.paths = self.base.engine.guard_paths(self.base.state.workspace)
         return cache.paths
 
     def notify(self, text: str) -> None:
-        """Show the person a sentence beside the answer."""
+        """Show the person a sentence in addition to the answer."""
         self.base.notify(text, self._plugin)
 
     async def ask_model(self, prompt: str, **options: Any) -> str:
-        """Ask the auxiliary model once; the session is charged for it."""
+        """Ask the auxiliary model once. Its usage is charged to the session."""
         return await self.base.engine.ask_model(self.base, prompt, **options)
 
     async def read(self, text: str, source: str, kind: str = "file") -> str:
-        """``text`` after the gate ``pre_read``. Raises ``Refused``."""
+        """Pass ``text`` through the guards of ``pre_read``. Raises ``Refused``."""
         return await self.base.pass_gate("pre_read", Excerpt(kind, source, text))
 
     async def learn(
         self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None
     ) -> str:
-        """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
-        made_from = self.origins if origins is None else tuple(origins)
-        return await self.base.pass_gate("pre_learn", Lesson(kind, source, text, made_from))
+        """Pass ``text`` through the guards of ``pre_learn``. Raises ``Refused``."""
+        lesson_origins = self.origins if origins is None else tuple(origins)
+        return await self.base.pass_gate("pre_learn", Lesson(kind, source, text, lesson_origins))
 
     def window(self, model: str | None = None) -> int:
-        """The window of ``provider/model``, or of the turn's model, in tokens."""
+        """The context window of ``provider/model``, or of the turn's model, in tokens."""
         return self.base.engine.providers.window(model or self.base.model)
 
     async def ask(self, question: Question) -> str | None:
@@ -233,7 +233,7 @@ class PluginContext:
 
 
 def detached_context(engine: Engine, message: Inbound | None = None) -> TurnContext:
-    """A context without a session, for a ``message`` that has none yet, or for no message."""
+    """A context without a session, with or without a ``message``."""
     channel, chat_id = (message.channel, message.chat_id) if message is not None else ("", "")
     workspace = message.workspace if message is not None else None
     record = Session("", channel, chat_id, None, clock.now(), kind="none")
@@ -244,12 +244,15 @@ def detached_context(engine: Engine, message: Inbound | None = None) -> TurnCont
 
 
 def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
-    """Where a chat's tools work: the configured folder or the chat's own, which may not exist."""
+    """The folder in which a chat's tools work: the configured one, or the chat's own.
+
+    The folder may not exist.
+    """
     configured = engine.config.workspace
     if channel in ("", TERMINAL) or configured != ".":
         path = os.path.expanduser(configured)  # noqa: PTH111
         try:
-            found = os.stat(path)  # noqa: PTH116 - for each message, and a path object costs more
+            found = os.stat(path)  # noqa: PTH116 - runs for each message; a Path would be slower
         except OSError:
             return Path(os.path.realpath(path))
         return _real(path, found.st_dev, found.st_ino)
@@ -258,10 +261,10 @@ def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
 
 @lru_cache(64)
 def _real(path: str, _device: int, _number: int) -> Path:
-    """The real path of a folder, cached as long as it is the same folder on disk."""
+    """The real path of a folder, cached while the path leads to the same folder on disk."""
     return Path(os.path.realpath(path))
 
 
 def folder_name(name: str) -> str:
-    """A channel or chat as a folder name: percent-encoded, also a name of only dots."""
+    """A channel or chat id as a folder name, percent-encoded; also if it is only dots."""
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E") or "_"

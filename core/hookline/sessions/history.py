@@ -1,7 +1,7 @@
 """Reads and rewrites the history of a session.
 
-Stored messages are never changed. A rewrite is stored beside them and says which messages are
-replaced by others when the history is sent.
+Stored messages are never changed. A rewrite is stored separately; it says which messages are
+replaced when the history is sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .state import ActiveTurn, HistoryEntry, SessionState, refresh_version
 
 
 async def read_history(journal: Journal, state: SessionState) -> None:
-    """Fill the state's history from the store."""
+    """Read the state's history from the store."""
     for item in await journal.messages(state.record.id):
         message = stored_message(item)
         state.history.append(HistoryEntry(item["seq"], item["turn_id"], message))
@@ -37,7 +37,7 @@ async def read_history(journal: Journal, state: SessionState) -> None:
         )
     damaged = {entry.turn_id for entry in state.history if UNREADABLE in entry.message.blocks}
     for entry in state.history:
-        if entry.turn_id in damaged:  # a call without its result cannot be sent, nor the reverse
+        if entry.turn_id in damaged:  # calls and results can only be sent in pairs
             kept = tuple(b for b in entry.message.blocks if isinstance(b, (TextBlock, ImageBlock)))
             entry.message = replace(entry.message, blocks=kept or (UNREADABLE,))
 
@@ -46,9 +46,9 @@ async def read_history(journal: Journal, state: SessionState) -> None:
 class CachedMessages:
     """The stored messages of the session that was read last, without sidecars.
 
-    The readers of a review ask for the same messages one after the other, and the next review for
-    those added since. Only the last turn of a history can be removed, so the messages are
-    unchanged as long as the row of the ``last`` one is.
+    The plugins that take part in a review read the same messages one after another, and the next
+    review reads those added since. Only the last turn of a history can be removed, so the messages
+    are unchanged while the row of the ``last`` one is unchanged.
     """
 
     session_id: str = ""
@@ -56,17 +56,17 @@ class CachedMessages:
     last: tuple[Any, ...] = (0,)
 
     async def read(self, journal: Journal, session_id: str) -> CachedMessages:
-        """The messages of a session; of the cached ones only the last is read again."""
+        """Read a session's messages; of cached ones, only the last is read again."""
         known = self if self.session_id == session_id else CachedMessages()
         rows = await journal.messages(session_id, known.last[0])
         if known.messages and (not rows or _row_key(rows[0]) != known.last):
             return await CachedMessages().read(journal, session_id)
         new = rows[1:] if known.messages else rows
-        made = await asyncio.to_thread(
+        added = await asyncio.to_thread(
             lambda: [replace(stored_message(row), context="") for row in new]
         )
         return CachedMessages(
-            session_id, (*known.messages, *made), _row_key(rows[-1]) if rows else (0,)
+            session_id, (*known.messages, *added), _row_key(rows[-1]) if rows else (0,)
         )
 
 
@@ -86,9 +86,9 @@ def _number_entries(first: int, turn_id: str, messages: Sequence[Message]) -> li
 
 
 def drop_expired_context(state: SessionState) -> list[Statement]:
-    """Drop the context blocks of earlier turns once the provider's cache has expired.
+    """Drop the context blocks of earlier turns if the provider's cache has expired.
 
-    Returns the statements that do the same in the store.
+    Returns the statements that drop them in the store.
     """
     if clock.now() <= state.warm_until or not state.history:
         return []
@@ -124,7 +124,7 @@ async def rewrite(
         turns = {entry.turn_id for entry in old}
         turn_id = turns.pop() if len(turns) == 1 else ""
         first, last = old[0].seq, _last_seq(history, change.stop, state)
-        # A summary has the origins of the messages it was made from.
+        # A summary inherits the origins of the messages that it replaces.
         origins = merge_origins(*[entry.message.origins for entry in old])
         head = change.messages[0]
         carried = merge_origins(head.carried, origins)
@@ -170,4 +170,4 @@ def _check_rewrites(
         if not 0 < len(change.messages) <= len(old):
             raise ValueError(f"{len(old)} messages cannot become {len(change.messages)}")
         if any(entry is user_entry for entry in old):
-            raise ValueError("the running turn's own user message has to stay")
+            raise ValueError("the running turn's own user message cannot be replaced")

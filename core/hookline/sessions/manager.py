@@ -35,9 +35,9 @@ from .state import HistoryEntry, SessionFlags, SessionState, refresh_version, se
 
 log = logging.getLogger("hookline.sessions")
 MAX_CACHED_SESSIONS = 512
-"""Idle sessions kept in memory."""
+"""Maximum number of idle sessions in memory."""
 EVICTION_SLACK = 64
-"""Further sessions before the oldest are dropped, all at once."""
+"""Sessions above the maximum before the oldest are dropped together."""
 WAIT_FOR_OWNER = 30.0
 """Seconds to wait for a session that another process owns."""
 IN_USE_NOTICE_DELAY = 0.5
@@ -46,21 +46,21 @@ _GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
 
 
 def new_session_id() -> str:
-    """A new session's id: the day and eight hexadecimal digits."""
+    """A new session id: the date and eight hexadecimal digits."""
     return f"{clock.today().replace('-', '')}-{new_id()[:8]}"
 
 
 class Sessions:
-    """Every session this process knows."""
+    """The sessions that this process works with."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._states: OrderedDict[str, SessionState] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._latest: WeakValueDictionary[tuple[str, str], SessionState] = WeakValueDictionary()
-        """The session of each chat's last message; the store decides whether it still is."""
+        """The session of each chat's last message; the store knows whether it is still current."""
         self._reopened: set[str] = set()
-        """Sessions that do not end because of their age."""
+        """Sessions exempt from the maximum age."""
         self._cached_messages = CachedMessages()
 
     # Finding and owning
@@ -71,12 +71,12 @@ class Sessions:
     ) -> AsyncIterator[tuple[SessionState, bool]]:
         """Own the session of ``inbound``; create it, or the successor of an ended one, if needed.
 
-        A named session leads to its latest successor. ``known_id`` is the session that the chat
-        had when its message was checked, empty for none. Yields the state and whether ``inbound``
-        was received before.
+        The name of an ended session leads to its latest successor. ``known_id`` is the chat's
+        session when the message was checked; empty if it had none. Yields the state and whether
+        ``inbound`` was received before.
 
         Raises:
-            StoreError: another process kept the session for longer than 30 s.
+            StoreError: another process owned the session for longer than 30 s.
         """
         summary: str | None = None
         inherited: tuple[Origin, ...] = ()
@@ -112,16 +112,18 @@ class Sessions:
                 state.flags.recovered |= not row["left_over"]
                 state.work_in(inbound.workspace)
                 was_received = bool(row["known"])
-                del row  # it holds the session's prompt, which would stay in memory for the turn
+                del row  # it contains the prompt, which would stay in memory during the turn
                 yield state, was_received
                 return
 
     @asynccontextmanager
     async def lock(self, session_id: str) -> AsyncIterator[None]:
-        """Own a session among all tasks and processes; a notice is sent if that takes long.
+        """Own a session exclusively among all tasks and processes.
+
+        If the session is not free within :data:`IN_USE_NOTICE_DELAY`, a notice is sent.
 
         Raises:
-            StoreError: another process kept it for longer than 30 s.
+            StoreError: another process owned it for longer than 30 s.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             waiting = asyncio.get_running_loop().call_later(
@@ -132,7 +134,7 @@ class Sessions:
                 yield
 
     def _notify_in_use(self, session_id: str) -> None:
-        text = f"Session {session_id} is in use by another process. Waiting until that is done …"
+        text = f"Session {session_id} is in use by another process. Waiting until it is free …"
         self._engine.bus.signals.send("notice", Notice("core", text), None)
 
     async def find(self, inbound: Inbound) -> str | None:
@@ -170,7 +172,7 @@ class Sessions:
     # Reading
 
     async def _load(self, row: Mapping[str, Any]) -> SessionState:
-        """The session's state, read again if another process has worked on it."""
+        """The session's state, read again if another process has changed the session."""
         version = session_version(row)
         state = self._states.get(row["id"])
         if state is None or state.version != version:
@@ -216,7 +218,7 @@ class Sessions:
         return self._states.get(session_id)
 
     async def cache(self, state: SessionState) -> None:
-        """Keep a session in memory; call ``start_of_session`` the first time."""
+        """Keep a session in memory, and call ``start_of_session`` the first time."""
         self._states[state.record.id] = state
         self._states.move_to_end(state.record.id)
         if not state.flags.announced:
@@ -233,7 +235,7 @@ class Sessions:
         """Drop a session from memory; the store has it."""
         self._states.pop(session_id, None)
 
-    # Making and ending
+    # Creating and ending
 
     async def create(
         self,
@@ -254,9 +256,9 @@ class Sessions:
         return state
 
     async def fork(self, session_id: str, model: str | None, kind: str) -> SessionState:
-        """Create a session with the prompt and the history of a stored one.
+        """Create a session with the prompt and history of a stored one.
 
-        Only what is added is stored for the new session.
+        Only the messages added to the new session are stored for it.
 
         Raises:
             LookupError: the session is not stored.
@@ -297,7 +299,7 @@ class Sessions:
             )
 
     async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
-        """Store a new session that begins with ``messages``; False if its id exists already."""
+        """Store a new session that starts with ``messages``; False if its id already exists."""
         async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
@@ -310,7 +312,7 @@ class Sessions:
     async def archive(
         self, record: Session, messages: Sequence[tuple[float, Message]], ended: float
     ) -> bool:
-        """Store an imported session that has ended; False if its id exists already."""
+        """Store an imported session that has ended; False if its id already exists."""
         async with self.lock(record.id):
             if await self._engine.journal.session(record.id) is not None:
                 return False
@@ -321,7 +323,7 @@ class Sessions:
             return True
 
     async def end(self, state: SessionState, successor: str | None = None) -> None:
-        """End a session: the next message of its chat begins a new one."""
+        """End a session. The next message of its chat starts a new one."""
         ctx = TurnContext(self._engine, state)
         with ctx.activate():
             await self._engine.bus.observe("end_of_session", ctx, state.record)
@@ -331,20 +333,20 @@ class Sessions:
     # Changing
 
     async def set_title(self, session_id: str, title: str) -> None:
-        """Give a session its title, at most 200 characters."""
+        """Set a session's title, cut to 200 characters."""
         title = title[:200]
         await self._engine.journal.update_session("set_title", session_id, title=title)
         if (state := self.loaded(session_id)) is not None:
             state.record = replace(state.record, title=title)
 
     async def set_model(self, state: SessionState, model: str) -> None:
-        """Give a session a ``provider/model`` of its own."""
+        """Set a session's ``provider/model``."""
         state.model = model
         await self._engine.journal.update_session("set_model", state.record.id, model=model)
         await refresh_version(self._engine.journal, state)
 
     async def undo_turn(self, state: SessionState) -> str | None:
-        """Remove the last turn from the history; return what began it, None without a turn."""
+        """Remove the last turn from the history; return its user message, or None if no turn."""
         turn_id = state.history[-1].turn_id if state.history else ""
         if not turn_id:
             return None
@@ -356,7 +358,7 @@ class Sessions:
         return next((message.text for message in undone if message.role == "user"), "")
 
     async def reopen(self, session_id: str) -> None:
-        """Make a session its chat's current one again, however old it is."""
+        """Make a session its chat's current one again, regardless of its age."""
         self._reopened.add(session_id)
         row = await self._engine.journal.session(session_id)
         if row is not None and not row["system"]:  # an archived session has no prompt yet
@@ -367,7 +369,7 @@ class Sessions:
         self.evict(session_id)
 
     def workspace(self, record: Session) -> Path:
-        """Where the session's tools work; a chat's own folder is made if need be."""
+        """The folder in which the session's tools work; a chat's own folder is created."""
         folder = workspace_of(self._engine, record.channel, record.chat_id)
         if folder.is_relative_to(self._engine.home / "chats"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -375,7 +377,7 @@ class Sessions:
 
     @staticmethod
     def record(row: Mapping[str, Any]) -> Session:
-        """A stored row as a session."""
+        """Convert a stored row to a session."""
         names = ("id", "channel", "chat_id", "title", "created", "kind", "parent_id")
         return Session(**{name: row[name] for name in names if name in row})
 
@@ -397,7 +399,7 @@ class Sessions:
 async def build_prompt(
     engine: Engine, state: SessionState, tools: Sequence[str] | None = None
 ) -> StablePrompt:
-    """The stable prompt of a new session, from the sections of core and of the plugins."""
+    """Build the stable prompt of a new session from the sections of core and plugins."""
     record = state.record
     core = core_sections(record, str(state.workspace), engine.config.operator_message)
     ctx = TurnContext(engine, state)
@@ -412,7 +414,7 @@ async def build_prompt(
 def _offered_schemas(
     engine: Engine, kind: str, names: Sequence[str] | None
 ) -> Iterator[ToolSchema]:
-    """The schemas of the tools that a session offers, without those that cannot be encoded."""
+    """The schemas of the tools that a session offers, except those that cannot be encoded."""
     for tool in engine.tools.values():
         for_kind = (kind == "chat" or not tool.main_only) and not tool.deferred
         if for_kind and (names is None or tool.name in names):
@@ -427,12 +429,12 @@ def _offered_schemas(
 
 @lru_cache(64)
 def _stored_tools(text: str) -> tuple[ToolSchema, ...]:
-    """Returns the same objects for the same JSON, since most sessions share their tools."""
+    """Decode tool schemas; cached, because most sessions have the same tools."""
     return tuple(ToolSchema(**item) for item in json.loads(text))
 
 
 def _successor_id(session_id: str, inbound: Inbound) -> str:
-    """The id of the next session: a chosen name is numbered, other ids are new."""
+    """The id of the next session: a chosen name gets a number, other ids are generated."""
     if inbound.session_id is None or _GENERATED.fullmatch(session_id):
         return new_session_id()
     name = base_session_id(session_id)
@@ -441,6 +443,6 @@ def _successor_id(session_id: str, inbound: Inbound) -> str:
 
 
 def base_session_id(session_id: str) -> str:
-    """The id without the number of a successor: ``work`` for ``work`` and for ``work~2``."""
+    """The id without a successor's number: ``work`` for both ``work`` and ``work~2``."""
     name, _, number = session_id.rpartition("~")
     return name if name and number.isdigit() else session_id

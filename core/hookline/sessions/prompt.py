@@ -27,15 +27,15 @@ _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 MAX_CACHED_PROMPTS = 64
 MAX_CACHED_SCHEMAS = 256
 _prompts: dict[object, StablePrompt] = {}
-"""Recent stable prompts by text and schema identity, since most sessions share one."""
+"""Recent stable prompts by text and schema identity, because most sessions share one."""
 _encoded: dict[int, tuple[ToolSchema, str]] = {}
-"""A schema's JSON by the schema's identity; the schema is kept so that its id is not reused."""
+"""Schemas and their JSON by the schema's ``id()``; holding the schema keeps the id from reuse."""
 
 
 def stable_prompt(
     system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]
 ) -> StablePrompt:
-    """The stable tier of ``(plugin, slot, text)`` parts, with its digests."""
+    """The stable prompt of ``(plugin, slot, text)`` parts, with its digests."""
     key = (system, parts, *map(id, tools))
     if key not in _prompts:
         encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
@@ -62,7 +62,7 @@ def _sha256(text: str) -> str:
 
 
 EMPTY_PROMPT = stable_prompt("", (), ())
-"""The stable tier of a session that sends nothing."""
+"""The prompt of a session that sends no request."""
 
 
 def core_sections(session: Session, workspace: str, operator: str | None) -> list[Section]:
@@ -82,9 +82,9 @@ def core_sections(session: Session, workspace: str, operator: str | None) -> lis
 def assemble(
     core: Iterable[Section], contributed: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]
 ) -> StablePrompt:
-    """The stable prompt from the sections of core and of the plugins.
+    """Assemble the stable prompt from the sections of core and plugins.
 
-    A plugin's ``identity`` replaces core's; in other slots the texts follow one another.
+    A plugin's ``identity`` replaces core's; in other slots the texts are joined.
     """
     replaced = any(section.slot == "identity" and section.text for _, section in contributed)
     parts: list[tuple[str, Slot, str]] = [
@@ -103,7 +103,7 @@ def assemble(
 
 
 def envelope(blocks: Iterable[ContextBlock]) -> str:
-    """One ``<context>`` element of all blocks, values escaped; empty if there are none."""
+    """One ``<context>`` element with all blocks, values escaped; empty if there are no blocks."""
     bodies: dict[str, list[str]] = {}
     for block in blocks:
         tag = block.tag if _TAG.fullmatch(block.tag) else "note"
@@ -120,7 +120,7 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
 
 
 def notices(state: SessionState) -> tuple[ContextBlock, ...]:
-    """Changes since the prompt was frozen of which the model does not know yet."""
+    """Changes since the prompt was frozen that the model does not know yet."""
     lines, flags = [], state.flags
     origins: tuple[Origin, ...] = ()
     if state.summary and not state.history:

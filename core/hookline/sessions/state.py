@@ -1,4 +1,4 @@
-"""A session in memory, and its running turn."""
+"""A session's state in memory, and its running turn."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..store.journal import Journal, Statement
 from ..text import new_id
 
 MAX_TOOL_THREADS = 8
-"""Synchronous tools of one session that run at the same time; the others wait."""
+"""Maximum number of synchronous tools that a session runs at the same time."""
 
 
 @dataclass(slots=True)
 class HistoryEntry:
-    """A message of the history, its number in the store and its turn.
+    """A message of the history with its number in the store and its turn.
 
-    ``turn_id`` is empty for a message that replaces those of several turns.
+    ``turn_id`` is empty for a message that replaces messages of several turns.
     """
 
     seq: int
@@ -40,10 +40,10 @@ class HistoryEntry:
 
 @dataclass(slots=True)
 class SessionCache:
-    """What this process remembers of a session and may lose.
+    """Data about a session that only this process has.
 
-    ``prefix`` is the last sent prefix by model; ``stashes`` belong to the plugins; ``failures``
-    are consecutive failures by plugin, and ``disabled`` the plugins off for the session.
+    ``prefix`` is the last sent prefix by model. ``stashes`` belong to the plugins. ``failures`` are
+    consecutive failures by plugin, and ``disabled`` the plugins that are off for the session.
     """
 
     prefix: dict[str, Any] = field(default_factory=dict)
@@ -57,9 +57,9 @@ class SessionCache:
 class SessionFlags:
     """What has happened to a session in this process.
 
-    ``announced``: plugins have seen ``start_of_session``. ``recovered``: unfinished work of other
+    ``announced``: ``start_of_session`` was called. ``recovered``: the unfinished work of other
     processes is done. ``frozen``: the first request has been sent. ``date`` and ``workspace`` are
-    the last that the model was given.
+    the ones that the model was last given.
     """
 
     announced: bool = False
@@ -71,11 +71,11 @@ class SessionFlags:
 
 @dataclass(slots=True)
 class PendingWork:
-    """What the session's next step, turn or reply has to take along.
+    """Work for the session's next step, turn or reply.
 
-    ``steering`` are texts for the running turn; ``rerun`` is run as a turn after the current
-    command; ``undelivered`` are stored replies not shown yet; ``writes`` are not committed yet;
-    ``creating`` stores a new session together with its first turn.
+    ``steering`` are texts for the running turn. ``rerun`` is run as a turn after the current
+    command. ``undelivered`` are stored replies that were not shown yet. ``writes`` are not
+    committed yet. ``creating`` stores a new session together with its first turn.
     """
 
     steering: list[TextBlock] = field(default_factory=list)
@@ -87,7 +87,7 @@ class PendingWork:
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class SessionState:
-    """A session as this process holds it.
+    """A session in this process.
 
     ``model`` is empty if the session follows the config. ``version`` is the store's version of the
     session (see :func:`session_version`) when the history was read. ``inherited`` are the origins
@@ -121,18 +121,18 @@ class SessionState:
         return entry
 
     def messages(self) -> tuple[Message, ...]:
-        """The history as it is sent."""
+        """The history, as it is sent to the model."""
         return tuple([entry.message for entry in self.history])
 
     def origins(self) -> tuple[Origin, ...]:
-        """Where the history and the results of the running turn came from."""
+        """The origins of the history and of the running turn's results."""
         read = [result.origins for result in self.active.finished.values()] if self.active else []
         return merge_origins(
             self.inherited, *[entry.message.origins for entry in self.history], *read
         )
 
     def work_in(self, folder: Path | None) -> None:
-        """Let tools work in ``folder`` from now on, unless it is None."""
+        """Make ``folder`` the workspace, unless it is None."""
         if folder is not None and folder != self.workspace:
             self.workspace, self.cache.paths = folder, None
 
@@ -161,12 +161,12 @@ class Outcome:
 class ActiveTurn:
     """A running turn. ``finished`` holds the results of the newest response's calls.
 
-    ``mode`` says how an ``Ask`` is answered: ``ask`` by a person, ``yes`` by approval, ``no`` by
-    refusal, since no one is there.
-    ``max_calls`` limits the model calls and ends the turn there; 0 follows the config.
-    ``streamed`` are the pieces received of the current response; a piece that is not text is "".
-    ``direct`` is True if the caller delivers the reply as soon as the turn ends. ``left_over`` is
-    True if another process left the turn or its message: its channel's process sends the reply.
+    ``mode`` says how an ``Ask`` is answered: ``ask`` by asking a person, ``yes`` by approving, and
+    ``no`` by refusing, because no one can be asked. ``max_calls`` limits the model calls; 0 follows
+    the config. ``streamed`` are the received pieces of the current response; "" stands for a piece
+    that is not text. ``direct`` is True if the caller delivers the reply as soon as the turn ends.
+    ``left_over`` is True if another process left the turn or its message unfinished: the process
+    that runs the channel then sends the reply.
     """
 
     id: str
@@ -200,14 +200,14 @@ class ActiveTurn:
     def begin(
         cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
     ) -> ActiveTurn:
-        """A new turn; its first flush also waits for the pending writes of its session."""
+        """Start a turn. Its first flush also awaits the session's pending writes."""
         turn = cls(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)
         turn._writes, state.pending.writes = state.pending.writes, []
         return turn
 
     @property
     def user_entry(self) -> HistoryEntry:
-        """The message that began the turn."""
+        """The message that started the turn."""
         return self.entries[0]
 
     def snapshot(self) -> Turn:
@@ -227,9 +227,9 @@ class ActiveTurn:
         )
 
     def make_reply(self, text: str, question: Question | None) -> Reply:
-        """The reply to the turn's message; ``question`` is the one it ends in.
+        """The reply to the turn's message, with the ``question`` that it ends with, if any.
 
-        It goes to the chat that the message came from, whichever chat the session belongs to.
+        It goes to the chat that the message came from, even if the session belongs to another.
         """
         inbound = self.inbound
         session = replace(self.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
@@ -250,20 +250,20 @@ class ActiveTurn:
         return entry
 
     def finish_call(self, journal: Journal, result: ToolResult) -> None:
-        """Keep a call's result and begin to store it."""
+        """Keep a call's result and start storing it."""
         self.finished[result.call.id] = result
-        asked = question_to_json(result.data) if isinstance(result.data, Question) else None
-        self.track_write(journal.finish_step(self.id, self.state.record.id, result, asked))
+        question = question_to_json(result.data) if isinstance(result.data, Question) else None
+        self.track_write(journal.finish_step(self.id, self.state.record.id, result, question))
 
     def track_write(self, write: Awaitable[Any]) -> None:
         """Remember a submitted write; :meth:`flush` awaits it."""
         self._writes.append(write)
 
     async def flush(self) -> None:
-        """Wait until every write so far is committed.
+        """Wait until all writes so far are committed.
 
-        Raises the first error, at this call and every later one: a turn that has lost a step is
-        not continued.
+        If a write failed, this call and all later ones raise its error, because a turn that lost a
+        step cannot continue.
         """
         writes, self._writes = self._writes, []
         for write in writes:
@@ -275,7 +275,7 @@ class ActiveTurn:
             raise self._lost
 
     async def pass_point(self, point: str) -> None:
-        """Pass a crash point; tests that kill the process here find everything so far stored."""
+        """Pass a crash point. If a test kills the process here, all writes are stored first."""
         if crash.armed(point):
             await self.flush()
         crash.point(point)

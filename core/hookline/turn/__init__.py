@@ -1,1 +1,1 @@
-"""A turn, from a message to its reply: the model call, the tool call, the loop around them."""
+"""Runs a turn from its message to its reply: the loop, model calls and tool calls."""

@@ -1,6 +1,6 @@
-"""A turn, from its message to its reply: call the model and its tools until it answers.
+"""Runs a turn from its message to its reply: calls the model and tools until the model answers.
 
-Every turn runs here: of a person's message, a schedule, a sub-agent, and one that is resumed.
+All turns run here: for a person's message, a schedule or a sub-agent, and resumed ones.
 :func:`run_turn` and ``resume_turn`` differ only in how the turn begins.
 """
 
@@ -44,7 +44,7 @@ class EmptyAnswer(ProviderError):
 
 
 async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) -> None:
-    """Run a new turn of a session that the caller owns. Errors end up in the turn's outcome."""
+    """Run a new turn in a session that the caller owns. Errors are stored in the turn's outcome."""
     state = turn.state
     ctx = TurnContext(engine, state, turn)
 
@@ -60,7 +60,7 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         earlier_writes = [creating, *dropped] if creating else dropped
         now = clock.now()
         row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "now": now}
-        # As in the store after this write: updated now, one more turn, no end, no question.
+        # The session's version after this write: updated now, one more turn, no end, no question.
         turns_before = state.version[1] if state.version else 0
         state.version = (now, turns_before + 1, None, state.model, None)
         turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, earlier_writes))
@@ -69,7 +69,7 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
 
 
 async def run_lifecycle(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> None:
-    """Begin, loop, end: whatever happens in between, the turn ends and its history is complete."""
+    """Begin, run and end a turn. Whatever happens, the turn ends and its history is complete."""
     turn = ctx.active_turn
     turn.task = asyncio.current_task()
     ctx.state.active = turn
@@ -87,7 +87,7 @@ async def run_lifecycle(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) 
 
 
 async def _run_to_reply(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
-    """Fill the turn's outcome; return True if the turn was cancelled other than by ``/stop``."""
+    """Set the turn's outcome; return True if the turn was cancelled by anything but ``/stop``."""
     turn, outcome = ctx.active_turn, ctx.active_turn.outcome
     try:
         await begin()
@@ -109,7 +109,7 @@ async def _run_to_reply(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) 
 
 
 async def _record_failure(ctx: TurnContext, error: BaseException) -> None:
-    """Make ``error`` the turn's outcome. Raises it if the turn is to stay open."""
+    """Store ``error`` in the turn's outcome. Raises it if the turn must stay open."""
     turn, outcome = ctx.active_turn, ctx.active_turn.outcome
     if not isinstance(error, Exception):
         raise error
@@ -131,17 +131,17 @@ async def _record_failure(ctx: TurnContext, error: BaseException) -> None:
 
 
 def resumable_error(turn: ActiveTurn, error: BaseException | None) -> StoreError | None:
-    """Return the store's error if the turn is to stay open and be resumed, else None.
+    """Return the store's error if the turn must stay open and be resumed, else None.
 
     Only a turn whose message is stored in the inbox can be resumed. A store error inside a
-    middleware resumes a turn once; if the turn was resumed already, it ends with the error.
+    middleware resumes a turn only once; after that the turn ends with the error.
     """
     cause = error.__cause__ if isinstance(error, MiddlewareError) and not turn.resumed else error
     return cause if turn.inbox_id is not None and isinstance(cause, StoreError) else None
 
 
 def append_to_partial(partial: str, text: str) -> str:
-    """Return the part of an answer that was already shown, then ``text``."""
+    """Return the part of an answer that was already shown, followed by ``text``."""
     return "\n\n".join(filter(None, [clean(partial).strip(), text]))
 
 
@@ -153,7 +153,7 @@ async def _loop(ctx: TurnContext) -> None:
         final = turn.iterations >= limit
         response = await _ask_model(ctx, turn_request(ctx, state.messages(), final=final))
         turn.iterations += 1
-        # Calls in the final response are ignored: it was asked to answer without tools.
+        # Calls in the final response are ignored: the model was asked to answer without tools.
         requested = () if final else response.message.tool_calls
         calls = [resolve_bridge(ctx, call) for call in requested]
         await _store_response(ctx, response, calls)
@@ -172,7 +172,7 @@ async def _loop(ctx: TurnContext) -> None:
             ctx.notify("The answer was cut off at the model's limit.", "core")
         if final or not state.pending.steering:
             return
-        # A person steered the turn while it answered: this begins another step.
+        # A person steered the turn during the answer, so another step follows.
         _append_message(ctx, Message("user", tuple(state.take_steering())))
     turn.outcome.stop = "max_iterations"
 
@@ -223,13 +223,13 @@ def _with_calls(response: ModelResponse, calls: Sequence[ToolCall]) -> ModelResp
 async def _store_response(
     ctx: TurnContext, response: ModelResponse, calls: Sequence[ToolCall]
 ) -> None:
-    """Append the response to the history and begin to store it, with a step for each call."""
+    """Append the response to the history and start storing it, with a step for each call."""
     engine, turn, session_id = ctx.engine, ctx.active_turn, ctx.state.record.id
     message = response.message
     if message.tool_calls and not calls:  # ignored calls are not stored
         text = tuple(b for b in response.blocks if not isinstance(b, ToolCall))
         message = Message("assistant", text or (TextBlock("(no answer)"),))
-    await turn.flush()  # usually done already; nothing may follow a message that was not stored
+    await turn.flush()  # usually already done; nothing may follow a message that was not stored
     entry = turn.append(message)
     steps = [(call, engine.tools.is_read_only(call.name)) for call in calls]
     turn.track_write(
@@ -247,8 +247,8 @@ async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     try:
         await run_calls(ctx, [call for call in calls if call.id not in turn.finished])
     finally:
-        # Each call gets exactly one result, also when the turn is stopped. Only a turn that will
-        # be resumed, by the next process or when the store works again, leaves calls open.
+        # Each call gets exactly one result, even if the turn is stopped. Only a turn that will be
+        # resumed, by the next process or once the store is available, leaves calls open.
         if not (ctx.engine.closing or resumable_error(turn, sys.exception())):
             _append_results(ctx, calls)
 
@@ -279,7 +279,7 @@ def _append_message(ctx: TurnContext, message: Message) -> None:
 
 
 async def _end_turn(ctx: TurnContext) -> None:
-    """End the turn. If that cannot be stored, it stays open for the session's next owner."""
+    """End the turn. If that cannot be stored, the turn stays open for the session's next owner."""
     try:
         await _store_end(ctx)
     except Exception as error:
@@ -288,7 +288,7 @@ async def _end_turn(ctx: TurnContext) -> None:
 
 
 async def _store_end(ctx: TurnContext) -> None:
-    """Complete the history, make the reply, and store it with the end of the turn."""
+    """Complete the history, create the reply, and store both with the end of the turn."""
     engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
     unanswered = bool(turn.entries) and turn.entries[-1].message.role == "user"
     if unanswered or outcome.error is not None:

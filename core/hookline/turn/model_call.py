@@ -1,4 +1,4 @@
-"""The one way to a model: the hooks of a model call, rendering and the provider."""
+"""Calls a model: runs the hooks, renders the request and sends it to the provider."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..text import clean_json, new_id
 from .prefix import StablePromptCheck, WirePrefixCheck
 
 MAX_TOOL_CALLS = 256
-"""Tool calls of one response."""
+"""Maximum number of tool calls in a response."""
 MAX_RESPONSE_CHARS = 4_000_000
-"""Characters of text and thinking of one response."""
+"""Maximum number of characters of text and thinking in a response."""
 _COMPLETE = frozenset(get_args(ModelStop)) - {"incomplete"}
 
 
@@ -49,7 +49,7 @@ async def ask_auxiliary(
     schema: Mapping[str, Any] | None = None,
     max_tokens: int | None = None,
 ) -> str:
-    """Ask the auxiliary model once; the session of ``ctx`` is charged (``Context.ask_model``)."""
+    """Ask the auxiliary model once and charge the session of ``ctx`` (``Context.ask_model``)."""
     config, session_id = ctx.engine.config, ctx.state.record.id
     options = {"schema": schema, "max_tokens": max_tokens}
     request = ModelRequest(
@@ -72,7 +72,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
     Raises:
         ProviderError: the provider could not answer.
-        MiddlewareError: a plugin around the call failed by itself.
+        MiddlewareError: a middleware failed, not the call inside it.
     """
     bus = ctx.engine.bus
     stable_check = StablePromptCheck(ctx, request)
@@ -119,24 +119,24 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
 
 async def _store_changed_context(ctx: TurnContext, request: ModelRequest) -> ModelRequest:
-    """Put context blocks that ``pre_model`` changed into the turn's message, here and stored."""
+    """Update the turn's message, also in the store, if ``pre_model`` changed context blocks."""
     turn = ctx.active
     if turn is None or request.purpose != "turn":
         return request
     entry, text = turn.user_entry, envelope(request.context)
     changed = replace(entry.message, context=text)
-    messages = tuple(changed if one is entry.message else one for one in request.messages)
+    messages = tuple(changed if m is entry.message else m for m in request.messages)
     entry.message, turn.blocks = changed, request.context
     await ctx.engine.journal.set_sidecar(ctx.state.record.id, entry.seq, text)
     return replace(request, messages=messages)
 
 
 def _delta_sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
-    """Return what receives the streamed pieces of a response.
+    """Return the receiver of a response's streamed pieces.
 
     ``answers`` is True for a request whose response is the turn's answer. Its pieces are shown,
-    unless a plugin may still change the reply. Of other requests only ``waiting`` is shown, and
-    only while a person waits for them.
+    unless a plugin may still change the reply. For other requests only ``waiting`` is shown, and
+    only while a person waits for the answer.
     """
     shows_text = answers and not ctx.engine.bus.must_buffer_reply()
     in_turn = ctx.active is not None and not ctx.active.outcome.stop
@@ -193,7 +193,7 @@ def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> 
                 clean = replace(clean, id=f"call_{new_id()}")
             seen.add(clean.id)
         elif isinstance(clean, ThinkingBlock) and clean != block:
-            # The provider would refuse its signature beside changed text, so that is dropped.
+            # The provider would reject the signature of changed text, so the signature is dropped.
             return ThinkingBlock(clean.text)
         return cast("Block", clean)
 

@@ -1,7 +1,7 @@
-"""Keeps the cached prefix of requests: undoes changes of the stable tier and reports breaks.
+"""Protects the cached prefix of requests: undoes changes to the stable prompt, reports breaks.
 
-A provider caches the beginning of a request and charges less for it next time, but only while
-those bytes stay the same: the stable tier (system prompt and tools), then the history.
+A provider caches the beginning of a request and charges less for it next time, but only while its
+bytes stay the same: the stable prompt (system prompt and tools), then the history.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..text import dump
 
 
 class StablePromptCheck:
-    """Keeps system prompt and tools as the session's first request had them."""
+    """Keeps the system prompt and tools of the session's first request."""
 
     def __init__(self, ctx: TurnContext, request: ModelRequest) -> None:
         self._ctx = ctx
@@ -38,7 +38,7 @@ class StablePromptCheck:
         return replace(after, system=system, tools=tools)
 
     async def freeze(self, request: ModelRequest) -> None:
-        """Store what the session's first request sends as the prompt of all later ones."""
+        """Store the prompt of the session's first request, for all later requests."""
         if not (self._applies and self._is_first):
             return
         state = self._ctx.state
@@ -56,7 +56,7 @@ def _report_prefix_change(ctx: TurnContext, implementation: Implementation, part
 
 
 class WirePrefixCheck:
-    """Keeps the rendered stable tier, and finds where a request differs from the last one."""
+    """Keeps the rendered stable prompt, and finds where a request differs from the last one."""
 
     def __init__(self, ctx: TurnContext, wire: WireRequest) -> None:
         self._ctx = ctx
@@ -66,7 +66,7 @@ class WirePrefixCheck:
     def check(
         self, implementation: Implementation, before: WireRequest, after: WireRequest
     ) -> WireRequest:
-        """Undo a change of the stable tier, and note which plugin changed the prefix."""
+        """Undo a change of the stable prompt, and record which plugin changed the prefix."""
         if after.stable != self._rendered:
             after = replace(after, stable=self._rendered)
             _report_prefix_change(self._ctx, implementation, "stable prompt")
@@ -76,7 +76,7 @@ class WirePrefixCheck:
         return after
 
     def remember(self, model: str, wire: WireRequest) -> PrefixBreak | None:
-        """Return the break since the last request to the same model, and remember this request."""
+        """Remember this request; return the break since the last one to the same model, if any."""
         prefix = self._ctx.state.cache.prefix
         system = dump(wire.fields.get("system")).encode()
         now: _SentPrefix = {**wire.stable, "system prompt of the call": system}, wire.fragments
@@ -90,7 +90,7 @@ class WirePrefixCheck:
 
 
 _SentPrefix: TypeAlias = "tuple[dict[str, bytes], tuple[bytes, ...]]"
-"""The stable tier by part, and the history by message."""
+"""The stable prompt by part, and the history by message."""
 
 
 def _first_difference(last: _SentPrefix, now: _SentPrefix) -> tuple[str, int, int] | None:

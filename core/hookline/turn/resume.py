@@ -1,4 +1,4 @@
-"""Resumes a turn that a dead process left, from its last stored step."""
+"""Resumes a turn of a dead process from its last stored step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..store.codec import stored_inbound, stored_origins
 from .loop import answer_calls, run_lifecycle
 
 MAX_RESUMES = 3
-"""Resumes of one turn before it ends with an error: the turn may be what kills the process."""
+"""Maximum resumes of a turn. More would loop if the turn itself kills the process."""
 RESUMED_TOO_OFTEN = (
     f"This turn was interrupted and resumed {MAX_RESUMES} times without finishing, "
     "so it has ended. Send the message again to retry."
@@ -31,11 +31,11 @@ UNKNOWN = (
 async def resume_turn(
     engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
 ) -> ActiveTurn:
-    """Go on with a turn that never ended; ``row`` is from ``Journal.open_turns``.
+    """Continue a turn that did not end; ``row`` is from ``Journal.open_turns``.
 
-    Finished calls keep their results. Started ones are reported as interrupted, or run again if
-    they only read. Those that never started are run. A turn that was resumed :data:`MAX_RESUMES`
-    times before ends with an error.
+    Finished calls keep their results. Started calls are reported as interrupted, or run again if
+    they are read-only. Calls that were not started are run. A turn that was already resumed
+    :data:`MAX_RESUMES` times ends with an error.
     """
     inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
     inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
@@ -55,7 +55,7 @@ async def resume_turn(
             turn.outcome.reply = failure.text
             await engine.bus.observe("on_error", ctx, failure)
             return
-        turn.outcome.question = turn.state.question  # cleared as a turn begins, so it is its own
+        turn.outcome.question = turn.state.question  # it was cleared when this turn began
         last = turn.entries[-1].message
         if last.role != "assistant":
             return
@@ -80,7 +80,7 @@ async def resume_turn(
 
 
 def _journalled(call: ToolCall, step: Mapping[str, Any] | None) -> ToolCall:
-    """The call as it was begun: where the model called a bridge, the deferred tool's."""
+    """The call as it was started; for a bridge call, that of the deferred tool."""
     if step is None or step["name"] == call.name:
         return call
     return replace(call, name=step["name"], arguments=json.loads(step["arguments"]))

@@ -1,7 +1,7 @@
-"""The one way to a tool: arguments, ``pre_tool``, approval, the call, ``post_tool``, the journal.
+"""Calls a tool: arguments, ``pre_tool``, approval, the call, ``post_tool``, the journal.
 
-:func:`run_call` is the whole path of one call. A step that decides the result without running the
-tool raises :class:`CallResolved`.
+:func:`run_call` is the whole path of one call. A step that determines the result without running
+the tool raises :class:`CallResolved`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from ..text import clean
 
 log = logging.getLogger("hookline.tools")
 _THREADS = ThreadPoolExecutor(64, "hookline-tool")
-"""Only for synchronous tools, so that a slow one never holds up other work in threads."""
+"""Only for synchronous tools, so that slow ones do not delay other work in threads."""
 MAX_RESULT_CHARS = 400_000
-"""Characters of a result that the model reads; plugins may cut earlier."""
+"""Maximum number of characters of a result that the model reads. Plugins may cut it earlier."""
 
 
 class CallResolved(Exception):
-    """The call has a result without being run."""
+    """The call got a result without being run."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class CallResolved(Exception):
 
 
 def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
-    """The deferred tool's call that a bridge call stands for, with its id; else ``call``."""
+    """Return the deferred tool's call that a bridge call requests; other calls unchanged."""
     tools = ctx.engine.tools
     bridge = tools.get(call.name)
     if bridge is None or not bridge.bridge or call.error or not _is_offered(ctx, call.name):
@@ -86,7 +86,7 @@ def _is_offered(ctx: TurnContext, name: str) -> bool:
 async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     """Run the calls of one response: adjacent read-only ones in parallel, others one by one.
 
-    Their results are in ``ctx.active_turn.finished``, also if the turn is cancelled meanwhile.
+    The results are added to ``ctx.active_turn.finished``, even if the turn is cancelled meanwhile.
     """
     for read_only, group in groupby(calls, lambda call: ctx.engine.tools.is_read_only(call.name)):
         adjacent = list(group)
@@ -107,11 +107,11 @@ async def _run_parallel(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
-    """Run one call through every hook; its result is stored when this returns."""
+    """Run one call through every hook and store its result."""
     registered = ctx.engine.tools.get(call.name)
     try:
         tool = _find_tool(ctx, registered, call)
-        # A context of its own, since calls may run in parallel.
+        # A separate context, because calls may run in parallel.
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, tool)
         call = _check_arguments(tool, call)
         result = await _run_guarded(ctx, tool, call)
@@ -144,9 +144,9 @@ def _find_tool(ctx: TurnContext, registered: Tool | None, call: ToolCall) -> Too
 
 
 def _has_bridge(ctx: TurnContext, tool: Tool) -> bool:
-    """True for a deferred tool, if the session offers a bridge of its plugin."""
+    """True for a deferred tool if the session offers a bridge of its plugin."""
     tools = ctx.engine.tools.values()
-    bridges = [one.name for one in tools if one.bridge and one.plugin == tool.plugin]
+    bridges = [other.name for other in tools if other.bridge and other.plugin == tool.plugin]
     allowed = ctx.state.record.kind == "chat" or not tool.main_only
     return tool.deferred and allowed and any(_is_offered(ctx, name) for name in bridges)
 
@@ -160,12 +160,12 @@ def _check_arguments(tool: Tool, call: ToolCall) -> ToolCall:
 
 
 async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
-    """Judge the call, then run it inside the middlewares; a changed call is judged again.
+    """Check the call, then run it inside the middlewares. A changed call is checked again.
 
     Raises:
         CallResolved: the call is denied, or a guard has answered it.
     """
-    approved = await _judge(ctx, tool, call)
+    approved = await _check_permission(ctx, tool, call)
 
     async def run(changed: ToolCall) -> ToolResult:
         if changed.name != tool.name:
@@ -173,7 +173,7 @@ async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
         try:
             if _fingerprint(changed) != approved:
                 changed = _check_arguments(tool, changed)
-                await _judge(ctx, tool, changed)
+                await _check_permission(ctx, tool, changed)
         except CallResolved as resolved:
             return resolved.result
         return await _execute(ctx, tool, changed)
@@ -185,20 +185,20 @@ async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
 
 
 def _fingerprint(call: ToolCall) -> str:
-    """What an approval is bound to: the tool and exactly these arguments."""
+    """What an approval covers: the tool with exactly these arguments."""
     return json.dumps([call.name, call.arguments], sort_keys=True, default=repr)
 
 
-async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
-    """Return the fingerprint of a call that may run.
+async def _check_permission(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
+    """Ask the guards, and a person if necessary; return the fingerprint of a permitted call.
 
     Raises:
         CallResolved: the call is denied, or a guard has answered it.
     """
-    judged, fingerprint = replace(call), _fingerprint(call)
-    decision = await ctx.engine.bus.guard("pre_tool", ctx, judged)
-    if _fingerprint(judged) != fingerprint:
-        raise CallResolved(call, "Denied: a plugin changed the arguments while they were judged")
+    checked, fingerprint = replace(call), _fingerprint(call)
+    decision = await ctx.engine.bus.guard("pre_tool", ctx, checked)
+    if _fingerprint(checked) != fingerprint:
+        raise CallResolved(call, "Denied: a plugin changed the arguments while they were checked")
     plugin, verdict = decision.plugin, decision.verdict
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
@@ -230,7 +230,7 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None
         return None
     reason = ask.reason.rstrip(".")
     if answer is None and mode == "no":
-        shown = f"{reason}; nobody is there to approve it."
+        shown = f"{reason}; no one can approve it."
         return Deny(f"{shown} Find another way, or stop and say so.", shown)
     if isinstance(answer, Refusal) and answer.reason:
         return Deny(
@@ -262,7 +262,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
 async def _call_function(
     ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]
 ) -> ToolResult:
-    """Call the tool's function; what it returns or raises becomes a result."""
+    """Call the tool's function and convert what it returns or raises to a result."""
     try:
         if tool.is_async:
             value = await tool.run(**arguments)
@@ -286,7 +286,7 @@ def _run_sync(tool: Tool, arguments: dict[str, Any]) -> Any:
     try:
         return tool.run(**arguments)
     except (StopIteration, GeneratorExit) as error:
-        # A future cannot hold these two.
+        # A future cannot carry these two exceptions.
         raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
@@ -305,7 +305,7 @@ def _as_result(call: ToolCall, value: object) -> ToolResult:
     try:
         text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError) as error:
-        return _error_result(call, f"Error: {call.name} returned what JSON cannot hold: {error}")
+        return _error_result(call, f"Error: {call.name} did not return valid JSON: {error}")
     return ToolResult(call, text, data=value)
 
 
@@ -314,7 +314,7 @@ def _error_result(call: ToolCall, text: str) -> ToolResult:
 
 
 def _readable_result(result: ToolResult) -> ToolResult:
-    """The result as the model reads it: bounded, with its notes, never empty."""
+    """The result as the model reads it: limited in length, with its notes, never empty."""
     text = clean(result.text) if result.ok else redacted(clean(result.text))
     if len(text) > MAX_RESULT_CHARS:
         half = MAX_RESULT_CHARS // 2

@@ -138,7 +138,7 @@ def test_the_turn_is_shown_as_it_went(told: Shown) -> None:
 
 
 def test_a_refusal_and_the_answer_are_told_once(told: Shown) -> None:
-    assert told.text.count("nobody is there to approve it") == 1
+    assert told.text.count("no one can approve it") == 1
     assert told.text.count("All seven tests pass.") == 1
 
 

@@ -96,7 +96,7 @@ def test_ask_with_nobody_there_denies(harness: MakeHarness) -> None:
     )
     (text,) = results(h, approve="no")
     assert text.startswith("Denied: it may change something, so it needs a yes (mode ask)")
-    assert "nobody is there to approve it" in text
+    assert "no one can approve it" in text
 
 
 def test_plan_denies_and_says_it_once_and_ends_in_an_offer(harness: MakeHarness) -> None:

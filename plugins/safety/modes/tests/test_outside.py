@@ -126,8 +126,7 @@ def test_with_nobody_there_it_is_refused_in_words_for_people(
     h.model.steps += [calls("write", path=old, content=""), "done"]
     outcome = h.send("go", approve="no")
     assert outcome.notices[0].text == (
-        f"write was refused: write replaces {old!r} outside the workspace; nobody is there to "
-        "approve it."
+        f"write was refused: write replaces {old!r} outside the workspace; no one can approve it."
     )
     assert (other / "old.txt").read_text() == "old\n"
 

@@ -37,4 +37,4 @@ def naming_problem(name: str) -> str | None:
         multiple = next(iter(installed_entry_points(name))).load().multiple
     except Exception:  # the plugin's next start reports what is wrong with it
         return None
-    return None if multiple else f"{kind} can be used once only, under its own name."
+    return None if multiple else f"{kind} can be used only once, under its own name."
