@@ -1,4 +1,4 @@
-"""A fresh computer for each test, and models on it."""
+"""A fresh machine for each test, with model servers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def talking(machine: Machine) -> Machine:
-    """A machine whose configured model answers ``hello`` to whatever it is told."""
+    """A machine whose model answers ``hello`` to every message."""
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     return machine
 
 
 @pytest.fixture
 def whole() -> None:
-    """Fail where a plugin that the test counts on cannot be loaded, with the reason."""
+    """Fail, with the reason, if a plugin that the test needs cannot be loaded."""
     for name in ("files", "shell", "terminal", "demo"):
         entry_points(group="hookline.plugins")[name].load()

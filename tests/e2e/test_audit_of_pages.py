@@ -1,4 +1,4 @@
-"""What is changed through the web page stands in the audit at once, with who did it."""
+"""Changes made through the web page are audited at once, with the person."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Probe(Plugin[ProbeConfig]):
 
 
 @pytest.mark.slow
-def test_a_change_of_the_settings_has_its_row_when_it_is_made(
+def test_settings_change_is_audited_when_it_is_made(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     home = tmp_path / "home"

@@ -1,4 +1,4 @@
-"""Files of the home that are broken in every way: no command is taken away by them.
+"""Commands still work with broken files in the home.
 
 ``init``, ``config``, ``doctor`` and ``plugins`` do their work, the others say in a sentence which
 file it is, and what stands in its place stays as it is. The quick tests are a part of the matrix.
@@ -63,7 +63,7 @@ OTHERS = (
 
 
 def state_of(path: Path) -> object:
-    """What stands at ``path``, without following it."""
+    """What is at ``path``, without following links."""
     kind = path.lstat().st_mode
     if stat.S_ISDIR(kind):
         return kind, [(one.name, one.read_bytes()) for one in path.iterdir()]
@@ -73,7 +73,7 @@ def state_of(path: Path) -> object:
 
 
 def orderly(done: Finished, command: str) -> Finished:
-    """Assert that a command has ended as a command does."""
+    """Assert that a command ended with an exit code and no stack trace."""
     assert done.code in (0, 1, 2), (command, done)
     assert "Traceback" not in done.err, (command, done.err)
     assert "failed in" not in done.err, (command, done.err)
@@ -82,7 +82,7 @@ def orderly(done: Finished, command: str) -> Finished:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "how"), [*QUICK, *SLOW])
-def test_a_file_that_stops_a_start_takes_no_command_away(
+def test_commands_work_with_a_file_that_prevents_a_start(
     talking: Machine, name: str, how: str
 ) -> None:
     path = talking.home / name
@@ -120,7 +120,7 @@ def test_a_file_that_stops_a_start_takes_no_command_away(
     "how",
     ["a pipe", *(pytest.param(how, marks=pytest.mark.slow) for how in ("a folder", "binary"))],
 )
-def test_the_other_files_stop_nothing(talking: Machine, how: str) -> None:
+def test_other_broken_files_prevent_nothing(talking: Machine, how: str) -> None:
     paths = [talking.home / name for name in OTHERS] + [talking.workspace / "AGENTS.md"]
     for path in paths:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

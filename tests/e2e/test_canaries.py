@@ -1,4 +1,4 @@
-"""What is in the vault and in use stands nowhere in clear but where it is needed."""
+"""Vault secrets in use appear in clear text only where they are needed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ FORMS = {name: tuple(forms(value)) for name, value in CANARIES.items()}
 
 
 def seen(data: bytes) -> list[str]:
-    """The names of the canaries that stand in bytes, in any form."""
+    """The names of the canaries found in bytes, in any form."""
     return [name for name, all_ in FORMS.items() if any(one in data for one in all_)]
 
 
@@ -181,7 +181,7 @@ def database(postgres_server: str) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def model(listener: Listener) -> Iterator[OpenAIServer]:
-    """A model that looks for keys wherever it can, and at last refuses the key by repeating it."""
+    """A model that looks for keys everywhere and at last rejects the key, repeating it."""
     looking: list[Any] = [
         Reply(tools=[Use("mcp__tracker__env", {})]),
         Reply(tools=[Use("mcp__other__env", {})]),
@@ -206,7 +206,7 @@ def model(listener: Listener) -> Iterator[OpenAIServer]:
 def armed(
     machine: Machine, listener: Listener, model: OpenAIServer, database: tuple[str, str]
 ) -> Machine:
-    """A home whose secrets all lie in the vault, with everything on that writes something down."""
+    """A home with all secrets in the vault and every plugin on that stores something."""
     program = machine.home.parent / "server.py"
     program.write_text(SERVER, "utf-8")
     server = {"command": sys.executable, "args": ["-I", "-S", str(program)], "approval": "never"}
@@ -245,7 +245,7 @@ def armed(
 
 
 def done(finished: Finished) -> Finished:
-    """What has ended well, and says nothing that it should not."""
+    """Assert that a run ended well and its output holds no secret."""
     assert finished.code == 0, finished.err
     assert not seen((finished.out + finished.err).encode())
     return finished
@@ -292,7 +292,7 @@ def start(machine: Machine, file: str, *words: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_secret_in_use_stands_nowhere_in_clear(
+def test_secrets_in_use_appear_nowhere_in_clear_text(
     armed: Machine, listener: Listener, model: OpenAIServer
 ) -> None:
     process = start(armed, "began", "look")

@@ -1,4 +1,4 @@
-"""``hookline config``, ``plugins enable|disable`` and what a wrong config.yaml is told."""
+"""``hookline config``, ``plugins enable|disable``, and errors of a wrong config.yaml."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_config_path_prints_the_file(machine: Machine, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_set_keeps_comments_and_order(machine: Machine) -> None:
+def test_config_set_keeps_comments_and_order(machine: Machine) -> None:
     path = machine.config(COMMENTED)
     done = machine.run("config", "set", "session.idle_hours", "48")
     assert done.code == 0, done.err
@@ -52,7 +52,7 @@ def test_set_keeps_comments_and_order(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_enable_and_disable_keep_comments_and_settings(machine: Machine) -> None:
+def test_plugins_enable_and_disable_keep_comments_and_settings(machine: Machine) -> None:
     path = machine.config(COMMENTED)
     assert machine.run("plugins", "disable", "files").code == 0
     assert machine.run("plugins", "enable", "shell").code == 0
@@ -68,7 +68,7 @@ def test_enable_and_disable_keep_comments_and_settings(machine: Machine) -> None
 
 
 @pytest.mark.slow
-def test_a_first_set_makes_the_file(machine: Machine) -> None:
+def test_config_set_creates_the_file(machine: Machine) -> None:
     assert machine.run("config", "set", "operator_message", "Grüße an alle").code == 0
     path = machine.home / "config.yaml"
     assert yaml.safe_load(path.read_text("utf-8")) == {"operator_message": "Grüße an alle"}
@@ -110,7 +110,7 @@ def test_config_error_is_printed_once(machine: Machine, command: str) -> None:
 
 
 @pytest.mark.slow
-def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
+def test_config_check_schema_and_help_work_with_an_invalid_config(machine: Machine) -> None:
     path = machine.config("max_iterations: lots\n")
     check = machine.run("config", "check")
     assert (check.code, f"{path}:1: max_iterations:" in check.err) == (2, True)
@@ -123,7 +123,7 @@ def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
+def test_config_check_reports_every_problem_once(machine: Machine) -> None:
     path = machine.config(
         "model: opnai/gpt\n"
         "colour: red\n"
@@ -152,7 +152,7 @@ def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_check_counts_unknown_keys_which_stop_nothing_else(talking: Machine) -> None:
+def test_config_check_fails_for_unknown_keys_but_run_works(talking: Machine) -> None:
     talking.config("colour: red\nplugins: {skills: {colour: red}}\n")
     done = talking.run("config", "check")
     assert (done.code, done.out) == (2, "")
@@ -161,7 +161,7 @@ def test_check_counts_unknown_keys_which_stop_nothing_else(talking: Machine) -> 
 
 
 @pytest.mark.slow
-def test_check_tells_what_else_is_wrong_where_nothing_starts(machine: Machine) -> None:
+def test_config_check_reports_all_problems_of_an_unusable_config(machine: Machine) -> None:
     path = machine.config(
         "max_iterations: lots\nworkspace: ${NOT_SET_ANYWHERE}\nsession: {idle_hours: -1, idl: 3}\n"
         "colour: red\nplugins:\n  files: 7\n  shell: {timeout: soon, tiemout: 3}\n"
@@ -190,7 +190,7 @@ def test_check_tells_what_else_is_wrong_where_nothing_starts(machine: Machine) -
         ("sqlite", "hookline: sqlite is a store, not a plugin. Choose it with `store: sqlite`"),
     ],
 )
-def test_a_driver_cannot_be_switched_on(machine: Machine, name: str, told: str) -> None:
+def test_plugins_enable_refuses_drivers(machine: Machine, name: str, told: str) -> None:
     path = machine.config("trace: false\n")
     done = machine.run("plugins", "enable", name)
     assert (done.code, done.out) == (2, "")
@@ -199,7 +199,7 @@ def test_a_driver_cannot_be_switched_on(machine: Machine, name: str, told: str) 
 
 
 @pytest.mark.slow
-def test_an_unknown_key_warns_with_a_suggestion_and_stops_nothing(talking: Machine) -> None:
+def test_unknown_key_only_warns_with_a_suggestion(talking: Machine) -> None:
     path = talking.config("trace: false\nsesion: {idle_hours: 1}\n")
     done = talking.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n")
@@ -207,13 +207,13 @@ def test_an_unknown_key_warns_with_a_suggestion_and_stops_nothing(talking: Machi
 
 
 @pytest.mark.slow
-def test_a_warning_is_told_once(talking: Machine) -> None:
+def test_config_warning_is_printed_once(talking: Machine) -> None:
     talking.config("sesion: {idle_hours: 1}\n")
     assert talking.run("run", "hello").err.count("did you mean session?") == 1
 
 
 @pytest.mark.slow
-def test_a_wrong_setting_switches_its_plugin_off(talking: Machine) -> None:
+def test_invalid_setting_switches_its_plugin_off(talking: Machine) -> None:
     path = talking.config("plugins:\n  files:\n    read_max_chars: lots\n")
     done = talking.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n"), done.err
@@ -223,7 +223,7 @@ def test_a_wrong_setting_switches_its_plugin_off(talking: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_the_words_no_and_on_are_what_the_key_wants(machine: Machine) -> None:
+def test_yaml_words_no_and_on_become_text_or_boolean_by_key(machine: Machine) -> None:
     machine.config("operator_message: no\ntrace: on\nplugins: {files: no}\n")
     shown = machine.run("config", "show", "--json").json
     assert (shown["operator_message"], shown["trace"]) == ("no", True)
@@ -231,7 +231,7 @@ def test_the_words_no_and_on_are_what_the_key_wants(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_the_environment_wins_over_the_file(machine: Machine) -> None:
+def test_environment_overrides_the_config_file(machine: Machine) -> None:
     machine.config("max_iterations: 3\nsession: {idle_hours: 2}\nplugins: {files: true}\n")
     shown = machine.run(
         "config",
@@ -255,7 +255,7 @@ def test_the_environment_wins_over_the_file(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_help_shows_the_plugins_commands_and_leaves_the_plugins_alone(tmp_path: Path) -> None:
+def test_help_shows_plugin_commands_without_importing_plugins(tmp_path: Path) -> None:
     text = "plugins: {memory: false, scheduler: true, web-server: true}"
     (tmp_path / "config.yaml").write_text(text, "utf-8")
     done = subprocess.run(
@@ -276,7 +276,7 @@ def test_help_shows_the_plugins_commands_and_leaves_the_plugins_alone(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_sentence_on_a_terminal_ends_its_lines_between_words(machine: Machine) -> None:
+def test_error_on_a_terminal_wraps_between_words(machine: Machine) -> None:
     argv = [sys.executable, "-m", "hookline", "--home", str(machine.home), "config", "get", "modle"]
     with TerminalScreen(
         argv, env={**os.environ, **machine.env}, cwd=machine.home.parent, columns=40

@@ -1,4 +1,4 @@
-"""One Ctrl-C at a question of a command ends the command, although the event loop runs."""
+"""Ctrl-C at a command's question ends the command, while the event loop runs."""
 
 from __future__ import annotations
 

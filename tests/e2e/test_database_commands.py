@@ -1,4 +1,4 @@
-"""``hookline db``: where the URL goes, what is printed, and what the audit is told."""
+"""``hookline db``: where the URL is stored, what is printed, and the audit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ URL = f"postgresql://reader:{PASSWORD}@127.0.0.1:1/shop"
 
 
 @pytest.mark.slow
-def test_a_url_with_a_password_goes_into_the_vault(
+def test_db_add_stores_a_url_with_a_password_in_the_vault(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: true}\n")
@@ -55,9 +55,7 @@ def test_db_add_without_a_vault_writes_no_password(
     )
 
 
-def test_the_grants_are_printed_for_what_the_connection_may(
-    harness: Callable[..., Harness],
-) -> None:
+def test_db_grants_prints_grants_for_the_connection_mode(harness: Callable[..., Harness]) -> None:
     connections = {
         "a": {"url": "mysql://u@h/till", "mode": "write"},
         "b": {"url": "sqlite:///x.db"},
@@ -81,7 +79,7 @@ def test_the_grants_are_printed_for_what_the_connection_may(
         (None, "bad", "it is not a mapping; write {url: …}"),
     ],
 )
-def test_a_connection_that_is_wrong_is_left_out_alone(
+def test_only_an_invalid_connection_is_left_out(
     harness: Callable[..., Harness], tmp_path: Path, entry: object, key: str, told: str
 ) -> None:
     sqlite3.connect(tmp_path / "good.db").close()
@@ -112,7 +110,7 @@ def test_a_connection_that_is_wrong_is_left_out_alone(
     assert "bad" not in file.read_text()
 
 
-def test_the_check_names_a_url_that_is_none(harness: Callable[..., Harness]) -> None:
+def test_check_names_an_invalid_database_url(harness: Callable[..., Harness]) -> None:
     connections = {"good": {"url": "sqlite:///x.db"}, "far": {"url": "sqlserver://h/d"}}
     h = harness(Databases, config={"databases": {"connections": connections}})
     [check] = [one for name, one in h.checks() if name == "databases"]
@@ -126,7 +124,7 @@ def test_the_check_names_a_url_that_is_none(harness: Callable[..., Harness]) -> 
 
 
 @pytest.mark.slow
-def test_an_entry_whose_variable_is_not_set_is_left_out_alone(tmp_path: Path) -> None:
+def test_only_an_entry_with_an_unset_variable_is_left_out(tmp_path: Path) -> None:
     """As one whose name is not in the vault; of other plugins the whole plugin is off."""
     file = tmp_path / "config.yaml"
     file.write_text(
@@ -164,7 +162,7 @@ def test_an_entry_whose_variable_is_not_set_is_left_out_alone(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> None:
+def test_config_check_names_the_invalid_connection(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(
         "plugins:\n  databases:\n    connections:\n      bad: {url: 'sqlite:///x', mode: rw}\n"
@@ -179,7 +177,9 @@ def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path: Path) -> None:
+def test_audit_has_every_database_statement(
+    harness: Callable[..., Harness], tmp_path: Path
+) -> None:
     connection = sqlite3.connect(tmp_path / "shop.db")
     connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
     connection.execute("INSERT INTO orders VALUES (1, 'call first'), (2, NULL)")
@@ -210,9 +210,7 @@ def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path
     assert {row["object"] for row in rows} == {"shop"}
 
 
-def test_looking_at_the_tables_stands_in_the_audit(
-    harness: Callable[..., Harness], tmp_path: Path
-) -> None:
+def test_audit_has_schema_lookups(harness: Callable[..., Harness], tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "shop.db")) as connection, connection:
         connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
     connection.close()
@@ -229,7 +227,7 @@ def test_looking_at_the_tables_stands_in_the_audit(
     assert "gone.db" in rows["gone"]["detail"]["reason"]
 
 
-def test_a_password_that_is_not_quoted_is_shown_to_nobody(
+def test_db_add_refuses_an_unquoted_password_without_showing_it(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     """What a URL holds behind the first ``/``, ``?`` or ``#`` of a password is no database."""
@@ -247,7 +245,7 @@ def test_a_password_that_is_not_quoted_is_shown_to_nobody(
 
 
 @pytest.mark.slow
-def test_a_password_among_the_options_of_a_url_goes_into_the_vault(
+def test_db_add_stores_a_password_in_url_options_in_the_vault(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: true}\n")

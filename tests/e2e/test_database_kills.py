@@ -1,4 +1,4 @@
-"""A write to a database that kill -9 ends: done and can be undone, or not done, and never twice."""
+"""A database write ended by kill -9 is done and can be undone, or not done; never twice."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def audited(machine: Machine) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("sql", [TAKE, CLEAR])
 @pytest.mark.parametrize("point", ["db-begun", "db-committed"])
-def test_a_kill_in_a_write(
+def test_db_write_that_was_killed_is_done_once_or_not_at_all(
     machine: Machine, stock: Callable[[], list[Any]], point: str, sql: str
 ) -> None:
     steps: list[dict[str, Any]] = [

@@ -22,7 +22,7 @@ SQL = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wide", [0, 30])
-def test_the_question_shows_the_statement_whole_the_count_and_the_database(
+def test_db_write_question_shows_statement_row_count_and_database(
     machine: Machine, tmp_path: Path, wide: int
 ) -> None:
     file = tmp_path / "shop.db"

@@ -1,4 +1,4 @@
-"""What the demo's estimate is counted with."""
+"""The prices of the demo's estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hookline doctor``: faults that people really make, each with a sentence of its own."""
+"""``hookline doctor``: common mistakes, each with its own message."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def soul_is_binary(machine: Machine) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong, and words that the check's sentence and its fix must hold."""
+    """A mistake, and words that the check's message and fix must hold."""
 
     name: str
     seed: Seed
@@ -154,7 +154,7 @@ FAULTS = (
     ],
     ids=lambda fault: fault.name,
 )
-def test_a_misconfiguration_gets_a_sentence_and_a_fix(machine: Machine, fault: Fault) -> None:
+def test_doctor_gives_a_sentence_and_a_fix_for_each_fault(machine: Machine, fault: Fault) -> None:
     if not any(word in fault.name for word in ("model", "provider", "URL")):
         machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello"})
     fault.seed(machine)

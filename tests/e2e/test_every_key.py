@@ -1,4 +1,4 @@
-"""Every setting that is a secret takes ``vault:NAME``: all plugins' are found in their models."""
+"""Every secret setting takes ``vault:NAME``; the settings models list them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_vault_reference_cases_cover_every_plugin_with_a_secret() -> None:
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_secret_of_a_plugin_may_lie_in_the_vault(name: str, tmp_path: Path) -> None:
+def test_plugin_secret_may_be_a_vault_reference(name: str, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(json.dumps({"plugins": {name: SECTIONS[name]}}))
     loaded = load(tmp_path, {})
     value = VALUES.get(name, "the value of the key")
@@ -115,7 +115,7 @@ def test_a_secret_of_a_plugin_may_lie_in_the_vault(name: str, tmp_path: Path) ->
     assert value not in json.dumps(loaded.source.values)
 
 
-def test_a_provider_and_its_headers_may_lie_in_the_vault(tmp_path: Path) -> None:
+def test_provider_key_and_headers_may_be_vault_references(tmp_path: Path) -> None:
     section = {"base_url": "http://127.0.0.1:1/v1", "api_key": REF, "headers": {"X-Key": REF}}
     (tmp_path / "config.yaml").write_text(json.dumps({"providers": {"mine": section}}))
     loaded = load(tmp_path, {})

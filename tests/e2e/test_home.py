@@ -1,4 +1,4 @@
-"""The home folder: who may read it, what is never written or shown, what if it cannot be made."""
+"""The home folder: permissions, secrets that are never shown, and creation errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HEADER = "Bearer header-secret-4242"
 
 
 @pytest.mark.sqlite
-def test_the_home_is_for_its_owner_alone(talking: Machine) -> None:
+def test_home_is_private_to_its_owner(talking: Machine) -> None:
     assert talking.run("run", "hello").code == 0
     assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
 
 
 @pytest.mark.slow
-def test_files_in_a_home_that_was_there_are_for_its_owner(talking: Machine) -> None:
+def test_new_files_in_an_existing_home_are_private(talking: Machine) -> None:
     talking.config("plugins: {files: {read_max_chars: lots}}\n").chmod(0o600)
     assert talking.run("run", "hello").code == 0
     assert (talking.home / "logs" / "hookline.log").read_text()
@@ -76,7 +76,7 @@ def test_secrets_are_never_shown_or_stored(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_secrets_come_from_the_home_and_never_from_the_workspace(machine: Machine) -> None:
+def test_secrets_are_read_from_home_and_not_from_the_workspace(machine: Machine) -> None:
     (machine.workspace / ".env").write_text("OPENAI_API_KEY=stolen\nOPENAI_BASE_URL=http://x\n")
     (machine.workspace / "config.yaml").write_text("model: openai/stolen\n")
     assert machine.run("run", "hello").code == 2
@@ -84,7 +84,7 @@ def test_secrets_come_from_the_home_and_never_from_the_workspace(machine: Machin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["file", "kernel"])
-def test_a_home_that_cannot_be_made_is_told_in_a_sentence(talking: Machine, place: str) -> None:
+def test_home_that_cannot_be_created_gives_an_error_sentence(talking: Machine, place: str) -> None:
     (talking.workspace / "file").write_text("in the way")
     home = talking.workspace / "file" / "home" if place == "file" else Path("/proc/nowhere")
     talking.env["HOOKLINE_HOME"] = str(home)
@@ -96,7 +96,7 @@ def test_a_home_that_cannot_be_made_is_told_in_a_sentence(talking: Machine, plac
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to the superuser")
-def test_a_home_that_may_not_be_written_is_told_in_a_sentence(talking: Machine) -> None:
+def test_home_without_write_permission_gives_an_error_sentence(talking: Machine) -> None:
     talking.home.mkdir(mode=0o500)
     done = talking.run("run", "hello")
     assert done.code in (1, 2)
@@ -122,6 +122,6 @@ def test_home_is_found_without_environment_variables(talking: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_home_must_be_named(machine: Machine) -> None:
+def test_home_option_needs_a_folder(machine: Machine) -> None:
     done = machine.run("run", "hello", "--home")
     assert (done.code, done.out, done.err) == (2, "", "hookline: --home needs a folder\n")

@@ -1,4 +1,4 @@
-"""What a one-shot run imports: a start is little else than imports."""
+"""What a one-shot run imports, as imports take most of its start."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNUSED = {
 
 
 @pytest.mark.slow
-def test_a_turn_imports_nothing_for_tools_pages_and_searches(tmp_path: Path) -> None:
+def test_run_does_not_import_modules_of_tools_pages_and_search(tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "hookline", "--home", str(tmp_path)]
     done = subprocess.run(
         [*command, "run", "/whoami"], capture_output=True, text=True, check=True, cwd=tmp_path

@@ -1,4 +1,4 @@
-"""``hookline insights --by skill``: what turns that worked with a skill used."""
+"""``hookline insights --by skill``: tokens of turns that used a skill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def viewed(number: int, *names: str) -> ModelResponse:
     return used(number, *calls)
 
 
-def test_tokens_are_told_by_skill(harness: Callable[..., Harness], tmp_path: Path) -> None:
+def test_insights_by_skill_counts_tokens_per_skill(
+    harness: Callable[..., Harness], tmp_path: Path
+) -> None:
     """A turn counts for each skill that it worked with, once, and for no other."""
     for name in ("make-tea", "bake-bread", "mow-lawn"):
         folder = tmp_path / "home" / "skills" / name

@@ -12,7 +12,7 @@ from support.machine import FIRST_REQUEST_TOKENS, Machine
 
 
 @pytest.mark.slow
-def test_version_and_usage(machine: Machine) -> None:
+def test_version_and_usage_error(machine: Machine) -> None:
     assert machine.run("--version").out == f"hookline {hookline.__version__}\n"
     assert machine.run("frobnicate").code == 2
     assert machine.run("run").code == 2
@@ -22,7 +22,7 @@ def test_version_and_usage(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_help_lists_what_plugins_add(machine: Machine, whole: None) -> None:
+def test_help_lists_plugin_commands(machine: Machine, whole: None) -> None:
     helped = machine.run("--help")
     assert (helped.code, helped.err) == (0, "")
     words = helped.out.split()
@@ -76,7 +76,7 @@ def test_hooks_command_lists_implementations(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_prompt_command_adds_up(machine: Machine) -> None:
+def test_prompt_command_token_counts_add_up(machine: Machine) -> None:
     machine.config("operator_message: Mind the wombats.\n")
     found = machine.run("prompt", "--json").json
     assert set(found) >= {"system", "tools", "sha256", "tokens", "by_plugin"}
@@ -91,7 +91,7 @@ def test_prompt_command_adds_up(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_turn_is_traced_where_tracing_is_on(talking: Machine) -> None:
+def test_turn_is_traced_only_with_trace_on(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     untold = talking.run("trace")
     assert (untold.code, untold.out, "--trace" in untold.err) == (1, "", True)
@@ -104,9 +104,7 @@ def test_a_turn_is_traced_where_tracing_is_on(talking: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_doctor_on_a_fresh_home_lacks_a_model_and_nothing_else(
-    machine: Machine, whole: None
-) -> None:
+def test_doctor_on_a_fresh_home_misses_only_a_model(machine: Machine, whole: None) -> None:
     done = machine.run("doctor", "--json")
     assert all(set(row) == {"name", "plugin", "ok", "detail", "fix"} for row in done.json)
     (bad,) = [row for row in done.json if not row["ok"]]
@@ -117,7 +115,7 @@ def test_doctor_on_a_fresh_home_lacks_a_model_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_doctor_finds_what_is_wrong(machine: Machine) -> None:
+def test_doctor_finds_problems(machine: Machine) -> None:
     machine.config("model: nosuch/thing\nsesion: 1\nplugins: {ghost: true}\n")
     (machine.home / ".env").write_text("OPENAI_API_KEY=sk-secret-of-mine\n")
     (machine.home / ".env").chmod(0o644)

@@ -12,7 +12,7 @@ from support.sandboxes import skip_unless_git_can_write
 
 
 def told(machine: Machine, command: str, *options: str) -> str:
-    """What the model is told of a command."""
+    """The result of a command that the model gets."""
     call = {"name": "bash", "arguments": {"command": command}}
     model = machine.script({"tools": [call]}, {"text": "done"})
     done = machine.run("run", "go", "--json", "--no-wait", "--model", model, *options)
@@ -32,7 +32,7 @@ def repository(machine: Machine) -> Machine:
 
 
 @pytest.mark.slow
-def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
+def test_mode_is_kept_with_its_session(machine: Machine) -> None:
     text = told(machine, "touch made", "--session", "s", "--mode", "plan")
     assert text.startswith("Denied: plan mode: ")
     assert told(machine, "touch made", "--session", "s").startswith("Denied: plan mode: ")
@@ -79,7 +79,7 @@ def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_outside_the_workspace_is_replaced_by_a_person_or_with_a_checkpoint(
+def test_replacing_a_file_outside_workspace_needs_person_or_checkpoint(
     machine: Machine, tmp_path: Path
 ) -> None:
     other = tmp_path / "srv"

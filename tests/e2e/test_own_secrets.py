@@ -1,4 +1,4 @@
-"""What is secret in the environment is seen by Hookline alone, not by its tools or neighbours."""
+"""Secrets in the environment are visible to Hookline only, not to tools or other processes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def look(machine: Machine) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_tool_sees_no_secret(machine: Machine, look: list[str]) -> None:
+def test_tool_sees_no_secret_of_the_process(machine: Machine, look: list[str]) -> None:
     call = {"name": "bash", "arguments": {"command": "; ".join(look).replace("{pid}", "$PPID")}}
     model = machine.script({"tools": [call]}, {"text": "done"})
     done = machine.run("run", "go", "--model", model, "--yes", "--json")
@@ -97,7 +97,7 @@ def running(machine: Machine, look: list[str]) -> Iterator[subprocess.Popen[byte
 
 
 @pytest.mark.slow
-def test_a_neighbour_of_the_account_sees_no_secret(
+def test_other_process_of_the_account_sees_no_secret(
     running: subprocess.Popen[bytes], look: list[str]
 ) -> None:
     for one in look:
@@ -111,7 +111,7 @@ def test_a_neighbour_of_the_account_sees_no_secret(
 
 
 @pytest.mark.slow
-def test_even_root_finds_none_in_the_environment(running: subprocess.Popen[bytes]) -> None:
+def test_root_finds_no_secret_in_the_environment(running: subprocess.Popen[bytes]) -> None:
     shown = subprocess.run(["ps", "eww", str(running.pid)], capture_output=True, check=True)
     assert SECRET.encode() not in shown.stdout
     if os.getuid() == 0:

@@ -1,4 +1,4 @@
-"""Every scenario in its short form: whatever the machine, nothing is lost, doubled or mixed up.
+"""Every reliability scenario in its short form: nothing is lost, doubled or mixed up.
 
 Times and sizes are told by ``python -m support.reliability.run`` and never asserted here.
 """
@@ -19,7 +19,7 @@ from support.reliability.wire import Line
 
 
 @pytest.mark.slow
-def test_a_small_storm_loses_nothing() -> None:
+def test_short_storm_loses_nothing() -> None:
     """What the short form does, with one kill in twelve."""
     result = run("storm", messages=20, kills=2, chats=4)
     assert not result.broken(), result.table()
@@ -36,19 +36,19 @@ def test_reliability_scenario_keeps_its_invariants(scenario: str) -> None:
 async def test_message_during_start_is_answered_once_and_after_the_backlog() -> None:
     result = Result("start")
     async with stage(1) as on:
-        await on.house.start()
-        line, first = Line(on.house.port), Message("m0", "c0", "[m0] hello")
+        await on.node.start()
+        line, first = Line(on.node.port), Message("m0", "c0", "[m0] hello")
         await on.platform.deliver(line, first)
         line.close()
         await on.platform.answered([first])
-        await on.house.stop()
+        await on.node.stop()
         chats = [f"c{number}" for number in range(8)]
         waiting = [Message(f"old{chat}", chat, "", taken=time.monotonic()) for chat in chats]
-        add_backlog(on.house.database, [m.id for m in waiting], chats)
+        add_backlog(on.node.database, [m.id for m in waiting], chats)
         on.platform.retry = 0.002
         new = [Message(f"n{n}", chats[n % 8], f"[n{n}] hello") for n in range(40)]
         sending = asyncio.create_task(on.platform.deliver_all(new, workers=8))
-        await on.house.start()
+        await on.node.start()
         await sending
         await on.platform.answered([*waiting, *new])
         judge(result, on, [first, *waiting, *new], [])
@@ -56,14 +56,14 @@ async def test_message_during_start_is_answered_once_and_after_the_backlog() -> 
 
 
 @pytest.mark.slow
-async def test_a_turn_that_a_full_disk_cut_off_is_finished_before_the_next(tmp_path: Path) -> None:
+async def test_turn_interrupted_by_a_full_disk_is_finished_before_the_next(tmp_path: Path) -> None:
     result = Result("full disk")
     async with stage(1, delay=(0.5, 0.5)) as on:
         disk = tmp_path / "disk"
         disk.write_text("ok")
-        on.house.env["HARNESS_DISK"] = str(disk)
-        await on.house.start()
-        line = Line(on.house.port)
+        on.node.env["HARNESS_DISK"] = str(disk)
+        await on.node.start()
+        line = Line(on.node.port)
         messages = [Message(f"m{n}", "c0", f"[m{n}] hello") for n in range(4)]
         await on.platform.deliver(line, messages[0])
         await on.platform.answered(messages[:1])
@@ -77,8 +77,8 @@ async def test_a_turn_that_a_full_disk_cut_off_is_finished_before_the_next(tmp_p
         await on.platform.deliver(line, messages[3])
         line.close()
         late = await on.platform.answered(messages, patience=10.0)
-        await on.house.stop()
-        await on.house.start()
+        await on.node.stop()
+        await on.node.start()
         await on.platform.answered(late)
         judge_replies(result, on, messages, failed=True)
     assert not result.broken(), result.table()

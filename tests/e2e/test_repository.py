@@ -1,5 +1,5 @@
-"""An agent at work in a repository of more than a thousand files: it mends, tests, breaks, and what
-it broke is put back. Nobody is there to approve anything, and nothing of it needs approval."""
+"""An agent works in a repository of 1,200 files: it fixes, tests and breaks it, and a
+rewind restores what it broke. Nobody is there to approve, and nothing needs approval."""
 
 from __future__ import annotations
 
@@ -119,7 +119,9 @@ def own_git(root: Path) -> str:
 
 
 @pytest.mark.slow
-def test_work_is_done_broken_and_put_back(machine: Machine, repository: Path, say: Say) -> None:
+def test_agent_edits_tests_breaks_and_rewinds_a_repository(
+    machine: Machine, repository: Path, say: Say
+) -> None:
     skip_unless_git_can_write()
     assert len(contents(repository)) > 1000
     worked(say(MEND, "The test of the price fails. Mend it."), 5)

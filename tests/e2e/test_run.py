@@ -1,4 +1,4 @@
-"""``hookline run``: options, slash commands, exit codes, what goes to stdout and what is stored."""
+"""``hookline run``: options, slash commands, exit codes, output and stored messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_run_without_a_model_names_the_variables_and_the_demo(machine: Machine) 
 
 
 @pytest.mark.slow
-def test_a_gateway_needs_a_channel(talking: Machine) -> None:
+def test_gateway_without_a_channel_is_a_usage_error(talking: Machine) -> None:
     done = talking.run("gateway")
     assert (done.code, done.out) == (2, "")
     assert "no channel is on" in done.err
@@ -32,7 +32,7 @@ def test_a_gateway_needs_a_channel(talking: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_an_empty_prompt_is_a_usage_error(talking: Machine) -> None:
+def test_empty_prompt_is_a_usage_error(talking: Machine) -> None:
     done = talking.run("run", "-", stdin=" \n\t")
     assert (done.code, done.out) == (2, "")
     assert "empty" in done.err
@@ -40,7 +40,7 @@ def test_an_empty_prompt_is_a_usage_error(talking: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
+def test_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
     wire = openai(["ja", "yes"])
     with wire.server:
         env = wire.env
@@ -55,7 +55,7 @@ def test_a_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_a_system_text_is_in_no_file_of_the_home(talking: Machine) -> None:
+def test_system_text_is_in_no_file_of_the_home(talking: Machine) -> None:
     assert talking.run("run", "one", "--system", "Speak as a Zebrafink.").out == "hello\n"
     assert holders(talking.home, b"Zebrafink") == []
     assert holders(talking.home, b"hello") != []
@@ -68,7 +68,7 @@ def holders(home: Path, text: bytes) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_model_option_wins_over_config_and_environment(talking: Machine) -> None:
+def test_model_option_overrides_config_and_environment(talking: Machine) -> None:
     talking.config("model: openai/never-asked\n")
     other = talking.script({"text": "I am the other.", "repeat": True}, name="other.yaml")
     assert talking.run("run", "who?").out == "hello\n"
@@ -76,7 +76,7 @@ def test_the_model_option_wins_over_config_and_environment(talking: Machine) -> 
 
 
 @pytest.mark.slow
-def test_an_unknown_provider_is_a_config_error(machine: Machine) -> None:
+def test_unknown_provider_is_a_config_error(machine: Machine) -> None:
     far = machine.run("run", "hello", "--model", "nosuch/thing")
     bare = machine.run("run", "hello", "--model", "gpt-5")
     assert [done.code for done in (far, bare)] == [2, 2]
@@ -87,7 +87,7 @@ def test_an_unknown_provider_is_a_config_error(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_a_server_that_is_not_there_fails_with_a_sentence(machine: Machine, provider: str) -> None:
+def test_unreachable_server_fails_with_a_sentence(machine: Machine, provider: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -106,7 +106,7 @@ def test_a_server_that_is_not_there_fails_with_a_sentence(machine: Machine, prov
 
 
 @pytest.mark.slow
-def test_too_many_model_calls_end_with_an_answer_and_exit_code_1(machine: Machine) -> None:
+def test_max_iterations_ends_with_an_answer_and_exit_code_1(machine: Machine) -> None:
     model = machine.script(
         {"when": "begin", "tools": [{"name": "list_dir", "arguments": {}}]},
         {"tools": [{"name": "glob", "arguments": {"pattern": "*"}}], "text": "So far: nothing."},
@@ -121,7 +121,7 @@ def test_too_many_model_calls_end_with_an_answer_and_exit_code_1(machine: Machin
     assert done.result["tool_calls"] == 1
 
 
-def test_a_denied_tool_leaves_0(machine: Machine) -> None:
+def test_denied_tool_keeps_exit_code_0(machine: Machine) -> None:
     model = machine.script(
         {"when": "begin", "tools": [{"name": "read_file", "arguments": {"path": "/etc/shadow"}}]},
         {"text": "I may not."},
@@ -134,7 +134,7 @@ def test_a_denied_tool_leaves_0(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_run_refuses_an_image_that_is_none(talking: Machine) -> None:
+def test_run_refuses_a_file_that_is_not_an_image(talking: Machine) -> None:
     (talking.workspace / "photo.png").write_text("not a picture")
     wrong = talking.run("run", "see", "--image", "photo.png")
     absent = talking.run("run", "see", "--image", "absent.png")
@@ -162,11 +162,11 @@ def test_slash_commands_are_answered_without_the_model(machine: Machine) -> None
 
 
 @pytest.mark.slow
-def test_a_path_is_no_slash_command(talking: Machine) -> None:
+def test_prompt_that_is_a_path_is_not_a_slash_command(talking: Machine) -> None:
     assert talking.run("run", "/etc/hosts holds what?").out == "hello\n"
 
 
-def test_retry_takes_the_last_turn_back(machine: Machine) -> None:
+def test_retry_replaces_the_last_turn(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "again", "repeat": True})
     machine.run("run", "first", "--session", "s")
     retried = machine.run("run", "/retry", "--session", "s")
@@ -176,7 +176,7 @@ def test_retry_takes_the_last_turn_back(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("session", ["", "a/b\n"])
-def test_a_session_needs_a_fit_name(talking: Machine, session: str) -> None:
+def test_invalid_session_name_is_refused(talking: Machine, session: str) -> None:
     done = talking.run("run", "hello", f"--session={session}")
     assert done.code == 2
     assert is_sentence(done.err)
@@ -184,7 +184,7 @@ def test_a_session_needs_a_fit_name(talking: Machine, session: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_prompt_may_look_like_an_option(talking: Machine) -> None:
+def test_prompt_may_look_like_an_option(talking: Machine) -> None:
     done = talking.run("run", "--session", "s", "--", "--home of the brave")
     assert (done.code, done.out) == (0, "hello\n"), done.err
     assert talking.said("s")[0] == ("user", "--home of the brave")
@@ -204,7 +204,7 @@ PROMPTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROMPTS)
-def test_a_prompt_is_kept_to_the_letter(machine: Machine, name: str) -> None:
+def test_prompt_is_kept_exactly(machine: Machine, name: str) -> None:
     wire = openai(["ok"])
     with wire.server:
         done = machine.run("run", PROMPTS[name], "--session", "s", env=wire.env)
@@ -218,7 +218,7 @@ def test_a_prompt_is_kept_to_the_letter(machine: Machine, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["stdin", "argument"])
-def test_bytes_that_are_no_utf8_do_not_end_in_a_stack_trace(talking: Machine, way: str) -> None:
+def test_invalid_utf8_input_gives_no_stack_trace(talking: Machine, way: str) -> None:
     raw = b"caf\xe9 \xff"
     if way == "stdin":
         done = talking.run("run", "-", stdin=raw)
@@ -229,7 +229,7 @@ def test_bytes_that_are_no_utf8_do_not_end_in_a_stack_trace(talking: Machine, wa
 
 
 @pytest.mark.slow
-def test_stdin_is_the_prompt_however_long(machine: Machine) -> None:
+def test_long_prompt_is_read_from_stdin(machine: Machine) -> None:
     text = "Read this:\n\u00fcber\u200d\n" + "long line of words\n" * 60_000
     wire = openai(["ok"])
     with wire.server:
@@ -241,9 +241,7 @@ def test_stdin_is_the_prompt_however_long(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("while_", ["a model call", "a tool"])
-def test_an_interrupt_leaves_a_history_that_the_next_run_continues(
-    machine: Machine, while_: str
-) -> None:
+def test_interrupted_run_is_continued_by_the_next(machine: Machine, while_: str) -> None:
     begin = {"name": "write_file", "arguments": {"path": "began", "content": "x"}}
     sleep = {"name": "bash", "arguments": {"command": "touch began; sleep 40"}}
     steps: dict[str, list[dict[str, Any]]] = {

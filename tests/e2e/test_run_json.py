@@ -1,4 +1,4 @@
-"""``hookline run --json``: which lines come, in which order, with which fields."""
+"""``hookline run --json``: its events, their order and fields."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def squeezed(types: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_turn_with_tools(machine: Machine) -> None:
+def test_run_json_events_of_a_turn_with_tools(machine: Machine) -> None:
     model = machine.script(
         {"text": "I look.", "tools": [CALL, {"name": "glob", "arguments": {"pattern": "*"}}]},
         {"text": "There is\nnothing, Grüße."},
@@ -74,7 +74,7 @@ def test_a_turn_with_tools(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_provider_error(machine: Machine) -> None:
+def test_run_json_events_of_a_provider_error(machine: Machine) -> None:
     model = machine.script({"fault": "auth"})
     done = machine.run("run", "look", "--model", model, "--json")
     assert done.code == 1
@@ -85,7 +85,7 @@ def test_a_provider_error(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_config_error_ends_in_a_result(machine: Machine) -> None:
+def test_run_json_config_error_ends_in_a_result(machine: Machine) -> None:
     machine.config("model: nowhere\n")
     wrong = machine.run("run", "look", "--json")
     assert wrong.code == 2
@@ -105,9 +105,7 @@ def test_run_json_without_model_or_picture_ends_in_a_result(talking: Machine) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["--json"], []])
-def test_a_reader_that_has_gone_is_no_fault_of_anybody(
-    talking: Machine, options: list[str]
-) -> None:
+def test_run_with_closed_stdout_exits_quietly(talking: Machine, options: list[str]) -> None:
     process = talking.start("run", "look", *options)
     assert process.stdout is not None
     process.stdout.close()
@@ -118,14 +116,14 @@ def test_a_reader_that_has_gone_is_no_fault_of_anybody(
 
 
 @pytest.mark.slow
-def test_the_error_line_says_what_is_wrong(machine: Machine) -> None:
+def test_run_json_error_event_says_what_to_do(machine: Machine) -> None:
     done = machine.run("run", "look", "--json")
     assert done.code == 2
     assert "hookline demo" in done.events[0]["text"]
 
 
 @pytest.mark.slow
-def test_a_home_that_cannot_be_made_ends_in_a_result_too(talking: Machine) -> None:
+def test_run_json_home_that_cannot_be_created_ends_in_a_result(talking: Machine) -> None:
     done = talking.run("run", "look", "--json", "--home", "/proc/nowhere")
     assert done.code in (1, 2)
     assert "Traceback" not in done.err
@@ -133,7 +131,7 @@ def test_a_home_that_cannot_be_made_ends_in_a_result_too(talking: Machine) -> No
 
 
 @pytest.mark.slow
-def test_a_slash_command_is_one_result(talking: Machine) -> None:
+def test_run_json_slash_command_is_one_result(talking: Machine) -> None:
     done = talking.run("run", "/whoami", "--json")
     assert (done.code, well_formed(done)) == (0, ["result"])
     assert done.result["text"].startswith("terminal:")
@@ -142,7 +140,7 @@ def test_a_slash_command_is_one_result(talking: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_a_store_that_cannot_be_opened_ends_in_a_result_too(talking: Machine) -> None:
+def test_run_json_store_that_cannot_be_opened_ends_in_a_result(talking: Machine) -> None:
     talking.config("trace: false\n")
     (talking.home / "hookline.db").write_bytes(b"this is no database at all, " * 200)
     done = talking.run("run", "look", "--json")

@@ -1,4 +1,4 @@
-"""``hookline sessions``: what is stored can be seen, found, taken out and deleted."""
+"""``hookline sessions``: list, show, search, export and delete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stored(machine: Machine) -> Machine:
 
 
 @pytest.mark.slow
-def test_list_shows_the_newest_first(stored: Machine) -> None:
+def test_sessions_list_shows_the_newest_first(stored: Machine) -> None:
     stored.run("run", "/title My voyage", "--session", "first")
     rows = stored.run("sessions", "list", "--json").json
     assert all(
@@ -41,7 +41,7 @@ def test_list_shows_the_newest_first(stored: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_export_show_and_search_find_every_message(stored: Machine) -> None:
+def test_sessions_export_show_and_search_find_every_message(stored: Machine) -> None:
     exported = stored.messages("first")
     assert [m["role"] for m in exported] == ["user", "assistant", "user", "assistant"]
     kinds = [[block["type"] for block in message["blocks"]] for message in exported]
@@ -63,7 +63,7 @@ def test_export_show_and_search_find_every_message(stored: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_delete_needs_a_yes(stored: Machine) -> None:
+def test_sessions_delete_needs_yes(stored: Machine) -> None:
     asked = stored.run("sessions", "delete", "first")
     assert asked.code == 2
     assert "--yes" in asked.err
@@ -75,7 +75,7 @@ def test_delete_needs_a_yes(stored: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [["export"], ["delete", "--yes"]])
-def test_a_session_that_is_not_there(machine: Machine, command: list[str]) -> None:
+def test_unknown_session_gives_an_error_sentence(machine: Machine, command: list[str]) -> None:
     done = machine.run("sessions", *command, "nosuch")
     assert done.code in (1, 2)
     assert not done.out
@@ -84,7 +84,7 @@ def test_a_session_that_is_not_there(machine: Machine, command: list[str]) -> No
 
 
 @pytest.mark.slow
-def test_the_stored_prompt_can_be_seen_without_a_model(talking: Machine) -> None:
+def test_stored_prompt_is_shown_without_a_model(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     del talking.env["HOOKLINE_MODEL"]
     done = talking.run("prompt", "--session", "s", "--json")
@@ -93,7 +93,7 @@ def test_the_stored_prompt_can_be_seen_without_a_model(talking: Machine) -> None
 
 
 @pytest.mark.slow
-def test_the_stored_prompt_is_the_one_that_was_frozen(talking: Machine) -> None:
+def test_stored_prompt_ignores_later_config_changes(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     before = talking.run("prompt", "--session", "s", "--json").json
     talking.config("operator_message: Mind the wombats.\nplugins: {files: false}\n")

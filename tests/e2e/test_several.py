@@ -1,4 +1,4 @@
-"""Several plugins of one kind: ``KIND:NAME`` in config, as a plugin from elsewhere brings them."""
+"""Several plugins of one kind (``KIND:NAME`` in config), with a third-party plugin."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def answers(machine: Machine, name: str, count: int) -> list[str]:
 
 
 def is_up(machine: Machine, since: float) -> bool:
-    """Whether a gateway that was started then says that it is running."""
+    """Whether a gateway started at that time reports that it is running."""
     state = machine.home / "gateway.state"
     told = json.loads(state.read_text()) if state.exists() else {}
     return told.get("state") == "ready" and told["since"] >= since
@@ -188,7 +188,7 @@ def test_single_named_channel_works(pigeons: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_names_and_kinds_that_cannot_be_are_told_by_list(pigeons: Machine) -> None:
+def test_plugins_list_reports_invalid_names_and_kinds(pigeons: Machine) -> None:
     pigeons.config(
         "plugins:\n"
         '  "pigeon:": true\n'
@@ -240,7 +240,7 @@ def test_named_channels_are_enabled_and_disabled_by_name(pigeons: Machine) -> No
         ("disable", "pigeon:wrok", "unknown plugin pigeon:wrok."),
     ],
 )
-def test_enable_of_an_invalid_name_is_a_sentence(
+def test_enabling_an_invalid_name_gives_an_error_sentence(
     pigeons: Machine, verb: str, name: str, said: str
 ) -> None:
     done = pigeons.run("plugins", verb, name)
@@ -250,7 +250,7 @@ def test_enable_of_an_invalid_name_is_a_sentence(
 
 
 @pytest.mark.slow
-def test_the_environment_reaches_one_that_the_file_names(pigeons: Machine) -> None:
+def test_environment_variable_sets_a_named_plugin(pigeons: Machine) -> None:
     mail = letters(pigeons, "other")
     pigeons.config('plugins:\n  "pigeon:work": {mail: /nowhere}\n')
     pigeons.env["HOOKLINE_PLUGINS__PIGEON__WORK__MAIL"] = mail
@@ -258,7 +258,7 @@ def test_the_environment_reaches_one_that_the_file_names(pigeons: Machine) -> No
 
 
 @pytest.mark.slow
-def test_a_person_is_let_in_at_every_channel_of_a_kind_or_at_one(pigeons: Machine) -> None:
+def test_person_is_admitted_on_every_channel_of_a_kind_or_on_one(pigeons: Machine) -> None:
     home = letters(pigeons, "home", "ann hi", "bob hi", "eve hi")
     work = letters(pigeons, "work", "ann hi", "bob hi", "eve hi")
     pigeons.config(
@@ -277,7 +277,7 @@ def test_a_person_is_let_in_at_every_channel_of_a_kind_or_at_one(pigeons: Machin
 
 
 @pytest.mark.slow
-def test_pairing_lets_in_and_blocks_a_person_at_every_channel_of_the_kind(pigeons: Machine) -> None:
+def test_pairing_applies_to_every_channel_of_the_kind(pigeons: Machine) -> None:
     letters(pigeons, "home", "ann hi")
     mail = letters(pigeons, "work", "eve hi")
     pigeons.config(

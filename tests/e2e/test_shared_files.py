@@ -1,4 +1,4 @@
-"""Two homes on one store see each other's notes and skills, and edits by hand stay."""
+"""Two homes on one store share notes and skills, and manual edits are kept."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def note(machine: Machine) -> Path:
 
 
 def looked(machine: Machine) -> Machine:
-    """It has done something, and so has seen what there is."""
+    """Run a turn, so that the home syncs its files."""
     assert machine.run("run", "hi").code == 0
     return machine
 
 
 @pytest.mark.slow
-def test_notes_and_skills_reach_the_other_home_and_so_does_their_end(
+def test_shared_notes_and_skills_and_deletions_reach_the_other_home(
     node: Callable[[str], Machine],
 ) -> None:
     here, there = node("here"), node("there")
@@ -68,7 +68,7 @@ def test_notes_and_skills_reach_the_other_home_and_so_does_their_end(
 
 
 @pytest.mark.slow
-def test_an_edit_by_hand_is_kept_and_reaches_the_others(node: Callable[[str], Machine]) -> None:
+def test_manual_edit_is_kept_and_reaches_other_homes(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
     looked(there)
@@ -99,9 +99,7 @@ def test_shared_file_conflict_keeps_both_edits(node: Callable[[str], Machine]) -
 
 
 @pytest.mark.slow
-def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
-    node: Callable[[str], Machine],
-) -> None:
+def test_joining_home_gets_shared_files_and_loses_nothing(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
     note(there).parent.mkdir(parents=True)
@@ -144,7 +142,9 @@ def test_shared_files_are_off_on_sqlite(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_shared_file_synced_by_another_process_is_no_edit(node: Callable[[str], Machine]) -> None:
+def test_shared_file_synced_by_another_process_is_not_an_edit(
+    node: Callable[[str], Machine],
+) -> None:
     here, there = node("here"), node("there")
     known = there.home / "plugins" / "shared-files" / "shared-files.json"
     calls(here, "memory", action="add", content="First")

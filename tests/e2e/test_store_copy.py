@@ -77,7 +77,7 @@ def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @pytest.mark.slow
-def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
+def test_store_copy_to_postgresql_and_back_keeps_every_row(
     moving: Machine, postgres_url: str, tmp_path: Path
 ) -> None:
     there = moving.run("store", "copy", "sqlite", postgres_url, "--json")
@@ -100,7 +100,7 @@ def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
 
 
 @pytest.mark.slow
-def test_copied_store_can_be_worked_with(moving: Machine, postgres_url: str) -> None:
+def test_copied_store_is_usable(moving: Machine, postgres_url: str) -> None:
     assert moving.run("store", "copy", "sqlite", postgres_url).code == 0
     (moving.home / "hookline.db").rename(moving.home / "hookline.db.old")
     env = {"HOOKLINE_STORE": postgres_url}
@@ -119,7 +119,7 @@ def test_copied_store_can_be_worked_with(moving: Machine, postgres_url: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nth", [1, 9])
-def test_a_copy_that_was_killed_goes_on_and_nobody_works_on_half_of_it(
+def test_killed_store_copy_resumes_and_its_target_is_unusable_until_then(
     moving: Machine, postgres_url: str, nth: int
 ) -> None:
     killed = moving.run(
@@ -159,7 +159,7 @@ def test_store_copy_refuses_while_another_process_works(moving: Machine, postgre
 
 
 @pytest.mark.slow
-def test_migrate_store_makes_every_table_and_says_so(machine: Machine, postgres_url: str) -> None:
+def test_migrate_store_creates_and_reports_every_table(machine: Machine, postgres_url: str) -> None:
     for store in ("sqlite", postgres_url):
         env = {"HOOKLINE_STORE": store}
         first = machine.run("migrate-store", "--json", env=env)

@@ -1,4 +1,4 @@
-"""Real work through a real provider's wire: ten tools on real files, and a shared conversation."""
+"""Tasks over a real provider's wire: ten tool calls on real files, a shared conversation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def project(machine: Machine) -> Path:
 
 @pytest.mark.slow
 @WIRES
-def test_a_task_of_ten_tool_calls_is_done_on_real_files(
+def test_task_of_ten_tool_calls_changes_real_files(
     machine: Machine, project: Path, serve: Serve
 ) -> None:
     wire = serve(TASK)
@@ -119,7 +119,7 @@ def test_runs_of_one_session_share_a_conversation(machine: Machine, serve: Serve
 
 @pytest.mark.slow
 @WIRES
-def test_the_first_request_of_a_fresh_session_is_small(machine: Machine, serve: Serve) -> None:
+def test_first_request_of_a_session_is_small(machine: Machine, serve: Serve) -> None:
     wire = serve(["hello"])
     with wire.server:
         done = machine.run("run", "hello", env=wire.env)
@@ -130,7 +130,7 @@ def test_the_first_request_of_a_fresh_session_is_small(machine: Machine, serve: 
 
 
 @pytest.mark.slow
-def test_a_run_with_anthropic_is_quiet_on_stderr(machine: Machine, whole: None) -> None:
+def test_run_with_anthropic_prints_nothing_to_stderr(machine: Machine, whole: None) -> None:
     wire = anthropic(["hello"])
     with wire.server:
         done = machine.run("run", "hello", env=wire.env)
@@ -138,7 +138,7 @@ def test_a_run_with_anthropic_is_quiet_on_stderr(machine: Machine, whole: None) 
 
 
 @pytest.mark.slow
-def test_the_tools_offered_do_not_depend_on_who_is_there(machine: Machine, whole: None) -> None:
+def test_offered_tools_are_the_same_with_yes_and_no_input(machine: Machine, whole: None) -> None:
     wire = openai(["hello", "hello"])
     with wire.server:
         for option in ("--yes", "--no-input"):

@@ -63,7 +63,9 @@ def attempts(victim: Machine) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("how", ["--no-input", "--yes"])
-def test_a_model_that_obeys_an_attacker(victim: Machine, how: str) -> None:
+def test_model_that_obeys_an_attacker_cannot_approve_or_sign_for_the_team(
+    victim: Machine, how: str
+) -> None:
     """With ``--yes`` a person has granted all commands, which run without the sandbox then; yet
     ``hookline`` does nothing for them, and what is not signed is not loaded."""
     home, key = victim.home, victim.home / "plugins/skills/team/member.json"

@@ -1,4 +1,4 @@
-"""A plugin of twenty lines from outside the repository: installed, named, used, removed again."""
+"""A third-party plugin of twenty lines: installed, enabled, used, removed."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_broken_third_party_plugin_is_reported_and_stops_nothing(
 
 
 @pytest.mark.slow
-def test_a_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -> None:
+def test_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -> None:
     install(outside, "tally", BROKEN["setup"])
     machine.config("plugins:\n  tally: true\n")
     prompt = machine.run("prompt", "--json").json
@@ -180,7 +180,7 @@ def test_a_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -
 
 
 @pytest.mark.slow
-def test_strict_mode_lets_a_plugins_error_through(talking: Machine, outside: Path) -> None:
+def test_strict_mode_raises_third_party_plugin_errors(talking: Machine, outside: Path) -> None:
     install(outside, "tally", BROKEN["setup"])
     talking.config("plugins: {tally: true, terminal: false, demo: false}\n")
     done = talking.run("run", "hello", env={"HOOKLINE_STRICT": "1"})
@@ -248,7 +248,7 @@ class Loud(Plugin):
 
 
 @pytest.mark.slow
-def test_plugin_print_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
+def test_plugin_print_goes_to_stderr(outside: Path, talking: Machine) -> None:
     install(outside, "loud", LOUD)
     talking.config("plugins: {loud: true}\n")
     done = talking.run("run", "hello")
@@ -258,9 +258,7 @@ def test_plugin_print_is_no_part_of_an_answer(outside: Path, talking: Machine) -
 
 
 @pytest.mark.slow
-def test_a_command_imports_no_other_plugin_unless_it_may_be_theirs(
-    outside: Path, talking: Machine
-) -> None:
+def test_core_command_does_not_import_third_party_plugins(outside: Path, talking: Machine) -> None:
     install(outside, "loud", LOUD)
     talking.config("plugins: {loud: true}\n")
     assert talking.run("health").code == 1

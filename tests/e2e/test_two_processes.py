@@ -1,4 +1,4 @@
-"""Two processes on one home: on one session they take turns, on two they go side by side."""
+"""Two processes on one home: one at a time in a session, in parallel in two."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_second_process_on_a_session_waits_for_the_first(machine: Machine) -> No
 
 
 @pytest.mark.slow
-def test_processes_on_two_sessions_run_side_by_side(machine: Machine) -> None:
+def test_processes_on_two_sessions_run_in_parallel(machine: Machine) -> None:
     first = held(machine, "a")
     model = machine.script({"text": "second answer"})
     second = machine.run("run", "second", "--session", "b", "--model", model)
@@ -62,7 +62,7 @@ def test_processes_on_two_sessions_run_side_by_side(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_crowd_on_a_fresh_home_loses_nothing(talking: Machine) -> None:
+def test_three_processes_starting_on_a_fresh_home_lose_nothing(talking: Machine) -> None:
     crowd = [talking.start("run", f"number {n}", "--session", f"s{n}") for n in range(3)]
     done = [talking.wait(process) for process in crowd]
     assert [(each.code, each.out) for each in done] == [(0, "hello\n")] * 3, done

@@ -1,4 +1,4 @@
-"""Every page of the plugins through a real web server: who sees it, and that it only looks."""
+"""Every plugin page through a real web server: who sees it, and that viewing changes nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def h(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
 
 
 def told(h: Harness, story: Callable[[httpx2.AsyncClient, Any], Any], **who: Any) -> Any:
-    """Run a story of somebody who is logged in."""
+    """Run a story with a client that is logged in."""
 
     async def run() -> Any:
         async with listening(h) as site, site.client(**who) as client:
@@ -92,7 +92,7 @@ def links(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_operator_finds_every_page_in_its_order(h: Harness) -> None:
+def test_operator_sees_every_page_in_order(h: Harness) -> None:
     async def story(client: httpx2.AsyncClient, _site: Any) -> None:
         found = links((await client.get("/sessions", headers=HTML)).text)
         assert [title for _, title in found if title in MAIN] == list(MAIN)
@@ -110,7 +110,7 @@ def test_the_operator_finds_every_page_in_its_order(h: Harness) -> None:
 
 
 @pytest.mark.slow
-def test_looking_at_every_page_changes_no_byte(h: Harness) -> None:
+def test_viewing_every_page_changes_no_data(h: Harness) -> None:
     async def story(client: httpx2.AsyncClient, _site: Any) -> None:
         found = links((await client.get("/sessions", headers=HTML)).text)
         await asyncio.sleep(1.5)  # what was changed before is written down within a second
@@ -123,7 +123,7 @@ def test_looking_at_every_page_changes_no_byte(h: Harness) -> None:
     told(h, story)
 
 
-def test_a_person_has_their_own_pages_alone(h: Harness) -> None:
+def test_person_sees_only_their_own_pages(h: Harness) -> None:
     every: list[str] = []
 
     async def operators(client: httpx2.AsyncClient, _site: Any) -> None:
@@ -153,7 +153,7 @@ def test_page_without_login_redirects_to_login(h: Harness) -> None:
     told(h, story, name=None)
 
 
-def test_a_form_is_sent_once_and_tells_what_it_did(h: Harness) -> None:
+def test_form_saves_validates_and_rejects_foreign_origin(h: Harness) -> None:
     async def story(client: httpx2.AsyncClient, _site: Any) -> None:
         asked = {"kind": "note", "text": "The kettle is blue", "chat": "", "category": "event"}
         done = await client.post("/memory/add", data=asked, headers=HTML)

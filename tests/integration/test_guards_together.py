@@ -61,7 +61,7 @@ class World(Plugin):
 GUARDS = (Guardrails, Approvals, Artifacts, ToolCache, Delegate, World)
 
 
-def paired(h: Any) -> None:
+def assert_calls_paired(h: Any) -> None:
     """Every call of every request has exactly one result, right after it, in order."""
     for request in h.model.requests:
         for message, answer in zip(request.messages, request.messages[1:], strict=False):
@@ -74,7 +74,7 @@ def texts(results: Sequence[ToolResult]) -> list[str]:
     return [result.text for result in results]
 
 
-def test_six_equal_calls_in_one_response(harness: Make) -> None:
+def test_six_equal_calls_in_one_response_are_limited_to_three(harness: Make) -> None:
     h = harness(*GUARDS, model=[[calls("page", number=1)] * 6, "done"])
     found = h.send("go").tool_calls
     assert len(found) == 6
@@ -82,10 +82,10 @@ def test_six_equal_calls_in_one_response(harness: Make) -> None:
     shown, refused = found[:3], found[3:]
     assert all("characters left out; fetch_artifact(id=" in result.text for result in shown)
     assert all(result.text.startswith("Denied: ") for result in refused)
-    paired(h)
+    assert_calls_paired(h)
 
 
-def test_an_answer_from_the_cache_is_cut_and_counted_like_a_fresh_one(harness: Make) -> None:
+def test_cached_result_is_cut_and_counted_like_a_fresh_one(harness: Make) -> None:
     turns = [calls("page", number=1) for _ in range(4)]
     h = harness(*GUARDS, model=[*turns, "done"])
     first, second, third, fourth = h.send("go").tool_calls
@@ -97,11 +97,11 @@ def test_an_answer_from_the_cache_is_cut_and_counted_like_a_fresh_one(harness: M
     assert fourth.text.startswith("Denied: ")
     h.model.steps += [calls("fetch_artifact", id=ids.pop(), offset=0, length=100), "done"]
     assert h.send("more").tool_calls[0].text.startswith("line 0 of the page")
-    paired(h)
+    assert_calls_paired(h)
 
 
 @pytest.mark.parametrize(("answer", "ran"), [("Once", ["write risky"]), ("Deny", [])])
-def test_a_call_among_others_is_asked_about_and_they_run(
+def test_parallel_calls_ask_only_about_the_risky_one(
     harness: Make, answer: str, ran: list[str]
 ) -> None:
     response = [calls("look"), calls("write", text="risky"), calls("write", text="fine")]
@@ -110,10 +110,10 @@ def test_a_call_among_others_is_asked_about_and_they_run(
     assert [one.ok for one in found] == [True, answer == "Once", True]
     assert h.plugin(World).ran == ["look", *ran, "write fine"]
     assert [question.preview for question in h.questions] == ["risky"]
-    paired(h)
+    assert_calls_paired(h)
 
 
-def test_a_second_different_command_asks_again(harness: Make) -> None:
+def test_session_grant_covers_only_the_same_call(harness: Make) -> None:
     """A grant is for exactly one call, within one turn too."""
 
     class Wary(Plugin):
@@ -129,7 +129,7 @@ def test_a_second_different_command_asks_again(harness: Make) -> None:
     assert [question.preview for question in h.questions] == ["one", "two"]
 
 
-def test_a_sub_agents_calls_are_seen_as_well(harness: Make) -> None:
+def test_guards_see_sub_agent_calls(harness: Make) -> None:
     work = [[calls("page", number=1)] * 4, calls("write", text="risky"), "report"]
     h = harness(*GUARDS, model=[calls("delegate", task="do it"), *work, "done"], answers=["Deny"])
     (report,) = h.send("go").tool_calls
@@ -140,16 +140,16 @@ def test_a_sub_agents_calls_are_seen_as_well(harness: Make) -> None:
     assert results[3].startswith("Denied: ")
     assert results[4].startswith("Denied: it is risky")
     assert h.plugin(World).ran == ["page 1"] * 3  # side by side, before the first was remembered
-    paired(h)
+    assert_calls_paired(h)
 
 
-def test_a_streak_of_failures_is_told_once_each_and_ends_unattended_work(harness: Make) -> None:
+def test_streak_of_failures_gets_a_note_and_ends_unattended_work(harness: Make) -> None:
     h = harness(*GUARDS, model=[*[calls("fail") for _ in range(12)], "done"])
     found = h.send("go", approve="no").tool_calls
     assert all(not result.ok for result in found)
     assert any("Note: " in result.text for result in found)
     assert found[-1].text.startswith("Denied: ")
-    paired(h)
+    assert_calls_paired(h)
 
 
 CALLS = st.sampled_from(
@@ -179,5 +179,5 @@ def test_guards_together_give_each_call_one_result(
     asked = [call.name for message in outcome.turn.messages for call in message.tool_calls]
     assert [result.call.name for result in outcome.tool_calls] == asked
     assert all(result.text for result in outcome.tool_calls)
-    paired(h)
+    assert_calls_paired(h)
     h.close()

@@ -1,1 +1,1 @@
-"""Tests about the repository itself: its contract, layering, packaging and documentation."""
+"""Tests of the repository itself: its contract, layering, packaging and documentation."""

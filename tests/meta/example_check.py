@@ -1,4 +1,4 @@
-"""Installs the example plugin as its users would, and walks the whole path with it.
+"""Installs the example plugin as its users would, and uses it from enabling to removal.
 
 A program, no test: ``PYTHONPATH=tests python -m meta.example_check``. It needs ``uv`` on the path
 and the package index; it takes about half a minute. Everything is installed from wheels into an
@@ -45,7 +45,7 @@ TOMORROW = "HOOKLINE_CLOCK_OFFSET=86400"
 
 
 def needed() -> set[str]:
-    """What is asked for and, in turn, every dist of this tree that it requires."""
+    """The requested dists and, recursively, every dist of this tree that they require."""
     here = {dist.name: required(dist.project.get("dependencies", [])) for dist in dists()}
     found, left = set[str](), [*ASKED_FOR]
     while left:
@@ -140,7 +140,7 @@ def checks(place: Place, wheels: Path) -> list[tuple[str, Callable[[], None]]]:
 
 
 def main() -> int:
-    """Walk the path; stop at the first step that does not work and print why."""
+    """Run the checks; stop at the first that fails and print why."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hookline-example-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Proves that the archive of ``packaging/wheelhouse.py`` installs where there is no network.
+"""Checks that the archive of ``packaging/wheelhouse.py`` installs without a network.
 
 Part of ``python -m meta.packaging_check``: it builds the archive, unpacks it in an empty folder,
 and installs from it with ``install.sh``, uv and pipx, each cut off from every network.
@@ -26,7 +26,7 @@ STANDARD = "hookline[standard]"
 
 @cache
 def cut_off() -> tuple[str, ...]:
-    """What to put before a command so that it has no network; nothing where Linux refuses that."""
+    """A command prefix that removes the network; empty if Linux refuses that."""
     for words in (("unshare", "-n"), ("unshare", "-rn")):
         if shutil.which(words[0]) and not os.spawnlp(os.P_WAIT, words[0], *words, "true"):
             return words
@@ -179,7 +179,7 @@ def check_pipx(server: Server) -> str | None:
 
 
 def check(folder: Path, built: Path) -> None:
-    """Everything that is said above of the archive."""
+    """All checks of the archive."""
     place = Place(folder / "archive")
     unpacked = archive_of(place, built)
     check_contents(unpacked, built)

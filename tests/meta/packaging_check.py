@@ -1,4 +1,4 @@
-"""Builds every dist and proves that each works where nothing else is installed.
+"""Builds every dist and checks that each works with nothing else installed.
 
 A program, no test: ``PYTHONPATH=tests python -m meta.packaging_check``. It needs ``uv`` on the
 path and the package index; it takes about two minutes. Exit code 1 names what did not work.

@@ -1,4 +1,4 @@
-"""An environment outside of the repository, where a check installs what it has built."""
+"""An environment outside the repository, in which a check installs what it has built."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ asyncio.run(main())
 
 
 class CheckFailed(Exception):
-    """A step did not work; the text says which and what it printed."""
+    """A step failed; the text says which and what it printed."""
 
 
 class Place:

@@ -1,4 +1,4 @@
-"""Makes one of each kind with ``hookline plugins new`` and does with it all that its author would.
+"""Creates a plugin of each kind with ``hookline plugins new`` and does what its author would.
 
 A program, no test: ``PYTHONPATH=tests python -m meta.scaffold_check``. It needs ``uv`` on the path
 and the package index; it takes about a minute. Exit code 1 names what did not work.
@@ -43,7 +43,7 @@ def build(folder: Path) -> list[Path]:
 
 
 def generated(place: Place, name: str, installer: str, kind: str = "plugin") -> Path:
-    """Make a plugin and follow to the word what is said to come next; its repository.
+    """Create a plugin and follow the printed next steps exactly; return its repository.
 
     ``installer`` is the program that should have been recommended here.
     """

@@ -1,4 +1,4 @@
-"""What a type checker tells the author of a plugin: each mistake is a file of its own.
+"""What a type checker reports to the author of a plugin; each mistake is its own file.
 
 The line of a mistake ends with a comment that names the error which mypy has to report there.
 """
@@ -218,12 +218,14 @@ def commented(text: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("name", [name for name in RIGHT if name != "revealed"])
-def test_a_right_plugin_is_clean(said: Mapping[str, dict[int, str]], name: str) -> None:
+def test_correct_plugin_has_no_type_errors(said: Mapping[str, dict[int, str]], name: str) -> None:
     assert said[name] == {}
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_mistake_is_reported_where_it_is(said: Mapping[str, dict[int, str]], name: str) -> None:
+def test_type_error_is_reported_on_the_line_of_the_mistake(
+    said: Mapping[str, dict[int, str]], name: str
+) -> None:
     expected = {line: f"[{code}]" for line, code in commented(WRONG[name]).items()}
     assert len(expected) == 1
     assert {line: text[text.rfind("[") :] for line, text in said[name].items()} == expected

@@ -1,4 +1,4 @@
-"""What ``packaging/`` has for a cluster: manifests, units and an example, by their own tools."""
+"""The cluster files in ``packaging/``: manifests, units and an example, by their own tools."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def pod(workload: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_kubernetes_takes_every_manifest() -> None:
+def test_kubernetes_schema_accepts_every_manifest() -> None:
     found = list(manifests())
     assert len(found) == 9
     for one in found:
         kubernetes_validate.validate(one, VERSION, strict=True)
 
 
-def test_a_misspelt_field_is_seen() -> None:
+def test_kubernetes_schema_rejects_a_misspelt_field() -> None:
     broken = of_kind("PodDisruptionBudget")[0]
     broken["spec"]["maxUnavaliable"] = 1
     with pytest.raises(kubernetes_validate.ValidationError):
@@ -58,7 +58,7 @@ def test_a_misspelt_field_is_seen() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
-def test_kustomize_joins_them() -> None:
+def test_kustomize_builds_the_manifests() -> None:
     command = ["kubectl", "kustomize", str(KUBERNETES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
@@ -66,7 +66,7 @@ def test_kustomize_joins_them() -> None:
     assert images == ["registry.example/hookline:1"] * 3
 
 
-def test_a_pod_ends_by_itself_and_may_do_little() -> None:
+def test_pods_are_unprivileged_and_have_time_to_shut_down() -> None:
     for workload in of_kind("Deployment", "Job"):
         spec = pod(workload)
         assert spec["securityContext"]["runAsNonRoot"] is True
@@ -81,7 +81,7 @@ def test_a_pod_ends_by_itself_and_may_do_little() -> None:
             assert "readinessProbe" in container
 
 
-def test_every_deployment_has_a_budget_and_the_webhook_finds_its_pods() -> None:
+def test_deployments_have_disruption_budgets_and_matching_selectors() -> None:
     labels = [one["spec"]["template"]["metadata"]["labels"] for one in of_kind("Deployment")]
     assert [one["spec"]["selector"]["matchLabels"] for one in of_kind("Deployment")] == labels
     budgets = of_kind("PodDisruptionBudget")
@@ -95,7 +95,7 @@ def test_packaging_files_hold_no_secret() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
-def test_systemd_takes_the_units(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     worker = (CLUSTER / "hookline-worker@.service").read_text("utf-8")
     gateway = (ROOT / "packaging" / "hookline.service").read_text("utf-8")
     dropped_in = tmp_path / "hookline.service.d"
@@ -115,7 +115,7 @@ def test_systemd_takes_the_units(tmp_path: Path) -> None:
     assert (done.returncode, about) == (0, [])
 
 
-def test_the_worker_has_time_to_end_and_is_as_fenced_in_as_the_gateway() -> None:
+def test_worker_unit_has_time_to_stop_and_the_gateways_restrictions() -> None:
     def lines(path: Path) -> set[str]:
         return {line for line in path.read_text("utf-8").splitlines() if "=" in line}
 
@@ -135,7 +135,7 @@ def compose() -> dict[str, Any]:
     return found
 
 
-def test_the_example_for_compose_is_sound() -> None:
+def test_compose_example_is_sound() -> None:
     services = compose()["services"]
     for name in ("gateway", "worker", "migrate"):
         assert float(services[name]["stop_grace_period"].rstrip("s")) > LONGEST
@@ -160,7 +160,7 @@ def _has_compose() -> bool:
 
 
 @pytest.mark.skipif(not _has_compose(), reason="docker compose is not installed")
-def test_docker_compose_takes_the_example() -> None:
+def test_docker_compose_accepts_the_example() -> None:
     command = ["docker", "compose", "-f", str(CLUSTER / "compose.yaml"), "config", "--quiet"]
     env = {"HOOKLINE_DB_PASSWORD": "x", "PATH": "/usr/local/bin:/usr/bin:/bin"}
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)

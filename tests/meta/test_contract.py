@@ -58,7 +58,7 @@ PROMISED_SIGNALS = {"delta", "reply_sent", "compacted", "plugin_failed", "budget
 PROMISED_SLOTS = "identity guidance operator memory user skills context date channel"
 
 
-def test_the_hooks_are_those_of_the_contract() -> None:
+def test_hooks_match_the_contract() -> None:
     declared = {name: Row(hook.kind, hook.deadline, hook.event) for name, hook in HOOKS.items()}
     assert declared == CONTRACT
 
@@ -74,7 +74,7 @@ def test_hook_table_follows_the_contract() -> None:
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_a_hook_says_what_it_is(name: str) -> None:
+def test_hook_has_a_kind_and_a_complete_docstring(name: str) -> None:
     hook = HOOKS[name]
     assert hook.kind in get_args(Kind)
     summary = hook.doc.partition("\n")[0]
@@ -83,7 +83,7 @@ def test_a_hook_says_what_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_a_hook_takes_the_context_and_one_event(name: str) -> None:
+def test_hook_takes_the_context_and_one_event(name: str) -> None:
     signature = inspect.signature(getattr(HookSpecs, name))
     boot = name in ("setup", "teardown") or name.startswith("register_")
     expected = ["self", HOOKS[name].event] if boot else ["self", "ctx", HOOKS[name].event]
@@ -91,7 +91,7 @@ def test_a_hook_takes_the_context_and_one_event(name: str) -> None:
     assert signature.return_annotation is not inspect.Signature.empty
 
 
-def test_every_hook_has_a_test_of_its_own() -> None:
+def test_every_hook_has_its_own_test() -> None:
     files = [*(ROOT / "tests").rglob("test_*.py"), *PLUGINS.glob("*/*/tests/**/test_*.py")]
     functions = {
         node.name

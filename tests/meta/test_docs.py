@@ -1,4 +1,4 @@
-"""The pages hold every hook, every signal, every type and every config key, and lead somewhere."""
+"""The docs hold every hook, signal, type and config key, and their links work."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def facts(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> None:
+def test_docs_have_a_heading_and_facts_for_each_hook(pages: dict[str, str], name: str) -> None:
     page, hook = pages["reference/hooks.md"], HOOKS[name]
     assert headings(page).count(name) == 1
     text = section(page, f"`{name}`")
@@ -80,7 +80,7 @@ def test_docs_say_what_each_hook_may_return(pages: dict[str, str], name: str) ->
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_the_fields_of_an_event_are_told(pages: dict[str, str], name: str) -> None:
+def test_docs_list_the_fields_of_an_event(pages: dict[str, str], name: str) -> None:
     text = section(pages["reference/hooks.md"], f"`{name}`")
     signature = inspect.signature(getattr(HookSpecs, name))
     kind = getattr(
@@ -121,7 +121,7 @@ def test_docs_say_who_uses_each_hook(pages: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-def test_a_signal_has_its_row(pages: dict[str, str], signal: str) -> None:
+def test_docs_have_a_row_for_each_signal(pages: dict[str, str], signal: str) -> None:
     row = next(
         line
         for line in section(pages["reference/hooks.md"], "Signals").splitlines()
@@ -131,7 +131,7 @@ def test_a_signal_has_its_row(pages: dict[str, str], signal: str) -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
-def test_a_kind_has_its_page_with_its_hooks(kind: Kind) -> None:
+def test_docs_have_a_page_for_each_kind_with_its_hooks(kind: Kind) -> None:
     text = _written(f"authors/kinds/{kind}.md")
     named = set(re.findall(r"reference/hooks\.md#(\w+)", text.partition("## ")[0]))
     hooks = {name for name in HOOKS if HOOKS[name].kind == kind}
@@ -142,7 +142,7 @@ def test_a_kind_has_its_page_with_its_hooks(kind: Kind) -> None:
         assert ("none" if deadline is None else f"{deadline:g} s") in told
 
 
-def test_every_exported_class_is_described(pages: dict[str, str]) -> None:
+def test_docs_describe_every_exported_class(pages: dict[str, str]) -> None:
     described = headings(pages["reference/types.md"])
     classes = {
         name
@@ -157,7 +157,7 @@ def test_every_exported_class_is_described(pages: dict[str, str]) -> None:
     "alias",
     ["Audience", "EffectKind", "Feature", "InboundKind", "Mode", "ModelStop", "Slot", "Stop"],
 )
-def test_type_alias_shows_its_values(pages: dict[str, str], alias: str) -> None:
+def test_docs_show_the_values_of_a_type_alias(pages: dict[str, str], alias: str) -> None:
     module = next(
         one
         for name, one in sys.modules.items()
@@ -167,13 +167,13 @@ def test_type_alias_shows_its_values(pages: dict[str, str], alias: str) -> None:
     assert f"`{alias}` | `{values}` |" in pages["reference/types.md"]
 
 
-def test_reference_shows_no_internals_of_python(pages: dict[str, str]) -> None:
+def test_docs_reference_shows_no_internals_of_python(pages: dict[str, str]) -> None:
     shown = "".join(text for path, text in pages.items() if path.startswith("reference/"))
     assert not re.findall(r"ForwardRef| at 0x|functools\.", shown)
 
 
 @pytest.mark.parametrize("kit", ["channelkit", "providerkit", "webkit"])
-def test_every_export_of_a_kit_is_described(pages: dict[str, str], kit: str) -> None:
+def test_docs_describe_every_export_of_a_kit(pages: dict[str, str], kit: str) -> None:
     page = pages["reference/kits.md"]
     text = page.partition(f"## `hookline_{kit}`")[2].partition("\n## ")[0]
     exported = importlib.import_module(f"hookline_{kit}").__all__
@@ -189,7 +189,7 @@ def config_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("key", list(config_keys(ConfigFile)))
-def test_a_config_key_has_its_row_and_words(pages: dict[str, str], key: str) -> None:
+def test_docs_have_a_described_row_for_each_config_key(pages: dict[str, str], key: str) -> None:
     text = section(pages["reference/configuration.md"], f"`{key.partition('.')[0]}`")
     row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
     _, value, _, what = re.sub("`[^`]*`", "`…`", row).strip("| ").split(" | ")
@@ -197,18 +197,18 @@ def test_a_config_key_has_its_row_and_words(pages: dict[str, str], key: str) -> 
     assert len(what.split()) >= 2, f"{key} has no description in its model"
 
 
-def test_settings_of_a_provider_are_told(pages: dict[str, str]) -> None:
+def test_docs_list_the_settings_of_a_provider(pages: dict[str, str]) -> None:
     assert "`providers.NAME.base_url`" in pages["reference/configuration.md"]
 
 
-def test_every_dist_is_listed_and_has_its_page(pages: dict[str, str]) -> None:
+def test_docs_list_every_dist_and_have_its_page(pages: dict[str, str]) -> None:
     for dist in dists():
         name = dist.folder.name
         assert f"[{name}]({name}.md) | `{dist.name}` |" in pages["plugins/index.md"]
         assert pages[f"plugins/{name}.md"] == (dist.folder / "README.md").read_text("utf-8")
 
 
-def test_links_between_pages_lead_somewhere(pages: dict[str, str]) -> None:
+def test_docs_links_lead_to_existing_pages_and_anchors(pages: dict[str, str]) -> None:
     """Links of the written pages lead to pages and anchors that exist."""
     link = re.compile(r"\]\(([\w/.-]+\.md)?(#[\w.-]+)?\)")
     broken = []
@@ -226,7 +226,7 @@ def test_links_between_pages_lead_somewhere(pages: dict[str, str]) -> None:
     assert not broken
 
 
-def test_the_committed_reference_is_current() -> None:
+def test_docs_committed_reference_is_current() -> None:
     """What a clone shows is what the sources say."""
     sys.path.insert(0, str(GENERATORS))
     try:

@@ -22,7 +22,7 @@ def test_guide_names_files_that_exist(guide: str) -> None:
     assert sorted(path for path in concrete if not (ROOT / path).exists()) == []
 
 
-def test_architecture_answers_twenty_questions() -> None:
+def test_architecture_page_answers_twenty_questions() -> None:
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
     rows = re.findall(r"^\| .*\? \| .*`.+` ?.*\|$", text, re.MULTILINE)
     assert len(rows) >= 20

@@ -1,4 +1,4 @@
-"""The import graph of every package reads top-down: no circles, and core's rooms in their order."""
+"""The import graph of every package has no cycles, and core's rooms keep their order."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def _without_circle(package: Path) -> None:
 
 
 @pytest.mark.parametrize("dist", dists(), ids=_by_folder)
-def test_the_modules_of_a_dist_import_each_other_in_no_circle(dist: Dist) -> None:
+def test_dist_has_no_import_cycle(dist: Dist) -> None:
     for name in dist.modules:
         _without_circle(dist.source / name)
 
 
-def test_the_modules_of_hookspecs_import_each_other_in_no_circle() -> None:
+def test_hookspecs_have_no_import_cycle() -> None:
     _without_circle(HOOKSPECS)
 
 
-def test_the_modules_of_core_import_each_other_in_no_circle() -> None:
+def test_core_has_no_import_cycle() -> None:
     _without_circle(CORE)
 
 
-def test_every_module_of_core_has_a_room() -> None:
+def test_core_modules_all_belong_to_a_room() -> None:
     homeless = [name for name in graph(CORE) if _room(name) is None]
     assert not homeless, f"put these into a room of {__name__}.ROOMS: {homeless}"
 
 
-def test_the_rooms_of_core_import_only_rooms_above_them() -> None:
+def test_core_rooms_import_only_rooms_above_them() -> None:
     edges = [edge for found in graph(CORE).values() for edge in found]
     wrong = [edge for edge in edges if not _goes_up(edge)]
     assert not wrong, "\n".join(["a room imports only rooms above it:", *map(str, wrong)])
@@ -119,7 +119,7 @@ def package(tmp_path: Path) -> Path:
     return tmp_path / "pkg"
 
 
-def test_an_import_counts_wherever_it_stands(package: Path) -> None:
+def test_import_graph_counts_imports_anywhere_in_a_module(package: Path) -> None:
     found = {name: [edge.imported for edge in edges] for name, edges in graph(package).items()}
     assert found == {
         "pkg": ["pkg.high", "pkg.sub"],
@@ -131,7 +131,7 @@ def test_an_import_counts_wherever_it_stands(package: Path) -> None:
     }
 
 
-def test_a_circle_is_named_with_its_lines(package: Path) -> None:
+def test_import_cycle_is_reported_with_its_lines(package: Path) -> None:
     assert [[str(edge) for edge in circle] for circle in circles(graph(package))] == [
         [
             f"{package}/ring.py:3 imports pkg.sub",
@@ -141,7 +141,7 @@ def test_a_circle_is_named_with_its_lines(package: Path) -> None:
     ]
 
 
-def test_layers_go_from_what_imports_nothing_to_what_imports_all(package: Path) -> None:
+def test_layers_start_with_modules_that_import_nothing(package: Path) -> None:
     assert layers(graph(package)) == [
         ["pkg.low", "pkg.ring", "pkg.sub", "pkg.sub.part"],
         ["pkg.high"],

@@ -1,4 +1,4 @@
-"""Imports go one way: hookspecs know nothing, core knows them, plugins know only them."""
+"""Imports go one way: hookspecs import nothing, core imports them, plugins only them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_hookspecs_import_nothing_of_the_runtime() -> None:
     )
 
 
-def test_core_imports_no_plugin() -> None:
+def test_core_does_not_import_plugins() -> None:
     known = {name for dist in dists() for name in dist.modules}
     assert_none(
         [found for found in imports_below(CORE) if found.top in known],
@@ -50,13 +50,13 @@ def test_core_imports_no_plugin() -> None:
 
 
 @pytest.mark.parametrize("dist", dists(), ids=by_folder)
-def test_a_plugin_imports_neither_core_nor_a_sibling(dist: Dist) -> None:
+def test_plugin_imports_neither_core_nor_a_sibling(dist: Dist) -> None:
     wrong = [found for found in imports_below(dist.source) if not _allowed(found, dist)]
     assert_none(wrong, "a plugin imports hookline_hookspecs and the libraries it declares")
 
 
 @pytest.mark.parametrize("dist", dists(), ids=by_folder)
-def test_the_tests_of_a_plugin_use_the_published_test_kit(dist: Dist) -> None:
+def test_plugin_tests_use_only_the_published_test_kit(dist: Dist) -> None:
     wrong = [
         found
         for found in imports_below(dist.folder / "tests")

@@ -52,7 +52,7 @@ every_dist = pytest.mark.parametrize("dist", dists(), ids=by_folder)
 
 
 @every_dist
-def test_a_dist_is_named_as_its_folder_and_its_entry_point(dist: Dist) -> None:
+def test_dist_is_named_like_its_folder_and_entry_point(dist: Dist) -> None:
     assert dist.name == f"hookline-{dist.folder.name.removeprefix('lib-')}"
     assert dist.module in dist.modules
     for name in dist.modules:
@@ -64,7 +64,7 @@ def test_a_dist_is_named_as_its_folder_and_its_entry_point(dist: Dist) -> None:
 
 
 @every_dist
-def test_a_readme_says_what_a_user_asks(dist: Dist) -> None:
+def test_readme_has_the_required_headings(dist: Dist) -> None:
     text = (dist.folder / "README.md").read_text("utf-8")
     found = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
     assert text.startswith(f"# {dist.name}\n")
@@ -76,7 +76,7 @@ def test_a_readme_says_what_a_user_asks(dist: Dist) -> None:
 
 
 @every_dist
-def test_a_dist_has_tests(dist: Dist) -> None:
+def test_dist_has_tests(dist: Dist) -> None:
     functions = [
         node.name
         for file in (dist.folder / "tests").rglob("test_*.py")
@@ -87,7 +87,7 @@ def test_a_dist_has_tests(dist: Dist) -> None:
 
 
 @every_dist
-def test_a_dist_declares_what_it_imports(dist: Dist) -> None:
+def test_dist_declares_what_it_imports(dist: Dist) -> None:
     undeclared = [
         found
         for found in imports_below(dist.source)
@@ -97,7 +97,7 @@ def test_a_dist_declares_what_it_imports(dist: Dist) -> None:
 
 
 @every_dist
-def test_the_tests_of_a_dist_need_only_what_is_declared(dist: Dist) -> None:
+def test_dist_tests_import_only_declared_dependencies(dist: Dist) -> None:
     tools = required(root_pyproject()["dependency-groups"]["dev"])
     undeclared = [
         found
@@ -123,7 +123,7 @@ def _owners() -> dict[str, set[str]]:
     return owners | {"hookline": {"hookline"}, "hookline_hookspecs": {"hookline"}}
 
 
-def test_the_standard_set_is_what_the_defaults_say() -> None:
+def test_standard_set_matches_the_defaults() -> None:
     defaults = yaml.safe_load((CORE / "config" / "defaults.yaml").read_text("utf-8"))
     drivers = {preset["driver"] for preset in defaults["presets"].values()} | {
         "scripted",
@@ -138,7 +138,7 @@ def test_the_standard_set_is_what_the_defaults_say() -> None:
     assert extra == sorted(extra)
 
 
-def test_every_dist_is_a_source_of_the_workspace() -> None:
+def test_workspace_lists_every_dist_as_a_source() -> None:
     sources = root_pyproject()["tool"]["uv"]["sources"]
     assert {dist.name for dist in dists()} <= set(sources)
 
@@ -146,7 +146,7 @@ def test_every_dist_is_a_source_of_the_workspace() -> None:
 @pytest.mark.parametrize(
     "point", sorted(entry_points(group="hookline.commands")), ids=lambda point: point.name
 )
-def test_a_command_says_in_its_module_what_it_does(point: EntryPoint) -> None:
+def test_command_module_has_a_one_line_summary(point: EntryPoint) -> None:
     (entry,) = [one for one in installed_commands() if one.name == point.name]
     assert entry.summary.endswith(".")
     assert len(entry.summary) < 80
@@ -158,7 +158,7 @@ def test_a_command_says_in_its_module_what_it_does(point: EntryPoint) -> None:
     [*PLUGINS.glob("*/*/README.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_an_installation_from_a_clone_names_all_that_it_needs(page: Path) -> None:
+def test_documented_install_from_a_clone_names_every_dist_it_needs(page: Path) -> None:
     by_name = {dist.folder.name: dist for dist in dists()}
     for line in INSTALL.finditer(page.read_text("utf-8")):
         named = set(re.findall(r"\./plugins/[\w-]+/([\w-]+)", line[1]))

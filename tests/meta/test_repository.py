@@ -1,4 +1,4 @@
-"""What a clone may hold: the agreed top level, and nothing that only one machine knows."""
+"""A clone holds the agreed top level and nothing specific to one machine."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def matching(pattern: re.Pattern[str]) -> list[str]:
     ]
 
 
-def test_the_top_level_is_the_agreed_one() -> None:
+def test_top_level_holds_only_the_agreed_entries() -> None:
     tops = {file.relative_to(ROOT).parts[0] for file in tracked_files()}
     assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
 
 
-def test_no_path_of_one_machine() -> None:
+def test_repository_holds_no_machine_specific_path() -> None:
     found = matching(ONE_MACHINE)
     if len(ROOT.parts) > 2:  # a clone at `/src`, say, is no path that tells anything
         found += matching(re.compile(rf"(?<![\w.]){re.escape(str(ROOT))}(?![\w.-])"))
     assert not found, "\n".join(found)
 
 
-def test_no_host_of_a_package_registry() -> None:
+def test_repository_holds_no_package_registry_host() -> None:
     configured = (urlsplit(os.environ.get(name, "")).hostname for name in INDEX_VARIABLES)
     hosts = [*REGISTRIES, *(host for host in configured if host and "." in host)]
     found = matching(re.compile("|".join(map(re.escape, hosts))))
     assert not found, "\n".join(found)
 
 
-def test_no_command_installs_from_an_index_what_is_not_published() -> None:
+def test_no_command_installs_unpublished_packages_from_an_index() -> None:
     found = [line for line in matching(INDEX_NAME) if line.partition(":")[0].endswith(".md")]
     assert not found, "\n".join(["write a path in the clone instead:", *found])

@@ -1,4 +1,4 @@
-"""Every signal that plugins send or hear is declared: in ``SIGNALS``, or as a hook's name."""
+"""Every signal that plugins send or receive is declared in ``SIGNALS`` or is a hook's name."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def tables(source: str) -> Iterator[str]:
                     yield from (str(k.value) for k in node.keys if isinstance(k, ast.Constant))
 
 
-def test_every_signal_is_declared() -> None:
+def test_signals_sent_or_received_are_declared() -> None:
     unknown = [
         f"{file.relative_to(ROOT)}: {name}"
         for file in FILES
@@ -73,7 +73,7 @@ def test_every_signal_is_declared() -> None:
     assert not unknown, f"add to SIGNALS, or use a hook or a service: {sorted(unknown)}"
 
 
-def test_the_search_finds_what_is_used() -> None:
+def test_signal_search_finds_used_signals() -> None:
     sources = [file.read_text("utf-8") for file in FILES]
     found = {name for text in sources if "signals" in text for name in names_used(text)}
     assert {"reply_sent", "budget", "settled", "end_of_turn"} <= found

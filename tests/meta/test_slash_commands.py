@@ -45,7 +45,7 @@ def test_slash_command_declares_its_audience() -> None:
 
 
 @pytest.mark.parametrize("audience", ["turn", "session", "operator"])
-def test_page_lists_the_commands_of_an_audience(audience: str) -> None:
+def test_gateway_page_lists_the_commands_of_an_audience(audience: str) -> None:
     page = (ROOT / "docs" / "gateway.md").read_text("utf-8")
     (row,) = re.findall(rf"^\| `{audience}` \| (.*?) \|", page, re.MULTILINE)
     declared = {

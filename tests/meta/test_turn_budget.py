@@ -1,4 +1,4 @@
-"""What a turn of a session under way does with the whole standard set on, counted and not timed.
+"""What a turn does with the standard set on: transactions, reads, threads, tasks, encodings.
 
 A plugin that reads, commits or hands work to a thread once more in each turn shows here, whatever
 the machine. The store holds writes back for longer than usual, so that a busy machine does not
@@ -167,7 +167,9 @@ async def test_plain_turn_stays_within_its_budget(tmp_path: Path, counts: Counte
     assert found == PLAIN
 
 
-async def test_the_first_turn_of_a_session(tmp_path: Path, counts: Counter[str]) -> None:
+async def test_first_turn_of_a_session_stays_within_its_budget(
+    tmp_path: Path, counts: Counter[str]
+) -> None:
     async with standard(tmp_path) as runtime:
         for number in range(FIRST_TURNS):
             counts.clear()
@@ -177,14 +179,16 @@ async def test_the_first_turn_of_a_session(tmp_path: Path, counts: Counter[str])
     assert found == FIRST
 
 
-async def test_a_tool_iteration(tmp_path: Path, counts: Counter[str]) -> None:
+async def test_tool_iteration_stays_within_its_budget(tmp_path: Path, counts: Counter[str]) -> None:
     async with standard(tmp_path) as runtime:
         found = await counted_turn(runtime, counts, partial(in_the_terminal, runtime), "add")
     beyond = found - Counter(PLAIN)
     assert beyond == Counter({what: number * CALLS for what, number in ITERATION.items()})
 
 
-async def test_a_turn_on_a_network_channel(tmp_path: Path, counts: Counter[str]) -> None:
+async def test_turn_on_a_network_channel_stays_within_its_budget(
+    tmp_path: Path, counts: Counter[str]
+) -> None:
     async with standard(tmp_path) as runtime:
         channel = FakeChannel(runtime)
         runtime.channels.register(channel, "test")

@@ -1,4 +1,4 @@
-"""A type checker sees a wrong hook, and passes the right ones and the example of the docs."""
+"""A type checker reports a wrong hook, and accepts correct ones and the docs example."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def _checked(folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", [*RIGHT, "documented"])
-def test_a_right_hook_passes(complaints: dict[str, list[str]], name: str) -> None:
+def test_correct_hook_type_checks(complaints: dict[str, list[str]], name: str) -> None:
     assert complaints[name] == []
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_hook_is_refused(complaints: dict[str, list[str]], name: str) -> None:
+def test_wrong_hook_is_a_type_error(complaints: dict[str, list[str]], name: str) -> None:
     assert any(line.endswith("[override]") for line in complaints[name])
 
 

@@ -1,4 +1,4 @@
-"""A home with everything on, and gateways in it, one after the other."""
+"""A home with all plugins on, and gateways on it, one after the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OFF = ("titles", "review", "osv", "demo")
 """Of the standard set: what asks the model by itself, the network, or nothing here."""
 
 
-class House(telegram.Gateways):  # type: ignore[misc]
+class ChannelHome(telegram.Gateways):  # type: ignore[misc]
     """A home whose secrets are in ``.env``; its people are on Telegram and on the webhook."""
 
     def __init__(self, folder: Path) -> None:
@@ -40,7 +40,7 @@ class House(telegram.Gateways):  # type: ignore[misc]
         return self.folder / "work"
 
     def folder_to_remove(self, name: str) -> Path:
-        """A folder that stands in a list of what the model is going to remove."""
+        """A folder listed in the file that names what the model removes."""
         made = self.folder / name
         made.mkdir()
         (self.folder / f"{name}.txt").write_text(str(made))
@@ -148,9 +148,9 @@ class House(telegram.Gateways):  # type: ignore[misc]
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A house for the tests of a module; what it shows holds no secret."""
-    made = House(tmp_path_factory.mktemp("house"))
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChannelHome]:
+    """A home for the tests of a module; its output holds no secret."""
+    made = ChannelHome(tmp_path_factory.mktemp("home"))
     yield made
     made.close()
     for secret in (bot_api.TOKEN.partition(":")[2], webhook.SECRET, multimedia.KEY):

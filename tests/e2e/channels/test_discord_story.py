@@ -1,4 +1,4 @@
-"""The story of a bot on Discord: the real library, a fake service, real processes."""
+"""A bot on Discord from claim to kill: real library, fake service, real processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.channels.model_script import COUNTED, remove
 from support.channels.plugin_fakes import borrow, multimedia, telegram
 from support.openai_server import OpenAIServer, Reply
 
-from .conftest import House
+from .conftest import ChannelHome
 
 discord_api = borrow("discord", "discord_api")
 world = borrow("discord", "discord_world")
@@ -22,7 +22,7 @@ BOSS, ANN, GUEST = 111_000_000_000_000_111, 222_000_000_000_000_222, 333_000_000
 CHOICES = ["Once", "This session", "Always", "Deny"]
 
 
-class DiscordHouse(House):
+class DiscordHome(ChannelHome):
     """A home whose people are on Discord."""
 
     def __init__(self, folder: Path) -> None:
@@ -47,9 +47,9 @@ class DiscordHouse(House):
 
 
 @pytest.fixture(scope="module")
-def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiscordHouse]:
-    """A gateway that was started with a token in ``.env``, and whose first admin has come."""
-    made = DiscordHouse(tmp_path_factory.mktemp("house"))
+def claimed_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiscordHome]:
+    """A home with a gateway started with a token in ``.env``, and its first admin."""
+    made = DiscordHome(tmp_path_factory.mktemp("home"))
     made.install()
     made.start()
     made.discord.say(BOSS, made.claim_code())
@@ -61,20 +61,20 @@ def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiscordHouse]:
 
 
 @pytest.fixture
-def house(claimed: DiscordHouse) -> DiscordHouse:
+def channel_home(claimed_home: DiscordHome) -> DiscordHome:
     """The gateway runs."""
-    if claimed.gateway.poll() is not None:
-        claimed.start()
-    return claimed
+    if claimed_home.gateway.poll() is not None:
+        claimed_home.start()
+    return claimed_home
 
 
 @pytest.fixture
-def api(house: DiscordHouse) -> Any:
-    return house.discord
+def api(channel_home: DiscordHome) -> Any:
+    return channel_home.discord
 
 
 @pytest.mark.slow
-def test_the_admin_is_answered_and_heard(house: DiscordHouse, api: Any) -> None:
+def test_admin_gets_reply_to_text_and_voice(channel_home: DiscordHome, api: Any) -> None:
     api.say(BOSS, "hello")
     assert api.find("Hello", BOSS).text == r"**Hello**, *you* & `me` \<there>"
     spoken = multimedia.sound("opus")
@@ -85,13 +85,13 @@ def test_the_admin_is_answered_and_heard(house: DiscordHouse, api: Any) -> None:
 
     (voice,) = api.wait(bubbles)
     assert api.world.blobs[voice.files[0]["url"]] == spoken
-    (heard,) = house.media.asked("audio/transcriptions")
+    (heard,) = channel_home.media.asked("audio/transcriptions")
     assert heard.form["file"][1] == spoken
     assert api.texts(BOSS).count("The **lamp** is on.") == 1
 
 
 @pytest.mark.slow
-def test_a_picture_comes_with_the_answer(house: DiscordHouse, api: Any) -> None:
+def test_reply_includes_the_generated_picture(channel_home: DiscordHome, api: Any) -> None:
     api.say(BOSS, "draw a bicycle")
     api.find("Here it ", BOSS)
 
@@ -103,7 +103,9 @@ def test_a_picture_comes_with_the_answer(house: DiscordHouse, api: Any) -> None:
 
 
 @pytest.mark.slow
-def test_pairing_request_is_accepted_by_the_admins_button(house: DiscordHouse, api: Any) -> None:
+def test_pairing_request_is_accepted_by_the_admins_button(
+    channel_home: DiscordHome, api: Any
+) -> None:
     api.say(ANN, "hello")
     refused = api.find("I do not know you yet.", ANN).text
     code = refused.splitlines()[0].split()[-1]
@@ -117,8 +119,11 @@ def test_pairing_request_is_accepted_by_the_admins_button(house: DiscordHouse, a
 
 
 @pytest.mark.slow
-def test_a_command_waits_for_the_admins_button(house: DiscordHouse, api: Any) -> None:
-    denied, allowed = house.folder_to_remove("denied"), house.folder_to_remove("allowed")
+def test_command_waits_for_the_admins_button(channel_home: DiscordHome, api: Any) -> None:
+    denied, allowed = (
+        channel_home.folder_to_remove("denied"),
+        channel_home.folder_to_remove("allowed"),
+    )
     for name, choice, told in (
         ("denied", "Deny", "Then I leave it."),
         ("allowed", "Once", "It is removed."),
@@ -138,46 +143,48 @@ def test_a_command_waits_for_the_admins_button(house: DiscordHouse, api: Any) ->
 
 
 @pytest.mark.slow
-def test_a_strangers_press_in_a_server_changes_nothing(house: DiscordHouse, api: Any) -> None:
-    folder = house.folder_to_remove("grouped")
-    api.say(house.room, f"<@{world.BOT_ID}> remove grouped", BOSS)
-    asked = api.find(remove("grouped"), house.room)
+def test_button_press_by_a_stranger_in_a_server_is_ignored(
+    channel_home: DiscordHome, api: Any
+) -> None:
+    folder = channel_home.folder_to_remove("grouped")
+    api.say(channel_home.room, f"<@{world.BOT_ID}> remove grouped", BOSS)
+    asked = api.find(remove("grouped"), channel_home.room)
     press = api.press(asked, "Once", GUEST)
-    api.find("I do not know you yet.", house.room)
+    api.find("I do not know you yet.", channel_home.room)
     api.wait(lambda: press in api.rest.answered)
     assert asked.buttons == CHOICES
     api.press(asked, "Deny", BOSS)
-    api.find("Then I leave it.", house.room)
+    api.find("Then I leave it.", channel_home.room)
     assert folder.exists()
 
 
 @pytest.mark.slow
-def test_a_planned_job_is_delivered_and_a_death_leaves_one_answer(
-    house: DiscordHouse, api: Any
+def test_scheduled_job_is_delivered_and_kill_leaves_one_reply(
+    channel_home: DiscordHome, api: Any
 ) -> None:
     api.say(BOSS, "/schedule add in 1 minute | Write the letter.")
     api.find("Job ", BOSS)
     api.say(BOSS, "think")
     api.wait(lambda: api.rest.typed)
-    assert telegram.end(house.gateway) == 0
+    assert telegram.end(channel_home.gateway) == 0
     assert api.texts(BOSS).count("I have thought.") == 1
     with OpenAIServer([Reply(COUNTED, pace=0.05), Reply(COUNTED)]) as service:
         model = {"HOOKLINE_MODEL": "openai/fake", "OPENAI_API_KEY": "test"}
         model |= {"OPENAI_BASE_URL": service.base_url}
-        house.start(**model)
+        channel_home.start(**model)
         api.say(BOSS, "count")
         growing = api.find("number0", BOSS)
         api.wait(lambda: len(growing.edits) > 1)
-        assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
+        assert telegram.end(channel_home.gateway, signal.SIGKILL) == -signal.SIGKILL
         assert len(growing.text) < len(COUNTED)
         api.say(BOSS, "/status")
-        house.start(**model)
+        channel_home.start(**model)
         api.find(COUNTED, BOSS)
         api.wait(lambda: api.messages(BOSS)[-1].text != COUNTED)
-        assert telegram.end(house.gateway) == 0
+        assert telegram.end(channel_home.gateway) == 0
     assert api.texts(BOSS).count(COUNTED) == 1
     assert sum("number0" in text for text in api.texts(BOSS)) == 1
-    house.start(HOOKLINE_CLOCK_OFFSET="600")
+    channel_home.start(HOOKLINE_CLOCK_OFFSET="600")
     api.find("The letter is written.", BOSS)
-    assert telegram.end(house.gateway) == 0
+    assert telegram.end(channel_home.gateway) == 0
     assert sum("The letter is written." in text for text in api.texts(BOSS)) == 1

@@ -1,4 +1,4 @@
-"""The story of a bot on Feishu: the real library, a fake service, real processes."""
+"""A bot on Feishu from claim to kill: real library, fake service, real processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.channels.model_script import COUNTED, HELLO, remove
 from support.channels.plugin_fakes import borrow, multimedia, telegram
 from support.openai_server import OpenAIServer, Reply
 
-from .conftest import House
+from .conftest import ChannelHome
 
 fake = borrow("feishu", "feishu")
 service = borrow("feishu", "service")
@@ -23,7 +23,7 @@ CHOICES = ["Once", "This session", "Always", "Deny"]
 pytestmark = pytest.mark.slow
 
 
-class FeishuHouse(House):
+class FeishuHome(ChannelHome):
     """A home whose people are on Feishu."""
 
     def __init__(self, folder: Path) -> None:
@@ -52,9 +52,9 @@ class FeishuHouse(House):
 
 
 @pytest.fixture(scope="module")
-def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeishuHouse]:
-    """A gateway that was started with a secret in ``.env``, and whose first admin has come."""
-    made = FeishuHouse(tmp_path_factory.mktemp("house"))
+def claimed_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeishuHome]:
+    """A home with a gateway started with a secret in ``.env``, and its first admin."""
+    made = FeishuHome(tmp_path_factory.mktemp("home"))
     made.install()
     made.start()
     made.feishu.say(made.mine, made.claim_code())
@@ -66,124 +66,131 @@ def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeishuHouse]:
 
 
 @pytest.fixture
-def house(claimed: FeishuHouse) -> FeishuHouse:
+def channel_home(claimed_home: FeishuHome) -> FeishuHome:
     """The gateway runs."""
-    if claimed.gateway.poll() is not None:
-        claimed.start()
-    return claimed
+    if claimed_home.gateway.poll() is not None:
+        claimed_home.start()
+    return claimed_home
 
 
 @pytest.fixture
-def feishu(house: FeishuHouse) -> Any:
-    return house.feishu
+def feishu(channel_home: FeishuHome) -> Any:
+    return channel_home.feishu
 
 
 @pytest.mark.slow
-def test_the_admin_is_answered_and_heard(house: FeishuHouse, feishu: Any) -> None:
-    feishu.say(house.mine, "hello")
-    feishu.find("Hello", house.mine)
-    assert house.texts()[-1] == HELLO
+def test_admin_gets_reply_to_text_and_voice(channel_home: FeishuHome, feishu: Any) -> None:
+    feishu.say(channel_home.mine, "hello")
+    feishu.find("Hello", channel_home.mine)
+    assert channel_home.texts()[-1] == HELLO
     spoken = multimedia.sound("opus")
-    feishu.send(house.mine, "audio", spoken, ms=500)
+    feishu.send(channel_home.mine, "audio", spoken, ms=500)
 
     def voices() -> list[Any]:
-        return [one for one in feishu.shown(house.mine) if one.type == "audio"]
+        return [one for one in feishu.shown(channel_home.mine) if one.type == "audio"]
 
     (voice,) = feishu.wait(voices)
     assert feishu.files[voice.body["file_key"]][2] == spoken
-    (heard,) = house.media.asked("audio/transcriptions")
+    (heard,) = channel_home.media.asked("audio/transcriptions")
     assert heard.form["file"][1] == spoken
-    assert house.texts().count("The **lamp** is on.") == 1
+    assert channel_home.texts().count("The **lamp** is on.") == 1
 
 
 @pytest.mark.slow
-def test_a_picture_comes_with_the_answer(house: FeishuHouse, feishu: Any) -> None:
-    feishu.say(house.mine, "draw a bicycle")
-    feishu.find("Here it ", house.mine)
+def test_reply_includes_the_generated_picture(channel_home: FeishuHome, feishu: Any) -> None:
+    feishu.say(channel_home.mine, "draw a bicycle")
+    feishu.find("Here it ", channel_home.mine)
 
     def pictures() -> list[bytes]:
-        keys = [one.body.get("image_key") for one in feishu.shown(house.mine)]
+        keys = [one.body.get("image_key") for one in feishu.shown(channel_home.mine)]
         return [feishu.files[key][2] for key in keys if key]
 
     assert feishu.wait(pictures) == [multimedia.make_png()]
 
 
 @pytest.mark.slow
-def test_pairing_request_is_accepted_by_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
-    feishu.say(house.hers, "hello")
-    feishu.find("I do not know you yet.", house.hers)
-    code = feishu.texts(house.hers)[0].splitlines()[0].split()[-1].strip("*`")
-    asked = feishu.find(f"feishu:{ANN}", house.mine)
-    assert any(code in text for text in house.texts())
+def test_pairing_request_is_accepted_by_the_admins_button(
+    channel_home: FeishuHome, feishu: Any
+) -> None:
+    feishu.say(channel_home.hers, "hello")
+    feishu.find("I do not know you yet.", channel_home.hers)
+    code = feishu.texts(channel_home.hers)[0].splitlines()[0].split()[-1].strip("*`")
+    asked = feishu.find(f"feishu:{ANN}", channel_home.mine)
+    assert any(code in text for text in channel_home.texts())
     assert feishu.buttons(asked) == ["Let in", "Block"]
     feishu.press(asked, "Let in", BOSS)
     feishu.wait(lambda: not feishu.buttons(asked))
-    feishu.say(house.hers, "hello")
-    feishu.find("Hello", house.hers)
+    feishu.say(channel_home.hers, "hello")
+    feishu.find("Hello", channel_home.hers)
 
 
 @pytest.mark.slow
-def test_a_command_waits_for_the_admins_button(house: FeishuHouse, feishu: Any) -> None:
-    denied, allowed = house.folder_to_remove("denied"), house.folder_to_remove("allowed")
+def test_command_waits_for_the_admins_button(channel_home: FeishuHome, feishu: Any) -> None:
+    denied, allowed = (
+        channel_home.folder_to_remove("denied"),
+        channel_home.folder_to_remove("allowed"),
+    )
     for name, choice, told in (
         ("denied", "Deny", "Then I leave it."),
         ("allowed", "Once", "It is removed."),
     ):
-        feishu.say(house.mine, f"remove {name}")
-        asked = feishu.find(remove(name), house.mine)
+        feishu.say(channel_home.mine, f"remove {name}")
+        asked = feishu.find(remove(name), channel_home.mine)
         assert feishu.buttons(asked) == CHOICES
         presses = [feishu.press(asked, choice, BOSS), feishu.press(asked, "Once", BOSS)]
-        feishu.find(told, house.mine)
+        feishu.find(told, channel_home.mine)
         feishu.wait(lambda asked=asked: not feishu.buttons(asked))
         feishu.wait(lambda presses=presses: all(press.is_done for press in presses))
-    feishu.say(house.mine, "/whoami")
-    feishu.find(f"feishu:{BOSS}", house.mine)
+    feishu.say(channel_home.mine, "/whoami")
+    feishu.find(f"feishu:{BOSS}", channel_home.mine)
     assert denied.exists()
     assert not allowed.exists()
 
 
 @pytest.mark.slow
-def test_a_strangers_press_in_a_group_changes_nothing(house: FeishuHouse, feishu: Any) -> None:
-    folder = house.folder_to_remove("grouped")
-    feishu.say(house.group, "@_user_1 remove grouped", BOSS, at=[("Hook", service.BOT)])
-    asked = feishu.find(remove("grouped"), house.group)
+def test_button_press_by_a_stranger_in_a_group_is_ignored(
+    channel_home: FeishuHome, feishu: Any
+) -> None:
+    folder = channel_home.folder_to_remove("grouped")
+    feishu.say(channel_home.group, "@_user_1 remove grouped", BOSS, at=[("Hook", service.BOT)])
+    asked = feishu.find(remove("grouped"), channel_home.group)
     press = feishu.press(asked, "Once", GUEST)
-    feishu.find("I do not know you yet.", house.group)
+    feishu.find("I do not know you yet.", channel_home.group)
     feishu.wait(lambda: press.is_done)
     assert feishu.buttons(asked) == CHOICES
     feishu.press(asked, "Deny", BOSS)
-    feishu.find("Then I leave it.", house.group)
+    feishu.find("Then I leave it.", channel_home.group)
     assert folder.exists()
 
 
 @pytest.mark.slow
-def test_a_planned_job_is_delivered_and_a_death_leaves_one_answer(
-    house: FeishuHouse, feishu: Any
+def test_scheduled_job_is_delivered_and_kill_leaves_one_reply(
+    channel_home: FeishuHome, feishu: Any
 ) -> None:
-    feishu.say(house.mine, "/schedule add in 1 minute | Write the letter.")
-    feishu.find("Job ", house.mine)
-    thought = feishu.say(house.mine, "think")
+    feishu.say(channel_home.mine, "/schedule add in 1 minute | Write the letter.")
+    feishu.find("Job ", channel_home.mine)
+    thought = feishu.say(channel_home.mine, "think")
     feishu.wait(lambda: thought.reactions)  # that it is at work
-    assert telegram.end(house.gateway) == 0
-    assert house.texts().count("I have thought.") == 1
+    assert telegram.end(channel_home.gateway) == 0
+    assert channel_home.texts().count("I have thought.") == 1
     with OpenAIServer([Reply(COUNTED, pace=0.05), Reply(COUNTED)]) as openai:
         model = {"HOOKLINE_MODEL": "openai/fake", "OPENAI_API_KEY": "test"}
         model |= {"OPENAI_BASE_URL": openai.base_url}
-        house.start(**model)
-        feishu.say(house.mine, "count")
-        growing = feishu.find("number0", house.mine)
+        channel_home.start(**model)
+        feishu.say(channel_home.mine, "count")
+        growing = feishu.find("number0", channel_home.mine)
         feishu.wait(lambda: len(feishu.cards[growing.card].contents) > 1)
-        assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
-        (part,) = [text for text in house.texts() if "number0" in text]
+        assert telegram.end(channel_home.gateway, signal.SIGKILL) == -signal.SIGKILL
+        (part,) = [text for text in channel_home.texts() if "number0" in text]
         assert len(part) < len(COUNTED)
-        feishu.say(house.mine, "/status")
-        house.start(**model)
-        feishu.find(COUNTED, house.mine)
-        feishu.wait(lambda: house.texts()[-1] != COUNTED)
-        assert telegram.end(house.gateway) == 0
-    assert house.texts().count(COUNTED) == 1
-    assert sum("number0" in text for text in house.texts()) == 1
-    house.start(HOOKLINE_CLOCK_OFFSET="600")
-    feishu.find("The letter is written.", house.mine)
-    assert telegram.end(house.gateway) == 0
-    assert sum("The letter is written." in text for text in house.texts()) == 1
+        feishu.say(channel_home.mine, "/status")
+        channel_home.start(**model)
+        feishu.find(COUNTED, channel_home.mine)
+        feishu.wait(lambda: channel_home.texts()[-1] != COUNTED)
+        assert telegram.end(channel_home.gateway) == 0
+    assert channel_home.texts().count(COUNTED) == 1
+    assert sum("number0" in text for text in channel_home.texts()) == 1
+    channel_home.start(HOOKLINE_CLOCK_OFFSET="600")
+    feishu.find("The letter is written.", channel_home.mine)
+    assert telegram.end(channel_home.gateway) == 0
+    assert sum("The letter is written." in text for text in channel_home.texts()) == 1

@@ -1,4 +1,4 @@
-"""The story of a bot on Slack: the real library, a fake workspace, real processes."""
+"""A bot on Slack from claim to kill: real library, fake workspace, real processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.channels.model_script import COUNTED, HELLO, remove
 from support.channels.plugin_fakes import borrow, multimedia, telegram
 from support.openai_server import OpenAIServer, Reply
 
-from .conftest import House
+from .conftest import ChannelHome
 
 fake = borrow("slack", "fake_slack")
 rules = borrow("slack", "fake_rules")
@@ -24,7 +24,7 @@ CHOICES = ["Once", "This session", "Always", "Deny"]
 pytestmark = pytest.mark.slow
 
 
-class SlackHouse(House):
+class SlackHome(ChannelHome):
     """A home whose people are on Slack."""
 
     def __init__(self, folder: Path) -> None:
@@ -46,9 +46,9 @@ class SlackHouse(House):
 
 
 @pytest.fixture(scope="module")
-def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlackHouse]:
-    """A gateway that was started with tokens in ``.env``, and whose first admin has come."""
-    made = SlackHouse(tmp_path_factory.mktemp("house"))
+def claimed_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlackHome]:
+    """A home with a gateway started with tokens in ``.env``, and its first admin."""
+    made = SlackHome(tmp_path_factory.mktemp("home"))
     made.install()
     made.start()
     made.slack.say(MINE, made.claim_code(), BOSS)
@@ -60,16 +60,16 @@ def claimed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlackHouse]:
 
 
 @pytest.fixture
-def house(claimed: SlackHouse) -> SlackHouse:
+def channel_home(claimed_home: SlackHome) -> SlackHome:
     """The gateway runs."""
-    if claimed.gateway.poll() is not None:
-        claimed.start()
-    return claimed
+    if claimed_home.gateway.poll() is not None:
+        claimed_home.start()
+    return claimed_home
 
 
 @pytest.fixture
-def slack(house: SlackHouse) -> Any:
-    return house.slack
+def slack(channel_home: SlackHome) -> Any:
+    return channel_home.slack
 
 
 def labels(message: dict[str, Any]) -> list[str]:
@@ -83,20 +83,20 @@ def files(slack: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_the_admin_is_answered_and_heard(house: SlackHouse, slack: Any) -> None:
+def test_admin_gets_reply_to_text_and_voice(channel_home: SlackHome, slack: Any) -> None:
     slack.say(MINE, "hello", BOSS)
     assert rules.words_of(slack.find("Hello", MINE)) == HELLO
     spoken = multimedia.sound("m4a")
     slack.say(MINE, "", BOSS, files=(slack.voice(spoken),))
     (answer,) = slack.wait(lambda: files(slack))
     assert slack.data[answer["id"]] == multimedia.sound("mp3")
-    (heard,) = house.media.asked("audio/transcriptions")
+    (heard,) = channel_home.media.asked("audio/transcriptions")
     assert heard.form["file"][1] == spoken
     assert slack.texts(MINE).count("The **lamp** is on.") == 1
 
 
 @pytest.mark.slow
-def test_a_picture_comes_with_the_answer(slack: Any) -> None:
+def test_reply_includes_the_generated_picture(slack: Any) -> None:
     before = len(files(slack))
     slack.say(MINE, "draw a bicycle", BOSS)
     slack.find("Here it ", MINE)
@@ -118,8 +118,11 @@ def test_pairing_request_is_accepted_by_the_admins_button(slack: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_waits_for_the_admins_button(house: SlackHouse, slack: Any) -> None:
-    denied, allowed = house.folder_to_remove("denied"), house.folder_to_remove("allowed")
+def test_command_waits_for_the_admins_button(channel_home: SlackHome, slack: Any) -> None:
+    denied, allowed = (
+        channel_home.folder_to_remove("denied"),
+        channel_home.folder_to_remove("allowed"),
+    )
     for name, choice, told in (
         ("denied", "Deny", "Then I leave it."),
         ("allowed", "Once", "It is removed."),
@@ -139,8 +142,10 @@ def test_a_command_waits_for_the_admins_button(house: SlackHouse, slack: Any) ->
 
 
 @pytest.mark.slow
-def test_a_strangers_press_in_a_channel_changes_nothing(house: SlackHouse, slack: Any) -> None:
-    folder = house.folder_to_remove("grouped")
+def test_button_press_by_a_stranger_in_a_channel_is_ignored(
+    channel_home: SlackHome, slack: Any
+) -> None:
+    folder = channel_home.folder_to_remove("grouped")
     slack.say(ROOM, f"<@{fake.BOT}> remove grouped", BOSS)
     asked = slack.find(remove("grouped"), ROOM)
     slack.press(asked, "Once", GUEST)
@@ -153,33 +158,33 @@ def test_a_strangers_press_in_a_channel_changes_nothing(house: SlackHouse, slack
 
 
 @pytest.mark.slow
-def test_a_planned_job_is_delivered_and_a_death_leaves_one_answer(
-    house: SlackHouse, slack: Any
+def test_scheduled_job_is_delivered_and_kill_leaves_one_reply(
+    channel_home: SlackHome, slack: Any
 ) -> None:
     slack.say(MINE, "/schedule add in 1 minute | Write the letter.", BOSS)
     slack.find("Job ", MINE)
     asked = slack.say(ROOM, f"<@{fake.BOT}> think", BOSS)
     slack.wait(lambda: (ROOM, asked["ts"]) in slack.status)
-    assert telegram.end(house.gateway) == 0
+    assert telegram.end(channel_home.gateway) == 0
     assert slack.texts(ROOM).count("I have thought.") == 1
     with OpenAIServer([Reply(COUNTED, pace=0.05), Reply(COUNTED)]) as service:
         model = {"HOOKLINE_MODEL": "openai/fake", "OPENAI_API_KEY": "test"}
         model |= {"OPENAI_BASE_URL": service.base_url}
-        house.start(**model)
+        channel_home.start(**model)
         updates = slack.count("chat.update", "")
         slack.say(MINE, "count", BOSS)
         growing = slack.find("number0", MINE)
         slack.wait(lambda: slack.count("chat.update", "") > updates + 1)
-        assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
+        assert telegram.end(channel_home.gateway, signal.SIGKILL) == -signal.SIGKILL
         assert len(rules.words_of(growing)) < len(COUNTED)
         slack.say(MINE, "/status", BOSS)
-        house.start(**model)
+        channel_home.start(**model)
         slack.find(COUNTED, MINE)
         slack.wait(lambda: slack.texts(MINE)[-1] != COUNTED)
-        assert telegram.end(house.gateway) == 0
+        assert telegram.end(channel_home.gateway) == 0
     assert slack.texts(MINE).count(COUNTED) == 1
     assert sum("number0" in text for text in slack.texts(MINE)) == 1
-    house.start(HOOKLINE_CLOCK_OFFSET="600")
+    channel_home.start(HOOKLINE_CLOCK_OFFSET="600")
     slack.find("The letter is written.", MINE)
-    assert telegram.end(house.gateway) == 0
+    assert telegram.end(channel_home.gateway) == 0
     assert sum("The letter is written." in text for text in slack.texts(MINE)) == 1

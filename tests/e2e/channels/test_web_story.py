@@ -1,4 +1,4 @@
-"""The story on the web page: its own requests, an invitation link in the place of a pairing."""
+"""The web page from invitation to kill: its own requests, an invitation link for pairing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import pytest
 from support.channels.model_script import COUNTED, HELLO, remove
 from support.channels.plugin_fakes import bot_api, multimedia, telegram, webhook
 
-from .conftest import House
+from .conftest import ChannelHome
 
 CHOICES = ["Once", "This session", "Always", "Deny"]
 
 
-class WebHouse(House):
+class WebHome(ChannelHome):
     """A home whose people are on the web page."""
 
     def __init__(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class WebHouse(House):
 
 @dataclass
 class Browser:
-    """What somebody's page does."""
+    """The page of a person."""
 
     client: httpx2.Client
 
@@ -121,7 +121,7 @@ class Browser:
 
 
 def texts(snapshot: Any) -> list[str]:
-    """What stands in a session: the texts of the person and of the model."""
+    """The texts of the person and of the model in a session."""
     return [
         "".join(block.get("text", "") for block in one["blocks"])
         for one in snapshot["messages"]
@@ -130,16 +130,16 @@ def texts(snapshot: Any) -> list[str]:
 
 
 def events(answer: httpx2.Response) -> Iterator[Any]:
-    """What is told on the stream of a page."""
+    """The events of a page's stream."""
     for line in answer.iter_lines():
         if line.startswith("data: "):
             yield json.loads(line[6:])
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebHouse]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebHome]:
     """A home with the page on."""
-    made = WebHouse(tmp_path_factory.mktemp("house"))
+    made = WebHome(tmp_path_factory.mktemp("home"))
     made.install()
     yield made
     made.close()
@@ -149,7 +149,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebHouse]:
 
 
 @pytest.fixture
-def house(installed: WebHouse) -> WebHouse:
+def channel_home(installed: WebHome) -> WebHome:
     """The gateway runs."""
     if not installed.running or installed.gateway.poll() is not None:
         installed.start()
@@ -157,33 +157,31 @@ def house(installed: WebHouse) -> WebHouse:
 
 
 @pytest.mark.slow
-def test_a_stranger_is_refused_and_let_in_once_by_a_link(house: WebHouse) -> None:
-    stranger, session = house.browser(), str(uuid4())
+def test_stranger_is_refused_and_invitation_link_works_once(channel_home: WebHome) -> None:
+    stranger, session = channel_home.browser(), str(uuid4())
     with stranger.client:
         body = {"message_id": str(uuid4()), "text": "hello"}
         stranger.ask("POST", f"/api/sessions/{session}/messages", 401, json=body)
         stranger.ask("GET", "/api/state", 401)
         stranger.ask("GET", "/api/events", 401)
         stranger.ask("POST", "/login", 401, json={"code": "a guess"})
-        code = house.link("ann")
-        house.codes.add(code)
+        code = channel_home.link("ann")
+        channel_home.codes.add(code)
         stranger.ask("POST", "/login", json={"code": code})
         state = stranger.ask("GET", "/api/state")
         assert (state["person"], state["role"]) == ("web:ann", "person")
         stranger.say(session, "hello")
         found = stranger.answered(session, HELLO)
         assert texts(found) == ["hello", HELLO]  # what a stranger wrote was not kept
-    second = house.browser()
+    second = channel_home.browser()
     with second.client:
         second.ask("POST", "/login", 401, json={"code": code})
         second.ask("GET", f"/api/sessions/{session}", 401)
 
 
 @pytest.mark.slow
-def test_an_answer_is_streamed_and_a_message_that_comes_again_is_not_answered(
-    house: WebHouse,
-) -> None:
-    owner, session = house.person(), str(uuid4())
+def test_reply_is_streamed_and_repeated_message_is_not_answered(channel_home: WebHome) -> None:
+    owner, session = channel_home.person(), str(uuid4())
     owner.say(session, "hello")
     owner.answered(session, HELLO)
     pieces: list[str] = []
@@ -204,19 +202,17 @@ def test_an_answer_is_streamed_and_a_message_that_comes_again_is_not_answered(
 
 
 @pytest.mark.slow
-def test_a_voice_message_is_answered_with_one_and_a_picture_comes_as_a_file(
-    house: WebHouse,
-) -> None:
-    owner, session = house.person(), str(uuid4())
+def test_voice_message_is_answered_by_voice_and_picture_sent_as_file(channel_home: WebHome) -> None:
+    owner, session = channel_home.person(), str(uuid4())
     spoken = multimedia.sound("opus")
     file = owner.put(spoken, name="voice.ogg", voice="1", duration="1.5")
     owner.say(session, "", files=[file])
     said, answer = owner.answered(session, "The **lamp** is on.")["messages"]
     assert [(one["id"], one["kind"]) for one in said["files"]] == [(file, "voice")]
-    (heard,) = house.media.asked("audio/transcriptions")
+    (heard,) = channel_home.media.asked("audio/transcriptions")
     assert heard.form["file"][1] == spoken
     (voice,) = answer["files"]
-    (asked,) = house.media.asked("audio/speech")
+    (asked,) = channel_home.media.asked("audio/speech")
     assert asked.json["input"] == "The lamp is on."
     assert voice["mime"].startswith("audio/")
     had = owner.client.get(f"/api/files/{voice['id']}")
@@ -226,7 +222,7 @@ def test_a_voice_message_is_answered_with_one_and_a_picture_comes_as_a_file(
     (picture,) = found["messages"][-1]["files"]
     assert (picture["kind"], picture["mime"]) == ("image", "image/png")
     assert owner.client.get(f"/api/files/{picture['id']}").content.startswith(b"\x89PNG")
-    ann = house.person("ann")
+    ann = channel_home.person("ann")
     for one in (file, voice["id"], picture["id"]):
         ann.ask("GET", f"/api/files/{one}", 404)
 
@@ -248,11 +244,11 @@ def asked_of(owner: Browser, part: str) -> Any:
     ("name", "choice", "told"),
     [("denied", "Deny", "Then I leave it."), ("allowed", "Once", "It is removed.")],
 )
-def test_a_persons_command_waits_for_the_admins_button(
-    house: WebHouse, name: str, choice: str, told: str
+def test_command_of_a_person_waits_for_the_admins_button(
+    channel_home: WebHome, name: str, choice: str, told: str
 ) -> None:
-    owner, ann = house.person(), house.person("ann")
-    folder, session = house.folder_to_remove(name), str(uuid4())
+    owner, ann = channel_home.person(), channel_home.person("ann")
+    folder, session = channel_home.folder_to_remove(name), str(uuid4())
     ann.say(session, f"remove {name}")
     question = asked_of(owner, remove(name))
     assert "web:ann" in question["text"]
@@ -269,63 +265,63 @@ def test_a_persons_command_waits_for_the_admins_button(
 
 
 @pytest.mark.slow
-def test_a_signal_ends_what_runs_and_a_planned_job_is_delivered(house: WebHouse) -> None:
-    owner, session = house.person(), str(uuid4())
+def test_sigterm_finishes_the_turn_and_scheduled_job_is_delivered(channel_home: WebHome) -> None:
+    owner, session = channel_home.person(), str(uuid4())
     owner.say(session, "hello")
     owner.answered(session, HELLO)
     owner.say(session, "/schedule add in 1 minute | Write the letter.")
     owner.wait(session, lambda found: any("Job " in one["text"] for one in found["asides"]))
     owner.say(session, "think")
     owner.wait(session, lambda found: found["turn"])
-    assert telegram.end(house.gateway) == 0
-    house.start(HOOKLINE_CLOCK_OFFSET="600")
+    assert telegram.end(channel_home.gateway) == 0
+    channel_home.start(HOOKLINE_CLOCK_OFFSET="600")
     assert texts(owner.answered(session, "I have thought.")).count("I have thought.") == 1
     letter = "The letter is written."
     owner.wait(session, lambda found: letter in json.dumps(found["asides"]))
-    assert telegram.end(house.gateway) == 0
-    house.start()
+    assert telegram.end(channel_home.gateway) == 0
+    channel_home.start()
     found = owner.answered(session, "I have thought.")
     assert json.dumps(found).count(letter) == 1
 
 
 @pytest.mark.slow
-def test_a_death_in_the_middle_of_an_answer_leaves_one_answer(house: WebHouse) -> None:
-    owner, session = house.person(), str(uuid4())
-    assert telegram.end(house.gateway) == 0
-    house.start(HOOKLINE_CRASH_AT="mid-stream:40")
+def test_kill_during_streaming_leaves_one_reply(channel_home: WebHome) -> None:
+    owner, session = channel_home.person(), str(uuid4())
+    assert telegram.end(channel_home.gateway) == 0
+    channel_home.start(HOOKLINE_CRASH_AT="mid-stream:40")
     sent = owner.say(session, "count")
-    assert house.gateway.wait(bot_api.PATIENCE) == -signal.SIGKILL
-    house.start()
+    assert channel_home.gateway.wait(bot_api.PATIENCE) == -signal.SIGKILL
+    channel_home.start()
     again = owner.ask("POST", f"/api/sessions/{session}/messages", 202, json=sent)
     assert again["known"] is True  # the page does not know that it was taken
     assert texts(owner.answered(session, COUNTED)) == ["count", COUNTED]
-    assert telegram.end(house.gateway) == 0
-    house.start()
+    assert telegram.end(channel_home.gateway) == 0
+    channel_home.start()
     assert texts(owner.answered(session, COUNTED)) == ["count", COUNTED]
 
 
 @pytest.mark.slow
-def test_a_death_in_a_tool_leaves_one_answer_and_one_run(house: WebHouse) -> None:
-    owner, session = house.person(), str(uuid4())
+def test_kill_in_a_tool_leaves_one_reply_and_one_run(channel_home: WebHome) -> None:
+    owner, session = channel_home.person(), str(uuid4())
     owner.say(session, "work")
-    house.wait_until(lambda: house.works == 1)
-    assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
-    house.start()
+    channel_home.wait_until(lambda: channel_home.works == 1)
+    assert telegram.end(channel_home.gateway, signal.SIGKILL) == -signal.SIGKILL
+    channel_home.start()
     found = owner.answered(session, "The work was cut short.")
     assert texts(found) == ["work", "I will work.", "The work was cut short."]
-    assert telegram.end(house.gateway) == 0
-    assert house.works == 1
+    assert telegram.end(channel_home.gateway) == 0
+    assert channel_home.works == 1
 
 
 @pytest.mark.slow
-def test_a_question_outlives_a_death_and_nothing_is_removed_unasked(house: WebHouse) -> None:
-    owner, session = house.person(), str(uuid4())
-    folder = house.folder_to_remove("grouped")
+def test_question_survives_a_kill_and_its_command_does_not_run(channel_home: WebHome) -> None:
+    owner, session = channel_home.person(), str(uuid4())
+    folder = channel_home.folder_to_remove("grouped")
     owner.say(session, "remove grouped")
     question = owner.wait(session, lambda found: found["question"])["question"]
     assert question["preview"] == remove("grouped")
-    assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
-    house.start()
+    assert telegram.end(channel_home.gateway, signal.SIGKILL) == -signal.SIGKILL
+    channel_home.start()
     again = owner.wait(session, lambda found: found["question"])["question"]
     assert folder.exists()
     owner.press({**again, "session": session}, "Deny")

@@ -1,4 +1,4 @@
-"""An environment for who follows a page, made once."""
+"""An environment for a reader of the pages, made once."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def newcomer(environment: Path, tmp_path: Path) -> Newcomer:
-    """Somebody with that environment and an empty home."""
+    """A reader with that environment and an empty home."""
     return Newcomer(environment, tmp_path)

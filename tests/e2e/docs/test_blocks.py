@@ -1,4 +1,4 @@
-"""No block of the authors' pages is left unread: each is run, or says why it cannot be."""
+"""Every code block of the authors' pages is run, or says why not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUTHORS = [page for page in written() if page.startswith("authors/")]
 
 
 @pytest.mark.parametrize("page", sorted({*AUTHORS, *WALKS, *example_pages()}))
-def test_every_block_is_run_or_says_why_not(page: str) -> None:
+def test_code_blocks_are_run_or_say_why_not(page: str) -> None:
     for block in blocks(page):
         assert block.language in SYNTAX, f"{block} names no known language"
         assert block.not_run or _is_run(block), f"{block} is not run by any test"
@@ -32,7 +32,7 @@ def _is_run(block: Block) -> bool:
 
 
 @pytest.mark.parametrize("page", AUTHORS)
-def test_data_in_blocks_can_be_read(page: str) -> None:
+def test_toml_and_yaml_blocks_parse(page: str) -> None:
     for block in blocks(page):
         if block.language == "toml":
             assert tomllib.loads(block.text)
@@ -40,7 +40,7 @@ def test_data_in_blocks_can_be_read(page: str) -> None:
             assert yaml.safe_load(block.text)
 
 
-def test_the_page_on_testing_tells_all_of_the_kit() -> None:
+def test_testing_page_names_everything_in_the_test_kit() -> None:
     page = read("authors/testing.md")
     names = [*inspect.signature(Harness).parameters, *inspect.signature(Harness.asend).parameters]
     names += [name for name in vars(PluginContract) if name.startswith("test_")]
@@ -65,7 +65,7 @@ def test_output_blocks_are_compared(printed: str, shown: str, same: bool) -> Non
     assert (unlike(printed, shown) == "") is same
 
 
-def test_a_diff_changes_one_place() -> None:
+def test_diff_block_changes_exactly_one_place() -> None:
     assert changed("a\nb\nc\n", " a\n-b\n+x\n+y\n") == "a\nx\ny\nc\n"
     with pytest.raises(ValueError, match="2 places"):
         changed("a\na\n", "-a\n+b\n")

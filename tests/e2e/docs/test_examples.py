@@ -1,4 +1,4 @@
-"""The modules and tests that the pages show: they type-check, pass and are tidy."""
+"""The examples of the pages type-check, pass their tests and pass ruff."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _place(title: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every file of every page, as somebody would have it who has copied them all."""
+    """Every file of every page, copied into one folder."""
     folder = tmp_path_factory.mktemp("examples")
     for name, text in {"mypy.ini": MYPY, "pytest.ini": PYTEST, "ruff.toml": RUFF}.items():
         (folder / name).write_text(text, "utf-8")
@@ -143,14 +143,14 @@ def _outcomes(report: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.slow
-def test_the_tests_of_the_first_plugin_pass(folder: Path) -> None:
+def test_first_plugin_example_tests_pass(folder: Path) -> None:
     tests = [place for place in _files(FIRST) if place.startswith("tests/")]
     assert ran(folder, *tests) == {place: [] for place in tests}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", example_pages())
-def test_the_tests_of_a_page_pass(outcomes: Mapping[str, list[str]], page: str) -> None:
+def test_example_tests_of_a_page_pass(outcomes: Mapping[str, list[str]], page: str) -> None:
     if not can_run(page):
         pytest.skip(f"{NEEDS[page]} is not installed")
     tests = [place for place in _files(page) if place.startswith("tests/")]
@@ -160,7 +160,7 @@ def test_the_tests_of_a_page_pass(outcomes: Mapping[str, list[str]], page: str) 
 
 
 @pytest.mark.slow
-def test_the_plugins_keep_the_contract(outcomes: Mapping[str, list[str]]) -> None:
+def test_example_plugins_pass_the_contract(outcomes: Mapping[str, list[str]]) -> None:
     failed = outcomes.get(CONTRACTS, ["no test ran"])
     assert not failed, "\n".join(failed)
 
@@ -172,12 +172,12 @@ def test_example_file_names_are_unique_across_pages() -> None:
 
 
 @pytest.mark.slow
-def test_the_modules_and_tests_type_check(folder: Path) -> None:
+def test_examples_type_check(folder: Path) -> None:
     told = run(folder, "mypy", "--config-file", "mypy.ini", "src", "tests")
     assert told.startswith("Success"), told
 
 
 @pytest.mark.parametrize("words", [("check",), ("format", "--check", "--diff")])
-def test_the_code_is_tidy(folder: Path, words: tuple[str, ...]) -> None:
+def test_examples_pass_ruff(folder: Path, words: tuple[str, ...]) -> None:
     told = run(folder, "ruff", *words, "--no-cache", "--exclude", CONTRACTS, ".")
     assert "All checks passed" in told or "already formatted" in told.splitlines()[-1], told

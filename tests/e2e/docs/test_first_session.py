@@ -1,4 +1,4 @@
-"""The recorded first session: the script still plays, and its page shows what it plays."""
+"""The recorded first session still plays, and its page shows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.mark.slow
-def test_the_recording_still_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_session_recording_plays_as_its_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "_gen"))
     sys.modules.pop("first_session", None)
     import first_session

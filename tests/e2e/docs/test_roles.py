@@ -1,4 +1,4 @@
-"""docs/roles.md shows the table that ``access`` reads."""
+"""``docs/roles.md`` shows the role table that ``access`` reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hookline_access.roles import role_table
 from meta.tree import ROOT
 
 
-def test_the_page_shows_the_role_table() -> None:
+def test_roles_page_shows_the_role_table() -> None:
     page = (ROOT / "docs" / "roles.md").read_text("utf-8")
     found = role_table()
     roles = [*found.roles]
@@ -20,7 +20,7 @@ def test_the_page_shows_the_role_table() -> None:
         assert f"| {role} | {who} |" in page
 
 
-def test_the_page_names_the_commands_of_each_role() -> None:
+def test_roles_page_names_the_commands_of_each_role() -> None:
     page = (ROOT / "docs" / "roles.md").read_text("utf-8")
     for role in ("admin", "auditor"):
         (line,) = [one for one in page.splitlines() if one.startswith(f"| {role} | `audit`")]

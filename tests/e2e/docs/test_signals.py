@@ -1,4 +1,4 @@
-"""The signals carry what the reference says."""
+"""Signals carry the values that the reference documents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEVER_SENT = {"budget", "remote_turn", "resumed", "undone"}
 
 @pytest.fixture
 def told() -> Iterator[dict[str, Any]]:
-    """What the reference tells of each signal."""
+    """What the reference says of each signal."""
     folder = str(ROOT / "docs" / "_gen")
     sys.path.insert(0, folder)
     try:

@@ -1,4 +1,4 @@
-"""The sentences on the page for users are those that Hookline says."""
+"""The messages quoted on the page about plugins are those of the program."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.mark.slow
-def test_conflicts_are_told_as_the_page_says(machine: Machine) -> None:
+def test_plugin_conflict_messages_match_the_page(machine: Machine) -> None:
     machine.config(CONFIG)
     listed = machine.run("plugins", "list", "--json")
     assert listed.code == 0, listed.err
@@ -144,7 +144,7 @@ class Chat:
 
 
 @pytest.mark.slow
-def test_a_running_process_says_what_the_page_says(machine: Machine) -> None:
+def test_messages_of_a_running_process_match_the_page(machine: Machine) -> None:
     changes = [
         "plugins: {alpha: true, demo: false}\n",
         "plugins: {alpha: true, demo: false, beta: true}\n",
@@ -189,7 +189,7 @@ class Late(Plugin):
         return "now"
 
 
-def test_enabled_plugin_comes_with_the_next_session(harness: MakeHarness) -> None:
+def test_enabled_plugin_is_used_from_the_next_session(harness: MakeHarness) -> None:
     before = harness(model=["one"])
     before.send("hello")
     before.close()
@@ -201,7 +201,7 @@ def test_enabled_plugin_comes_with_the_next_session(harness: MakeHarness) -> Non
     assert ("Be late." in new.system, bool(new.tools)) == (True, True)
 
 
-def test_a_tool_that_is_gone_says_what_the_page_says(harness: MakeHarness) -> None:
+def test_message_of_a_removed_tool_matches_the_page(harness: MakeHarness) -> None:
     before = harness(Late, model=["one"])
     before.send("hello")
     before.close()

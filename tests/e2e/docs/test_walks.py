@@ -1,4 +1,4 @@
-"""The pages that one follows from top to bottom, with their commands and what these print."""
+"""Pages to follow from top to bottom: their commands print what the page shows."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ WALKS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WALKS)
-def test_a_page_works_as_it_says(newcomer: Newcomer, page: str) -> None:
+def test_commands_of_a_page_print_what_it_shows(newcomer: Newcomer, page: str) -> None:
     newcomer.follow(blocks(page))

@@ -1,4 +1,4 @@
-"""A fresh computer on which packages bring commands."""
+"""A fresh machine on which packages add commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.site_packages import Site
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A computer with a home of its own."""
+    """A machine with a home of its own."""
     (tmp_path / "work").mkdir()
     made = Machine(tmp_path / "home", tmp_path / "work")
     made.cold = True  # a new process for each command, which sees the new packages
@@ -20,7 +20,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def site(machine: Machine, tmp_path: Path) -> Site:
-    """The packages of the computer; they come after what is on its path already."""
+    """The packages of the machine, after what is on its path already."""
     made = Site(tmp_path / "site")
     inherited = machine.environment().get("PYTHONPATH")
     machine.env["PYTHONPATH"] = f"{inherited}:{made.path}" if inherited else str(made.path)

@@ -1,4 +1,4 @@
-"""Commands that packages bring by entry points of the group ``hookline.commands``."""
+"""Commands that packages add by entry points of the group ``hookline.commands``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def install(site: Site, name: str, *entries: str, commands: str = COMMANDS) -> N
 
 
 @pytest.mark.slow
-def test_help_shows_a_first_line_and_imports_no_module(machine: Machine, site: Site) -> None:
+def test_help_shows_first_docstring_line_without_importing(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
     helped = machine.run("--help")
@@ -77,7 +77,7 @@ def test_help_shows_a_first_line_and_imports_no_module(machine: Machine, site: S
     assert "Not shown" not in helped.out
 
 
-def test_help_shows_a_module_of_a_folder_without_init(machine: Machine, site: Site) -> None:
+def test_help_shows_command_module_in_namespace_package(machine: Machine, site: Site) -> None:
     package = site.path / "dist_count"
     package.joinpath("more").mkdir(parents=True)
     package.joinpath("__init__.py").write_text(PLUGIN, "utf-8")
@@ -95,7 +95,7 @@ def test_help_shows_a_module_of_a_folder_without_init(machine: Machine, site: Si
 
 
 @pytest.mark.slow
-def test_a_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) -> None:
+def test_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {count: true}\n")
     assert machine.run("count", "add", "one").out == "1 True\n"
@@ -107,7 +107,7 @@ def test_a_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) 
     assert "Store a word." in helped
 
 
-def test_a_command_of_a_plugin_that_is_off_says_so(machine: Machine, site: Site) -> None:
+def test_command_of_a_disabled_plugin_says_so(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {}\n")
     done = machine.run("count", "add", "one")
@@ -120,7 +120,7 @@ def test_a_command_of_a_plugin_that_is_off_says_so(machine: Machine, site: Site)
 
 
 @pytest.mark.slow
-def test_a_command_can_work_while_its_plugin_is_off(machine: Machine, site: Site) -> None:
+def test_command_can_work_while_its_plugin_is_off(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app", commands=f"{COMMANDS}\nWORKS_WHEN_OFF = True\n")
     machine.config("plugins: {}\n")
     assert machine.run("count", "add", "one").out == "1 True\n"
@@ -148,7 +148,7 @@ def test_packages_can_share_a_group(machine: Machine, site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_two_packages_with_one_command_are_both_named(machine: Machine, site: Site) -> None:
+def test_duplicate_command_names_both_packages(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     install(site, "other", "count = early")
     machine.config("plugins: {count: true, other: true}\n")
@@ -164,7 +164,7 @@ def test_two_packages_with_one_command_are_both_named(machine: Machine, site: Si
 
 
 @pytest.mark.slow
-def test_a_broken_module_fails_only_its_own_command(machine: Machine, site: Site) -> None:
+def test_broken_module_fails_only_its_own_command(machine: Machine, site: Site) -> None:
     machine.env["HOOKLINE_STRICT"] = "0"
     install(site, "count", "count = app", commands='"""Count."""\nimport nothing_of_this_name\n')
     machine.config("plugins: {count: true}\n")

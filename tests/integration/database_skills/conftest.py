@@ -1,4 +1,4 @@
-"""Databases with an ailment, and a model that goes by the skills."""
+"""Databases with known problems, and a model that follows the skills."""
 
 from __future__ import annotations
 

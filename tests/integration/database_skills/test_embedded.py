@@ -1,4 +1,4 @@
-"""The skills on SQLite and DuckDB: each finds what ails a prepared database."""
+"""The database skills on SQLite and DuckDB find the problems of a prepared database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW = "SELECT sum(total) FROM orders WHERE person = 7"
 
 @pytest.fixture
 def sqlite(practice: Make, tmp_path: Path) -> Practice:
-    """A SQLite file with ailments."""
+    """A SQLite file with known problems."""
     connection = sqlite3.connect(tmp_path / "prod.db")
     connection.executescript((SICK / "sqlite.sql").read_text("utf-8"))
     connection.close()
@@ -27,14 +27,14 @@ def sqlite(practice: Make, tmp_path: Path) -> Practice:
 
 @pytest.fixture
 def duck(practice: Make, tmp_path: Path) -> Practice:
-    """A DuckDB file with ailments."""
+    """A DuckDB file with known problems."""
     with duckdb.connect(str(tmp_path / "prod.duckdb")) as connection:
         connection.execute((SICK / "duckdb.sql").read_text("utf-8"))
     return practice(f"duckdb:///{tmp_path}/prod.duckdb")
 
 
 @pytest.mark.slow
-def test_sqlite_slow_statement(sqlite: Practice) -> None:
+def test_skill_finds_a_slow_sqlite_statement(sqlite: Practice) -> None:
     told = sqlite.follow("Why is this query slow on prod?", "db-slow-sql", [SLOW])
     assert "SCAN orders" in told[SLOW]
     assert "orders" in told["Tables by number of entries"].split("\n")[2]
@@ -49,13 +49,13 @@ def test_skill_finds_missing_sqlite_indexes(sqlite: Practice) -> None:
     assert told["Indexes that another one covers"].count("visits_by_person_and_page") == 1
 
 
-def test_sqlite_free_space(sqlite: Practice) -> None:
+def test_skill_finds_free_space_in_sqlite(sqlite: Practice) -> None:
     told = sqlite.follow("The file does not shrink after I deleted rows", "db-vacuum")
     cells = told["Free pages"].split("\n")[2].split("|")
     assert float(cells[3]) > 40
 
 
-def test_sqlite_numbers_that_end(sqlite: Practice) -> None:
+def test_skill_finds_sqlite_keys_near_their_end(sqlite: Practice) -> None:
     told = sqlite.follow("Will the ids run out?", "db-capacity")
     assert "| people | 9223372036854775000 | 100.0 |" in told["Keys with AUTOINCREMENT"]
     assert "orders" in told["Tables by size"]
@@ -70,7 +70,7 @@ def test_skill_finds_a_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
     assert "locked by another program" in told["Whether it can be read now"]
 
 
-def test_duckdb_sequence_and_double_index(duck: Practice) -> None:
+def test_skill_finds_duckdb_sequences_and_duplicate_indexes(duck: Practice) -> None:
     told = duck.follow("Will the sequence run out?", "db-capacity")
     assert "| main.tickets | 950 | 1000 | 95.0 |" in told["Sequences that near their end"]
     assert "| people | ticket | INTEGER |" in told["Columns that take numbers of a sequence"]
@@ -86,7 +86,9 @@ def test_duckdb_sequence_and_double_index(duck: Practice) -> None:
 
 @sampled("skill", NAMES)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_every_query_runs(request: pytest.FixtureRequest, engine: str, skill: str) -> None:
+def test_every_skill_query_runs_on_sqlite_and_duckdb(
+    request: pytest.FixtureRequest, engine: str, skill: str
+) -> None:
     asked = request.getfixturevalue({"sqlite": "sqlite", "duckdb": "duck"}[engine])
     assert_all_run(asked, skill, engine)
 

@@ -1,4 +1,4 @@
-"""The skills on MariaDB: each finds what ails a prepared database."""
+"""The database skills on MariaDB find the problems of a prepared database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def sick() -> Iterator[MariaClinic]:
         pytest.skip(str(error))
 
 
-def test_missing_unused_and_double_indexes(practice: Make, sick: MariaClinic) -> None:
+def test_skill_finds_missing_unused_and_duplicate_mariadb_indexes(
+    practice: Make, sick: MariaClinic
+) -> None:
     told = practice(sick.url).follow("Which indexes are missing or never used?", "db-index")
     assert "FROM `orders` WHERE `person` = ?" in told["Statements without an index"]
     assert "| orders | " in told["Tables that are read whole"]
@@ -35,7 +37,7 @@ def test_missing_unused_and_double_indexes(practice: Make, sick: MariaClinic) ->
     assert covered.count("\n| visits") == 1
 
 
-def test_a_slow_statement(practice: Make, sick: MariaClinic) -> None:
+def test_skill_finds_a_slow_mariadb_statement(practice: Make, sick: MariaClinic) -> None:
     sql = "SELECT COUNT(*) FROM orders WHERE person = 7"
     with sick.connect() as owner:
         owner.cursor().execute("TRUNCATE performance_schema.events_statements_summary_by_digest")
@@ -62,7 +64,9 @@ def test_skill_finds_a_mariadb_lock_chain(practice: Make, sick: MariaClinic) -> 
     assert f"| {numbers[0]} |" in told["Transactions that are open longest"]
 
 
-def test_free_space_and_who_keeps_old_rows(practice: Make, sick: MariaClinic) -> None:
+def test_skill_finds_free_space_and_old_mariadb_transactions(
+    practice: Make, sick: MariaClinic
+) -> None:
     with sick.connect() as reader:
         reader.cursor().execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         told = practice(sick.url).follow("How much bloat is in the events table?", "db-vacuum")
@@ -71,7 +75,9 @@ def test_free_space_and_who_keeps_old_rows(practice: Make, sick: MariaClinic) ->
     assert f"| {number} | root | Sleep |" in told["What keeps old rows"]
 
 
-def test_a_key_near_its_end_and_a_table_that_grows(practice: Make, sick: MariaClinic) -> None:
+def test_skill_finds_mariadb_keys_near_their_end_and_growing_tables(
+    practice: Make, sick: MariaClinic
+) -> None:
     told = practice(sick.url).follow("Will we run out of ids in the people table?", "db-capacity")
     ending = told["Keys that near their end"].split("\n")[2]
     assert ending == "| people | id | int(11) | 2100000000 | 2147483647 | 97.8 |"
@@ -79,7 +85,7 @@ def test_a_key_near_its_end_and_a_table_that_grows(practice: Make, sick: MariaCl
 
 
 @pytest.mark.parametrize("skill", NAMES)
-def test_every_query_runs(practice: Make, sick: MariaClinic, skill: str) -> None:
+def test_every_skill_query_runs_on_mariadb(practice: Make, sick: MariaClinic, skill: str) -> None:
     found = queries(reference(skill, "mysql"))
     texts = practice(sick.url).ask([query.sql for query in found])
     wrong = [f"{q.heading}: {t}" for q, t in zip(found, texts, strict=True) if t[0] != "|"]

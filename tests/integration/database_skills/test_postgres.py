@@ -1,4 +1,4 @@
-"""The skills on PostgreSQL: each finds what ails a prepared database."""
+"""The database skills on PostgreSQL find the problems of a prepared database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def sick(postgres_server: str) -> Iterator[Clinic]:
         yield made
 
 
-def test_missing_unused_and_double_indexes(practice: Make, sick: Clinic) -> None:
+def test_skill_finds_missing_unused_and_duplicate_postgres_indexes(
+    practice: Make, sick: Clinic
+) -> None:
     with sick.connect(autocommit=True) as owner, pytest.raises(psycopg.errors.UniqueViolation):
         owner.execute("CREATE UNIQUE INDEX CONCURRENTLY orders_once ON orders(person)")
     told = practice(sick.url).follow("Which indexes are missing or never used?", "db-index")
@@ -39,7 +41,7 @@ def test_missing_unused_and_double_indexes(practice: Make, sick: Clinic) -> None
     assert "orders_once" in told["Indexes that are not valid"]
 
 
-def test_a_slow_statement(practice: Make, sick: Clinic) -> None:
+def test_skill_finds_a_slow_postgres_statement(practice: Make, sick: Clinic) -> None:
     sql = "SELECT count(*) FROM orders WHERE person = 7"
     told = practice(sick.url).follow("Why is this query slow on prod?", "db-slow-sql", [sql])
     assert "Seq Scan on orders" in told[sql]
@@ -62,7 +64,9 @@ def test_skill_finds_a_postgres_lock_chain(practice: Make, sick: Clinic) -> None
     assert str(pids[0]) in told["Transactions that are open longest"]
 
 
-def test_dead_rows_and_who_keeps_them(practice: Make, sick: Clinic) -> None:
+def test_skill_finds_dead_rows_and_the_transaction_keeping_them(
+    practice: Make, sick: Clinic
+) -> None:
     with sick.connect() as reader:
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT count(*) FROM people")
@@ -76,7 +80,9 @@ def test_dead_rows_and_who_keeps_them(practice: Make, sick: Clinic) -> None:
     assert "events" in told["Autovacuum: settings, tables without it, what runs"]
 
 
-def test_a_sequence_near_its_end_and_a_table_that_grows(practice: Make, sick: Clinic) -> None:
+def test_skill_finds_postgres_sequences_near_their_end_and_growing_tables(
+    practice: Make, sick: Clinic
+) -> None:
     told = practice(sick.url).follow("Which sequence is close to its maximum?", "db-capacity")
     ending = told["Sequences that near their end"].split("\n")[2]
     assert ending == "| public.people_numbers | people.id | 2100000000 | 2147483647 | 97.8 |"
@@ -84,7 +90,7 @@ def test_a_sequence_near_its_end_and_a_table_that_grows(practice: Make, sick: Cl
 
 
 @pytest.mark.parametrize("skill", NAMES)
-def test_every_query_runs(practice: Make, sick: Clinic, skill: str) -> None:
+def test_every_skill_query_runs_on_postgres(practice: Make, sick: Clinic, skill: str) -> None:
     found = [one for one in queries(reference(skill, "postgres")) if one.heading != COUNTED]
     texts = practice(sick.url).ask([query.sql for query in found])
     wrong = [f"{q.heading}: {t}" for q, t in zip(found, texts, strict=True) if t[0] != "|"]
@@ -92,7 +98,7 @@ def test_every_query_runs(practice: Make, sick: Clinic, skill: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_slow_statement_where_they_are_counted(practice: Make) -> None:
+def test_skill_finds_slow_statements_in_pg_stat_statements(practice: Make) -> None:
     slow = "SELECT count(*) FROM orders WHERE person = {}"
     settings = {"shared_preload_libraries": "pg_stat_statements"}
     with Server(**settings) as server, clinic(server.url) as made:

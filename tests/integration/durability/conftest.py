@@ -1,4 +1,4 @@
-"""A computer whose ``hookline`` starts quickly and has a plugin that counts what its tools do."""
+"""A computer whose ``hookline`` starts fast, with a plugin that counts its tool runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction keeps a conversation valid, however often it is done and whoever dies meanwhile.
+"""Compaction keeps a conversation valid, however often it runs and whichever process dies.
 
 Generated sessions are stored, taken up, continued and shortened again and again; every request is
 rendered by the real drivers and judged by what the servers refuse. And a process that is killed in
@@ -282,7 +282,7 @@ def play(seed: int, size: int, says: list[str]) -> None:
 @pytest.mark.slow
 @settings(max_examples=5)
 @given(**SESSIONS)
-def test_every_request_is_valid_and_nothing_that_matters_is_lost(
+def test_compaction_keeps_requests_valid_and_loses_nothing_pinned(
     seed: int, size: int, says: list[str]
 ) -> None:
     play(seed, size, says)
@@ -291,14 +291,14 @@ def test_every_request_is_valid_and_nothing_that_matters_is_lost(
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(**SESSIONS)
-def test_every_request_of_many_sessions_is_valid(seed: int, size: int, says: list[str]) -> None:
+def test_compaction_keeps_requests_valid_in_many_sessions(
+    seed: int, size: int, says: list[str]
+) -> None:
     play(seed, size, says)
 
 
 @pytest.mark.slow
-def test_a_session_of_two_thousand_messages_is_shortened_until_nothing_is_left_to_free(
-    tmp_path: Path,
-) -> None:
+def test_compaction_of_2000_messages_ends_when_nothing_is_left_to_free(tmp_path: Path) -> None:
     world = World(tmp_path, 7)
     try:
         world.say("begin")
@@ -359,7 +359,7 @@ both = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("share", "ran"), [(0.1, 0), (0.14, 2)], ids=["as-the-turn-begins", "within-the-turn"]
 )
-def test_a_turn_killed_in_the_middle_of_a_compaction_is_finished(
+def test_turn_killed_during_compaction_is_finished(
     computer: Computer, wire: Wire, share: float, ran: int
 ) -> None:
     computer.config(SETTINGS % share)

@@ -1,4 +1,4 @@
-"""A turn that is killed at a named point is finished by whoever next opens its session.
+"""A turn killed at a named point is finished by the next process that opens its session.
 
 For every point, on both wires, streamed and not, with one and with several tool calls: ``hookline
 run`` dies by SIGKILL; a second ``hookline run`` in the same session finishes the turn by the rules
@@ -131,7 +131,7 @@ def killed(computer: Computer, cell: Cell) -> Iterator[Killed]:
 
 @pytest.mark.slow
 @matrix("after-receive")
-def test_kill_before_storing_acknowledges_and_leaves_nothing(killed: Killed) -> None:
+def test_kill_before_storing_leaves_no_acknowledged_message(killed: Killed) -> None:
     assert killed.shown == ""
     assert killed.computer.rows("SELECT count(*) FROM inbox") == [0]
     second = killed.go_on()
@@ -144,7 +144,7 @@ def test_kill_before_storing_acknowledges_and_leaves_nothing(killed: Killed) -> 
 
 @pytest.mark.slow
 @matrix(*POINTS)
-def test_the_turn_is_finished_first_by_the_rules(killed: Killed, cell: Cell) -> None:
+def test_killed_turn_is_finished_before_the_next_message(killed: Killed, cell: Cell) -> None:
     second = killed.go_on()
     assert (second.code, second.out) == (0, f"{NEXT}\n"), second.err
     computer = killed.computer

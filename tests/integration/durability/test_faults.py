@@ -1,4 +1,4 @@
-"""A disk that fails in the middle of a turn, at every single statement that the turn executes.
+"""A disk that fails during a turn, at each statement that the turn executes.
 
 In process, through the real runtime and store; the connections come from a factory that fails at
 the n-th statement, for every n until a turn passes untouched.
@@ -207,7 +207,7 @@ def test_disk_failure_at_any_statement_fails_one_turn_only(template: Path, kind:
 
 
 async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
-    """A message that a channel has acknowledged is answered once, in the same process."""
+    """An acknowledged message is answered once, in the same process."""
     async with asyncio.timeout(PATIENCE), runtime(home, Model(), disk) as core:
         channel = FakeChannel(core)
         core.channels.register(channel, "notebook")

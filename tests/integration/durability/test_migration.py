@@ -1,4 +1,4 @@
-"""A database from another version: a newer one is left alone, an older one is brought forward."""
+"""A database of another version: a newer one is left alone, an older one is migrated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DELETE FROM migrations WHERE component = 'core' AND number IN (2, 5);
 
 
 @pytest.mark.slow
-def test_a_newer_database_is_refused_and_untouched(used: Computer) -> None:
+def test_newer_database_is_refused_and_untouched(used: Computer) -> None:
     change(used, "INSERT INTO migrations VALUES ('core', 999, 'later', 'sum', 0)")
     before = used.database.read_bytes()
     refused = used.run("run", "again", "--session", "s", HOOKLINE_MODEL="anthropic/fake")
@@ -54,7 +54,7 @@ def test_a_newer_database_is_refused_and_untouched(used: Computer) -> None:
 
 
 @pytest.mark.slow
-def test_an_older_database_is_backed_up_and_migrated(used: Computer) -> None:
+def test_older_database_is_backed_up_and_migrated(used: Computer) -> None:
     change(used, OLDER)
     assert [message["role"] for message in used.exported("s")] == ["user", "assistant"]
     assert used.rows("SELECT count(*) FROM rewrites") == [0]
@@ -66,7 +66,7 @@ def test_an_older_database_is_backed_up_and_migrated(used: Computer) -> None:
 
 
 @pytest.mark.slow
-def test_a_kill_in_the_middle_of_a_migration_is_made_good_by_the_next_start(used: Computer) -> None:
+def test_migration_after_a_kill_is_completed_by_the_next_start(used: Computer) -> None:
     change(used, OLDER)
     killed = used.run("sessions", "list", HOOKLINE_CRASH_AT="mid-migration")
     assert killed.code == -9, "mid-migration is never passed"
@@ -124,7 +124,7 @@ the n-th statement (0 is never); its return code is printed."""
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> None:
+def test_migration_killed_at_any_statement_is_completed(used: Computer) -> None:
     def migrate(n: int) -> int:
         assert victim.stdin
         assert victim.stdout
@@ -148,7 +148,7 @@ def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2])
-def test_a_kill_while_a_new_home_is_set_up_is_made_good(computer: Computer, n: int) -> None:
+def test_setup_of_a_new_home_is_completed_after_a_kill(computer: Computer, n: int) -> None:
     killed = computer.run("sessions", "list", HOOKLINE_CRASH_AT=f"mid-migration:{n}")
     assert killed.code == -9, "mid-migration is never passed"
     listed = computer.run("sessions", "list")

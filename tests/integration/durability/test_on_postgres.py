@@ -1,4 +1,4 @@
-"""What stands on SQLite stands on PostgreSQL: a part of the tests, with the other store.
+"""Durability tests of SQLite, run on PostgreSQL.
 
 ``.ci/run`` runs many more so. A run of its own, since the store is chosen for a whole run.
 """

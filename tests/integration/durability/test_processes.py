@@ -1,4 +1,4 @@
-"""Several processes on one home: in one session one after the other, in many side by side."""
+"""Several processes on one home: one at a time in a session, in parallel in several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question that waits for a person survives the process that asked it."""
+"""A pending question survives the process that asked it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_question_is_asked_again_after_a_kill_and_answered_by_number(
 
 
 @pytest.mark.slow
-def test_a_number_answers_a_question_that_was_read_before_the_kill(
+def test_number_answers_a_question_delivered_before_the_kill(
     computer: Computer, wire: Wire
 ) -> None:
     killed = computer.run("run", "work", "--session", "s", HOOKLINE_CRASH_AT="after-send")

@@ -1,4 +1,4 @@
-"""Two runtimes serve one chat: what one remembers of it holds until the other writes."""
+"""Two runtimes serve one chat: each sees what the other has written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def said(channel: FakeChannel, text: str) -> str:
     return (await channel.replies(before + 1))[-1].text
 
 
-async def test_two_runtimes_find_each_others_sessions(tmp_path: Path) -> None:
+async def test_two_runtimes_see_each_others_session_changes(tmp_path: Path) -> None:
     async with serving(tmp_path) as one, serving(tmp_path) as other:
         assert [await said(one, "a"), await said(other, "b"), await said(one, "c")] == [
             *("1", "3", "5")

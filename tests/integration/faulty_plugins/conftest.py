@@ -1,4 +1,4 @@
-"""A fresh computer for each test."""
+"""A fresh machine for each test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.site_packages import Site
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A computer whose configured model answers ``hello`` to whatever it is told."""
+    """A machine whose model answers ``hello`` to every message."""
     (tmp_path / "work").mkdir()
     made = Machine(tmp_path / "home", tmp_path / "work")
     made.env["HOOKLINE_MODEL"] = made.script({"text": "hello", "repeat": True})
@@ -20,7 +20,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def site(machine: Machine, tmp_path: Path) -> Site:
-    """Dists of the machine; they come after what is on its path already."""
+    """Dists of the machine, after what is on its path already."""
     made = Site(tmp_path / "site")
     inherited = machine.environment().get("PYTHONPATH")
     machine.env["PYTHONPATH"] = f"{inherited}:{made.path}" if inherited else str(made.path)

@@ -1,4 +1,4 @@
-"""A plugin that floods signals or listens badly: the turn ends, the others hear, it is named."""
+"""Plugins that flood signals or whose receivers fail: the turn ends, other receivers work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def warnings(caplog: Any) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
 
 
-def test_a_hook_that_sends_a_hundred_thousand_signals(harness: Make) -> None:
+def test_hook_that_sends_100000_signals_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self) -> None:
@@ -50,7 +50,7 @@ def test_a_hook_that_sends_a_hundred_thousand_signals(harness: Make) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_signals_to_an_asynchronous_receiver(harness: Make) -> None:
+def test_async_receiver_of_10000_signals_is_survived(harness: Make) -> None:
     count: list[int] = []
 
     class Bad(Plugin[NoConfig]):
@@ -81,7 +81,7 @@ def test_ten_thousand_signals_to_an_asynchronous_receiver(harness: Make) -> None
 
 
 @pytest.mark.parametrize("receivers", [1, 2, 3])
-def test_receivers_that_send_the_same_signal_again(
+def test_receivers_that_resend_their_signal_are_stopped(
     harness: Make, caplog: Any, receivers: int
 ) -> None:
     rounds: list[int] = []
@@ -111,7 +111,7 @@ def test_receivers_that_send_the_same_signal_again(
     assert works(h)
 
 
-def test_a_receiver_of_plugin_failed_that_fails(harness: Make, caplog: Any) -> None:
+def test_failing_receiver_of_plugin_failed_is_survived(harness: Make, caplog: Any) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -145,7 +145,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_receiver_that_raises_is_named(
+def test_signal_receiver_that_raises_is_named(
     harness: Make, caplog: Any, fault: str, asynchronous: bool
 ) -> None:
     class Bad(Plugin[NoConfig]):
@@ -177,7 +177,7 @@ RECEIVERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("receiver", RECEIVERS.values(), ids=RECEIVERS)
-def test_a_receiver_that_is_none(harness: Make, receiver: Any) -> None:
+def test_invalid_signal_receiver_is_survived(harness: Make, receiver: Any) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -188,7 +188,7 @@ def test_a_receiver_that_is_none(harness: Make, receiver: Any) -> None:
     assert heard(h) == ["end"]
 
 
-def test_events_that_are_none_of_a_signals(harness: Make) -> None:
+def test_signal_with_a_wrong_event_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self) -> None:
@@ -200,7 +200,7 @@ def test_events_that_are_none_of_a_signals(harness: Make) -> None:
     assert works(h)
 
 
-def test_a_receiver_stays_no_longer_than_its_plugin(harness: Make) -> None:
+def test_signal_receiver_of_a_failed_plugin_is_disconnected(harness: Make) -> None:
     beats: list[str] = []
 
     class Bad(Plugin[NoConfig]):
@@ -224,7 +224,7 @@ NOTICES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("text", NOTICES.values(), ids=NOTICES)
-def test_notices_that_are_odd(harness: Make, text: Any) -> None:
+def test_odd_notices_are_shown_as_text(harness: Make, text: Any) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def pre_prompt(self, ctx: Any) -> None:

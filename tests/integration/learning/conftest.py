@@ -1,4 +1,4 @@
-"""Homes that compare texts by meaning, for what several plugins do together."""
+"""Homes with semantic search, for tests of several plugins together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.embeddings import Embeddings, embeddings, vector
 
 @pytest.fixture
 def embedded() -> Callable[[str], list[float]]:
-    """What the vectors of a text are."""
+    """The vector of a text."""
     return vector
 
 
@@ -33,7 +33,7 @@ def server() -> Iterator[Embeddings]:
 
 
 class Gates(Plugin[NoConfig]):
-    """Stands in for what redacts and scans: `SECRET…` becomes a placeholder, `EVIL` is refused."""
+    """A stand-in for redaction and scanning: `SECRET…` becomes a placeholder, `EVIL` is refused."""
 
     @hookimpl
     def pre_learn(self, ctx: Any, lesson: Lesson) -> Lesson | Deny:
@@ -46,7 +46,7 @@ class Gates(Plugin[NoConfig]):
         return Lesson(lesson.kind, lesson.source, text)
 
 
-class House:
+class SemanticHome:
     """A home with the plugins that search, asked as a person would."""
 
     def __init__(self, home: Path, server: Embeddings | None, **config: Any) -> None:
@@ -116,13 +116,13 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path, server: Embeddings) -> Iterator[Callable[..., House]]:
-    """Make homes whose meaning is compared by the server."""
-    made: list[House] = []
+def make_home(tmp_path: Path, server: Embeddings) -> Iterator[Callable[..., SemanticHome]]:
+    """Make homes that use the embeddings server."""
+    made: list[SemanticHome] = []
 
-    def make(**config: Any) -> House:
+    def make(**config: Any) -> SemanticHome:
         asked = None if config.pop("off", False) else server
-        made.append(House(tmp_path / f"home{len(made)}", asked, **config))
+        made.append(SemanticHome(tmp_path / f"home{len(made)}", asked, **config))
         return made[-1]
 
     yield make

@@ -1,4 +1,4 @@
-"""What a page said stays what a page said: remembered, recalled, reviewed, scheduled."""
+"""The outside origin of a page's text survives memory, recall, review and jobs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make(harness: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     return made
 
 
-def test_an_approved_fact_of_a_page_asks_again_in_the_session_that_recalls_it(make: Any) -> None:
+def test_recalled_fact_from_a_page_asks_again_in_a_new_session(make: Any) -> None:
     h = make(
         Memory,
         Scheduler,
@@ -60,7 +60,7 @@ def test_an_approved_fact_of_a_page_asks_again_in_the_session_that_recalls_it(ma
     assert b"page.example" not in b"".join(h.model.wires[-2].fragments)
 
 
-def test_the_same_fact_of_the_persons_own_words_does_not(make: Any) -> None:
+def test_recalled_fact_from_the_person_asks_nothing(make: Any) -> None:
     model = [[REMEMBER], "noted", [SCHEDULE], "scheduled"]
     h = make(Memory, Scheduler, model=model, answers=["Deny"])
     h.send("the invoice goes to account 4711, remember that")
@@ -68,7 +68,7 @@ def test_the_same_fact_of_the_persons_own_words_does_not(make: Any) -> None:
     assert h.questions == []
 
 
-def test_a_conversation_found_by_searching_marks_the_one_that_searches(make: Any) -> None:
+def test_search_hit_of_a_tainted_session_taints_the_searching_session(make: Any) -> None:
     search = calls("session_search", query="giraffe")
     model = [[calls("fetch")], "The page says giraffe.", [search], [REMEMBER], "no"]
     h = make(SessionSearch, Memory, model=model, answers=["Deny"])
@@ -77,7 +77,7 @@ def test_a_conversation_found_by_searching_marks_the_one_that_searches(make: Any
     assert PAGE in h.questions[0].preview
 
 
-def test_a_job_of_such_a_conversation_only_proposes(make: Any, clock: Any) -> None:
+def test_job_of_a_tainted_session_only_proposes(make: Any, clock: Any) -> None:
     model = [[calls("fetch")], [SCHEDULE], "scheduled", [REMEMBER], "done"]
     h = make(Memory, Scheduler, model=model, answers=["Once"])
     assert h.send("read the page").tool_calls[1].ok
@@ -88,7 +88,7 @@ def test_a_job_of_such_a_conversation_only_proposes(make: Any, clock: Any) -> No
     assert (proposal["kind"], proposal["origin"]) == ("learn", PAGE)
 
 
-def test_a_review_of_such_a_conversation_only_proposes_and_ends(make: Any) -> None:
+def test_review_of_a_tainted_session_only_proposes(make: Any) -> None:
     h = make(Memory, Review, model=[[calls("fetch")], "read", *["ok"] * 9, [REMEMBER], "Kept."])
     for _ in range(10):
         h.send("and now?")
@@ -104,7 +104,7 @@ def test_a_review_of_such_a_conversation_only_proposes_and_ends(make: Any) -> No
     assert ["outside", PAGE] in fact["origins"]
 
 
-def test_a_review_of_what_only_the_person_said_learns_and_is_told_nothing(make: Any) -> None:
+def test_review_of_an_untainted_session_learns_without_a_hint(make: Any) -> None:
     h = make(Memory, Review, model=[*["ok"] * 10, [REMEMBER], "Kept."])
     for _ in range(10):
         h.send("and now?")
@@ -112,7 +112,7 @@ def test_a_review_of_what_only_the_person_said_learns_and_is_told_nothing(make: 
     assert len(json.loads(h.cli("memory list --json").stdout)) == 1
 
 
-def test_a_person_pins_a_line_and_is_not_asked(make: Any) -> None:
+def test_user_pin_in_a_tainted_session_asks_nothing(make: Any) -> None:
     h = make(UserModel, model=[[calls("fetch")], "read"])
     h.send("read the page")
     assert h.send("/user pin I live in Oslo").text == "Pinned: I live in Oslo"

@@ -1,4 +1,4 @@
-"""What a review costs on a real wire: it replays what was sent, and reads it from the cache."""
+"""A review replays the bytes that were sent, so the provider's cache serves them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def turns(server: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_review_that_finds_nothing_costs_one_call_and_reads_the_cache(machine: Machine) -> None:
+def test_review_that_finds_nothing_takes_one_cached_request(machine: Machine) -> None:
     fake = anthropic_server
     machine.env["HOOKLINE_MODEL"] = "anthropic/claude-sonnet-4-5"
     with fake.AnthropicServer(script(fake, lambda _n: fake.Reply("Nothing to save."))) as server:
@@ -94,7 +94,7 @@ def test_review_on_the_openai_wire_replays_the_same_bytes(machine: Machine) -> N
 
 
 @pytest.mark.slow
-def test_a_review_is_unseen_and_leaves_the_session_as_it_was(machine: Machine) -> None:
+def test_review_is_invisible_and_does_not_change_the_session(machine: Machine) -> None:
     fake = openai_server
     machine.env["HOOKLINE_MODEL"] = "openai/gpt-5"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from hookline.testing import Harness
-from support.migrate.desk import Desk
+from support.migrate.migration_home import MigrationHome
 
 
 @pytest.fixture
-def desk(harness: Callable[..., Harness], tmp_path: Path) -> Desk:
+def migration(harness: Callable[..., Harness], tmp_path: Path) -> MigrationHome:
     """A fresh home."""
-    return Desk(harness, tmp_path)
+    return MigrationHome(harness, tmp_path)

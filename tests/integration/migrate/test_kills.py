@@ -1,4 +1,4 @@
-"""A kill at any step of an apply: the next one goes on, and the home is what it would have been."""
+"""After a kill at any step of an apply, the next one completes the same home."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.migrate import foreign_homes as homes
-from support.migrate.desk import Desk
+from support.migrate.migration_home import MigrationHome
 
 POINTS = [
     f"{name}:{count}"
@@ -52,9 +52,9 @@ def known(home: Path) -> tuple[object, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
-def test_a_killed_apply_goes_on(desk: Desk, tmp_path: Path, point: str) -> None:
-    homes.hermes(desk).close()
-    words = ("apply", "hermes", "--from", str(desk.old), "--json", "--no-backup")
+def test_apply_continues_after_a_kill(migration: MigrationHome, tmp_path: Path, point: str) -> None:
+    homes.hermes(migration).close()
+    words = ("apply", "hermes", "--from", str(migration.old), "--json", "--no-backup")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     expected = hookline(whole, *words)
     assert expected.returncode == 0, expected.stderr
@@ -77,16 +77,16 @@ def test_a_killed_apply_goes_on(desk: Desk, tmp_path: Path, point: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_backup_comes_first_and_profiles_servers_and_keys_with_it(
-    desk: Desk, tmp_path: Path
+def test_apply_backs_up_first_and_imports_profiles_servers_and_keys(
+    migration: MigrationHome, tmp_path: Path
 ) -> None:
-    homes.hermes(desk).close()
-    desk.write("profiles/coder/memories/MEMORY.md", "Tabs, not spaces.")
-    desk.write("config.yaml", "mcp_servers:\n  time: {command: uvx, env: {TZ: UTC}}\n")
+    homes.hermes(migration).close()
+    migration.write("profiles/coder/memories/MEMORY.md", "Tabs, not spaces.")
+    migration.write("config.yaml", "mcp_servers:\n  time: {command: uvx, env: {TZ: UTC}}\n")
     home = tmp_path / "mine"
     home.mkdir()
     (home / "config.yaml").write_text("# my own comment\noperator_message: be brief\n")
-    words = ("hermes", "--from", str(desk.old), "--json", "--secrets")
+    words = ("hermes", "--from", str(migration.old), "--json", "--secrets")
     done = hookline(home, "apply", *words)
     assert done.returncode == 0, done.stderr
     rows = {(row["kind"], row["source"]): row for row in json.loads(done.stdout)}

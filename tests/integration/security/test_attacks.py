@@ -26,7 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def held(world: World, source: str, kind: str, name: str, mode: str) -> None:
-    """The deed was not done; where a person was there, they saw what was read and would be done."""
+    """The action did not happen; a person who was asked saw what was read and what would happen."""
     outcome = world.attack(SOURCES[source], ACTIONS[kind][name], mode)
     if not outcome.read:
         pytest.skip("the sandbox has no network: nothing was read")

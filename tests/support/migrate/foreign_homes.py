@@ -12,7 +12,7 @@ from typing import Any
 
 import zstandard
 
-from .desk import Desk, database
+from .migration import MigrationHome, database
 
 AT = 1_795_483_968.0
 SKILL = "---\nname: {name}\ndescription: How to deploy Basalt\n---\n\n# Steps\n1. run make deploy\n"
@@ -27,24 +27,24 @@ HERMES_TABLES = (
 )
 
 
-def hermes(desk: Desk) -> sqlite3.Connection:
+def hermes(migration: MigrationHome) -> sqlite3.Connection:
     """A home of Hermes Agent, its database still open with a log, as beside a running one."""
-    desk.write(
+    migration.write(
         "memories/MEMORY.md", "The deploy key for Basalt lives in Oslo.\n§\nUse make, not just."
     )
-    desk.write("memories/USER.md", "Prefers tea.\n§\nLives in Trondheim.")
-    desk.write("SOUL.md", "You speak plainly.")
-    desk.write("skills/ops/basalt-deploy/SKILL.md", SKILL.format(name="basalt-deploy"))
+    migration.write("memories/USER.md", "Prefers tea.\n§\nLives in Trondheim.")
+    migration.write("SOUL.md", "You speak plainly.")
+    migration.write("skills/ops/basalt-deploy/SKILL.md", SKILL.format(name="basalt-deploy"))
     schedule = {"kind": "cron", "expr": "0 9 * * *", "display": "0 9 * * *"}
-    desk.write(
+    migration.write(
         "cron/jobs.json",
         {"jobs": [{"id": "7a3ced62c292", "name": "news", "prompt": "Say what is new",
                    "schedule": schedule, "enabled": True, "origin": None}]},
     )  # fmt: skip
-    desk.write("pairing/telegram-approved.json", {"111": {"approved_at": AT}})
-    desk.write("auth.json", {"version": 1, "providers": {"nous": {"refresh_token": "r"}}})
-    desk.write(".env", "OPENROUTER_API_KEY=sk-or-1\nHOOKLINE_MODEL=evil/one\n")
-    home = database(desk.old / "state.db", "PRAGMA journal_mode=WAL", *HERMES_TABLES)
+    migration.write("pairing/telegram-approved.json", {"111": {"approved_at": AT}})
+    migration.write("auth.json", {"version": 1, "providers": {"nous": {"refresh_token": "r"}}})
+    migration.write(".env", "OPENROUTER_API_KEY=sk-or-1\nHOOKLINE_MODEL=evil/one\n")
+    home = database(migration.old / "state.db", "PRAGMA journal_mode=WAL", *HERMES_TABLES)
     home.execute("INSERT INTO schema_version VALUES (22)")
     hermes_session(home, "20261124_013244_d5cf2c", "cli", "remember the deploy key")
     calls = [{"id": "call_0", "type": "function",
@@ -81,25 +81,31 @@ def hermes_session(
     )
 
 
-def openclaw(desk: Desk) -> None:
+def openclaw(migration: MigrationHome) -> None:
     """A home of OpenClaw with its database, and a transcript from before it, and a cold one."""
-    desk.write(
+    migration.write(
         "openclaw.json",
         """// settings
         {mcp: {servers: {'time-zone': {command: 'uvx', args: ['mcp-server-time',],},},},
          channels: {telegram: {allowFrom: ['*', 222]}}, agents: {defaults: {}}}""",
     )
-    desk.write("workspace/SOUL.md", "You are a lobster.")
-    desk.write("workspace/AGENTS.md", "Answer in one sentence.")
-    desk.write("workspace/MEMORY.md", "# Memory\n\n- Ships on Fridays.\n- The cat is called Mo.\n")
-    desk.write("workspace/memory/2026-01-31.md", "# 31 January\n\n- Met Ana about the harbour.\n")
-    desk.write("agents/main/sessions/old.jsonl", "\n".join(map(json.dumps, events("from a file"))))
-    cold = desk.old / "agents/main/sessions/cold/older.jsonl.zst"
+    migration.write("workspace/SOUL.md", "You are a lobster.")
+    migration.write("workspace/AGENTS.md", "Answer in one sentence.")
+    migration.write(
+        "workspace/MEMORY.md", "# Memory\n\n- Ships on Fridays.\n- The cat is called Mo.\n"
+    )
+    migration.write(
+        "workspace/memory/2026-01-31.md", "# 31 January\n\n- Met Ana about the harbour.\n"
+    )
+    migration.write(
+        "agents/main/sessions/old.jsonl", "\n".join(map(json.dumps, events("from a file")))
+    )
+    cold = migration.old / "agents/main/sessions/cold/older.jsonl.zst"
     cold.parent.mkdir(parents=True)
     lines = "\n".join(map(json.dumps, events("from the cold")))
     cold.write_bytes(zstandard.compress(lines.encode()))
     home = database(
-        desk.old / "agents/main/agent/openclaw-agent.sqlite",
+        migration.old / "agents/main/agent/openclaw-agent.sqlite",
         "CREATE TABLE session_windows (session_id TEXT PRIMARY KEY, session_key TEXT, created_at"
         " INTEGER, updated_at INTEGER, started_at INTEGER, ended_at INTEGER, chat_type TEXT,"
         " channel TEXT, primary_conversation_id TEXT, display_name TEXT)",
@@ -126,7 +132,7 @@ def openclaw(desk: Desk) -> None:
     home.commit()
     home.close()
     state = database(
-        desk.old / "state/openclaw.sqlite",
+        migration.old / "state/openclaw.sqlite",
         "CREATE TABLE cron_jobs (job_id TEXT, name TEXT, schedule_kind TEXT, schedule_expr TEXT,"
         " schedule_tz TEXT, every_ms INTEGER, at TEXT, payload_kind TEXT, payload_message TEXT,"
         " trigger_script TEXT, delivery_channel TEXT, delivery_to TEXT)",
@@ -159,19 +165,19 @@ def events(answer: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def nanobot(desk: Desk) -> None:
+def nanobot(migration: MigrationHome) -> None:
     """A home of nanobot."""
-    desk.write(
+    migration.write(
         "config.json",
         {"tools": {"mcpServers": {"time": {"command": "uvx", "env": {"TZ": "UTC"}}}},
          "channels": {"telegram": {"allowFrom": ["444", "*"]}}},
     )  # fmt: skip
-    desk.write("pairing.json", {"approved": {"discord": ["555"]}, "pending": {}})
+    migration.write("pairing.json", {"approved": {"discord": ["555"]}, "pending": {}})
     memory = (
         "# Long-term Memory\n\n## Preferences\n\n(User preferences)\n\n- Likes short answers.\n"
     )
-    desk.write("workspace/memory/MEMORY.md", memory)
-    desk.write("workspace/SOUL.md", "You are small.")
+    migration.write("workspace/memory/MEMORY.md", memory)
+    migration.write("workspace/SOUL.md", "You are small.")
     lines: list[dict[str, Any]] = [
         {"_type": "metadata", "key": "cli:direct", "created_at": "2026-11-24T01:33:35.955577",
          "updated_at": "2026-11-24T01:33:38", "metadata": {}},
@@ -184,24 +190,24 @@ def nanobot(desk: Desk) -> None:
         {"role": "assistant", "content": "Done", "timestamp": "2026-11-24T01:33:38.669077"},
     ]  # fmt: skip
     text = "\n".join(map(json.dumps, lines)) + '\n{"role": "user", "cont'
-    desk.write("sessions/d25cf5a8/Y2xpOmRpcmVjdA.jsonl", text)
+    migration.write("sessions/d25cf5a8/Y2xpOmRpcmVjdA.jsonl", text)
     payload = {"kind": "agent_turn", "message": "Say what is new", "origin_channel": "cli",
                "origin_chat_id": "direct"}  # fmt: skip
     job = {"id": "6efbe64b", "name": "news", "enabled": True, "payload": payload,
            "schedule": {"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}}  # fmt: skip
     gone = {"action": "add", "params": {**job, "id": "gone"}}
     actions = [{"action": "add", "params": job}, gone, {"action": "del", "params": {"id": "gone"}}]
-    desk.write("workspace/cron/action.jsonl", "\n".join(map(json.dumps, actions)))
+    migration.write("workspace/cron/action.jsonl", "\n".join(map(json.dumps, actions)))
 
 
-def microclaw(desk: Desk) -> None:
+def microclaw(migration: MigrationHome) -> None:
     """A data folder of MicroClaw."""
-    desk.write("runtime/groups/AGENTS.md", "- The office is in Bergen.\n")
-    desk.write("runtime/groups/telegram/1/AGENTS.md", "## Person: Ana\n\n- Her boat is red.\n")
-    desk.write("runtime/groups/telegram/1/USER.md", "Ana sails.")
+    migration.write("runtime/groups/AGENTS.md", "- The office is in Bergen.\n")
+    migration.write("runtime/groups/telegram/1/AGENTS.md", "## Person: Ana\n\n- Her boat is red.\n")
+    migration.write("runtime/groups/telegram/1/USER.md", "Ana sails.")
     headers = {"Authorization": "Bearer x"}
     server = {"endpoint": "http://127.0.0.1:8090/mcp", "headers": headers}
-    desk.write("mcp.json", {"mcpServers": {"m": server}})
+    migration.write("mcp.json", {"mcpServers": {"m": server}})
     said = [
         {"role": "user", "content": "which boat?"},
         {"role": "assistant", "content": [
@@ -211,7 +217,7 @@ def microclaw(desk: Desk) -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "the red one"}]},
     ]  # fmt: skip
     home = database(
-        desk.old / "runtime/microclaw.db",
+        migration.old / "runtime/microclaw.db",
         "CREATE TABLE chats (chat_id INTEGER PRIMARY KEY, chat_title TEXT, channel TEXT,"
         " external_chat_id TEXT)",
         "CREATE TABLE sessions (chat_id INTEGER PRIMARY KEY, messages_json TEXT NOT NULL,"

@@ -36,25 +36,25 @@ async def run(seed: int, much: Chats) -> Result:
     """Run the scenario."""
     result = Result("chats")
     async with stage(seed, standard=much.standard, delay=(much.delay, much.delay)) as on:
-        await on.house.start()
+        await on.node.start()
         lines: asyncio.Queue[Line] = asyncio.Queue()
         for _ in range(LINES):
-            lines.put_nowait(Line(on.house.port))
+            lines.put_nowait(Line(on.node.port))
         await _warm_up(on, lines)
-        before = on.house.sample()
+        before = on.node.sample()
         watch = asyncio.create_task(_watch(on))
         begin = time.monotonic()
         async with asyncio.TaskGroup() as group:
             people = [group.create_task(_person(on, n, much, lines)) for n in range(much.chats)]
         spent = time.monotonic() - begin
         watch.cancel()
-        after = on.house.sample()
+        after = on.node.sample()
         for _ in range(LINES):
             lines.get_nowait().close()
         measured = [message for person in people for message in person.result()[0]]
         messages = measured + [message for person in people for message in person.result()[1]]
         await on.platform.answered(messages)
-        result.must("exit code after SIGTERM", await on.house.stop(), 0)
+        result.must("exit code after SIGTERM", await on.node.stop(), 0)
         _tell(result, on, much, measured)
         result.note("turns a second", round(len(messages) / spent, 1))
         per_turn = (after.cpu - before.cpu) / len(messages) * 1000
@@ -111,7 +111,7 @@ async def _answer(on: Stage, message: Message) -> None:
 async def _watch(on: Stage) -> None:
     """Look at the gateway once a second."""
     while True:
-        on.samples.append(on.house.sample())
+        on.samples.append(on.node.sample())
         await asyncio.sleep(1.0)
 
 

@@ -17,8 +17,8 @@ from statistics import median
 from typing import Any
 
 from .fleet import Doors, Fleet
-from .house import House
 from .model import Model
+from .node import Node
 from .platform import Message, Platform, moody
 from .result import Result
 from .stage import Stage, judge_replies
@@ -61,8 +61,8 @@ class Faults:
     done: list[tuple[float, float, str]] = field(default_factory=list)
     ended: Counter[int | None] = field(default_factory=Counter)
     """Return codes of processes that had been frozen, once they woke."""
-    frozen: House | None = None
-    """The house of the process that is frozen, or has just woken and may have to be started."""
+    frozen: Node | None = None
+    """The node of the process that is frozen, or has just woken and may have to be started."""
 
     def add(self, what: str, begin: float) -> None:
         self.done.append((begin, time.monotonic(), what))
@@ -107,7 +107,7 @@ async def run(seed: int, much: Cluster) -> Result:
             told = ", ".join(f"{code}: {count}" for code, count in faults.ended.items())
             result.note("return codes of processes that woke", told.replace("None", "goes on"))
         result.must("open at the end", await _open(fleet), {"waiting": 0, "open": 0})
-        codes = [await house.stop() for house in fleet.houses.values()]
+        codes = [await node.stop() for node in fleet.nodes.values()]
         result.must("exit codes after SIGTERM", set(codes), {0})
         judge_replies(result, on, messages)
         result.none("rows written by another than the owner", fleet.by_others())
@@ -155,7 +155,7 @@ async def _storm(on: Stage, fleet: Fleet, messages: list[Message], much: Cluster
 
 async def _deliver(on: Stage, fleet: Fleet, messages: list[Message]) -> None:
     """Deliver messages to any gateway, some at once, each now and then twice."""
-    ports = [house.port for house in fleet.named("gateway")]
+    ports = [node.port for node in fleet.named("gateway")]
     twice = [m for m in messages for _ in range(on.seed.choice((1, 1, 1, 2)))]
     waiting = iter(twice)
 
@@ -176,23 +176,23 @@ async def _kill(on: Stage, fleet: Fleet, faults: Faults, much: Cluster) -> None:
     """End a process by SIGKILL, a worker in four cases of five, and start it again."""
     kind = "worker" if on.seed.random() < 0.8 else "gateway"
     running = [one for one in fleet.named(kind) if one is not faults.frozen and not is_stopped(one)]
-    house = on.seed.choice(running)
+    node = on.seed.choice(running)
     await asyncio.sleep(on.seed.uniform(0.0, 1.0))
     if kind == "worker" and on.seed.random() < 0.5:
         point = on.seed.choice([one for one in POINTS if one != "after-send"])
-        await house.kill()
+        await node.kill()
         faults.add("a worker killed", time.monotonic())
-        await house.start(HOOKLINE_CRASH_AT=f"{point}:{on.seed.randint(1, 3)}")
-        at_point = await house.ended(3.0) is not None
+        await node.start(HOOKLINE_CRASH_AT=f"{point}:{on.seed.randint(1, 3)}")
+        at_point = await node.ended(3.0) is not None
         begin = time.monotonic()
         if not at_point:
-            await house.kill()
+            await node.kill()
         faults.add("a worker killed" + (" at a named point" if at_point else ""), begin)
     else:
         begin = time.monotonic()
-        await house.kill()
+        await node.kill()
         faults.add(f"a {kind} killed", begin)
-    await house.start()
+    await node.start()
 
 
 async def _restart(on: Stage, fleet: Fleet, faults: Faults, much: Cluster) -> None:
@@ -217,29 +217,29 @@ async def _freezes(on: Stage, fleet: Fleet, faults: Faults, much: Cluster) -> No
     for number in range(much.freezes):
         await asyncio.sleep(on.seed.uniform(0.5, 2.0))
         # Not one that is just being killed: `_kill` chooses among the others.
-        running = [h for h in fleet.houses.values() if h.process and h.process.poll() is None]
-        house = on.seed.choice(running[1:] if number else fleet.named("worker"))
-        process = house.process
+        running = [h for h in fleet.nodes.values() if h.process and h.process.poll() is None]
+        node = on.seed.choice(running[1:] if number else fleet.named("worker"))
+        process = node.process
         assert process is not None
-        faults.frozen = house
+        faults.frozen = node
         begin = time.monotonic()
         process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(next(lengths))
-        if house.process is process and process.poll() is None:
+        if node.process is process and process.poll() is None:
             process.send_signal(signal.SIGCONT)
             faults.add("a process frozen", begin)
-            code = await house.ended(8.0)
+            code = await node.ended(8.0)
             faults.ended[code] += 1
             if code is not None:
-                await house.start()
+                await node.start()
         faults.frozen = None
 
 
-def is_stopped(house: House) -> bool:
+def is_stopped(node: Node) -> bool:
     """True for a process that is stopped, or not there."""
-    assert house.process is not None
+    assert node.process is not None
     try:
-        stat = Path(f"/proc/{house.process.pid}/stat").read_text()
+        stat = Path(f"/proc/{node.process.pid}/stat").read_text()
     except OSError:
         return True
     return stat.rpartition(")")[2].split()[0] in "TZ"

@@ -21,14 +21,14 @@ from hookline_postgres.testing import Server
 
 from support.slow_proxy import SlowLine
 
-from .house import House
+from .node import Node
 from .wire import Line
 
 WATCH = Path(__file__).with_name("outside") / "watch.sql"
 
 
 class Fleet:
-    """Houses by name, around one database."""
+    """Nodes by name, around one database."""
 
     def __init__(
         self,
@@ -46,21 +46,21 @@ class Fleet:
         self.shared.mkdir()
         self.server = Server(**counting)
         self.line = SlowLine(f"{self.server.folder}/.s.PGSQL.5432")
-        self.houses: dict[str, House] = {}
+        self.nodes: dict[str, Node] = {}
         self._urls = reply_url, model_url
         self._machines, self._counts = machines, counts
 
     @property
     def store(self) -> str:
-        """What the houses have as ``store:``."""
+        """What the nodes have as ``store:``."""
         return f"postgresql://hookline@127.0.0.1:{self.line.port}/postgres"
 
-    def add(self, name: str, *command: str) -> House:
-        """A house for a process that runs ``command``."""
+    def add(self, name: str, *command: str) -> Node:
+        """A node for a process that runs ``command``."""
         place = self.folder / name
         place.mkdir()
         named = ("unshare", "--uts", "sh", "-c", f'hostname {name}; exec "$0" "$@"')
-        house = House(
+        node = Node(
             place,
             *self._urls,
             command=command,
@@ -68,13 +68,13 @@ class Fleet:
             shared=self.shared,
             prefix=named if self._machines else (),
         )
-        house.configure(cluster={"sweep": 1.0})
-        self.houses[name] = house
-        return house
+        node.configure(cluster={"sweep": 1.0})
+        self.nodes[name] = node
+        return node
 
-    def named(self, kind: str) -> list[House]:
-        """The houses whose names begin so."""
-        return [house for name, house in self.houses.items() if name.startswith(kind)]
+    def named(self, kind: str) -> list[Node]:
+        """The nodes whose names begin so."""
+        return [node for name, node in self.nodes.items() if name.startswith(kind)]
 
     async def start(self, gateways: int, workers: int) -> None:
         """Start so many of each; the tables are there, and watched, before the others start."""
@@ -86,7 +86,7 @@ class Fleet:
                 connection.execute("CREATE EXTENSION pg_stat_statements")
         rest = [self.add(f"gateway{n}", "gateway", "--no-turns") for n in range(1, gateways)]
         rest += [self.add(f"worker{n}", "worker") for n in range(workers)]
-        await asyncio.gather(*(house.start() for house in rest))
+        await asyncio.gather(*(node.start() for node in rest))
 
     async def restart_database(self, pause: float) -> None:
         """Restart it as an upgrade does: connections are broken, what was committed is flushed."""
@@ -132,10 +132,10 @@ class Fleet:
 
     async def status(self) -> dict[str, Any]:
         """``hookline cluster status --json``."""
-        house = self.houses["gateway0"]
+        node = self.nodes["gateway0"]
         made = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "hookline", "cluster", "status", "--json"),
-            env={**os.environ, "HOOKLINE_HOME": str(house.home)},
+            env={**os.environ, "HOOKLINE_HOME": str(node.home)},
             cwd=self.shared,
             stdout=subprocess.PIPE,
         )
@@ -144,11 +144,11 @@ class Fleet:
 
     def close(self) -> None:
         """Leave nothing running."""
-        for house in self.houses.values():
-            if house.process is not None:
+        for node in self.nodes.values():
+            if node.process is not None:
                 with suppress(ProcessLookupError):
-                    house.process.send_signal(signal.SIGCONT)
-            house.close()
+                    node.process.send_signal(signal.SIGCONT)
+            node.close()
         self.line.__exit__(None, None, None)
         self.server.close()
 

@@ -38,23 +38,23 @@ async def run(seed: int, much: Idle) -> Result:
     async with stage(seed, standard=much.standard) as on, _telegram(on, much.telegram):
         if taskset := shutil.which("taskset"):
             processor = min(os.sched_getaffinity(0))
-            on.house.prefix = (taskset, "-c", str(processor))
+            on.node.prefix = (taskset, "-c", str(processor))
         result.note("processors", 1 if taskset else "all; taskset is not installed")
-        result.note("ready after", f"{await on.house.start():.2f} s")
-        first = on.house.sample()
+        result.note("ready after", f"{await on.node.start():.2f} s")
+        first = on.node.sample()
         await asyncio.sleep(much.seconds)
-        last = on.house.sample()
+        last = on.node.sample()
         spent = (last.cpu - first.cpu) / (last.at - first.at) * 100
         result.note("processor while idle", f"{spent:.2f} %")
         result.note("threads", last.threads)
         result.note("open handles", last.handles)
         result.aim("resident", last.resident / 1e6, 150, "MB")
         await _one_turn(on)
-        turned = on.house.sample()
+        turned = on.node.sample()
         result.aim("resident after a turn", turned.resident / 1e6, 150, "MB")
-        result.must("exit code after SIGTERM", await on.house.stop(), 0)
-        result.note("home on disk", f"{_size(on.house.home) / 1e6:.1f} MB")
-        result.must("database", "whole" if on.house.is_whole() else "damaged", "whole")
+        result.must("exit code after SIGTERM", await on.node.stop(), 0)
+        result.note("home on disk", f"{_size(on.node.home) / 1e6:.1f} MB")
+        result.must("database", "whole" if on.node.is_whole() else "damaged", "whole")
     result.note("python", sys.version.split()[0])
     return result
 
@@ -67,7 +67,7 @@ async def _telegram(on: Stage, wanted: bool) -> AsyncIterator[None]:
         return
     api = bot_api.BotApi()
     urls = {"base_url": api.base_url, "base_file_url": api.base_file_url}
-    on.house.configure(telegram={"token": bot_api.TOKEN, **urls})
+    on.node.configure(telegram={"token": bot_api.TOKEN, **urls})
     try:
         yield
     finally:
@@ -76,7 +76,7 @@ async def _telegram(on: Stage, wanted: bool) -> AsyncIterator[None]:
 
 async def _one_turn(on: Stage) -> None:
     """A message and its answer: what is imported at first use is imported now."""
-    message, line = Message("m0", "c0", "[m0] hello"), Line(on.house.port)
+    message, line = Message("m0", "c0", "[m0] hello"), Line(on.node.port)
     await on.platform.deliver(line, message)
     line.close()
     await on.platform.answered([message])

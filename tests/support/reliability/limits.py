@@ -33,7 +33,7 @@ async def run(seed: int, much: Limits) -> Result:
     """Run the scenario."""
     result = Result("limits")
     async with stage(seed) as on:
-        await on.house.start()
+        await on.node.start()
         refused: list[tuple[float, str]] = []
         begin = time.monotonic()
 
@@ -54,7 +54,7 @@ async def run(seed: int, much: Limits) -> Result:
         result.note("messages", len(messages))
         result.note("replies refused with 429", len(refused))
         result.note("last reply after", f"{time.monotonic() - begin:.0f} s")
-        result.must("exit code after SIGTERM", await on.house.stop(), 0)
+        result.must("exit code after SIGTERM", await on.node.stop(), 0)
         result.none("replies sent before Retry-After had passed", _too_early(on, refused))
         judge(result, on, messages, [])
     return result

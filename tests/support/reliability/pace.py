@@ -89,7 +89,7 @@ async def _as_fast_as_it_goes(
         queues.setdefault(message.chat, []).append(message)
 
     async def talk(mine: list[Message]) -> None:
-        doors = Doors([house.port for house in fleet.named("gateway")], on.seed)
+        doors = Doors([node.port for node in fleet.named("gateway")], on.seed)
         for message in mine:
             await on.platform.deliver(doors, message)  # type: ignore[arg-type]
             await _answer(on, message)
@@ -115,7 +115,7 @@ async def _steadily(on: Stage, fleet: Fleet, much: Pace, said: str, result: Resu
     async def one(number: int, message: Message) -> float:
         await asyncio.sleep(number / much.rate)
         begin = time.monotonic()
-        line = doors.pop() if doors else Doors([fleet.houses["gateway0"].port], on.seed)
+        line = doors.pop() if doors else Doors([fleet.nodes["gateway0"].port], on.seed)
         await on.platform.deliver(line, message)  # type: ignore[arg-type]
         doors.append(line)
         await _answer(on, message)
@@ -143,7 +143,7 @@ def _cpu(fleet: Fleet) -> Iterator[tuple[str, float]]:
     """Processor seconds of gateways, workers and the database, of those that are there now."""
     tick = os.sysconf("SC_CLK_TCK")
     for kind in ("gateway", "worker"):
-        yield kind, sum(house.sample().cpu for house in fleet.named(kind))
+        yield kind, sum(node.sample().cpu for node in fleet.named(kind))
     assert fleet.server.process is not None
     parent, total = fleet.server.process.pid, 0
     for path in Path("/proc").glob("[0-9]*/stat"):

@@ -35,24 +35,24 @@ async def run(seed: int, much: Restart) -> Result:
     async with stage(seed, standard=much.standard) as on:
         await _first_turn(on)
         filled = time.monotonic()
-        chats = fill(on.house.database, much.size * 1_000_000, on.seed)
-        result.note("store", f"{on.house.database.stat().st_size / 1e6:.0f} MB, {chats} sessions")
+        chats = fill(on.node.database, much.size * 1_000_000, on.seed)
+        result.note("store", f"{on.node.database.stat().st_size / 1e6:.0f} MB, {chats} sessions")
         result.note("filled in", f"{time.monotonic() - filled:.0f} s")
         messages: list[Message] = []
         seconds, ready = [], []
         for number in range(much.times):
             picked = on.seed.sample(range(chats), min(much.backlog, chats))
             waiting = [Message(f"b{number}n{n}", f"old{chat}", "") for n, chat in enumerate(picked)]
-            add_backlog(on.house.database, [m.id for m in waiting], [m.chat for m in waiting])
+            add_backlog(on.node.database, [m.id for m in waiting], [m.chat for m in waiting])
             _forget_cache(on)
             begin = time.monotonic()
-            starting = asyncio.create_task(on.house.start())
+            starting = asyncio.create_task(on.node.start())
             await on.platform.answered(waiting)
             ready.append(await starting)
             shown = [on.platform.shown[on.platform.answers[m.id][0]].at for m in waiting]
             seconds.append(min(shown) - begin)
             messages += waiting
-            result.must(f"exit code after SIGTERM, start {number + 1}", await on.house.stop(), 0)
+            result.must(f"exit code after SIGTERM, start {number + 1}", await on.node.stop(), 0)
         result.rows = [row for row in result.rows if row.ok is not True]
         result.note("starts", much.times)
         result.note("ready, median", f"{median(ready):.2f} s")
@@ -64,17 +64,17 @@ async def run(seed: int, much: Restart) -> Result:
 
 async def _first_turn(on: Stage) -> None:
     """The turn that is the pattern of all others."""
-    await on.house.start()
-    message, line = Message("m0", "pattern", "[m0] hello"), Line(on.house.port)
+    await on.node.start()
+    message, line = Message("m0", "pattern", "[m0] hello"), Line(on.node.port)
     await on.platform.deliver(line, message)
     line.close()
     await on.platform.answered([message])
-    await on.house.stop()
+    await on.node.stop()
 
 
 def _forget_cache(on: Stage) -> None:
     """Ask the system to drop the store from its cache, as after a reboot."""
-    handle = os.open(on.house.database, os.O_RDONLY)
+    handle = os.open(on.node.database, os.O_RDONLY)
     try:
         os.fsync(handle)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .house import Sample
+from .node import Sample
 from .platform import Message
 from .result import Result
 from .stage import Stage, judge_replies, stage
@@ -42,8 +42,8 @@ async def run(seed: int, much: Soak) -> Result:
     """Run the scenario."""
     result = Result("soak")
     async with stage(seed, standard=much.standard, delay=(0.0, 0.05)) as on:
-        await on.house.start()
-        line = Line(on.house.port)
+        await on.node.start()
+        line = Line(on.node.port)
         numbers = itertools.count()
         first = [await _say(on, line, m) for m in itertools.islice(_messages(much, numbers), 30)]
         before, tasks_before = await _at_rest(on, line, first, "before")
@@ -52,7 +52,7 @@ async def run(seed: int, much: Soak) -> Result:
         watch.cancel()
         after, tasks_after = await _at_rest(on, line, sent, "after")
         line.close()
-        result.must("exit code after SIGTERM", await on.house.stop(), 0)
+        result.must("exit code after SIGTERM", await on.node.stop(), 0)
         result.note("messages", len(sent))
         result.note("resident, before and after", f"{_mb(before)} MB, {_mb(after)} MB")
         _slope(result, on.samples, much.seconds)
@@ -93,7 +93,7 @@ async def _at_rest(on: Stage, line: Line, said: list[Message], name: str) -> tup
     """The process, and its tasks, when everything so far is answered."""
     await on.platform.answered(said)
     await asyncio.sleep(0.5)
-    sample = on.house.sample()
+    sample = on.node.sample()
     probe = await _say(on, line, Message(name, "probe", f"[{name}] look inside"))
     await on.platform.answered([probe])
     found = TASKS.search(on.platform.shown[on.platform.answers[name][0]].body["text"])
@@ -103,7 +103,7 @@ async def _at_rest(on: Stage, line: Line, said: list[Message], name: str) -> tup
 
 async def _watch(on: Stage, every: float) -> None:
     while True:
-        on.samples.append(on.house.sample())
+        on.samples.append(on.node.sample())
         await asyncio.sleep(every)
 
 

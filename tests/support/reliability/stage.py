@@ -1,4 +1,4 @@
-"""What every scenario needs: a platform, a model, a house, and their end."""
+"""What every scenario needs: a platform, a model, a node, and their end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .house import House, Sample
 from .model import Model
+from .node import Node, Sample
 from .platform import Message, Platform, Post
 from .result import Result
 
@@ -26,7 +26,7 @@ class Stage:
     seed: random.Random
     platform: Platform
     model: Model
-    house: House
+    node: Node
     samples: list[Sample] = field(default_factory=list)
     """Looks at the gateway's process, where a scenario takes some."""
 
@@ -43,12 +43,12 @@ async def stage(
         platform, brain = Platform(), Model(dice, **model)
         async with platform.up():
             with brain.up():
-                house = House(folder or Path(made), platform.url, brain.base_url, standard)
-                platform.port = house.port
+                node = Node(folder or Path(made), platform.url, brain.base_url, standard)
+                platform.port = node.port
                 try:
-                    yield Stage(dice, platform, brain, house)
+                    yield Stage(dice, platform, brain, node)
                 finally:
-                    house.close()
+                    node.close()
 
 
 def judge(result: Result, on: Stage, messages: list[Message], kills: list[float]) -> None:
@@ -66,8 +66,8 @@ def judge_replies(
     ``failed``: the disk did, so a turn may end in an error, and its message may wait for a restart
     while later ones are answered.
     """
-    platform, house = on.platform, on.house
-    turns = house.turns()
+    platform, node = on.platform, on.node
+    turns = node.turns()
     result.none("lost messages", [m.id for m in messages if m.id not in platform.answers])
     wrong = {m.id: turns.get(m.id, 0) for m in messages if turns.get(m.id) != 1}
     result.none("messages with other than one turn", [f"{id_}: {n}" for id_, n in wrong.items()])
@@ -86,11 +86,11 @@ def judge_replies(
     else:
         result.none("replies that say something else", [p.body["text"][:60] for p in odd])
         result.none("pairs of a chat out of order", platform.out_of_order(messages))
-    written = Counter(house.ledger())
+    written = Counter(node.ledger())
     result.none("tool runs beyond one a message", [i for i, n in written.items() if n > 1])
     result.none("prompts with another chat's secret", on.model.crossed)
     result.must("posts with a wrong signature", platform.unsigned, 0)
-    result.must("database", "whole" if house.is_whole() else "damaged", "whole")
+    result.must("database", "whole" if node.is_whole() else "damaged", "whole")
 
 
 def _in_reply(post: Post) -> str:

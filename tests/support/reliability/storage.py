@@ -58,12 +58,12 @@ async def _file_limit(seed: int, much: Storage, result: Result) -> None:
     """No file may grow any further (RLIMIT_FSIZE), which SQLite sees as an I/O error."""
 
     def narrow(on: Stage) -> None:
-        log = on.house.database.with_name("hookline.db-wal")
-        largest = max(on.house.database.stat().st_size, log.stat().st_size)
-        on.house.limit_files(largest + ROOM)
+        log = on.node.database.with_name("hookline.db-wal")
+        largest = max(on.node.database.stat().st_size, log.stat().st_size)
+        on.node.limit_files(largest + ROOM)
 
     async with stage(seed) as on:
-        await _squeeze(on, much, result, narrow, lambda on: on.house.limit_files())
+        await _squeeze(on, much, result, narrow, lambda on: on.node.limit_files())
 
 
 async def _full_tmpfs(seed: int, much: Storage, result: Result) -> None:
@@ -83,7 +83,7 @@ async def _full_tmpfs(seed: int, much: Storage, result: Result) -> None:
                             pass
                     file.truncate(file.tell() - ROOM)
 
-            async with stage(seed, folder=place / "house") as on:
+            async with stage(seed, folder=place / "node") as on:
                 await _squeeze(on, much, result, narrow, lambda _on: balloon.unlink())
 
 
@@ -104,9 +104,9 @@ async def _mounted(place: Path) -> AsyncIterator[bool]:
 async def _io_errors(seed: int, much: Storage, result: Result) -> None:
     """One statement in eight that writes fails (see ``outside/sitecustomize.py``)."""
     async with stage(seed) as on:
-        disk = on.house.folder / "disk"
+        disk = on.node.folder / "disk"
         disk.write_text("ok")
-        on.house.env["HARNESS_DISK"] = str(disk)
+        on.node.env["HARNESS_DISK"] = str(disk)
         await _squeeze(
             on, much, result, lambda _: _write(disk, "io 8"), lambda _: _write(disk, "ok")
         )
@@ -127,8 +127,8 @@ async def _squeeze(
     widen: Callable[[Stage], object],
 ) -> None:
     """Deliver before, while and after the disk fails; then kill, start again and judge."""
-    on.platform.port = on.house.port
-    await on.house.start()
+    on.platform.port = on.node.port
+    await on.node.start()
     messages = _messages(much.messages)
     third = len(messages) // 3
     await on.platform.deliver_all(messages[:third], workers=8)
@@ -140,12 +140,12 @@ async def _squeeze(
     result.note("deliveries refused while it failed", refused)
     await sending
     silent = await on.platform.answered(messages, patience=much.patience)
-    result.note("still running", "yes" if await on.house.ended(0.0) is None else "no")
+    result.note("still running", "yes" if await on.node.ended(0.0) is None else "no")
     result.note("acknowledged, and silent until the restart", len(silent))
-    await on.house.kill()
-    await on.house.start()
+    await on.node.kill()
+    await on.node.start()
     await on.platform.answered(messages, patience=20.0)
-    result.must("exit code after SIGTERM", await on.house.stop(), 0)
+    result.must("exit code after SIGTERM", await on.node.stop(), 0)
     judge_replies(result, on, messages, failed=True)
 
 
@@ -156,28 +156,28 @@ def _messages(count: int) -> list[Message]:
 async def _checkpoint(seed: int, much: Storage, result: Result) -> None:
     """kill -9 while the log is written back into the database."""
     async with stage(seed) as on:
-        mark = on.house.folder / "mark"
+        mark = on.node.folder / "mark"
         mark.write_text("0")
-        on.house.env["HARNESS_CHECKPOINT"] = str(mark)
+        on.node.env["HARNESS_CHECKPOINT"] = str(mark)
         messages = _messages(much.messages)
         share, inside = len(messages) // (much.kills + 1), 0
         sending = []
         for number in range(much.kills):
-            await on.house.start()
+            await on.node.start()
             part = messages[number * share : (number + 1) * share]
             sending.append(asyncio.create_task(on.platform.deliver_all(part, workers=8)))
             await asyncio.sleep(on.seed.uniform(0.05, 0.4))
             inside += await _killed_inside(on, mark)
-            damaged = not on.house.is_whole()
+            damaged = not on.node.is_whole()
             result.none(f"damage after kill {number + 1}", ["damaged"] if damaged else [])
-        await on.house.start()
+        await on.node.start()
         await on.platform.deliver_all(messages[much.kills * share :], workers=8)
         await asyncio.gather(*sending)
         await on.platform.answered(messages)
         result.rows = [row for row in result.rows if not row.ok]
         result.note("kills", much.kills)
         result.note("of them inside a checkpoint", inside)
-        result.must("exit code after SIGTERM", await on.house.stop(), 0)
+        result.must("exit code after SIGTERM", await on.node.stop(), 0)
         judge_replies(result, on, messages)
 
 
@@ -187,5 +187,5 @@ async def _killed_inside(on: Stage, mark: Path) -> bool:
     with suppress(OSError):
         while mark.read_text() != "1" and time.monotonic() < until:
             pass
-    await on.house.kill()
+    await on.node.kill()
     return mark.read_text() == "1"

@@ -60,7 +60,7 @@ async def run(seed: int, much: Storm) -> Result:
         result.note("deliveries", len(deliveries))
         result.note("kills", len(killed.times))
         result.note("killed at", ", ".join(f"{k} {n}" for k, n in sorted(killed.places.items())))
-        result.must("exit code after SIGTERM", await on.house.stop(), 0)
+        result.must("exit code after SIGTERM", await on.node.stop(), 0)
         judge(result, on, messages, killed.times)
         result.note("messages still open at the end", len(late))
     result.note("seconds", round(time.monotonic() - begin))
@@ -98,7 +98,7 @@ async def _lives(on: Stage, deliveries: list[Message], much: Storm) -> Killed:
         killed.places[await _one_life(on, places[life], much)] += 1
         killed.times.append(time.monotonic())
         sending = {task for task in sending if not task.done() or task.exception()}
-    await on.house.start()
+    await on.node.start()
     sending.add(asyncio.create_task(on.platform.deliver_all(deliveries[int(much.kills * share) :])))
     await asyncio.gather(*sending)
     return killed
@@ -118,11 +118,11 @@ def _places(seed: random.Random, kills: int) -> list[str]:
 async def _one_life(on: Stage, place: str, much: Storm) -> str:
     """Start a gateway and see it die; where it did."""
     if place == MOMENT:
-        await on.house.start()
+        await on.node.start()
         await asyncio.sleep(on.seed.uniform(0.0, 1.2))
     else:
-        await on.house.start(HOOKLINE_CRASH_AT=f"{place}:{on.seed.randint(1, 3)}")
-        if await on.house.ended(much.longest) is not None:
+        await on.node.start(HOOKLINE_CRASH_AT=f"{place}:{on.seed.randint(1, 3)}")
+        if await on.node.ended(much.longest) is not None:
             return place
-    await on.house.kill()
+    await on.node.kill()
     return MOMENT

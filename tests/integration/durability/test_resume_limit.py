@@ -1,4 +1,4 @@
-"""A turn that kills every process that resumes it."""
+"""A turn that kills every process that resumes it is given up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.machine import Machine
 
 
 @pytest.mark.slow
-def test_a_turn_that_was_resumed_three_times_ends_with_an_error(tmp_path: Path) -> None:
+def test_turn_resumed_three_times_ends_with_an_error(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     machine = Machine(tmp_path / "home", tmp_path / "work")
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})

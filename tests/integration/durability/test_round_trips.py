@@ -1,4 +1,4 @@
-"""How often PostgreSQL is asked and waited for: each time costs the way there and back."""
+"""How many round trips to PostgreSQL a read and a write take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.slow_proxy import SlowLine
 
 @pytest.fixture
 def line(postgres_server: str) -> Iterator[SlowLine]:
-    """A line to the run's server that counts journeys."""
+    """A proxy to the run's server that counts round trips."""
     folder = parse_qs(urlsplit(postgres_server).query).get("host", [""])[0]
     if not folder.startswith("/"):
         pytest.skip("the server that is named is not reached by a socket")
@@ -35,7 +35,7 @@ def _ask_again(db: Connection) -> Any:
     return db.fetch("SELECT txid_current_snapshot()::text AS n")
 
 
-async def test_a_read_takes_one_journey_and_a_write_two(
+async def test_postgres_read_takes_one_round_trip_and_write_two(
     line: SlowLine, postgres_url: str, tmp_path: Path
 ) -> None:
     schema = postgres_url.rpartition("schema=")[2]

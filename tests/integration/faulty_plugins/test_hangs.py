@@ -1,4 +1,4 @@
-"""A plugin that does not return: it waits for ever, or it blocks the event loop.
+"""Plugins that never return: they wait forever or block the event loop.
 
 An ``async def`` hook is cancelled at its deadline. Code that blocks cannot be interrupted: it holds
 up its process until it returns, and is logged with its plugin meanwhile.
@@ -20,7 +20,7 @@ from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, acting, company, ears, visit
 from support.matrices import sampled
 
-from .test_raising import assert_survived
+from .test_exceptions import assert_survived
 
 Make = Callable[..., Any]
 SOON = 0.05
@@ -30,12 +30,12 @@ BLOCKED_SECONDS = 2.2
 
 
 async def waits() -> None:
-    """Wait for what never comes."""
+    """Wait forever."""
     await asyncio.Event().wait()
 
 
 async def clings() -> None:
-    """Suppress one cancellation and wait on for a moment."""
+    """Suppress one cancellation and wait a moment longer."""
     with contextlib.suppress(asyncio.CancelledError):
         await asyncio.Event().wait()
     await asyncio.sleep(SOON)
@@ -45,7 +45,9 @@ WAITING = [hook for hook in CALLED if not HOOKS[hook].sync and HOOKS[hook].deadl
 
 
 @sampled("hook", WAITING)
-def test_a_hook_that_waits_for_ever(harness: Make, caplog: Any, hook: str) -> None:
+def test_hook_that_never_returns_times_out_and_is_named(
+    harness: Make, caplog: Any, hook: str
+) -> None:
     h = company(harness, acting(hook, waits), deadlines={hook: SOON})
     found = visit(h)
     assert_survived(found, hook)
@@ -54,14 +56,14 @@ def test_a_hook_that_waits_for_ever(harness: Make, caplog: Any, hook: str) -> No
         assert {(failure.plugin, failure.hook) for failure in found.failures} == {("bad", hook)}
 
 
-def test_a_hook_that_suppresses_its_cancellation_fails_all_the_same(harness: Make) -> None:
+def test_hook_that_suppresses_cancellation_still_fails(harness: Make) -> None:
     h = company(harness, acting("pre_prompt", clings), deadlines={"pre_prompt": SOON})
     failures = ears(h)
     assert h.send("go").text == "well"
     assert [failure.reason for failure in failures] == ["no answer within 0.05 s"]
 
 
-def test_a_guard_that_never_answers_denies_and_its_tool_does_not_run(harness: Make) -> None:
+def test_guard_that_never_answers_denies(harness: Make) -> None:
     ran: list[str] = []
 
     class Danger(Plugin[NoConfig]):
@@ -84,7 +86,7 @@ def test_a_guard_that_never_answers_denies_and_its_tool_does_not_run(harness: Ma
 # What has no deadline
 
 
-async def test_a_reply_does_not_wait_for_an_end_of_turn_that_never_ends(harness: Make) -> None:
+async def test_reply_does_not_wait_for_a_hanging_end_of_turn(harness: Make) -> None:
     h = company(harness, acting("end_of_turn", waits), model=["one", "two"])
     await h.aopen()
     before = asyncio.all_tasks()
@@ -182,7 +184,7 @@ class Dawdler(Plugin[NoConfig]):
     "where",
     [pytest.param(w, marks=[pytest.mark.slow] if n else []) for n, w in enumerate(BLOCKERS)],
 )
-def test_code_that_blocks_the_event_loop_is_logged_with_its_plugin(
+def test_plugin_that_blocks_the_event_loop_is_logged(
     harness: Make, caplog: Any, where: str
 ) -> None:
     dawdler = type("Dawdler", (Dawdler,), {"where": where, "__module__": __name__})
@@ -199,7 +201,7 @@ def test_code_that_blocks_the_event_loop_is_logged_with_its_plugin(
     assert failure.reason.startswith("blocked the event loop for ")
 
 
-def test_a_tool_that_never_returns_does_not_stop_other_chats(harness: Make) -> None:
+def test_tool_that_never_returns_does_not_stop_other_chats(harness: Make) -> None:
     go_on = threading.Event()
 
     class Bad(Plugin[NoConfig]):

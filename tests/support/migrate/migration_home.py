@@ -1,4 +1,4 @@
-"""Hookline with the plugins that own what is moved, and ``hookline migrate`` on it."""
+"""A home with the plugins that own imported data, and ``hookline migrate`` on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Rows = list[dict[str, Any]]
 SEARCHES = [[calls("session_search", query="reactor codename", scope="all")], "It is Zirconwhale."]
 
 
-class Desk:
+class MigrationHome:
     """A home and the commands on it; ``old`` is the other program's home."""
 
     def __init__(self, make: Callable[..., Harness], tmp_path: Path) -> None:

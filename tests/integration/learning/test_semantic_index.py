@@ -1,4 +1,4 @@
-"""What is kept, what is erased, what leaves the machine, and what that may cost."""
+"""The semantic index: what is stored, erased and sent to the server, and its cost limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookline_hookspecs import Inspection
 
 
 def rows(home: Any) -> list[tuple[str, str, str, bytes]]:
-    """The plugin's table, but for the sentences that are nobody's."""
+    """The rows of the plugin's table."""
     with closing(sqlite3.connect(home.home / "hookline.db")) as db, db:
         found = db.execute(
             "SELECT corpus, key, model, vector FROM semantic_vectors WHERE corpus <> 'cohort'"
@@ -25,8 +25,8 @@ def of(home: Any, corpus: str) -> list[bytes]:
     return [vector for kind, _, _, vector in rows(home) if kind == corpus]
 
 
-def test_erasing_a_fact_erases_its_vector_at_once(house: Callable[..., Any]) -> None:
-    home = house()
+def test_erased_fact_loses_its_vector_at_once(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.remember("The dog is called Biscuit.", "Rent is due on the third.")
     home.fill()
     assert len(of(home, "memory")) == 2
@@ -35,8 +35,10 @@ def test_erasing_a_fact_erases_its_vector_at_once(house: Callable[..., Any]) -> 
     assert "Biscuit" not in home.say("what should my hound eat?", session="after")
 
 
-def test_a_fact_erased_without_the_plugin_loses_its_vector_later(house: Callable[..., Any]) -> None:
-    home = house()
+def test_fact_erased_while_the_plugin_is_off_loses_its_vector_later(
+    make_home: Callable[..., Any],
+) -> None:
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     plugins, config = home.plugins, home.config
@@ -47,8 +49,8 @@ def test_a_fact_erased_without_the_plugin_loses_its_vector_later(house: Callable
     assert not of(home, "memory")
 
 
-def test_a_deleted_session_takes_its_vectors_along(house: Callable[..., Any]) -> None:
-    home = house()
+def test_deleted_session_loses_its_vectors(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
     home.fill()
     assert of(home, "sessions")
@@ -58,10 +60,10 @@ def test_a_deleted_session_takes_its_vectors_along(house: Callable[..., Any]) ->
     assert "No message" in home.call("session_search", session="two", query="car").text
 
 
-def test_a_changed_fact_is_embedded_anew_and_an_equal_text_is_not(
-    house: Callable[..., Any], server: Any
+def test_changed_fact_is_embedded_again_but_equal_text_is_not(
+    make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     before = len(server.requests)
@@ -74,8 +76,10 @@ def test_a_changed_fact_is_embedded_anew_and_an_equal_text_is_not(
     assert len(of(home, "memory")) == 1
 
 
-def test_a_changed_model_embeds_everything_again(house: Callable[..., Any], server: Any) -> None:
-    home = house()
+def test_changed_model_setting_embeds_everything_again(
+    make_home: Callable[..., Any], server: Any
+) -> None:
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     first = {model for _, _, model, _ in rows(home)}
@@ -89,10 +93,10 @@ def test_a_changed_model_embeds_everything_again(house: Callable[..., Any], serv
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
 
 
-def test_a_model_that_changed_under_its_name_is_told_and_everything_embedded_again(
-    house: Callable[..., Any], server: Any
+def test_model_with_a_new_dimension_is_reported_and_embedded_again(
+    make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember("The dog is called Biscuit.", "Rent is due on the third.")
     home.fill()
     server.size = 32
@@ -107,10 +111,10 @@ def test_a_model_that_changed_under_its_name_is_told_and_everything_embedded_aga
     assert home.fill().stdout == "Everything has a vector.\n"
 
 
-def test_another_model_of_the_same_length_under_the_name_is_told_too(
-    house: Callable[..., Any], server: Any
+def test_replaced_model_of_equal_dimension_is_reported(
+    make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
 
@@ -127,10 +131,10 @@ def test_another_model_of_the_same_length_under_the_name_is_told_too(
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
 
 
-def test_a_process_that_runs_takes_the_vectors_that_were_made_anew(
-    house: Callable[..., Any], server: Any
+def test_running_process_uses_vectors_rebuilt_by_another(
+    make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     assert "Biscuit" in home.say("what should my hound eat?", session="before")
@@ -142,9 +146,9 @@ def test_a_process_that_runs_takes_the_vectors_that_were_made_anew(
 
 
 def test_semantic_index_is_kept_while_the_server_fails(
-    house: Callable[..., Any], server: Any
+    make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     kept = rows(home)
@@ -156,10 +160,10 @@ def test_semantic_index_is_kept_while_the_server_fails(
     assert rows(home) == kept
 
 
-def test_a_search_says_that_no_vector_fits(
-    house: Callable[..., Any], server: Any, caplog: Any
+def test_search_warns_once_that_no_vector_fits(
+    make_home: Callable[..., Any], server: Any, caplog: Any
 ) -> None:
-    home = house()
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     server.size = 32
@@ -170,8 +174,10 @@ def test_a_search_says_that_no_vector_fits(
     assert "32 dimensions" in told[0]
 
 
-def test_semantic_sends_no_text_that_guards_hide(house: Callable[..., Any], server: Any) -> None:
-    home = house()
+def test_semantic_sends_no_text_that_guards_hide(
+    make_home: Callable[..., Any], server: Any
+) -> None:
+    home = make_home()
     home.remember("The dog's chip has the code SECRET4711.", "EVIL dog orders.")
     home.say("the password of the dog is SECRET99", session="s")
     home.fill()
@@ -188,8 +194,8 @@ def test_semantic_sends_no_text_that_guards_hide(house: Callable[..., Any], serv
     assert len(server.requests) == before or "EVIL" not in " ".join(server.texts)
 
 
-def test_semantic_index_stores_no_text(house: Callable[..., Any]) -> None:
-    home = house()
+def test_semantic_index_stores_no_text(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.remember("The dog is called Biscuit.")
     home.fill()
     with closing(sqlite3.connect(home.home / "hookline.db")) as db, db:
@@ -197,8 +203,10 @@ def test_semantic_index_stores_no_text(house: Callable[..., Any]) -> None:
     assert "Biscuit" not in kept
 
 
-def test_the_days_budget_holds_and_says_so(house: Callable[..., Any], server: Any) -> None:
-    home = house(daily_tokens=1_500, batch=4)
+def test_daily_token_budget_holds_and_is_reported(
+    make_home: Callable[..., Any], server: Any
+) -> None:
+    home = make_home(daily_tokens=1_500, batch=4)
     home.remember(*(f"Fact number {n} is about {'x' * 200}." for n in range(40)))
     done = home.fill()
     assert done.exit_code == 1
@@ -207,8 +215,8 @@ def test_the_days_budget_holds_and_says_so(house: Callable[..., Any], server: An
     assert 0 < len(of(home, "memory")) < 40
 
 
-def test_texts_go_in_batches(house: Callable[..., Any], server: Any) -> None:
-    home = house(batch=8)
+def test_texts_are_embedded_in_batches(make_home: Callable[..., Any], server: Any) -> None:
+    home = make_home(batch=8)
     home.remember(*(f"Fact {n} says {n * 7}." for n in range(20)))
     home.fill()
     sizes = [len(one["input"]) for one in server.requests if one["input"][0].startswith("Fact")]
@@ -216,8 +224,8 @@ def test_texts_go_in_batches(house: Callable[..., Any], server: Any) -> None:
     assert max(sizes) <= 8
 
 
-def test_purging_leaves_nothing(house: Callable[..., Any]) -> None:
-    home = house(corpora=["memory", "sessions"])
+def test_removed_corpus_leaves_no_vectors(make_home: Callable[..., Any]) -> None:
+    home = make_home(corpora=["memory", "sessions"])
     home.remember("The dog is called Biscuit.")
     home.fill()
     home.config["semantic"]["corpora"] = ["sessions"]

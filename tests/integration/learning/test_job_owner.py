@@ -1,4 +1,4 @@
-"""Whose a scheduled run is, in the audit."""
+"""The person that the audit names for a scheduled run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from hookline_scheduler import Scheduler
 HOURS = 3600.0
 
 
-def test_scheduled_run_belongs_to_who_made_the_job(harness: Callable[..., Any], clock: Any) -> None:
+def test_scheduled_run_is_audited_as_the_job_creator(
+    harness: Callable[..., Any], clock: Any
+) -> None:
     config = {"scheduler": {"look_every": 0.02, "timezone": "UTC"}}
     model = ["Hello Ben.", "all is well"]
     h = harness(AuditPlugin, Scheduler, config=config, model=model)

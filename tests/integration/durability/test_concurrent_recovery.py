@@ -1,4 +1,4 @@
-"""Processes that recover one home at the same moment."""
+"""Several processes recover one home at the same time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def start(home: Path, what: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("crowd", [1, 2, 3])
-def test_a_chats_messages_are_answered_in_their_order(tmp_path: Path, crowd: int) -> None:
+def test_concurrent_recovery_answers_a_chat_in_order(tmp_path: Path, crowd: int) -> None:
     home = tmp_path / "home"
     for _ in range(3):
         gone = start(home, "leave")

@@ -1,4 +1,4 @@
-"""Dists that cannot be loaded: the command line runs, and ``plugins list`` names each with why."""
+"""Dists that cannot be loaded: the command line works, and ``plugins list`` gives the reasons."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def row(machine: Machine, name: str = "bad") -> dict[str, Any]:
     return dict(found)
 
 
-def runs(machine: Machine) -> None:
+def assert_turn_works(machine: Machine) -> None:
     """A turn ends with its answer and shows no stack."""
     done = machine.run("run", "hi")
     assert (done.code, done.out) == (0, "hello\n"), done.err
@@ -75,7 +75,7 @@ asyncio.run(main())
 """
 
 
-def nothing_stays(machine: Machine) -> None:
+def assert_nothing_registered(machine: Machine) -> None:
     """Neither tool nor command nor hook of ``bad`` is live; those of ``good`` are."""
     command, env = [sys.executable, "-c", PROBE], machine.environment()
     probe = subprocess.run(command, env=env, cwd=machine.workspace, capture_output=True, check=True)
@@ -221,7 +221,7 @@ def test_unloadable_plugin_is_listed_with_its_reason(
     assert found["dist"] == "dist-bad"
     for word in words:
         assert word in found["reason"]
-    runs(machine)
+    assert_turn_works(machine)
 
 
 LATE = (
@@ -239,11 +239,11 @@ def test_failed_plugin_leaves_nothing_registered(machine: Machine, site: Site, c
     site.dist("good", "good")
     site.dist("bad", "bad", REFUSED[case][0])
     machine.config(CONFIG)
-    nothing_stays(machine)
+    assert_nothing_registered(machine)
 
 
 @pytest.mark.slow
-def test_bad_values_are_named_with_their_place(machine: Machine, site: Site) -> None:
+def test_invalid_plugin_setting_is_listed_with_its_line(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     config = "class Config(BaseModel):\n    times: int = 1\n"
     site.dist("bad", "bad", plugin(before=config, base="Plugin[Config]"))
@@ -252,12 +252,12 @@ def test_bad_values_are_named_with_their_place(machine: Machine, site: Site) -> 
     assert found["state"] == "failed"
     for word in ("config.yaml:2", "plugins.bad.times", "often"):
         assert word in found["reason"]
-    runs(machine)
-    nothing_stays(machine)
+    assert_turn_works(machine)
+    assert_nothing_registered(machine)
 
 
 @pytest.mark.slow
-def test_settings_without_a_schema_do_not_stop_what_shows_them(
+def test_settings_without_a_schema_do_not_break_info_and_schema(
     machine: Machine, site: Site
 ) -> None:
     config = """
@@ -269,7 +269,7 @@ class Config(BaseModel):
     site.dist("good", "good")
     site.dist("bad", "bad", plugin(before=config, base="Plugin[Config]"))
     machine.config(CONFIG)
-    runs(machine)
+    assert_turn_works(machine)
     info = machine.run("plugins", "info", "bad", "--json")
     assert info.code == 0, info.err
     assert info.json["name"] == "bad"
@@ -281,7 +281,7 @@ SLOW = plugin(before="time.sleep(2.3)")
 
 
 @pytest.mark.slow
-def test_a_slow_import_is_a_warning_and_the_plugin_is_on(machine: Machine, site: Site) -> None:
+def test_slow_import_only_warns(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", SLOW)
     machine.config("plugins: {bad: true}\n")
     done = machine.run("run", "hi")
@@ -301,18 +301,20 @@ ODD_DISTS: dict[str, bytes] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry_points", ODD_DISTS.values(), ids=ODD_DISTS)
-def test_metadata_that_is_garbage(machine: Machine, site: Site, entry_points: bytes) -> None:
+def test_garbage_metadata_fails_only_its_plugin(
+    machine: Machine, site: Site, entry_points: bytes
+) -> None:
     site.dist("good", "good")
     site.metadata("bad", entry_points)
     machine.config(CONFIG)
     found = row(machine)
     assert found["state"] in ("failed", "missing")
     assert found["reason"]
-    runs(machine)
+    assert_turn_works(machine)
 
 
 @pytest.mark.slow
-def test_dists_with_one_plugin_name_are_refused_and_named(machine: Machine, site: Site) -> None:
+def test_dists_with_the_same_plugin_name_are_refused_by_name(machine: Machine, site: Site) -> None:
     site.dist("good", "good")
     site.dist("bad", "bad", plugin())
     site.dist("worse", "bad", plugin())
@@ -321,12 +323,12 @@ def test_dists_with_one_plugin_name_are_refused_and_named(machine: Machine, site
     assert found["state"] == "failed"
     for word in ("dist-bad", "dist-worse", "uninstall one of them"):
         assert word in found["reason"]
-    runs(machine)
-    nothing_stays(machine)
+    assert_turn_works(machine)
+    assert_nothing_registered(machine)
 
 
 @pytest.mark.slow
-def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, site: Site) -> None:
+def test_keyboard_interrupt_in_an_import_ends_the_command(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(before="raise KeyboardInterrupt"))
     machine.config("plugins: {bad: true}\n")
     done = machine.run("run", "hi")
@@ -359,7 +361,7 @@ CLI = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("act", CLI.values(), ids=CLI)
-def test_a_plugins_command_line_that_is_wrong_leaves_the_others(
+def test_invalid_plugin_command_leaves_other_commands_working(
     machine: Machine, site: Site, act: str
 ) -> None:
     bad = plugin(f"    @hookimpl\n    def register_cli(self, register):\n        {act}")
@@ -375,7 +377,7 @@ def test_a_plugins_command_line_that_is_wrong_leaves_the_others(
     assert helped.code == 0, helped.err
     assert "Say fine." in helped.out
     assert "Traceback" not in helped.err
-    runs(machine)
+    assert_turn_works(machine)
 
 
 GROUP = """
@@ -396,7 +398,7 @@ GROUP = """
 
 
 @pytest.mark.slow
-def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, site: Site) -> None:
+def test_coroutine_command_in_a_group_returns_its_exit_code(machine: Machine, site: Site) -> None:
     site.dist("bad", "bad", plugin(GROUP))
     machine.config(CONFIG)
     first, second = machine.run("count", "add", "one"), machine.run("count", "add", "two")
@@ -419,7 +421,9 @@ def test_duplicate_commands_name_both_plugins(machine: Machine, site: Site) -> N
 
 
 @pytest.mark.slow
-def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
+def test_missing_command_error_names_the_plugin_and_its_failure(
+    machine: Machine, site: Site
+) -> None:
     site.dist("bad", "bad", plugin(GROUP, before="import nothing_of_this_name"))
     machine.config(CONFIG)
     done = machine.run("count", "add", "one")
@@ -440,7 +444,7 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, site: Site) -> None:
+def test_missing_web_command_suggests_both_web_plugins(machine: Machine, site: Site) -> None:
     (site.path / "sitecustomize.py").write_text(
         "from importlib.metadata import Distribution, EntryPoints\n"
         "found = Distribution.entry_points.fget\n"
@@ -455,7 +459,7 @@ def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, s
 
 
 @pytest.mark.slow
-def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> None:
+def test_commands_that_need_no_config_run_with_an_invalid_one(machine: Machine) -> None:
     machine.config("max_iterations: [many]\n")
     health = machine.run("health")
     assert health.code == 1
@@ -467,7 +471,7 @@ def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> 
 
 
 @pytest.mark.slow
-def test_a_command_guard_that_cannot_be_imported_refuses(machine: Machine, site: Site) -> None:
+def test_command_guard_that_cannot_be_imported_denies(machine: Machine, site: Site) -> None:
     site.metadata("reader", b"[hookline.command_guards]\nreader = no_such_module\n")
     done = machine.run("plugins", "list")
     assert done.code == 2

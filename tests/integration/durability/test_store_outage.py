@@ -1,4 +1,4 @@
-"""A store that is slow or away while a message is judged or worked on: it waits, in its place.
+"""A slow or missing store: messages wait in order while guards or turns are retried.
 
 No message is worked on before its gate has said yes, and none is answered with what the store said.
 """
@@ -109,7 +109,9 @@ def answers(channel: FakeChannel) -> list[tuple[str | None, str]]:
 
 
 @pytest.mark.parametrize("kind", ["the store", "a deadline"])
-async def test_a_guard_that_could_not_answer_is_asked_again(harness: Make, kind: str) -> None:
+async def test_message_guard_is_retried_after_store_error_or_deadline(
+    harness: Make, kind: str
+) -> None:
     h, doorman = await guarded(harness, kind, 2, Echo())
     for number, text in enumerate(("one", "two", "three"), 1):
         await h.channel.say(text, message_id=f"m{number}")
@@ -120,7 +122,7 @@ async def test_a_guard_that_could_not_answer_is_asked_again(harness: Make, kind:
 
 
 @pytest.mark.parametrize(("kind", "times"), [("the store", 4), ("a deadline", 3), ("a mistake", 1)])
-async def test_a_guard_that_goes_on_failing_refuses_in_the_messages_place(
+async def test_message_guard_that_keeps_failing_refuses_in_message_order(
     harness: Make, kind: str, times: int
 ) -> None:
     model = Echo()
@@ -140,7 +142,7 @@ async def test_a_guard_that_goes_on_failing_refuses_in_the_messages_place(
 
 
 @pytest.mark.parametrize("kind", ["the store", "a deadline"])
-async def test_stop_does_not_wait_while_a_guard_is_asked_again(
+async def test_stop_does_not_wait_for_a_guard_retry(
     harness: Make, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (600.0,))
@@ -168,7 +170,7 @@ class Reader(Plugin[NoConfig]):
         await self.host.storage.kv.get("people")
 
 
-async def test_while_the_store_is_away_no_message_is_refused(
+async def test_no_message_is_refused_while_the_store_is_away(
     harness: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     h = harness(Reader, model=Echo(), strict=False)
@@ -191,7 +193,7 @@ async def test_while_the_store_is_away_no_message_is_refused(
     assert answers(h.channel) == [("m1", "<one>"), ("m2", "<two>")]
 
 
-async def test_while_postgresql_keeps_a_guard_waiting_no_message_is_refused(
+async def test_no_message_is_refused_while_postgresql_blocks_a_guard(
     harness: Make, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # More than the lock lasts for: the database answers others meanwhile, which uses them up.
@@ -229,7 +231,7 @@ async def test_while_postgresql_keeps_a_guard_waiting_no_message_is_refused(
     assert {failure.reason for failure in heard} == {"no answer within 0.2 s"}
 
 
-async def test_a_process_that_ends_meanwhile_leaves_the_message_to_the_next(
+async def test_message_waiting_for_its_guard_is_left_to_the_next_process(
     harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (60.0,))
@@ -270,7 +272,7 @@ class Busy(Plugin[NoConfig]):
 
 
 @pytest.mark.parametrize("place", ["a tool's beginning", "a plugin around the model"])
-async def test_a_turn_that_the_store_failed_is_resumed_and_not_told(
+async def test_turn_failed_by_the_store_is_resumed_without_an_error_reply(
     harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

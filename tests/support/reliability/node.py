@@ -1,4 +1,4 @@
-"""Where Hookline lives during a scenario: a home, and gateways in it, one after the other."""
+"""A Hookline home during a scenario, and the processes on it, one after the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = resource.getpagesize()
 
 
 @dataclass
-class House:
+class Node:
     """A home in ``folder``. ``reply_url`` and ``model_url`` are the fakes'."""
 
     folder: Path
@@ -45,7 +45,7 @@ class House:
     command: tuple[str, ...] = ("gateway",)
     store: str = "sqlite"
     shared: Path | None = None
-    """Where the ledger is written, if not in this house's own workspace."""
+    """Where the ledger is written, if not in this node's own workspace."""
 
     def __post_init__(self) -> None:
         # Bound and never listened on: the system gives it to no one else while a gateway is dead.

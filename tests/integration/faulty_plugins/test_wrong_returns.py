@@ -1,4 +1,4 @@
-"""A plugin that answers with the wrong thing: it is left out or denies, and is named."""
+"""Plugins that return the wrong type: the value is ignored or denies, the plugin is named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hookline_hookspecs.plugin import NoConfig
 from support.healthy_plugin import CALLED, acting, company, crossed, ears, visit, works
 from support.matrices import sampled
 
-from .test_raising import assert_survived
+from .test_exceptions import assert_survived
 
 Make = Callable[..., Any]
 
@@ -84,12 +84,12 @@ def test_hook_return_of_the_wrong_type_is_named(
 
 
 @sampled("hook", TELLING)
-def test_an_answer_where_none_is_wanted_changes_nothing(harness: Make, hook: str) -> None:
+def test_unexpected_return_from_an_observer_hook_changes_nothing(harness: Make, hook: str) -> None:
     h = company(harness, acting(hook, Hostile))
     assert_survived(visit(h), "")
 
 
-def test_a_coroutine_is_not_enough_where_a_wrong_type_is_named_later(harness: Make) -> None:
+def test_coroutine_with_a_wrong_result_is_named(harness: Make) -> None:
     async def soon() -> int:
         return 7
 
@@ -139,7 +139,7 @@ def answering(hook: str, answer: Callable[[Any], Any]) -> type[Plugin[Any]]:
 
 
 @pytest.mark.parametrize(("hook", "answer"), WRONG_FIELDS.values(), ids=WRONG_FIELDS)
-def test_the_right_type_with_wrong_fields(
+def test_return_with_wrong_field_types_is_named(
     harness: Make, caplog: Any, hook: str, answer: Callable[[Any], Any]
 ) -> None:
     h = company(harness, answering(hook, answer))
@@ -149,7 +149,7 @@ def test_the_right_type_with_wrong_fields(
     assert f"plugin bad failed in {hook}" in caplog.text
 
 
-def test_good_contributions_beside_a_wrong_one_are_kept(harness: Make) -> None:
+def test_valid_contributions_beside_an_invalid_one_are_kept(harness: Make) -> None:
     good = ContextBlock("tag", "GOOD")
     h = company(harness, acting("pre_prompt", lambda: [good, ContextBlock("tag", None), 7]))  # type: ignore[arg-type]
     visit(h)
@@ -167,7 +167,7 @@ MIDDLEWARE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize(("hook", "answer"), MIDDLEWARE.values(), ids=MIDDLEWARE)
-def test_middleware_with_a_wrong_answer(
+def test_middleware_with_a_wrong_result_is_survived(
     harness: Make, hook: str, answer: Callable[[Any], Any]
 ) -> None:
     def act() -> Any:
@@ -189,7 +189,7 @@ NO_MIDDLEWARE: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("act", NO_MIDDLEWARE.values(), ids=NO_MIDDLEWARE)
 @pytest.mark.parametrize("hook", ["around_tool", "around_model"])
-def test_middleware_that_is_none(harness: Make, hook: str, act: Callable[[], Any]) -> None:
+def test_invalid_middleware_is_survived(harness: Make, hook: str, act: Callable[[], Any]) -> None:
     assert_survived(visit(company(harness, acting(hook, act))), hook)
 
 
@@ -211,7 +211,7 @@ def _endless() -> list[Any]:
 
 
 @pytest.mark.parametrize("value", TOOL_RESULTS.values(), ids=TOOL_RESULTS)
-def test_a_tool_with_a_wrong_result(harness: Make, value: Callable[[Any], Any]) -> None:
+def test_tool_with_a_wrong_result_is_survived(harness: Make, value: Callable[[Any], Any]) -> None:
     class Bad(Plugin[NoConfig]):
         @tool
         def odd(self, ctx: Any) -> Any:
@@ -227,7 +227,7 @@ def test_a_tool_with_a_wrong_result(harness: Make, value: Callable[[Any], Any]) 
 
 
 @pytest.mark.slow
-def test_every_field_of_what_hooks_answer_is_tried_with_none(harness: Make) -> None:
+def test_none_in_any_required_field_of_a_hook_result_is_refused(harness: Make) -> None:
     """No ``None`` in a field that may not be None gets past the bus, whichever field it is."""
     for kind, hook in ((ModelRequest, "pre_model"), (Reply, "pre_reply")):
         for name in [f.name for f in fields(kind) if f.default is not None]:
@@ -238,7 +238,7 @@ def test_every_field_of_what_hooks_answer_is_tried_with_none(harness: Make) -> N
             h.close()
 
 
-def test_a_message_put_into_history_by_a_hook_is_a_message(harness: Make) -> None:
+def test_malformed_message_added_by_pre_model_is_survived(harness: Make) -> None:
     odd = Message("assistant", ("text",))  # type: ignore[arg-type]
     h = company(harness, answering("pre_model", lambda e: replace(e, messages=(*e.messages, odd))))
     outcome = h.send("go")
@@ -246,7 +246,7 @@ def test_a_message_put_into_history_by_a_hook_is_a_message(harness: Make) -> Non
     assert works(h) or outcome.stop == "error"
 
 
-def test_an_answer_of_middleware_keeps_what_it_may_change(harness: Make) -> None:
+def test_middleware_may_set_raw_on_a_response(harness: Make) -> None:
     def act() -> Any:
         async def middleware(event: Any, call_next: Any) -> ModelResponse:
             made: ModelResponse = await call_next(event)

@@ -1,4 +1,4 @@
-"""What goes on beside a conversation: how many requests, what they repeat of it, what they add."""
+"""Background requests of a conversation: how many, and how many tokens they add."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def purpose(request: Any) -> str:
 
 
 def script(fake: Any) -> Any:
-    """Looks around in the first turn; keeps a fact in the review, with the last words beside it."""
+    """Reads in the first turn; saves a fact in the review."""
 
     def answer(body: Mapping[str, Any]) -> Any:
         sent = json.dumps(body)
@@ -113,23 +113,23 @@ def to_the_last_message(request: Any) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_conversation_is_titled_and_reviewed_with_one_request_each(sent: list[Any]) -> None:
+def test_title_and_review_take_one_request_each(sent: list[Any]) -> None:
     assert [purpose(one) for one in sent] == ALL
 
 
-def test_a_review_begins_with_the_bytes_of_the_session(sent: list[Any]) -> None:
+def test_review_request_starts_with_the_bytes_of_the_session(sent: list[Any]) -> None:
     turn, review = sent[ALL.index("review") - 1 :][:2]
     assert to_the_last_message(review).startswith(to_the_last_message(turn))
     assert len(review.json["messages"]) == len(turn.json["messages"]) + 2
 
 
-def test_the_session_goes_on_as_if_nothing_had_been_beside_it(sent: list[Any]) -> None:
+def test_background_requests_do_not_change_session_requests(sent: list[Any]) -> None:
     turns = [to_the_last_message(one) for one in sent if purpose(one) == "main"]
     for before, after in pairwise(turns):
         assert after.startswith(before)
 
 
-def test_every_request_repeats_few_tokens(sent: list[Any]) -> None:
+def test_system_prompt_and_tools_stay_within_the_token_limit(sent: list[Any]) -> None:
     body = sent[0].json
     system = body.get("system") or body["messages"][0]
     tools = json.dumps(body["tools"], separators=(",", ":"))
@@ -145,7 +145,7 @@ def test_auxiliary_calls_add_few_tokens(sent: list[Any]) -> None:
     assert not any(of(sent, name).json.get("tools") for name in ("title", "portrait"))
 
 
-def test_a_review_reads_what_the_session_has_written_and_writes_nothing(sent: list[Any]) -> None:
+def test_review_reads_the_session_cache_and_writes_none(sent: list[Any]) -> None:
     turn, review, after = (sent[ALL.index("review") + n] for n in (-1, 0, 2))
     if not getattr(turn, "usage", None):
         assert review.json["prompt_cache_key"] == turn.json["prompt_cache_key"]

@@ -1,4 +1,4 @@
-"""What a plugin leaves: tasks that outlive it, things half made, state that is not its own."""
+"""What faulty plugins leave behind: running tasks, partial registrations, changed state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _clean() -> None:
 
 
 async def ticks() -> None:
-    """Beat until it is told to stop."""
+    """Beat until cancelled."""
     try:
         await asyncio.sleep(3600)
     finally:
@@ -34,7 +34,7 @@ async def ticks() -> None:
 
 
 async def clings() -> None:
-    """Go on although it is told to stop."""
+    """Ignore cancellation."""
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE
     while (left_over := until - loop.time()) > 0:
@@ -46,7 +46,7 @@ async def clings() -> None:
 
 
 async def breaks() -> None:
-    """Fail where it should only stop."""
+    """Fail on cancellation."""
     try:
         await asyncio.sleep(3600)
     finally:
@@ -122,7 +122,7 @@ def test_failed_setup_leaves_nothing_registered(harness: Make) -> None:
     assert BEATS == ["stopped"]
 
 
-def test_a_plugin_that_fails_in_setup_can_be_switched_off_and_closed(harness: Make) -> None:
+def test_plugin_that_failed_in_setup_can_be_switched_off(harness: Make) -> None:
     h = company(harness, Bad)
     assert h.states()["bad"][0] == "failed"
     h.run(h.runtime.plugins.switch_off("bad"))
@@ -142,7 +142,7 @@ def switching(spawn: Callable[[Any], Any]) -> type[Plugin[Any]]:
 
 
 @pytest.mark.slow
-async def test_a_task_that_clings_does_not_keep_the_app_from_closing(
+async def test_task_that_ignores_cancellation_does_not_block_close(
     harness: Make, caplog: Any
 ) -> None:
     h = company(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
@@ -156,9 +156,7 @@ async def test_a_task_that_clings_does_not_keep_the_app_from_closing(
 
 
 @pytest.mark.slow
-async def test_a_task_that_clings_does_not_keep_a_plugin_from_being_switched_off(
-    harness: Make,
-) -> None:
+async def test_task_that_ignores_cancellation_does_not_block_switch_off(harness: Make) -> None:
     h = company(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
     runtime = await h.aopen()
     await asyncio.sleep(0)
@@ -168,7 +166,7 @@ async def test_a_task_that_clings_does_not_keep_a_plugin_from_being_switched_off
     await h.aclose()
 
 
-async def test_a_task_that_has_timeouts_of_its_own_goes_on(harness: Make) -> None:
+async def test_task_with_its_own_timeouts_is_not_cancelled(harness: Make) -> None:
     async def polls() -> None:
         for _ in range(10):
             with contextlib.suppress(TimeoutError):
@@ -184,7 +182,7 @@ async def test_a_task_that_has_timeouts_of_its_own_goes_on(harness: Make) -> Non
     await h.aclose()
 
 
-async def test_a_task_that_breaks_when_it_is_stopped_is_told(harness: Make, caplog: Any) -> None:
+async def test_task_that_fails_on_cancellation_is_logged(harness: Make, caplog: Any) -> None:
     before = asyncio.all_tasks()
     h = company(harness, switching(lambda host: host.spawn(breaks(), "sweep")), model=["well"])
     await h.aopen()
@@ -195,7 +193,7 @@ async def test_a_task_that_breaks_when_it_is_stopped_is_told(harness: Make, capl
     assert any("switched:sweep" in line and "broken at the end" in line for line in lines)
 
 
-def test_a_task_that_spawns_tasks_for_ever_ends_with_its_plugin(harness: Make) -> None:
+def test_task_that_spawns_tasks_forever_ends_with_its_plugin(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -220,7 +218,7 @@ def test_a_task_that_spawns_tasks_for_ever_ends_with_its_plugin(harness: Make) -
     assert h.run(talk()) == ("well", 0)
 
 
-def test_a_spawn_of_what_is_no_coroutine_fails_that_plugin_alone(harness: Make) -> None:
+def test_spawn_of_a_non_coroutine_fails_only_that_plugin(harness: Make) -> None:
     h = company(harness, switching(lambda host: host.spawn(7, "seven")))
     state, reason = h.states()["switched"]
     assert state == "failed"
@@ -229,7 +227,7 @@ def test_a_spawn_of_what_is_no_coroutine_fails_that_plugin_alone(harness: Make) 
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_destructor_that_raises(harness: Make) -> None:
+def test_destructor_that_raises_is_survived(harness: Make) -> None:
     class Trap:
         def __del__(self) -> None:
             BEATS.append("deleted")
@@ -279,7 +277,7 @@ def test_plugins_that_require_each_other_are_both_on(harness: Make) -> None:
     assert {state for state, _ in h.states().values()} == {"on"}
 
 
-def test_a_chain_of_needs_falls_as_one_and_names_each(harness: Make) -> None:
+def test_chain_of_missing_requirements_fails_and_names_each(harness: Make) -> None:
     def needs(name: str, other: str) -> type[Plugin[Any]]:
         return type(name, (Plugin,), {"requires": (other,)})
 
@@ -319,7 +317,7 @@ class SchemaThatIsNoJson(Plugin[NoConfig]):
 
 
 @pytest.mark.parametrize("bad", [UnknownType, TypeWithoutSchema, SchemaThatIsNoJson])
-def test_a_tool_without_a_schema_is_left_out_and_its_plugin_named(
+def test_tool_without_a_valid_schema_is_left_out_and_names_its_plugin(
     harness: Make, caplog: Any, bad: type[Plugin[Any]]
 ) -> None:
     h = company(harness, bad)

@@ -1,4 +1,4 @@
-"""What is found by meaning that words do not find, and what stays as it was."""
+"""Semantic search finds what words do not, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 FACTS = ("The dog is called Biscuit.", "Rent is due on the third.", "Tea is kept in the attic.")
 
 
-def test_a_fact_is_recalled_by_its_meaning(house: Callable[..., Any]) -> None:
-    home = house()
+def test_fact_is_recalled_by_meaning(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.remember(*FACTS)
     assert "Biscuit" not in home.say("what should my hound eat?", session="before")
     assert home.fill().exit_code == 0
@@ -20,31 +20,31 @@ def test_a_fact_is_recalled_by_its_meaning(house: Callable[..., Any]) -> None:
     assert "Tea" not in told
 
 
-def test_an_unrelated_message_gets_no_fact(house: Callable[..., Any]) -> None:
-    home = house()
+def test_unrelated_message_recalls_no_fact(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.remember(*FACTS)
     home.fill()
     assert "recalled-context" not in home.say("tell me a joke", session="other")
 
 
-def test_the_tool_finds_by_meaning_and_says_where_it_came_from(house: Callable[..., Any]) -> None:
-    home = house()
+def test_memory_tool_finds_by_meaning_and_names_the_source(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.remember(*FACTS)
     home.fill()
     found = home.call("memory", action="recall", query="pet")
     assert "Biscuit" in found.text.splitlines()[1]
 
 
-def test_words_still_decide_where_they_fit(house: Callable[..., Any]) -> None:
-    home = house()
+def test_recall_prefers_matching_words(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.remember("The dog is called Biscuit.", "Biscuit tins are in the attic with the tea.")
     home.fill()
     told = home.call("memory", action="recall", query="attic tea tins").text
     assert "attic" in told.splitlines()[1]
 
 
-def test_a_skill_is_injected_by_its_meaning(house: Callable[..., Any]) -> None:
-    home = house()
+def test_skill_is_injected_by_meaning(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.skill("bake", "Bake sourdough at home.")
     home.skill("plants", "Water plants on a balcony.")
     assert "<skill " not in home.say("help me with a Brot", session="before")
@@ -54,8 +54,8 @@ def test_a_skill_is_injected_by_its_meaning(house: Callable[..., Any]) -> None:
     assert "plants" not in told
 
 
-def test_a_message_is_found_by_its_meaning(house: Callable[..., Any]) -> None:
-    home = house()
+def test_message_is_found_by_meaning(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
     home.say("the soup was salty", session="two")
     assert "No message" in home.call("session_search", session="three", query="car").text
@@ -65,8 +65,8 @@ def test_a_message_is_found_by_its_meaning(house: Callable[..., Any]) -> None:
     assert "soup" not in found.text
 
 
-def test_semantic_recall_leaves_out_the_current_turn(house: Callable[..., Any]) -> None:
-    home = house()
+def test_semantic_recall_leaves_out_the_current_turn(make_home: Callable[..., Any]) -> None:
+    home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
     home.fill()
     home.harness.model.steps += [[_search("car")], "done"]
@@ -81,8 +81,10 @@ def _search(query: str) -> Any:
     return calls("session_search", query=query)
 
 
-def test_search_without_semantic_sends_no_requests(house: Callable[..., Any], server: Any) -> None:
-    home = house(off=True)
+def test_search_without_semantic_sends_no_requests(
+    make_home: Callable[..., Any], server: Any
+) -> None:
+    home = make_home(off=True)
     home.remember(*FACTS)
     assert "Biscuit" not in home.say("what should my hound eat?", session="s")
     assert "Biscuit" in home.say("what is the dog called?", session="t")
@@ -101,10 +103,8 @@ def test_semantic_import_brings_no_heavy_module() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_the_text_that_is_looked_for_is_asked_once_for_all(
-    house: Callable[..., Any], server: Any
-) -> None:
-    home = house()
+def test_query_is_embedded_once_for_all_corpora(make_home: Callable[..., Any], server: Any) -> None:
+    home = make_home()
     home.remember(*FACTS)
     home.skill("bake", "Bake sourdough at home.")
     home.fill()
@@ -115,10 +115,10 @@ def test_the_text_that_is_looked_for_is_asked_once_for_all(
     assert server.keys[-1] == "Bearer k-1"
 
 
-def test_chats_stay_apart(house: Callable[..., Any]) -> None:
+def test_semantic_search_keeps_chats_apart(make_home: Callable[..., Any]) -> None:
     from hookline_hookspecs import SemanticIndex
 
-    home = house()
+    home = make_home()
     home.remember(*FACTS)
     home.say("we bought a new vehicle yesterday", session="one")
     home.fill()
@@ -134,9 +134,9 @@ def test_chats_stay_apart(house: Callable[..., Any]) -> None:
 
 
 def test_semantic_compares_only_the_configured_corpora(
-    house: Callable[..., Any], server: Any
+    make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = house(corpora=["memory"])
+    home = make_home(corpora=["memory"])
     home.remember(*FACTS)
     home.say("we bought a new vehicle yesterday", session="one")
     home.skill("bake", "Bake sourdough at home.")

@@ -1,4 +1,4 @@
-"""A plugin that reaches for the whole process: its task, its loop, its output, its end."""
+"""Plugins that affect the whole process: its tasks, event loop, output and exit."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Make = Callable[..., Any]
 
 
 async def waits_for_the_cancelled() -> None:
-    """Wait for work that somebody has cancelled: no request to stop the turn."""
+    """Await a task that was cancelled; this does not ask to stop the turn."""
     task = asyncio.ensure_future(asyncio.sleep(3600))
     asyncio.get_running_loop().call_soon(task.cancel)
     await task
 
 
 @pytest.mark.parametrize("hook", ["start_of_turn", "pre_tool", "post_model", "pre_reply"])
-def test_a_hook_that_waits_for_a_cancelled_task_fails_and_the_turn_goes_on(
+def test_hook_that_awaits_a_cancelled_task_fails_but_the_turn_goes_on(
     harness: Make, caplog: Any, hook: str
 ) -> None:
     h = company(harness, acting(hook, waits_for_the_cancelled))
@@ -43,9 +43,7 @@ def test_a_hook_that_waits_for_a_cancelled_task_fails_and_the_turn_goes_on(
         assert all(result.text.startswith("Denied: ") for result in outcome.tool_calls)
 
 
-async def test_a_hook_that_cancels_its_own_task_stops_the_turn_and_not_the_chat(
-    harness: Make,
-) -> None:
+async def test_hook_that_cancels_its_own_task_stops_only_the_turn(harness: Make) -> None:
     turns: list[str] = []
 
     def cancel_once() -> None:
@@ -104,7 +102,7 @@ def test_plugin_with_endless_recursion_is_survived(harness: Make) -> None:
 
 
 @pytest.mark.slow
-def test_a_tool_that_runs_turns_in_turns_without_end(harness: Make) -> None:
+def test_tool_that_nests_turns_endlessly_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @tool
         async def delegate(self, ctx: Any) -> str:
@@ -135,7 +133,7 @@ def bad(act: str) -> str:
 
 
 @pytest.fixture
-def hit(machine: Machine, site: Site) -> Callable[..., Any]:
+def run_with_bad_plugin(machine: Machine, site: Site) -> Callable[..., Any]:
     """Run one turn with a plugin that does something to the process."""
 
     def run(act: str, *options: str) -> Any:
@@ -148,8 +146,10 @@ def hit(machine: Machine, site: Site) -> Callable[..., Any]:
 
 
 @pytest.mark.slow
-def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machine) -> None:
-    done = hit("raise KeyboardInterrupt")
+def test_keyboard_interrupt_in_a_hook_ends_the_run(
+    run_with_bad_plugin: Any, machine: Machine
+) -> None:
+    done = run_with_bad_plugin("raise KeyboardInterrupt")
     assert done.code == 130
     assert "Traceback" not in done.err
     machine.config("plugins: {good: true}\n")
@@ -158,9 +158,11 @@ def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machin
 
 
 @pytest.mark.slow
-def test_failing_plugin_is_named_in_each_run_of_a_session(hit: Any, machine: Machine) -> None:
+def test_failing_plugin_is_named_in_each_run_of_a_session(
+    run_with_bad_plugin: Any, machine: Machine
+) -> None:
     """Three failures in a row switch it off in one process; `run` is a process for each turn."""
-    first = hit("raise ValueError('the moon is wrong')")
+    first = run_with_bad_plugin("raise ValueError('the moon is wrong')")
     again = [machine.run("run", "hi", "--session", "one") for _ in range(3)]
     for done in (first, *again):
         assert (done.code, done.out) == (0, "hello\n"), done.err
@@ -201,8 +203,10 @@ CALM: dict[str, str] = {
 
 @pytest.mark.parametrize("act", sampled(CALM))
 @pytest.mark.slow
-def test_plugin_that_changes_the_process_does_not_lose_the_answer(hit: Any, act: str) -> None:
-    done = hit(act)
+def test_plugin_that_changes_the_process_does_not_lose_the_answer(
+    run_with_bad_plugin: Any, act: str
+) -> None:
+    done = run_with_bad_plugin(act)
     assert (done.code, done.out) == (0, "hello\n"), done.err
 
 
@@ -218,14 +222,18 @@ OUTPUT: dict[str, str] = {
 
 @pytest.mark.parametrize("act", sampled(OUTPUT))
 @pytest.mark.slow
-def test_plugin_that_writes_to_stdout_does_not_mix_with_the_answer(hit: Any, act: str) -> None:
-    done = hit(act)
+def test_plugin_that_writes_to_stdout_does_not_mix_with_the_answer(
+    run_with_bad_plugin: Any, act: str
+) -> None:
+    done = run_with_bad_plugin(act)
     assert (done.code, done.out) == (0, "hello\n"), done.err
 
 
 @pytest.mark.parametrize("act", sampled(OUTPUT))
 @pytest.mark.slow
-def test_every_line_of_json_is_one_whatever_a_plugin_prints(hit: Any, act: str) -> None:
-    done = hit(act, "--json")
+def test_json_output_stays_valid_whatever_a_plugin_prints(
+    run_with_bad_plugin: Any, act: str
+) -> None:
+    done = run_with_bad_plugin(act, "--json")
     assert done.code == 0, done.err
     assert done.result["text"] == "hello"
